@@ -1,0 +1,89 @@
+"""Diagnostics as data: what is wrong, where, why, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from .source import Span
+
+
+class Severity(Enum):
+    """How bad it is: an error stops the compilation, a warning does not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a second place in the source has to do with a diagnostic."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding.
+
+    code: stable and greppable, such as `unknown-cca`.
+    message: stands alone on one line.
+    span: the locus, as specific as possible; None when it is about a whole file.
+    note: a few words at the caret.
+    labels: other places that explain it.
+    notes: why.
+    help: what to do.
+    """
+
+    code: str
+    message: str
+    span: Span | None = None
+    note: str = ""
+    labels: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    help: str | None = None
+    severity: Severity = Severity.ERROR
+
+
+class CompileError(Exception):
+    """The file is wrong; carries every diagnostic that was found."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("; ".join(d.message for d in self.diagnostics))
+
+
+class Diagnostics:
+    """A collection that sorts itself by place and drops repeats."""
+
+    def __init__(self, items: Iterable[Diagnostic] = ()) -> None:
+        self._items: dict[tuple[str, str, int, str], Diagnostic] = {}
+        for item in items:
+            self.add(item)
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Keep a diagnostic, unless the same one stands at the same place already."""
+        span = diagnostic.span
+        where = (span.source.name, span.start) if span else ("", 0)
+        self._items.setdefault((diagnostic.code, *where, diagnostic.message), diagnostic)
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        def place(d: Diagnostic) -> tuple[str, int, str]:
+            return (d.span.source.name, d.span.start, d.code) if d.span else ("", -1, d.code)
+
+        return iter(sorted(self._items.values(), key=place))
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """Those that stop the compilation."""
+        return tuple(d for d in self if d.severity is Severity.ERROR)
+
+    def raise_if_errors(self) -> None:
+        """Raise a CompileError with every diagnostic if one of them is an error."""
+        if self.errors:
+            raise CompileError(self)

@@ -1,0 +1,197 @@
+"""The checked experiment: what the front end hands to the compiler. No syntax, SI units, spans kept.
+
+A configuration is one point of the sweep; its scenario is the network and the flows with every
+name resolved. Sizes that depend on the path (`2bdp`, `100ms`, `10pkt`) stay symbolic, because
+only the compiler knows the routes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, Protocol
+
+from .diagnostics import Diagnostics
+from .source import Source, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """An amount of data: bytes, packets, multiples of the BDP, or seconds at the link's rate."""
+
+    amount: Fraction
+    unit: Literal["B", "pkt", "bdp", "s"]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue by its registry name and its arguments; `fifo` has `size`."""
+
+    kind: str
+    size: Size
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """One way of a link. On the way of a packet: queue and rate, then loss, then delay.
+
+    rate_bps: bit/s on the wire, > 0, or None for a link that is not shaped.
+    delay_ns: one-way delay, ns, >= 0.
+    loss: probability of an independent (Bernoulli) loss, 0 <= loss < 1.
+    """
+
+    rate_bps: int | None
+    delay_ns: int
+    loss: float
+    queue: Queue
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link between nodes `a` and `b`; `forward` is a to b."""
+
+    a: str
+    b: str
+    forward: Direction
+    backward: Direction
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A host (`node`) or a router of the topology."""
+
+    name: str
+    kind: Literal["host", "router"]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Nodes and links of one configuration."""
+
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """The workload `file(size)`: each connection moves exactly `size_bytes`."""
+
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """The workload `bulk`: each connection sends for as long as the flow lasts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A flow: `connections` parallel TCP connections from `server` to `client`, one session.
+
+    start_ns: ns after the start of the cell; None: 0 plus the seeded offset of measurement.md.
+    stop_ns: ns after the start of the cell, or None.
+    """
+
+    name: str
+    server: str
+    client: str
+    connections: int
+    cca: str
+    workload: File | Bulk
+    start_ns: int | None
+    stop_ns: int | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Everything that one configuration says, resolved.
+
+    stop: `all`: the cell ends when every flow has ended; `first`: when the first one has.
+    offload: False (always, so far): no super-packets.
+    """
+
+    network: Network
+    flows: tuple[Flow, ...]
+    duration_ns: int | None
+    warmup_ns: int
+    deadline_ns: int | None
+    stop: Literal["first", "all"]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One swept name (or one name of a bound tuple) and its values in canonical text."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRequest:
+    """An entry of `measure`: `name` is in METRICS; arguments in canonical form.
+
+    sessions: the flows named by position (`fairness(tcp, quic)`); empty means all.
+    options: keyword arguments, times in seconds, sizes in bytes.
+    """
+
+    name: str
+    sessions: tuple[str, ...]
+    options: Mapping[str, float | str]
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRequest:
+    """An entry of `report`: figure kind, the metric it shows (`fairness.F`), canonical options."""
+
+    kind: str
+    metric: str | None
+    options: Mapping[str, str | tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One point of the sweep.
+
+    bindings: swept name -> value in canonical text, in file order.
+    repetitions: the repetitions (from 1) that `exclude` leaves.
+    scenario: resolved network and flows.
+    """
+
+    bindings: Mapping[str, str]
+    repetitions: tuple[int, ...]
+    scenario: Scenario
+
+
+class Experiment(Protocol):
+    """A checked experiment. `excluded` is known once `configurations` has been exhausted."""
+
+    name: str
+    title: str
+    citation: str  # the file's `source = "..."`
+    file: Source
+    axes: tuple[Axis, ...]
+    repeat: int
+    seed: int
+    paired: bool
+    measure: tuple[MetricRequest, ...]
+    figures: tuple[FigureRequest, ...]
+    diagnostics: Diagnostics  # warnings found so far
+
+    def configurations(self) -> Iterator[Configuration]:
+        """Yield every configuration that keeps at least one repetition, in file order.
+
+        Equal configurations are yielded once. Raises CompileError.
+        """
+        ...
+
+    def count(self) -> tuple[int, int, int]:
+        """Return (configurations, cells, excluded cells) without building scenarios."""
+        ...

@@ -1,0 +1,59 @@
+"""The contract of an engine: one method that runs a cell, and close."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from fairc.compiler.plan import Cell
+from fairc.runtime.results import RawResult
+
+
+class EngineUnavailable(Exception):
+    """This machine lacks something that the engine needs.
+
+    missing: what, in words, one entry a thing. remedy: the command or option that helps.
+    """
+
+    def __init__(self, missing: tuple[str, ...], remedy: str) -> None:
+        self.missing = missing
+        self.remedy = remedy
+        super().__init__("; ".join(missing))
+
+
+class Engine(Protocol):
+    """Runs cells. Safe to call from several threads at once if `parallel` says so.
+
+    name: its name in the registry. identity: a hash of everything but the cell that makes the
+    numbers (image, QEMU version); part of every result's key. versions: the same in words, for
+    the lock.
+    """
+
+    name: str
+    parallel: bool
+
+    @property
+    def identity(self) -> str:
+        """Return the hash; known after `prepare`."""
+        ...
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Return what the lock records."""
+        ...
+
+    def prepare(self) -> None:
+        """Get ready to run cells (probe, boot, take a snapshot). Raises EngineUnavailable."""
+        ...
+
+    def run(self, cell: Cell, workdir: Path) -> RawResult:
+        """Run one cell; workdir is an empty folder of its own.
+
+        A cell that hangs, crashes or overruns is a RawResult with an error, never an exception;
+        nothing that was started outlives the call.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release what `prepare` took; also stops running cells (their `run` returns an error)."""
+        ...
