@@ -1,0 +1,123 @@
+"""Start a command that cannot outlive fairc, nor a deadline, and can always be found again.
+
+A pipe is the leash: the command's watcher sees it close when fairc ends, SIGKILL included.
+PR_SET_PDEATHSIG alone would not do: it fires when the *thread* that started the child ends, and
+reaches only the child, not what the child has started.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+MARK = "FAIRC_RUN"
+WATCHER = Path(__file__).with_name("watcher.py")
+
+Stream = int | IO[bytes] | None
+
+
+class Child(subprocess.Popen[bytes]):
+    """A supervised command; `returncode` is the command's, 128 + n when signal n ended it.
+
+    `kill` and `terminate` end its whole process group at once.
+    """
+
+    def __init__(self, argv: Sequence[str], leash: int, **options: object) -> None:
+        self._leash = leash
+        super().__init__(argv, **options)  # type: ignore[call-overload]  # only `start` calls this
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the deadline ended it."""
+        return self.returncode == -signal.SIGALRM
+
+    def kill(self) -> None:
+        """End the command and its process group; does not wait."""
+        self._release()
+
+    terminate = kill
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end. Raises subprocess.TimeoutExpired, and leaves the command running."""
+        status = super().wait(timeout)
+        self._release()
+        return status
+
+    def _release(self) -> None:
+        leash, self._leash = self._leash, -1
+        if leash >= 0:
+            os.close(leash)
+
+    def __exit__(self, *error: object) -> None:
+        self.kill()
+        super().__exit__(None, None, None)
+
+
+def start(
+    argv: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    stdin: Stream = subprocess.DEVNULL,
+    stdout: Stream = None,
+    stderr: Stream = None,
+    env: Mapping[str, str] | None = None,
+    deadline_s: float | None = None,
+) -> Child:
+    """Start a command in a process group of its own.
+
+    argv: the command; its first word is looked for on PATH.
+    env: the whole environment (default: this process's); the mark is added.
+    deadline_s: wall seconds after which the group is killed, > 0.
+    Raises FileNotFoundError when there is no such command.
+    """
+    program = shutil.which(argv[0])
+    if program is None:
+        raise FileNotFoundError(f"no command is called '{argv[0]}'")
+    reading, writing = os.pipe()
+    try:
+        return Child(
+            [
+                *(sys.executable, "-I", "-S", str(WATCHER)),
+                *(str(reading), str(-1 if deadline_s is None else deadline_s)),
+                *(str(Path(program).absolute()), *argv[1:]),
+            ],
+            leash=writing,
+            cwd=cwd,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            env={**(os.environ if env is None else env), MARK: mark()},
+            pass_fds=(reading,),
+            start_new_session=True,  # a Ctrl-C at the terminal is fairc's to handle
+        )
+    except BaseException:
+        os.close(writing)
+        raise
+    finally:
+        os.close(reading)
+
+
+@cache
+def mark() -> str:
+    """Return what this run writes into the environment of all it starts: `PID:START`.
+
+    START is in clock ticks after boot (proc(5), field 22), so a reused process number does not
+    pass for its predecessor.
+    """
+    return f"{os.getpid()}:{started(os.getpid())}"
+
+
+def started(pid: int) -> int | None:
+    """Return when a process was started, in clock ticks after boot; None when there is none."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    return int(stat.rpartition(")")[2].split()[19])

@@ -1,0 +1,54 @@
+"""The program between fairc and a command: it ends the command when fairc goes or time is up.
+
+Run by `supervisor.start` as `python -I -S watcher.py LEASH SECONDS COMMAND...`; it imports next to
+nothing, because its start-up is paid for every cell. LEASH is the reading end of a pipe whose only
+other end fairc holds: the kernel closes that end however fairc dies.
+"""
+
+import os
+import select
+import sys
+
+SIGKILL, SIGALRM = 9, 14  # the module `signal` would cost a third of the start-up time
+GONE_MS = 500
+
+
+def main(leash: int, seconds: float, command: list[str]) -> int:
+    """Run a command in a process group of its own and return its exit status (128 + n: signal n).
+
+    The whole group is killed when the command ends, when the leash breaks, and after `seconds`;
+    in the last case this process ends itself with SIGALRM, which no exit status can imitate.
+    """
+    os.set_inheritable(leash, False)
+    # setpriv: should this process be killed itself, the command goes with it.
+    guarded = ["setpriv", "--pdeathsig", "KILL", "--", *command]
+    child = os.posix_spawnp(guarded[0], guarded, os.environ, setpgroup=0)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)  # or a pipe that the command closes would stay open here
+    os.dup2(nothing, 1)
+    ended = os.pidfd_open(child)
+    poll = select.poll()
+    poll.register(leash, 0)  # POLLHUP is always reported
+    poll.register(ended, select.POLLIN)
+    seen = poll.poll(None if seconds < 0 else seconds * 1000)
+    os.killpg(child, SIGKILL)  # before the child is reaped, so the group cannot be another one
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    await_group(child)
+    if not seen:
+        os.kill(os.getpid(), SIGALRM)
+    return status if status >= 0 else 128 - status
+
+
+def await_group(group: int) -> None:
+    """Wait, but not for ever, until the killed members of a process group have vanished."""
+    pause = select.poll()
+    for _ in range(GONE_MS // 5):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        pause.poll(5)
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]))
