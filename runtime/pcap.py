@@ -1,0 +1,219 @@
+"""Read a packet capture into columns: classic pcap, Ethernet, IPv4, TCP and UDP.
+
+The format is draft-ietf-opsawg-pcap: a header of 24 bytes, then records of 16 bytes and the bytes
+that were kept. Fields that a packet does not have, or that the snap length cut off, are 0.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+UInt8s = NDArray[np.uint8]
+Int64s = NDArray[np.int64]
+
+ETHERNET = 1
+TCP, UDP = 6, 17
+FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
+
+# The first four bytes of a file: byte order and nanoseconds per unit of the fraction.
+_MAGIC = {
+    b"\xa1\xb2\xc3\xd4": (">", 1000),
+    b"\xd4\xc3\xb2\xa1": ("<", 1000),
+    b"\xa1\xb2\x3c\x4d": (">", 1),
+    b"\x4d\x3c\xb2\xa1": ("<", 1),
+}
+_HEADER_BYTES, _RECORD_BYTES = 24, 16
+_ETHERNET_BYTES = 14
+_ETHERTYPE_IPV4 = 0x0800
+# Options can end behind the last captured byte: gathers may read this far past it.
+_PADDING = 160
+
+
+class PcapError(ValueError):
+    """The bytes are not a capture that this reader knows; the message says what they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packets:
+    """Packets as columns, each of shape (packets,), int64, in the order of capture.
+
+    time_ns: as captured, ns. frame_bytes: length on the wire, without preamble and checksum.
+    ip_bytes: total length of the IPv4 header, 0 for anything else (ARP, IPv6). source,
+    destination: IPv4 addresses. protocol: of IPv4. ip_id, fragment: identification; offset in
+    8 bytes. source_port, destination_port: TCP and UDP. sequence, acknowledgement, flags:
+    TCP. payload_bytes: of TCP or UDP. ts_value, ts_echo: TCP timestamps (RFC 7323).
+    """
+
+    time_ns: Int64s
+    frame_bytes: Int64s
+    ip_bytes: Int64s
+    source: Int64s
+    destination: Int64s
+    protocol: Int64s
+    ip_id: Int64s
+    fragment: Int64s
+    source_port: Int64s
+    destination_port: Int64s
+    sequence: Int64s
+    acknowledgement: Int64s
+    flags: Int64s
+    payload_bytes: Int64s
+    ts_value: Int64s
+    ts_echo: Int64s
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+    def select(self, which: NDArray[np.bool_] | Int64s) -> Packets:
+        """Return the packets that a mask or an array of indices names."""
+        return Packets(*(getattr(self, f.name)[which] for f in fields(self)))
+
+
+def concatenate(parts: tuple[Packets, ...]) -> Packets:
+    """Join captures, sorted by time; packets of one time keep the order of the parts."""
+    joined = Packets(
+        *(
+            np.concatenate([np.empty(0, np.int64), *(getattr(p, f.name) for p in parts)])
+            for f in fields(Packets)
+        )
+    )
+    return joined.select(np.argsort(joined.time_ns, kind="stable"))
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """The packets of one file. cut_bytes: length of an unfinished record at its end, else 0."""
+
+    packets: Packets
+    cut_bytes: int
+
+
+def read(path: Path) -> Capture:
+    """Read a capture file. Raises OSError, and PcapError for what is not a classic pcap."""
+    return parse(path.read_bytes())
+
+
+def parse(data: bytes) -> Capture:
+    """Read the bytes of a capture file. Raises PcapError for what is not a classic pcap."""
+    if len(data) < _HEADER_BYTES:
+        raise PcapError(f"it has {len(data)} bytes, a capture has at least {_HEADER_BYTES}")
+    try:
+        order, tick_ns = _MAGIC[data[:4]]
+    except KeyError:
+        raise PcapError(f"it does not begin like a capture ({data[:4].hex()})") from None
+    link = struct.unpack_from(order + "I", data, 20)[0] & 0xFFFF
+    if link != ETHERNET:
+        raise PcapError(f"its link type is {link}, not Ethernet (1)")
+    offsets, end = _record_offsets(data, order)
+    buffer = np.frombuffer(data + bytes(_PADDING), np.uint8)
+    return Capture(_columns(buffer, offsets, order, tick_ns), len(data) - end)
+
+
+def _record_offsets(data: bytes, order: str) -> tuple[Int64s, int]:
+    """Return where each complete record begins, and where the last one ends."""
+    length_at = struct.Struct(order + "I").unpack_from
+    offsets: list[int] = []
+    position, size = _HEADER_BYTES, len(data)
+    while position + _RECORD_BYTES <= size:
+        following = position + _RECORD_BYTES + length_at(data, position + 8)[0]
+        if following > size:
+            break
+        offsets.append(position)
+        position = following
+    return np.array(offsets, np.int64), position
+
+
+class _Bytes:
+    """Big-endian fields of many packets at once; one that was not captured whole reads as 0."""
+
+    def __init__(self, buffer: UInt8s, end: Int64s) -> None:
+        self._buffer, self._end = buffer, end
+
+    def field(self, at: Int64s, width: int, present: NDArray[np.bool_]) -> Int64s:
+        """Return the unsigned field of `width` bytes at `at`, shape (packets,)."""
+        present = present & (at + width <= self._end)
+        where = np.where(present, at, 0)
+        value = np.zeros(len(at), np.int64)
+        for byte in range(width):
+            value = value << 8 | self._buffer[where + byte]
+        return np.where(present, value, 0)
+
+
+def _columns(buffer: UInt8s, offsets: Int64s, order: str, tick_ns: int) -> Packets:
+    words = offsets[:, None] + np.arange(_RECORD_BYTES)
+    heads = buffer[words].reshape(-1).view(order + "u4").astype(np.int64).reshape(-1, 4)
+    frame = offsets + _RECORD_BYTES
+    read = _Bytes(buffer, frame + heads[:, 2]).field
+    every = np.ones(len(offsets), np.bool_)
+
+    ip = frame + _ETHERNET_BYTES
+    first = read(ip, 1, every)
+    ipv4 = (read(frame + 12, 2, every) == _ETHERTYPE_IPV4) & (first >> 4 == 4)
+    header_bytes = (first & 15) * 4
+    ip_bytes = read(ip + 2, 2, ipv4)
+    fragment = read(ip + 6, 2, ipv4) & 0x1FFF
+    protocol = read(ip + 9, 1, ipv4)
+    # Only the first fragment carries the header of the transport.
+    tcp = ipv4 & (protocol == TCP) & (fragment == 0)
+    udp = ipv4 & (protocol == UDP) & (fragment == 0)
+
+    transport = ip + header_bytes
+    data_offset = (read(transport + 12, 1, tcp) >> 4) * 4
+    transport_bytes = np.where(tcp, data_offset, np.where(udp, 8, 0))
+    payload = np.maximum(ip_bytes - header_bytes - transport_bytes, 0)
+    ts_value, ts_echo = _timestamps(buffer, read, transport, data_offset, frame + heads[:, 2], tcp)
+    return Packets(
+        time_ns=heads[:, 0] * 1_000_000_000 + heads[:, 1] * tick_ns,
+        frame_bytes=heads[:, 3],
+        ip_bytes=ip_bytes,
+        source=read(ip + 12, 4, ipv4),
+        destination=read(ip + 16, 4, ipv4),
+        protocol=protocol,
+        ip_id=read(ip + 4, 2, ipv4),
+        fragment=fragment,
+        source_port=read(transport, 2, tcp | udp),
+        destination_port=read(transport + 2, 2, tcp | udp),
+        sequence=read(transport + 4, 4, tcp),
+        acknowledgement=read(transport + 8, 4, tcp),
+        flags=read(transport + 13, 1, tcp),
+        payload_bytes=np.where((tcp & (data_offset >= 20)) | udp, payload, 0),
+        ts_value=ts_value,
+        ts_echo=ts_echo,
+    )
+
+
+def _timestamps(
+    buffer: UInt8s,
+    read: Callable[[Int64s, int, NDArray[np.bool_]], Int64s],
+    transport: Int64s,
+    data_offset: Int64s,
+    captured: Int64s,
+    tcp: NDArray[np.bool_],
+) -> tuple[Int64s, Int64s]:
+    """Return value and echo of the TCP timestamp option (kind 8) of each packet, 0 without one.
+
+    All packets walk through their options in step, so the loop runs once per option of the
+    packet that has most of them.
+    """
+    place = np.zeros(len(transport), np.int64)
+    end = np.minimum(transport + data_offset, captured)
+    pending = np.flatnonzero(tcp & (data_offset > 20))
+    at = transport[pending] + 20
+    while len(pending):
+        inside = at < end[pending]
+        pending, at = pending[inside], at[inside]
+        kind, length = buffer[at].astype(np.int64), buffer[at + 1].astype(np.int64)
+        found = (kind == 8) & (length == 10) & (at + 10 <= end[pending])
+        place[pending[found]] = at[found]
+        # End of options (0), a length that cannot be, and a found option end the walk.
+        go_on = (kind == 1) | ((kind != 0) & (length >= 2) & ~found)
+        step = np.where(kind == 1, 1, length)
+        pending, at = pending[go_on], (at + step)[go_on]
+    present = place > 0
+    return read(place + 2, 4, present), read(place + 6, 4, present)

@@ -1,0 +1,167 @@
+"""The capture reader against hand-made files, and against dpkt as an oracle."""
+
+from __future__ import annotations
+
+import io
+import struct
+from itertools import pairwise
+
+import dpkt
+import numpy as np
+import pytest
+from frames import Frame, ethernet, ipv4, pcap, tcp, timestamps, udp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairc.runtime.pcap import PcapError, concatenate, parse
+
+PORT = st.integers(0, 65535)
+WORD = st.integers(0, 2**32 - 1)
+ADDRESS = st.builds("10.{}.{}.{}".format, *[st.integers(0, 255)] * 3)
+OPTION = st.one_of(
+    st.just(b"\x01"),
+    st.builds(timestamps, WORD, WORD),
+    st.just(b"\x02\x04\x05\xb4"),
+    st.just(b"\x04\x02"),
+    st.just(b"\x03\x03\x07"),
+)
+OPTIONS = st.lists(OPTION, max_size=4).map(b"".join).filter(lambda o: len(o) <= 40)
+TCP_SEGMENT = st.builds(
+    tcp,
+    PORT,
+    PORT,
+    st.binary(max_size=200),
+    sequence=WORD,
+    acknowledgement=WORD,
+    flags=st.integers(0, 255),
+    options=OPTIONS,
+)
+UDP_DATAGRAM = st.builds(udp, PORT, PORT, st.binary(max_size=200))
+
+
+@st.composite
+def wire_frames(draw: st.DrawFn) -> bytes:
+    kind = draw(st.sampled_from(["tcp", "udp", "arp", "ipv6"]))
+    if kind == "arp":
+        return ethernet(draw(st.binary(min_size=28, max_size=28)), 0x0806)
+    if kind == "ipv6":
+        return ethernet(b"\x60" + draw(st.binary(min_size=39, max_size=60)), 0x86DD)
+    payload = draw(TCP_SEGMENT if kind == "tcp" else UDP_DATAGRAM)
+    packet = ipv4(
+        draw(ADDRESS),
+        draw(ADDRESS),
+        6 if kind == "tcp" else 17,
+        payload,
+        ip_id=draw(PORT),
+        options=draw(st.sampled_from([0, 4, 12])),
+    )
+    return ethernet(packet)
+
+
+TIMES = st.integers(0, 2**32 * 10**9 - 1)
+FRAMES = st.lists(st.builds(Frame, TIMES, wire_frames()), max_size=12)
+
+
+def the_option(segment: dpkt.tcp.TCP) -> tuple[int, int]:
+    for kind, value in dpkt.tcp.parse_opts(segment.opts):
+        if kind == dpkt.tcp.TCP_OPT_TIMESTAMP:
+            return struct.unpack(">II", value)
+    return 0, 0
+
+
+@given(FRAMES, st.sampled_from("<>"), st.booleans())
+def test_columns_agree_with_dpkt(frames: list[Frame], order: str, nanoseconds: bool) -> None:
+    data = pcap(frames, order=order, nanoseconds=nanoseconds, snaplen=65535)
+    capture = parse(data)
+    packets = capture.packets
+    assert capture.cut_bytes == 0
+    assert len(packets) == len(frames)
+    for i, (_, wire) in enumerate(dpkt.pcap.Reader(io.BytesIO(data))):
+        tick = 1 if nanoseconds else 1000
+        assert packets.time_ns[i] == frames[i].time_ns // tick * tick
+        assert packets.frame_bytes[i] == len(wire)
+        packet = dpkt.ethernet.Ethernet(wire).data
+        if not isinstance(packet, dpkt.ip.IP):
+            assert packets.ip_bytes[i] == packets.protocol[i] == packets.source_port[i] == 0
+            continue
+        assert packets.ip_bytes[i] == packet.len
+        assert packets.ip_id[i] == packet.id
+        assert packets.source[i] == int.from_bytes(packet.src, "big")
+        assert packets.destination[i] == int.from_bytes(packet.dst, "big")
+        segment = packet.data
+        assert packets.source_port[i] == segment.sport
+        assert packets.destination_port[i] == segment.dport
+        assert packets.payload_bytes[i] == len(segment.data)
+        if isinstance(segment, dpkt.tcp.TCP):
+            assert packets.sequence[i] == segment.seq
+            assert packets.acknowledgement[i] == segment.ack
+            assert packets.flags[i] == segment.flags & 0xFF
+            assert (packets.ts_value[i], packets.ts_echo[i]) == the_option(segment)
+
+
+@given(st.lists(st.builds(Frame, TIMES, wire_frames()), min_size=1, max_size=6), st.data())
+def test_a_cut_file_keeps_its_whole_records(frames: list[Frame], data: st.DataObject) -> None:
+    whole = pcap(frames)
+    ends = [24]
+    for frame in frames:
+        ends.append(ends[-1] + 16 + min(96, len(frame.data)))
+    cut = data.draw(st.integers(24, len(whole)))
+    capture = parse(whole[:cut])
+    complete = sum(end <= cut for end in ends) - 1
+    assert len(capture.packets) == complete
+    assert capture.cut_bytes == cut - ends[complete]
+
+
+@given(st.binary(max_size=400))
+def test_rubbish_after_the_header_is_never_an_exception(rubbish: bytes) -> None:
+    capture = parse(pcap([]) + rubbish)
+    assert capture.cut_bytes <= len(rubbish)
+
+
+@given(wire_frames(), st.integers(0, 95))
+def test_any_snap_length_can_be_read(wire: bytes, snaplen: int) -> None:
+    packets = parse(pcap([Frame(0, wire)], snaplen=snaplen)).packets
+    assert packets.frame_bytes[0] == len(wire)
+
+
+def test_the_snap_length_of_the_plan_keeps_every_field() -> None:
+    options = b"\x02\x04\x05\xb4\x04\x02" + timestamps(7, 9)[2:] + b"\x01\x03\x03\x07" * 5
+    segment = tcp(80, 5000, bytes(1000), sequence=11, options=options)
+    packets = parse(pcap([Frame(5, ethernet(ipv4("10.0.0.1", "10.0.0.2", 6, segment)))])).packets
+    assert packets.payload_bytes[0] == 1000
+    assert packets.frame_bytes[0] == 14 + 20 + len(segment)
+    assert (packets.ts_value[0], packets.ts_echo[0]) == (7, 9)
+
+
+def test_a_later_fragment_has_no_ports() -> None:
+    wire = bytearray(ethernet(ipv4("10.0.0.1", "10.0.0.2", 17, udp(1, 2, b"x"))))
+    wire[14 + 6 : 14 + 8] = struct.pack(">H", 185)
+    packets = parse(pcap([Frame(0, bytes(wire))])).packets
+    assert packets.fragment[0] == 185
+    assert packets.source_port[0] == packets.destination_port[0] == 0
+
+
+def test_joined_captures_are_sorted_by_time() -> None:
+    def capture(*times: int) -> bytes:
+        return pcap([Frame(t, ethernet(ipv4("10.0.0.1", "10.0.0.2", 1, b""))) for t in times])
+
+    joined = concatenate((parse(capture(5, 9)).packets, parse(capture(1, 5)).packets))
+    assert joined.time_ns.tolist() == [1, 5, 5, 9]
+    assert len(concatenate(())) == 0
+    assert all(np.diff(joined.time_ns) >= 0)
+    assert all(a <= b for a, b in pairwise(joined.time_ns.tolist()))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "0 bytes"),
+        (b"\xa1\xb2\xc3", "3 bytes"),
+        (bytes(24), "begin like a capture"),
+        (b"\x0a\x0d\x0d\x0a" + bytes(40), "begin like a capture"),
+        (pcap([], link=113), "link type is 113"),
+    ],
+)
+def test_what_is_not_a_capture_is_refused_in_words(data: bytes, words: str) -> None:
+    with pytest.raises(PcapError, match=words):
+        parse(data)
