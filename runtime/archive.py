@@ -1,0 +1,41 @@
+"""Raw artefacts as one `raw.tar.zst`: the same files give the same bytes."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+LEVEL = 3
+
+
+def pack(folder: Path, archive: Path) -> None:
+    """Write the regular files of a folder, sorted, without times and owners, to an archive."""
+    import zstandard
+
+    with (
+        archive.open("wb") as file,
+        zstandard.ZstdCompressor(level=LEVEL).stream_writer(file, closefd=False) as stream,
+        tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        for path in sorted(folder.rglob("*")):
+            if not path.is_file() or path.is_symlink():
+                continue
+            member = tarfile.TarInfo(path.relative_to(folder).as_posix())
+            member.size = path.stat().st_size
+            with path.open("rb") as content:
+                tar.addfile(member, content)
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack an archive into an existing folder, and nowhere else. Raises OSError, ValueError."""
+    import zstandard
+
+    try:
+        with (
+            archive.open("rb") as file,
+            zstandard.ZstdDecompressor().stream_reader(file) as stream,
+            tarfile.open(fileobj=stream, mode="r|") as tar,
+        ):
+            tar.extractall(folder, filter="data")
+    except (tarfile.TarError, zstandard.ZstdError) as error:
+        raise ValueError(f"{archive} is damaged: {error}") from None

@@ -1,0 +1,234 @@
+"""The run directory: whole cells under their keys, whatever kills the process that writes them."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import ValidationError
+
+from fairc.compiler.plan import Cell, Plan
+
+from . import archive
+from .results import CellResult
+
+if TYPE_CHECKING:
+    from fairc.runtime.engines.base import Engine
+
+PLAN, CELLS, LOCK = "plan.json", "cells.jsonl", "lock.json"
+RESULT, SERIES, RAW, CONSOLE = "result.json", "series.npz", "raw.tar.zst", "console.txt"
+# Everything unfinished lives here; a process that holds the lock may remove what it finds.
+PARTIAL = ".partial"
+
+
+class StoreError(Exception):
+    """The run directory cannot be used; the message says why and what to do."""
+
+
+def key_of(cell: Cell, engine: Engine) -> str:
+    """Return the name of a cell's result: a hash of the cell, the engine and what it runs on."""
+    text = f"{cell.id}\n{engine.name}\n{engine.identity}\n"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class Store:
+    """A run directory. Reading needs nothing; writing needs the lock: `with store:`.
+
+    path: the directory; made when it is first locked.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: int | None = None
+
+    def __enter__(self) -> Self:
+        """Take the directory's lock and remove what killed runs left. Raises StoreError."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be written: {error.strerror}") from None
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            owner = os.pread(self._lock, 20, 0).decode(errors="replace").strip()
+            self.__exit__(None, None, None)
+            raise StoreError(
+                f"{self.path} is being written by another fairc (process {owner or 'unknown'});"
+                " wait for it, or give this run a directory of its own with -o"
+            ) from None
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+        self._discard(self.path / PARTIAL)
+        (self.path / PARTIAL).mkdir()
+        (self.path / "cells").mkdir(exist_ok=True)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give the lock back; the kernel does when the process dies."""
+        if self._lock is not None:
+            os.close(self._lock)  # closing releases a flock
+            self._lock = None
+
+    # The plan
+
+    def adopt(self, write: Callable[[Path], None]) -> None:
+        """Take a plan over: `write` puts plan.json and cells.jsonl into the folder it is given."""
+        folder = self.scratch("plan")
+        write(folder)
+        for name in (CELLS, PLAN):  # the header last: without it there is no plan
+            _sync(folder / name)
+            (folder / name).replace(self.path / name)
+        _sync(self.path)
+        self._discard(folder)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan's header. Raises StoreError."""
+        return read_plan(self.path)
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield the plan's cells in order. Raises StoreError."""
+        return read_cells(self.path)
+
+    def write_json(self, name: str, document: object) -> None:
+        """Replace a small JSON file of the run directory at once."""
+        text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        temporary = self.path / PARTIAL / name
+        temporary.write_text(text, encoding="utf-8")
+        _sync(temporary)
+        temporary.replace(self.path / name)
+
+    @property
+    def lock(self) -> dict[str, Any]:
+        """What made the numbers (runtime/lock.py). Raises StoreError."""
+        try:
+            document = json.loads((self.path / LOCK).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise StoreError(f"{self.path} is not a run directory: it has no {LOCK}") from None
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{self.path / LOCK} cannot be read: {error}") from None
+        if not isinstance(document, dict):
+            raise StoreError(f"{self.path / LOCK} cannot be read: it is not an object")
+        return document
+
+    # Cells
+
+    def scratch(self, name: str) -> Path:
+        """Return an empty folder for work in progress; it does not survive the next start."""
+        folder = self.path / PARTIAL / name
+        self._discard(folder)
+        folder.mkdir()
+        return folder
+
+    def folder(self, key: str) -> Path:
+        """Return where the cell with a key is, if it is."""
+        return self.path / "cells" / key
+
+    def result(self, key: str) -> CellResult | None:
+        """Return what is stored of a cell; None when there is none, or it cannot be read."""
+        try:
+            return CellResult.model_validate_json((self.folder(key) / RESULT).read_bytes())
+        except (FileNotFoundError, NotADirectoryError, ValidationError):
+            return None  # an older version's result is as good as none: the cell runs again
+
+    def commit(self, key: str, folder: Path, result: CellResult) -> None:
+        """Make a scratch folder, with what belongs to the result in it, the cell with this key.
+
+        A cell that is there already is replaced; a kill leaves the old one, none, or the new one.
+        """
+        (folder / RESULT).write_text(result.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        for path in folder.iterdir():
+            _sync(path)
+        _sync(folder)
+        target = self.folder(key)
+        if target.exists():
+            replaced = self.path / PARTIAL / f"{key}.replaced"
+            self._discard(replaced)
+            target.rename(replaced)
+            folder.rename(target)
+            self._discard(replaced)
+        else:
+            folder.rename(target)
+        _sync(target.parent)
+
+    def unpack(self, key: str, folder: Path) -> None:
+        """Unpack a cell's raw artefacts. Raises OSError and ValueError when they are damaged."""
+        archive.unpack(self.folder(key) / RAW, folder)
+
+    def has_raw(self, key: str) -> bool:
+        """Whether a cell's raw artefacts are still there."""
+        return (self.folder(key) / RAW).is_file()
+
+    def remove_raw(self) -> int:
+        """Remove the raw artefacts of all cells; return the bytes that were freed."""
+        freed = 0
+        for path in sorted((self.path / "cells").glob(f"*/{RAW}")):
+            freed += path.stat().st_size
+            path.unlink()
+        return freed
+
+    def _discard(self, folder: Path) -> None:
+        try:
+            shutil.rmtree(folder)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise StoreError(f"{folder} cannot be removed: {error.strerror}") from None
+
+
+def read_plan(folder: Path) -> Plan:
+    """Read the header of a compiled plan. Raises StoreError."""
+    try:
+        return Plan.model_validate_json((folder / PLAN).read_bytes())
+    except FileNotFoundError:
+        raise StoreError(f"{folder} holds no plan: it has no {PLAN}") from None
+    except OSError as error:
+        raise StoreError(f"{folder / PLAN} cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        raise StoreError(
+            f"{folder / PLAN} is not a plan of this version: {_first(error)}"
+        ) from None
+
+
+def read_cells(folder: Path) -> Iterator[Cell]:
+    """Yield the cells of a compiled plan in order. Raises StoreError."""
+    try:
+        with (folder / CELLS).open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    yield Cell.model_validate_json(line)
+                except ValidationError as error:
+                    raise StoreError(
+                        f"{folder / CELLS}:{number} is not a cell of this version: {_first(error)}"
+                    ) from None
+    except FileNotFoundError:
+        raise StoreError(f"{folder} holds no plan: it has no {CELLS}") from None
+    except OSError as error:
+        raise StoreError(f"{folder / CELLS} cannot be read: {error.strerror}") from None
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'the document'}: {first['msg']}"
+
+
+def _sync(path: Path) -> None:
+    """Have a file, or a directory's entries, on the disk before what follows."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
