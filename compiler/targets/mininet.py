@@ -1,0 +1,261 @@
+"""Target `mininet`: one standalone Mininet program per cell (template: `mininet.py.j2`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from ..plan import Cell, Flow, Impairment, Interface, Node
+
+FRAME_BYTES = 1514
+SAMPLE_EVERY_NS = 100_000_000
+MAX_DRAIN_NS = 10_000_000_000
+LEAD_NS = 300_000_000
+LEAD_PER_PROGRAM_NS = 20_000_000
+
+# Linux's own maxima of the socket buffers that TCP tunes by itself; never lowered.
+DEFAULT_TCP_RMEM_MAX = 6_291_456
+DEFAULT_TCP_WMEM_MAX = 4_194_304
+
+
+def render(cell: Cell) -> str:
+    """Write the Mininet program of a cell: equal text for an equal cell."""
+    macs = {
+        (node.name, interface.name): mac_address(interface.address)
+        for node in cell.nodes
+        for interface in node.interfaces
+    }
+    sources = {
+        (node.name, interface.name): interface.source
+        for node in cell.nodes
+        for interface in node.interfaces
+    }
+    owners = {
+        interface.address.partition("/")[0]: macs[node.name, interface.name]
+        for node in cell.nodes
+        for interface in node.interfaces
+    }
+    return _template().render(
+        id=cell.id,
+        header=list(_header(cell)),
+        duration_ns=cell.duration_ns,
+        deadline_ns=cell.deadline_ns,
+        stop=cell.stop,
+        drain_ns=drain_ns(cell),
+        lead_ns=LEAD_NS + LEAD_PER_PROGRAM_NS * (1 + 2 * len(cell.flows)),
+        nodes=[
+            {
+                "name": node.name,
+                "kind": node.kind,
+                "sysctl": sysctls(node, cell.flows),
+                "ip": list(_ip_lines(node, cell, macs, owners)),
+                "tc": [
+                    {"source": interface.source, "lines": lines}
+                    for interface in node.interfaces
+                    if (lines := _tc_lines(interface))
+                ],
+            }
+            for node in cell.nodes
+        ],
+        cables=[
+            {
+                "node_a": cable.a[0],
+                "name_a": cable.a[1],
+                "mac_a": macs[cable.a],
+                "node_b": cable.b[0],
+                "name_b": cable.b[1],
+                "mac_b": macs[cable.b],
+                "source": sources[cable.a],
+            }
+            for cable in cell.cables
+        ],
+        seeds=[
+            {"node": node.name, "interface": interface.name, "seed": interface.impairment.seed}
+            for node in cell.nodes
+            for interface in node.interfaces
+            if interface.impairment is not None and interface.impairment.seed is not None
+        ],
+        captures=[
+            {
+                "name": capture.name,
+                "node": capture.node,
+                "interface": capture.interface,
+                "direction": capture.direction,
+                "meaning": f"{capture.point} of the bottleneck {'/'.join(capture.queue)}",
+            }
+            for capture in cell.captures
+        ],
+        flows=[_programs(flow, cell.duration_ns) for flow in cell.flows],
+        monitor=json.dumps({"every_ns": SAMPLE_EVERY_NS}),
+    )
+
+
+def mac_address(address: str) -> str:
+    """Return a locally administered MAC address that tells the IPv4 address (`10.0.0.1/30`)."""
+    octets = address.partition("/")[0].split(".")
+    return "02:00:" + ":".join(f"{int(octet):02x}" for octet in octets)
+
+
+def sysctls(node: Node, flows: tuple[Flow, ...]) -> dict[str, str]:
+    """Return the kernel options of a node.
+
+    A socket buffer of n bytes is set as 2 n, because Linux counts its own overhead in it, and
+    offers about half of it as the window.
+    """
+    settings = {"net.ipv4.ip_forward": "0" if node.kind == "host" else "1"}
+    buffers = [flow.buffer_bytes for flow in flows if node.name in (flow.server, flow.client)]
+    if buffers:
+        wanted = 2 * max(buffers)
+        settings |= {
+            "net.ipv4.tcp_no_metrics_save": "1",
+            "net.ipv4.tcp_ecn": "2",
+            "net.ipv4.tcp_rmem": f"4096 131072 {max(DEFAULT_TCP_RMEM_MAX, wanted)}",
+            "net.ipv4.tcp_wmem": f"4096 16384 {max(DEFAULT_TCP_WMEM_MAX, wanted)}",
+        }
+    return settings
+
+
+def drain_ns(cell: Cell) -> int:
+    """Return how long packets may still be under way after the end, ns: queues and propagation."""
+    waiting_ns = 0
+    for node in cell.nodes:
+        for interface in node.interfaces:
+            if interface.bottleneck and interface.queue and interface.shaper:
+                limit = interface.queue.limit_bytes
+                if limit is None:
+                    limit = (interface.queue.limit_packets or 0) * FRAME_BYTES
+                waiting_ns = max(waiting_ns, limit * 8 * 10**9 // interface.shaper.rate_bps)
+    longest_rtt_ns = max((flow.base_rtt_ns for flow in cell.flows), default=0)
+    return min(MAX_DRAIN_NS, 100_000_000 + 2 * longest_rtt_ns + waiting_ns)
+
+
+def _header(cell: Cell) -> Iterator[str]:
+    """Yield the comment lines that say which cell this is."""
+    yield f"cell           {cell.id}"
+    yield f"experiment     {cell.experiment}"
+    yield f"configuration  {cell.configuration}"
+    for name, value in cell.bindings.items():
+        yield f"  {name} = {value}"
+    yield f"repetition     {cell.repetition}, seed {cell.seed}"
+
+
+def _ip_lines(
+    node: Node, cell: Cell, macs: dict[tuple[str, str], str], owners: dict[str, str]
+) -> Iterator[str]:
+    """Yield the lines of `ip -batch` that bring a node's interfaces up and its routes in."""
+    for interface in node.interfaces:
+        name = interface.name
+        yield f"link set dev {name} mtu 1500 gso_max_segs 1 up"
+        yield f"address add {interface.address} dev {name}"
+    peers = {cable.a: cable.b for cable in cell.cables} | {
+        cable.b: cable.a for cable in cell.cables
+    }
+    addresses = {mac: address for address, mac in owners.items()}
+    for interface in node.interfaces:
+        mac = macs[peers[node.name, interface.name]]
+        yield f"neighbour add {addresses[mac]} lladdr {mac} dev {interface.name} nud permanent"
+    for route in node.routes:
+        yield f"route add {route.destination} via {route.via}"
+
+
+def _tc_lines(interface: Interface) -> list[str]:
+    """Return the lines of `tc -batch` that make an interface's shaper and queue, or its netem."""
+    device = f"qdisc add dev {interface.name}"
+    lines = []
+    if interface.shaper is not None and interface.queue is not None:
+        queue = interface.queue
+        if queue.limit_bytes is not None:
+            child, limit_bytes = f"bfifo limit {queue.limit_bytes}", queue.limit_bytes
+        else:
+            packets = queue.limit_packets or 0
+            child, limit_bytes = f"pfifo limit {packets}", packets * FRAME_BYTES
+        shaper = interface.shaper
+        lines += [
+            f"{device} root handle 1: tbf rate {shaper.rate_bps}bit burst {shaper.burst_bytes}"
+            f" limit {limit_bytes}",
+            f"{device} parent 1:1 handle 2: {child}",
+        ]
+    if interface.impairment is not None:
+        lines.append(f"{device} root handle 1: {_netem(interface.impairment)}")
+    return lines
+
+
+def _netem(impairment: Impairment) -> str:
+    """Return the arguments of netem: first the loss, then the delay, on a packet's way."""
+    words = f"netem limit {impairment.limit_packets}"
+    if impairment.delay_ns:
+        words += f" delay {_duration(impairment.delay_ns)}"
+    if impairment.loss:
+        words += f" loss random {_percent(impairment.loss)}%"
+    if impairment.seed is not None:
+        words += f" seed {impairment.seed}"
+    return words
+
+
+def _duration(ns: int) -> str:
+    """Write a duration exactly, in the largest unit that tc knows."""
+    for unit, size in (("ms", 10**6), ("us", 10**3)):
+        if ns % size == 0:
+            return f"{ns // size}{unit}"
+    return f"{ns}ns"
+
+
+def _percent(probability: float) -> str:
+    """Write a probability in percent, without an exponent."""
+    return f"{100 * probability:.10f}".rstrip("0").rstrip(".")
+
+
+def _programs(flow: Flow, duration_ns: int | None) -> dict[str, object]:
+    """Return what the template says about a flow: its server's and its client's description."""
+    common = {
+        "flow": flow.name,
+        "address": flow.address,
+        "port": flow.port,
+        "connections": flow.connections,
+        "buffer_bytes": flow.buffer_bytes,
+    }
+    stops = [ns for ns in (flow.stop_ns, duration_ns) if ns is not None]
+    server = common | {"cca": flow.cca, "sample_every_ns": SAMPLE_EVERY_NS}
+    client = common | {
+        "workload": flow.workload.model_dump(),
+        "start_ns": flow.start_ns,
+        "stop_ns": min(stops, default=None),
+        "progress_every_ns": SAMPLE_EVERY_NS,
+    }
+    return {
+        "name": flow.name,
+        "server": flow.server,
+        "client": flow.client,
+        "address": flow.address,
+        "base_rtt_ns": flow.base_rtt_ns,
+        "source": flow.source,
+        "server_name": f"{flow.name}.server",
+        "client_name": f"{flow.name}.client",
+        "server_json": json.dumps(server),
+        "client_json": json.dumps(client),
+    }
+
+
+@cache
+def _template() -> Template:
+    """Compile the template once."""
+    environment = Environment(
+        loader=PackageLoader("fairc.compiler.targets"),
+        undefined=StrictUndefined,
+        line_statement_prefix="#%",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters["pyrepr"] = repr
+    environment.filters["comment"] = comment
+    return environment.get_template("mininet.py.j2")
+
+
+def comment(text: object) -> str:
+    """Make a text safe for a comment: one line, nothing but printable characters."""
+    return "".join(char if char.isprintable() else "?" for char in str(text))
