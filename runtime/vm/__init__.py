@@ -1,1 +1,7 @@
-"""To be described."""
+"""The virtual machine behind the `vm` engine.
+
+In order of control flow: `recipe` (what the image is made of), `image` (builds and finds it),
+`initramfs` (what the guest starts from), `qemu` (the machine's arguments and its monitor),
+`exchange` (how a job enters and results leave), `snapshot` (boot once, restore per cell).
+`guest/` holds the programs that run inside.
+"""

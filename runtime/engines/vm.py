@@ -1,0 +1,180 @@
+"""The default engine: a Linux machine whose clock counts instructions, restored for every cell."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import queue
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from fairc.compiler.plan import Cell
+from fairc.compiler.targets import endpoints, mininet
+from fairc.runtime import supervisor
+from fairc.runtime.results import RawResult
+from fairc.runtime.vm import exchange, image, qemu, snapshot
+
+# After its deadline a script still has to stop processes and to write its results.
+DEADLINE_MARGIN_S = 30.0
+# A machine that computes nothing for so long (wall clock) waits for something that never comes.
+STALL_S = 30.0
+CONSOLE_LIMIT = 16 << 20
+POLL_S = 0.02
+
+
+class VmEngine:
+    """Runs the emitted Mininet script of a cell in virtual time. Needs no root."""
+
+    name = "vm"
+    parallel = True
+
+    def __init__(self, progress: Callable[[str], None] = lambda _: None) -> None:
+        self._progress = progress
+        self._snapshot: snapshot.Snapshot | None = None
+        self._closed = threading.Event()
+        self._cores: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for core in sorted(os.sched_getaffinity(0)):
+            self._cores.put(core)
+
+    @property
+    def identity(self) -> str:
+        """Hash of image, kernel arguments, guest files and QEMU version."""
+        assert self._snapshot is not None, "prepare comes first"
+        return self._snapshot.identity
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What the lock records."""
+        assert self._snapshot is not None, "prepare comes first"
+        return {
+            "qemu": qemu.version(),
+            "kernel": self._snapshot.image.kernel,
+            "image": self._snapshot.image.digest,
+            "machine": self._snapshot.identity,
+        }
+
+    def prepare(self) -> None:
+        """Find the image and take the snapshot. Raises EngineUnavailable."""
+        qemu.version()
+        self._snapshot = snapshot.obtain(image.require(), endpoints.find(), self._progress)
+
+    def run(self, cell: Cell, workdir: Path) -> RawResult:
+        """Restore the snapshot, run the cell's script, and fetch what it left."""
+        core = self._cores.get()
+        try:
+            return self._run(cell, workdir, core)
+        finally:
+            self._cores.put(core)
+
+    def _run(self, cell: Cell, workdir: Path, core: int) -> RawResult:
+        assert self._snapshot is not None, "prepare comes first"
+        started = time.monotonic()
+        artefacts = workdir / "artefacts"
+        artefacts.mkdir()
+        with tempfile.TemporaryDirectory(prefix="fairc-vm-") as scratch:
+            device, console = Path(scratch, "exchange"), Path(scratch, "console")
+            deadline_s = cell.deadline_ns / 1e9 + DEADLINE_MARGIN_S
+            seed = hashlib.sha256(f"kernel {cell.seed}".encode()).digest()
+            exchange.create(
+                device,
+                {"kind": "job", "script": "cell.py", "seed": seed.hex(), "deadline_s": deadline_s},
+                {"cell.py": mininet.render(cell).encode()},
+                qemu.EXCHANGE_SIZE,
+            )
+            error = self._restore(Path(scratch), device, console, core)
+            text = console.read_text(errors="replace") if console.exists() else ""
+            virtual_s = 0.0
+            try:
+                header = exchange.read_header(device)
+                if header["kind"] == "result":
+                    exchange.extract(device, artefacts)
+                    error = header["error"]
+                    virtual_s = header["virtual_s"]
+                elif not error:
+                    error = "the virtual machine crashed: see its console"
+            except (ValueError, KeyError, TypeError, OSError) as problem:
+                error = f"the virtual machine's results are broken: {problem}"
+        return RawResult(
+            error=error,
+            artefacts=artefacts,
+            sha256="" if error else _digest(artefacts),
+            console=text,
+            virtual_s=virtual_s,
+            wall_s=time.monotonic() - started,
+        )
+
+    def _restore(self, scratch: Path, device: Path, console: Path, core: int) -> str:
+        """Run the machine to its end; return why it had to be stopped, or nothing."""
+        assert self._snapshot is not None, "prepare comes first"
+        saved = self._snapshot
+        devices = qemu.Devices(saved.memory, False, saved.image.root, device, console)
+        command = [
+            *("taskset", "--cpu-list", str(core), qemu.PROGRAM),
+            *qemu.arguments(devices),
+            *("-qmp", f"unix:{scratch / 'monitor'},server=on,wait=off"),
+            *("-action", "panic=shutdown", "-incoming", "defer", "-S"),
+        ]
+        with (scratch / "errors").open("wb") as errors:
+            process = supervisor.start(command, cwd=scratch, stderr=errors)
+        try:
+            snapshot.resume(saved, scratch / "monitor")
+        except (OSError, RuntimeError) as problem:
+            process.kill()
+            process.wait()
+            printed = (scratch / "errors").read_text(errors="replace").strip()
+            return f"QEMU could not restore the snapshot: {printed or problem}"
+        try:
+            return self._watch(process, console)
+        finally:
+            process.kill()
+            process.wait()
+
+    def _watch(self, process: supervisor.Child, console: Path) -> str:
+        """Wait for the machine's end, and see that it gets there."""
+        busy_until, used = time.monotonic(), -1.0
+        checked = 0.0
+        while process.poll() is None:
+            if self._closed.wait(POLL_S):
+                return "interrupted"
+            now = time.monotonic()
+            if now < checked + 1:
+                continue
+            checked = now
+            if (cpu := _cpu_s(process.pid)) != used:
+                used, busy_until = cpu, now
+            elif now > busy_until + STALL_S:
+                return f"the virtual machine stood still for {STALL_S:g} s"
+            if console.stat().st_size > CONSOLE_LIMIT:
+                return f"the virtual machine printed more than {CONSOLE_LIMIT >> 20} MiB"
+        return ""
+
+    def close(self) -> None:
+        """Stop the machines that are running."""
+        self._closed.set()
+
+
+def _cpu_s(pid: int) -> float:
+    """Return the CPU time that a process tree rooted at a session leader has used, in ticks."""
+    total = 0.0
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == pid:  # its session
+            total += int(fields[11]) + int(fields[12])
+    return total
+
+
+def _digest(folder: Path) -> str:
+    total = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        total.update(f"{path.name} {content}\n".encode())
+    return total.hexdigest()

@@ -1,0 +1,221 @@
+"""The virtual machine's image: a Debian root file system and a kernel, built and cached."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairc.runtime.engines.base import EngineUnavailable
+
+from . import recipe
+
+BUILD_COMMAND = "fairc image build"
+TOOLS = {"mmdebstrap": "mmdebstrap", "genext2fs": "genext2fs"}
+
+
+@dataclass(frozen=True)
+class Image:
+    """A built image.
+
+    folder: holds `root.ext2`, `vmlinuz`, `busybox`, `modules/*.ko`, `packages.txt`, `manifest.json`.
+    recipe: hash of what it was built from. digest: SHA-256 over its files.
+    """
+
+    folder: Path
+    recipe: str
+    digest: str
+    kernel: str
+
+    @property
+    def root(self) -> Path:
+        """The root file system."""
+        return self.folder / "root.ext2"
+
+    @property
+    def vmlinuz(self) -> Path:
+        """The kernel."""
+        return self.folder / "vmlinuz"
+
+    @property
+    def busybox(self) -> Path:
+        """The static busybox that the initramfs runs."""
+        return self.folder / "busybox"
+
+    def root_modules(self) -> list[tuple[str, bytes]]:
+        """Return (name, content) of the modules that find the root file system, in order."""
+        return [
+            (name, (self.folder / "modules" / f"{name}.ko").read_bytes())
+            for name in recipe.ROOT_MODULES
+        ]
+
+    def size_bytes(self) -> int:
+        """Return what it occupies on disk."""
+        return sum(p.stat().st_blocks * 512 for p in self.folder.rglob("*") if p.is_file())
+
+
+def folder() -> Path:
+    """Return where the image of the present recipe belongs."""
+    return recipe.cache_directory() / "images" / recipe.recipe_hash()
+
+
+def find() -> Image | None:
+    """Return the image of the present recipe if it has been built."""
+    try:
+        manifest = json.loads((folder() / "manifest.json").read_text())
+    except FileNotFoundError:
+        return None
+    return Image(folder(), manifest["recipe"], manifest["digest"], manifest["kernel"])
+
+
+def require() -> Image:
+    """Return the image; raise EngineUnavailable with the command that builds it."""
+    image = find()
+    if image is None:
+        raise EngineUnavailable(("the virtual machine's image has not been built",), BUILD_COMMAND)
+    return image
+
+
+def remove() -> list[Path]:
+    """Remove every image and snapshot from the cache; return what was removed."""
+    removed = []
+    for name in ("images", "snapshots"):
+        path = recipe.cache_directory() / name
+        if path.exists():
+            shutil.rmtree(path)
+            removed.append(path)
+    return removed
+
+
+def build(progress: Callable[[str], None] = lambda _: None) -> Image:
+    """Build the image of the present recipe, or return it if it is there.
+
+    progress: called with a line of text at every step. Needs no root: mmdebstrap uses user
+    namespaces then. Raises EngineUnavailable when a tool is missing or the build fails.
+    """
+    existing = find()
+    if existing is not None:
+        return existing
+    missing = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
+    if missing:
+        raise EngineUnavailable(
+            tuple(f"{name} is not installed" for name in missing),
+            "sudo apt-get install --no-install-recommends " + " ".join(missing),
+        )
+    target = folder()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix="building-") as temporary:
+        work = Path(temporary)
+        work.chmod(0o755)  # mmdebstrap's user namespace has to enter it
+        progress("fetching and unpacking Debian packages (about 20 s with a near mirror)")
+        _mmdebstrap(work / "root.tar", work / "build.log")
+        progress("making the root file system")
+        _unpack_boot_files(work / "root.tar", work)
+        _make_file_system(work / "root.tar", work / "root.ext2")
+        (work / "root.tar").unlink()
+        manifest = {
+            "recipe": recipe.recipe_hash(),
+            "digest": _digest(work),
+            "kernel": (work / "kernel-release").read_text().strip(),
+        }
+        (work / "manifest.json").write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n")
+        finished = work.parent / f"{work.name}.done"
+        work.rename(finished)
+        work.mkdir()  # the context manager removes its folder
+        try:
+            finished.rename(target)
+        except OSError:  # somebody else has built it meanwhile
+            shutil.rmtree(finished)
+    return require()
+
+
+def _mmdebstrap(tarball: Path, log: Path) -> None:
+    source = "deb {} {} main"
+    command = [
+        "mmdebstrap",
+        "--variant=minbase",
+        "--include=" + ",".join(recipe.PACKAGES),
+        '--aptopt=Apt::Install-Recommends "false"',
+        f"--customize-hook={recipe.GUEST / 'customize.sh'} \"$1\"",
+        recipe.SUITE,
+        str(tarball),
+        source.format(recipe.MIRROR, recipe.SUITE),
+        source.format(recipe.MIRROR, recipe.BACKPORTS),
+    ]
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(recipe.SOURCE_DATE_EPOCH), "LC_ALL": "C"}
+    with log.open("wb") as out:
+        status = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, check=False
+        )
+    if status.returncode:
+        errors = [line for line in log.read_text(errors="replace").splitlines() if line[:2] == "E:"]
+        why = errors[0] if errors else "it printed no reason"
+        raise EngineUnavailable((f"mmdebstrap could not build the image: {why}",), BUILD_COMMAND)
+
+
+def _unpack_boot_files(tarball: Path, target: Path) -> None:
+    """Take out of the archive what the machine needs before it has a root file system."""
+    (target / "modules").mkdir()
+    plain = {
+        "./boot/vmlinuz": "vmlinuz",
+        "./bin/busybox": "busybox",
+        "./usr/bin/busybox": "busybox",
+        "./usr/share/fairc/packages.txt": "packages.txt",
+        "./usr/share/fairc/kernel-release": "kernel-release",
+    }
+    modules = {f"{name}.ko.xz": f"modules/{name}.ko" for name in recipe.ROOT_MODULES}
+    with tarfile.open(tarball) as archive:
+        for member in archive:
+            file = archive.extractfile(member) if member.isfile() else None
+            if file is None:
+                continue
+            if member.name in plain:
+                (target / plain[member.name]).write_bytes(file.read())
+            elif (name := member.name.rpartition("/")[2]) in modules:
+                (target / modules[name]).write_bytes(lzma.decompress(file.read()))
+    absent = [
+        name
+        for name in (*plain.values(), *modules.values())
+        if not (target / name).exists()
+    ]
+    if absent:
+        raise EngineUnavailable((f"the image lacks {', '.join(sorted(set(absent)))}",), BUILD_COMMAND)
+
+
+def _make_file_system(tarball: Path, target: Path) -> None:
+    """Turn the archive into an ext2 file system, in the archive's order, with all times zero."""
+    subprocess.run(
+        [
+            "genext2fs",
+            "--block-size=4096",
+            f"--size-in-blocks={recipe.FILE_SYSTEM_BLOCKS}",
+            f"--number-of-inodes={recipe.FILE_SYSTEM_INODES}",
+            "--reserved-percentage=0",
+            "--faketime",
+            f"--tarball={tarball}",
+            str(target),
+        ],
+        check=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def _digest(work: Path) -> str:
+    total = hashlib.sha256()
+    for path in sorted(p for p in work.rglob("*") if p.is_file()):
+        if path.name in ("root.tar", "build.log", "manifest.json"):
+            continue
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        total.update(f"{path.relative_to(work)} {content}\n".encode())
+    return total.hexdigest()

@@ -1,0 +1,145 @@
+"""QEMU: the one argument list of the virtual-time machine, and its monitor."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import socket
+import subprocess
+import time
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fairc.runtime.engines.base import EngineUnavailable
+
+PROGRAM = "qemu-system-x86_64"
+PACKAGE = "qemu-system-x86"
+MEMORY = 1 << 30
+EXCHANGE_SIZE = 1 << 30
+TRANSLATION_CACHE_MB = 256
+
+# The guest computes what the experiment needs and nothing else: no mitigations against other
+# tenants (there are none), no zeroing of fresh memory, no security modules, no IPv6 chatter. The
+# clock is the instruction counter, which the kernel reads as a reliable TSC.
+KERNEL_ARGUMENTS = (
+    "console=ttyS0 quiet panic=-1 nokaslr mitigations=off init_on_alloc=0 init_on_free=0 "
+    "selinux=0 apparmor=0 audit=0 lsm= ipv6.disable=1 preempt=none "
+    "clocksource=tsc tsc=reliable nowatchdog softlockup_panic=1 random.trust_cpu=on"
+)
+
+
+@dataclass(frozen=True)
+class Devices:
+    """The files that one machine works on.
+
+    memory: backs the main memory; shared means that the machine writes into it, otherwise it
+    keeps what it changes to itself. root, exchange: the NVDIMMs. console: the serial port's output.
+    """
+
+    memory: Path
+    shared: bool
+    root: Path
+    exchange: Path
+    console: Path
+
+
+def arguments(devices: Devices) -> list[str]:
+    """Return the arguments that a machine and its restored copies have in common.
+
+    Nothing may enter the machine from outside while it runs: no virtio, no network, no disk.
+    """
+    return [
+        *("-machine", "pc,nvdimm=on,memory-backend=ram0"),
+        *("-cpu", "max"),
+        *("-accel", f"tcg,tb-size={TRANSLATION_CACHE_MB}"),
+        *("-icount", "shift=0,sleep=off"),
+        *("-m", f"{MEMORY >> 20}M,slots=4,maxmem=8G"),
+        *("-object", _backend("ram0", devices.memory, MEMORY, share=devices.shared)),
+        *("-object", _backend("root", devices.root, devices.root.stat().st_size, readonly=True)),
+        *("-device", "nvdimm,id=nvdimm1,memdev=root,unarmed=on"),
+        *("-object", _backend("exchange", devices.exchange, EXCHANGE_SIZE)),
+        *("-device", "nvdimm,id=nvdimm2,memdev=exchange"),
+        *("-device", "pvpanic"),
+        *("-nodefaults", "-display", "none", "-no-reboot"),
+        *("-chardev", f"file,id=console,path={_escape(devices.console)}"),
+        *("-serial", "chardev:console"),
+        *("-rtc", "base=2020-01-01,clock=vm"),
+        *("-seed", "1"),
+    ]
+
+
+def _backend(name: str, path: Path, size: int, *, share: bool = True, readonly: bool = False) -> str:
+    flags = f"share={'on' if share else 'off'}" + (",readonly=on" if readonly else "")
+    return f"memory-backend-file,id={name},mem-path={_escape(path)},size={size},{flags}"
+
+
+def _escape(path: Path) -> str:
+    """Double the commas, as QEMU's option parser wants them."""
+    return str(path).replace(",", ",,")
+
+
+@cache
+def version() -> str:
+    """Return QEMU's version; raise EngineUnavailable when it is not installed."""
+    if shutil.which(PROGRAM) is None:
+        raise EngineUnavailable(
+            ("QEMU is not installed",),
+            f"sudo apt-get install --no-install-recommends {PACKAGE}",
+        )
+    text = subprocess.run(
+        [PROGRAM, "--version"], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
+    ).stdout
+    found = re.search(r"version (\S+(?: \(\S+\))?)", text)
+    return found[1] if found else text.splitlines()[0]
+
+
+class Monitor:
+    """A connection to QEMU's machine protocol (QMP)."""
+
+    def __init__(self, path: Path, timeout_s: float) -> None:
+        deadline = time.monotonic() + timeout_s
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(timeout_s)
+        while True:
+            try:
+                self._socket.connect(str(path))
+                break
+            except (FileNotFoundError, ConnectionRefusedError):
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.005)
+        self._file = self._socket.makefile("rw")
+        self._file.readline()  # the greeting
+        self.command("qmp_capabilities")
+
+    def command(self, name: str, **arguments: Any) -> Any:
+        """Execute a command and return its result; RuntimeError when QEMU refuses it."""
+        json.dump({"execute": name, "arguments": arguments}, self._file)
+        self._file.write("\n")
+        self._file.flush()
+        while True:
+            answer = self._read()
+            if "return" in answer:
+                return answer["return"]
+            if "error" in answer:
+                raise RuntimeError(f"QEMU refused {name}: {answer['error'].get('desc')}")
+
+    def wait_for_event(self, name: str) -> None:
+        """Wait until an event arrives; TimeoutError after the monitor's time limit."""
+        while self._read().get("event") != name:
+            pass
+
+    def _read(self) -> dict[str, Any]:
+        line = self._file.readline()
+        if not line:
+            raise ConnectionError("QEMU ended")
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+    def close(self) -> None:
+        """Close the connection; the machine goes on."""
+        self._file.close()
+        self._socket.close()
