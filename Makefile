@@ -1,0 +1,58 @@
+# Every target does its own set-up and can be repeated.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check fix bench docs clean packages
+
+PYTHON   := python3
+BIN      := .venv/bin
+FAIRC    := $(BIN)/fairc
+VENV     := .venv/.installed
+ENDPOINT := endpoints/target/release/fairc-endpoints
+RUST     := $(shell find endpoints -name target -prune -o -type f -print 2>/dev/null)
+
+help: ## what each target does
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+setup: packages $(VENV) $(ENDPOINT) ## install everything: Debian packages, .venv, endpoints, the machine's image
+	@$(FAIRC) image build
+
+demo: setup ## run examples/quickstart.fexp on the virtual-time machine and say where its report is
+	@$(FAIRC) run examples/quickstart.fexp
+
+test: setup check ## every check and every test
+	cd endpoints && cargo test --release --quiet
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV) ## format, lint, types, layers: changes nothing
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	cd endpoints && cargo fmt --check && cargo clippy --release --all-targets --quiet -- -D warnings
+
+fix: $(VENV) ## format, and mend what the linters can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	cd endpoints && cargo fmt
+
+bench: setup ## measure this machine: speed, fixed cost, compile time, start-up time
+	$(BIN)/python -m tests.bench
+
+docs: $(VENV) ## write the generated parts of docs/ anew
+	$(BIN)/python scripts/docs.py
+
+clean: ## remove what was built in this folder (not results/, not the image)
+	rm -rf .venv build dist *.egg-info endpoints/target .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+packages:
+	@scripts/setup
+
+# A stamp, so that nothing is installed twice. `pip install .` would copy; -e lets edits work at once.
+$(VENV): requirements.lock setup.cfg | packages
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(ENDPOINT): $(RUST) | packages
+	cd endpoints && cargo build --release --locked --quiet
