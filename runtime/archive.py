@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tarfile
 from pathlib import Path
 
@@ -39,3 +40,13 @@ def unpack(archive: Path, folder: Path) -> None:
             tar.extractall(folder, filter="data")
     except (tarfile.TarError, zstandard.ZstdError) as error:
         raise ValueError(f"{archive} is damaged: {error}") from None
+
+
+def digest(folder: Path) -> str:
+    """Return the SHA-256 over names and contents of the files of a folder."""
+    total = hashlib.sha256()
+    for path in sorted(p for p in folder.iterdir() if p.is_file()):
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        total.update(f"{path.name} {content}\n".encode())
+    return total.hexdigest()

@@ -1,0 +1,250 @@
+"""Write the artefacts of docs/architecture.md from a trace of the fluid model."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from fairc.compiler.plan import Capture, Cell, FileWorkload, Flow
+from fairc.runtime.measurement.paths import Paths
+
+from .fluid import HEADER_BYTES, PAYLOAD_BYTES, Frame, Trace
+
+EPOCH_NS = 1_577_836_800_000_000_000
+EVERY_NS = 100_000_000
+SNAPLEN = 96
+CLIENT_PORT = 40_000
+
+
+def write(cell: Cell, trace: Trace, folder: Path) -> None:
+    """Write every file of a cell; cell.json last."""
+    for capture in cell.captures:
+        _capture(cell, capture, trace, folder)
+    for flow in cell.flows:
+        mine = [f for f in trace.frames[flow.bottleneck] if f.flow.name == flow.name]
+        _lines(folder / f"{flow.name}.server.ndjson", _server(flow, mine, trace.ended_ns))
+        _lines(folder / f"{flow.name}.client.ndjson", _client(flow, mine, trace.ended_ns))
+        for side in ("server", "client"):
+            (folder / f"{flow.name}.{side}.err").write_bytes(b"")
+    ticks = _every(trace.ended_ns)
+    busy = EVERY_NS // 20
+    _lines(
+        folder / "monitor.ndjson",
+        ({"t_ns": t, "event": "cpu", "busy_ns": busy, "total_ns": EVERY_NS} for t in ticks),
+    )
+    _json(folder / "qdisc-before.json", _qdiscs(cell, trace, after=False))
+    _json(folder / "qdisc-after.json", _qdiscs(cell, trace, after=True))
+    _json(
+        folder / "ping.json",
+        [
+            {
+                "flow": flow.name,
+                "client": flow.client,
+                "server": flow.server,
+                "sent": 10,
+                "rtts_ns": [flow.base_rtt_ns + 40_000] * 10,
+            }
+            for flow in cell.flows
+        ],
+    )
+    _json(
+        folder / "system.json",
+        {
+            "kernel": "none: invented by the fake engine",
+            "tc": "none",
+            "mininet": "none",
+            "sysctl": {},
+            "offloads": {},
+            "ccas": sorted({flow.cca for flow in cell.flows}),
+        },
+    )
+    names = [f"{flow.name}.{side}" for flow in cell.flows for side in ("server", "client")]
+    _json(
+        folder / "cell.json",
+        {
+            "id": cell.id,
+            "epoch_ns": EPOCH_NS,
+            "ended_ns": trace.ended_ns,
+            "ended_by": trace.ended_by,
+            "processes": dict.fromkeys([*names, *(c.name for c in cell.captures), "monitor"], 0),
+            "notes": ["invented by the fake engine: not a measurement"],
+        },
+    )
+
+
+def _every(end_ns: int) -> range:
+    return range(0, end_ns + 1, EVERY_NS)
+
+
+def _server(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, Any]]:
+    """Yield what the server of a flow would have written."""
+    yield {"t_ns": -EVERY_NS, "event": "listening", "cca": flow.cca}
+    wanted = flow.workload.bytes if isinstance(flow.workload, FileWorkload) else None
+    for number in range(flow.connections):
+        at = {"t_ns": flow.start_ns + flow.base_rtt_ns, "connection": number}
+        yield {**at, "event": "accepted", "cca": flow.cca}
+        yield {**at, "event": "request", "bytes": wanted}
+    for number in range(flow.connections):
+        mine = [f for f in frames if f.connection == number]
+        sent = lost = 0
+        following = iter(mine)
+        frame = next(following, None)
+        last_ns = mine[-1].left_ns + flow.base_rtt_ns if mine else 0
+        for t in _every(min(end_ns, last_ns)):
+            rtt_ns = flow.base_rtt_ns
+            while frame is not None and frame.left_ns <= t:
+                sent += frame.payload
+                lost += frame.lost
+                rtt_ns = flow.base_rtt_ns + frame.left_ns - frame.entered_ns
+                frame = next(following, None)
+            if sent == 0:
+                continue
+            yield {
+                "t_ns": t,
+                "event": "sample",
+                "connection": number,
+                "cwnd": 10,
+                "ssthresh": 10,
+                "rtt_us": rtt_ns // 1000,
+                "rttvar_us": 1000,
+                "min_rtt_us": flow.base_rtt_ns // 1000,
+                "mss": PAYLOAD_BYTES,
+                "unacked": 10,
+                "lost": 0,
+                "retransmits": lost,
+                "bytes_sent": sent,
+                "bytes_acked": sent,
+                "bytes_retransmitted": lost * PAYLOAD_BYTES,
+                "delivered": sent // PAYLOAD_BYTES,
+                "pacing_bps": 0,
+                "delivery_bps": 0,
+                "busy_us": max(0, t - flow.start_ns) // 1000,
+                "rwnd_limited_us": 0,
+                "sndbuf_limited_us": 0,
+            }
+
+
+def _client(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, Any]]:
+    """Yield what the client of a flow would have written."""
+    wanted = flow.workload.bytes if isinstance(flow.workload, FileWorkload) else None
+    for number in range(flow.connections):
+        at = {"connection": number}
+        yield {"t_ns": flow.start_ns, "event": "opened", **at}
+        yield {"t_ns": flow.start_ns + flow.base_rtt_ns, "event": "connected", **at}
+        arrivals = [
+            (f.left_ns + flow.base_rtt_ns // 2, f.payload)
+            for f in frames
+            if f.connection == number and not f.lost
+        ]
+        arrivals = [a for a in arrivals if a[0] <= end_ns]
+        received, done = 0, 0
+        if arrivals:
+            yield {"t_ns": arrivals[0][0], "event": "first-byte", **at}
+        for t in _every(end_ns):
+            while done < len(arrivals) and arrivals[done][0] <= t:
+                received += arrivals[done][1]
+                done += 1
+            if t >= flow.start_ns and received != wanted:
+                yield {"t_ns": t, "event": "progress", "bytes": received, **at}
+        received = sum(payload for _, payload in arrivals)
+        if received == wanted:
+            yield {"t_ns": arrivals[-1][0], "event": "done", "bytes": received, **at}
+        else:
+            stop_ns = end_ns if flow.stop_ns is None else min(flow.stop_ns, end_ns)
+            yield {"t_ns": stop_ns, "event": "stopped", "bytes": received, **at}
+
+
+def _qdiscs(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
+    """Return what `tc -s -j qdisc show` would have said in every node."""
+    document: dict[str, Any] = {}
+    paths = Paths(cell)
+    for node in cell.nodes:
+        rows = document.setdefault(node.name, [])
+        for interface in node.interfaces:
+            place = (node.name, interface.name)
+            passed = [
+                f
+                for frames in trace.frames.values()
+                for f in frames
+                if after and place in paths.of(f.flow)
+            ]
+            hop = interface.impairment
+            lost = sum(f.lost for f in passed) if hop is not None and hop.loss else 0
+            counters = {
+                "dev": interface.name,
+                "bytes": sum(f.payload + HEADER_BYTES for f in passed),
+                "packets": len(passed) - lost,
+                "drops": lost,
+                "overlimits": 0,
+                "requeues": 0,
+                "backlog": 0,
+                "qlen": 0,
+            }
+            if hop is not None:
+                rows.append({"kind": "netem", "handle": "1:", "root": True, **counters})
+            elif interface.shaper is not None and interface.queue is not None:
+                kind = "bfifo" if interface.queue.limit_bytes is not None else "pfifo"
+                rows.append({"kind": "tbf", "handle": "1:", "root": True, **counters})
+                rows.append({"kind": kind, "handle": "2:", "parent": "1:1", **counters})
+    return document
+
+
+def _capture(cell: Cell, capture: Capture, trace: Trace, folder: Path) -> None:
+    """Write a capture of the frames that pass its bottleneck, and tcpdump's last words."""
+    frames = [f for f in trace.frames.get(capture.queue, ()) if _seen(capture, f)]
+    records = sorted(((_when(capture, f), n, f) for n, f in enumerate(frames)))
+    with (folder / f"{capture.name}.pcap").open("wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, SNAPLEN, 1))
+        for at_ns, _, frame in records:
+            seconds, ns = divmod(EPOCH_NS + at_ns, 10**9)
+            length = frame.payload + HEADER_BYTES
+            packet = _packet(cell, frame)[:SNAPLEN]
+            file.write(struct.pack("<IIII", seconds, ns, len(packet), length) + packet)
+    count = len(records)
+    (folder / f"{capture.name}.log").write_text(
+        f"{count} packets captured\n{count} packets received by filter\n"
+        "0 packets dropped by kernel\n"
+    )
+
+
+def _seen(capture: Capture, frame: Frame) -> bool:
+    return capture.point != "delivered" or not frame.lost
+
+
+def _when(capture: Capture, frame: Frame) -> int:
+    return frame.entered_ns if capture.point == "entry" else frame.left_ns
+
+
+def _packet(cell: Cell, frame: Frame) -> bytes:
+    """Return the headers of a data packet with TCP timestamps; all its bytes up to the payload."""
+    clients = {node.name: node.interfaces[0].address for node in cell.nodes}
+    flow = frame.flow
+    source, target = _octets(flow.address), _octets(clients[flow.client].partition("/")[0])
+    ethernet = b"\x02\x00" + target + b"\x02\x00" + source + b"\x08\x00"
+    length = frame.payload + HEADER_BYTES - len(ethernet)
+    # Every sending of a byte has its own time, so the identification need not be counted.
+    stamp_ms = frame.left_ns // 10**6
+    identification = (frame.left_ns // 1000) & 0xFFFF
+    ip = struct.pack(
+        "!BBHHHBBH4s4s", 0x45, 0, length, identification, 0x4000, 63, 6, 0, source, target
+    )
+    ports = (flow.port, CLIENT_PORT + frame.connection)
+    tcp = struct.pack("!HHIIBBHHH", *ports, frame.sequence & 0xFFFFFFFF, 1, 0x80, 0x10, 512, 0, 0)
+    options = struct.pack("!BBBBII", 1, 1, 8, 10, stamp_ms & 0xFFFFFFFF, stamp_ms & 0xFFFFFFFF)
+    return ethernet + ip + tcp + options + bytes(SNAPLEN)
+
+
+def _octets(address: str) -> bytes:
+    return bytes(map(int, address.split(".")))
+
+
+def _lines(path: Path, records: Iterable[dict[str, Any]]) -> None:
+    ordered = sorted(records, key=lambda record: record["t_ns"])
+    path.write_text("".join(json.dumps(record) + "\n" for record in ordered))
+
+
+def _json(path: Path, document: object) -> None:
+    path.write_text(json.dumps(document, indent=1) + "\n")

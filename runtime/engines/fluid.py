@@ -1,0 +1,153 @@
+"""The model behind the fake engine: a bottleneck that is never idle, shared by seeded lot.
+
+Every time in which the bottleneck sends one frame belongs to one of the flows that have something
+to send, drawn with fixed weights. The queue fills at half the rate at which time passes, up to half
+of its limit, and never drops. There is no congestion control in this: the numbers mean nothing.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from fairc.compiler.plan import Cell, FileWorkload, Flow, Interface
+from fairc.runtime.measurement.paths import Paths, Place
+
+FRAME_BYTES, PAYLOAD_BYTES, HEADER_BYTES = 1514, 1448, 66
+UNSHAPED_BPS = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A data packet at the bottleneck; times in ns after the epoch, sequence and payload in bytes."""
+
+    flow: Flow
+    connection: int
+    sequence: int
+    payload: int
+    entered_ns: int
+    left_ns: int
+    lost: bool
+
+
+@dataclass(slots=True)
+class Sender:
+    """What a flow has still to send, and when each connection got its last byte (None: never)."""
+
+    flow: Flow
+    weight: float
+    loss: float
+    left: list[int | None]
+    next_sequence: list[int]
+    again: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def take(self, lot: random.Random) -> tuple[int, int, int] | None:
+        """Return (connection, sequence, payload) of the next frame, or None when there is none."""
+        if self.again:
+            return self.again.pop(0)
+        open_ = [i for i, left in enumerate(self.left) if left is None or left > 0]
+        if not open_:
+            return None
+        chosen = lot.choice(open_)
+        left = self.left[chosen]
+        payload = PAYLOAD_BYTES if left is None else min(PAYLOAD_BYTES, left)
+        self.left[chosen] = None if left is None else left - payload
+        sequence = self.next_sequence[chosen]
+        self.next_sequence[chosen] += payload
+        return chosen, sequence, payload
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What passed each bottleneck, in order; when the cell ended (ns), and by what."""
+
+    frames: dict[Place, list[Frame]]
+    ended_ns: int
+    ended_by: str
+
+
+def simulate(cell: Cell) -> Trace:
+    """Run the model over a cell; the same cell gives the same trace."""
+    limits = [(cell.deadline_ns, "deadline")]
+    if cell.duration_ns is not None:
+        limits.insert(0, (cell.duration_ns, "duration"))
+    end_ns, ended_by = min(limits)
+    queues = sorted({flow.bottleneck for flow in cell.flows})
+    frames = {queue: _serve(cell, queue, end_ns) for queue in queues}
+    ends = {flow.name: _end_ns(flow, frames[flow.bottleneck]) for flow in cell.flows}
+    finished = [end for end in ends.values() if end is not None]
+    if cell.stop == "first" and finished:
+        end_ns, ended_by = min(finished), "first"
+    elif cell.duration_ns is None and len(finished) == len(ends):
+        end_ns, ended_by = max(finished), "finished"
+    return Trace(
+        {q: [f for f in passed if f.left_ns <= end_ns] for q, passed in frames.items()},
+        end_ns,
+        ended_by,
+    )
+
+
+def _end_ns(flow: Flow, frames: list[Frame]) -> int | None:
+    """Return when the client of a flow had its last byte or stopped; None: not within the cell."""
+    if flow.stop_ns is not None:
+        return flow.stop_ns
+    if not isinstance(flow.workload, FileWorkload):
+        return None
+    delivered = [f for f in frames if f.flow.name == flow.name and not f.lost]
+    if sum(f.payload for f in delivered) < flow.workload.bytes * flow.connections:
+        return None
+    return delivered[-1].left_ns + flow.base_rtt_ns // 2
+
+
+def _serve(cell: Cell, queue: Place, end_ns: int) -> list[Frame]:
+    lot = random.Random(f"{cell.seed} {queue}")
+    paths = Paths(cell)
+    interface = paths.interfaces[queue]
+    rate_bps = interface.shaper.rate_bps if interface.shaper else UNSHAPED_BPS
+    waiting_ns = _limit_bytes(interface) * 8 * 10**9 // rate_bps // 2
+    senders = [
+        Sender(
+            flow,
+            weight=lot.uniform(0.8, 1.2),
+            loss=paths.loss_after(queue, flow),
+            left=[flow.workload.bytes if isinstance(flow.workload, FileWorkload) else None]
+            * flow.connections,
+            next_sequence=[1] * flow.connections,
+        )
+        for flow in cell.flows
+        if flow.bottleneck == queue
+    ]
+    began_ns = min(s.flow.start_ns + s.flow.base_rtt_ns for s in senders)
+    now, frames = began_ns, []
+    while now < end_ns:
+        ready = [
+            s
+            for s in senders
+            if s.flow.start_ns + s.flow.base_rtt_ns <= now
+            and (s.flow.stop_ns is None or now < s.flow.stop_ns)
+            and (s.again or any(left is None or left > 0 for left in s.left))
+        ]
+        if not ready:
+            later = [s.flow.start_ns + s.flow.base_rtt_ns for s in senders]
+            now = min((t for t in later if t > now), default=end_ns)
+            continue
+        sender = lot.choices(ready, [s.weight for s in ready])[0]
+        taken = sender.take(lot)
+        assert taken is not None, "a sender that is ready has a frame"
+        connection, sequence, payload = taken
+        frame_ns = (payload + HEADER_BYTES) * 8 * 10**9 // rate_bps
+        now += frame_ns
+        waited = min((now - began_ns) // 2, waiting_ns) + frame_ns
+        lost = lot.random() < sender.loss
+        if lost:
+            sender.again.append(taken)
+        frames.append(Frame(sender.flow, connection, sequence, payload, now - waited, now, lost))
+    return frames
+
+
+def _limit_bytes(interface: Interface) -> int:
+    if interface.queue is None:
+        return FRAME_BYTES
+    if interface.queue.limit_bytes is not None:
+        return interface.queue.limit_bytes
+    return (interface.queue.limit_packets or 1) * FRAME_BYTES
