@@ -1,0 +1,71 @@
+//! What servers send: a fixed pseudo-random block in memory, over and over.
+
+use crate::sys;
+use std::io;
+use std::os::unix::io::{AsRawFd, OwnedFd};
+
+/// Length of the block, bytes. Its pages stay in the processor's cache, and one `sendfile` fills a
+/// large part of a send buffer.
+pub const BLOCK_BYTES: usize = 256 << 10;
+
+/// The block, as a file in memory: `sendfile` hands its pages to TCP without copying them, which
+/// an emulated processor would pay for byte by byte.
+#[derive(Debug)]
+pub struct Block {
+    file: OwnedFd,
+}
+
+impl Block {
+    /// Fills the block.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn new() -> io::Result<Self> {
+        let file = sys::memory_file("fairc-block")?;
+        sys::write_all(file.as_raw_fd(), &content())?;
+        Ok(Block { file })
+    }
+
+    /// Sends what comes at `position` of the endless stream of blocks, at most `most` bytes, as
+    /// many as fit into the socket's buffer and at most to the end of the block.
+    ///
+    /// # Errors
+    /// What the kernel says; `WouldBlock` when the buffer is full.
+    pub fn send(&self, socket: &OwnedFd, position: u64, most: u64) -> io::Result<u64> {
+        let offset = (position % BLOCK_BYTES as u64) as usize;
+        let left = BLOCK_BYTES - offset;
+        let most = usize::try_from(most).map_or(left, |most| most.min(left));
+        sys::send_file(socket, &self.file, offset, most).map(|sent| sent as u64)
+    }
+}
+
+/// The block's bytes: xorshift64 (Marsaglia 2003, "Xorshift RNGs", section 3), little-endian.
+fn content() -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(BLOCK_BYTES);
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    while bytes.len() < BLOCK_BYTES {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend_from_slice(&state.to_le_bytes());
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_content_is_fixed_and_uses_all_bytes_alike() {
+        let bytes = content();
+        assert_eq!(bytes.len(), BLOCK_BYTES);
+        assert_eq!(bytes, content());
+        let mut counts = [0_u32; 256];
+        for byte in &bytes {
+            counts[usize::from(*byte)] += 1;
+        }
+        // Expected 1024 each with a standard deviation of 32.
+        assert!(counts.iter().all(|count| (800..1250).contains(count)));
+    }
+}

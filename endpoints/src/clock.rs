@@ -1,0 +1,127 @@
+//! Time: ns after the epoch on `CLOCK_REALTIME`, and timers on absolute times of that clock.
+
+use crate::sys;
+use std::io;
+use std::os::unix::io::{AsRawFd, OwnedFd, RawFd};
+
+/// The experiment's clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    epoch_ns: i64,
+}
+
+impl Clock {
+    /// A clock that shows 0 at `epoch_ns` (ns of `CLOCK_REALTIME`).
+    #[must_use]
+    pub fn new(epoch_ns: i64) -> Self {
+        Clock { epoch_ns }
+    }
+
+    /// The time now, ns after the epoch; negative before it.
+    #[must_use]
+    pub fn now_ns(self) -> i64 {
+        sys::realtime_ns() - self.epoch_ns
+    }
+
+    /// The first multiple of `every_ns` after the epoch that lies strictly after `now_ns`; never
+    /// before the epoch itself.
+    #[must_use]
+    pub fn next_multiple(now_ns: i64, every_ns: i64) -> i64 {
+        if now_ns < 0 {
+            return 0;
+        }
+        (now_ns / every_ns + 1).saturating_mul(every_ns)
+    }
+}
+
+/// A kernel timer on absolute times: once, or at every multiple of a period.
+///
+/// It stays armed in the kernel while packets come and go, so a wake-up by a packet costs no timer
+/// operation (a timeout of `epoll_wait` would be started and cancelled every time).
+#[derive(Debug)]
+pub struct Timer {
+    clock: Clock,
+    fd: OwnedFd,
+}
+
+impl Timer {
+    /// A timer that is not armed.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn new(clock: Clock) -> io::Result<Self> {
+        Ok(Timer {
+            clock,
+            fd: sys::timer()?,
+        })
+    }
+
+    /// Fires once at `at_ns` after the epoch; at once if that has passed.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn once(&self, at_ns: i64) -> io::Result<()> {
+        sys::timer_set(&self.fd, self.absolute(at_ns), 0)
+    }
+
+    /// Fires at every multiple of `every_ns` after the epoch, from the next one on.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn every(&self, every_ns: i64) -> io::Result<()> {
+        let first = Clock::next_multiple(self.clock.now_ns(), every_ns);
+        sys::timer_set(&self.fd, self.absolute(first), every_ns)
+    }
+
+    /// Fires no more.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn disarm(&self) -> io::Result<()> {
+        sys::timer_set(&self.fd, 0, 0)
+    }
+
+    /// Takes note of what has fired; false if nothing has (the timer was set anew meanwhile).
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn fired(&self) -> io::Result<bool> {
+        sys::timer_read(&self.fd)
+    }
+
+    /// Absolute time on `CLOCK_REALTIME`; at least 1, because 0 disarms.
+    fn absolute(&self, at_ns: i64) -> i64 {
+        self.clock.epoch_ns.saturating_add(at_ns).max(1)
+    }
+}
+
+impl AsRawFd for Timer {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_multiples_after_the_epoch() {
+        assert_eq!(Clock::next_multiple(-1_000, 100), 0);
+        assert_eq!(Clock::next_multiple(0, 100), 100);
+        assert_eq!(Clock::next_multiple(99, 100), 100);
+        assert_eq!(Clock::next_multiple(100, 100), 200);
+        assert_eq!(Clock::next_multiple(i64::MAX - 1, i64::MAX), i64::MAX);
+    }
+
+    #[test]
+    fn a_time_that_has_passed_fires_at_once_and_a_disarmed_timer_never() {
+        let timer = Timer::new(Clock::new(sys::realtime_ns())).unwrap();
+        timer.once(-5).unwrap();
+        assert!(timer.fired().unwrap());
+        assert!(!timer.fired().unwrap());
+        timer.once(-5).unwrap();
+        timer.disarm().unwrap();
+        assert!(!timer.fired().unwrap());
+    }
+}

@@ -1,0 +1,243 @@
+//! What a role is asked to do: one JSON object, strictly read. Unknown fields are refused.
+
+use crate::json::Fields;
+use crate::request::MAX_CONNECTIONS;
+use std::net::Ipv4Addr;
+
+/// The kernel doubles a buffer's size and keeps it in a signed 32-bit number.
+const MAX_BUFFER: i64 = (i32::MAX / 2) as i64;
+/// With a shorter period the machine would do little but sample, ns.
+const SHORTEST_PERIOD: i64 = 100_000;
+
+/// Something that can be read from the fields of a JSON object.
+pub trait Description: Sized {
+    /// Takes what it needs from the fields.
+    ///
+    /// # Errors
+    /// A message that names the field.
+    fn take(fields: &mut Fields) -> Result<Self, String>;
+}
+
+/// Reads a description.
+///
+/// # Errors
+/// A message that says what is wrong, and where.
+pub fn read<D: Description>(text: &str) -> Result<D, String> {
+    let mut fields = Fields::parse(text).map_err(|what| format!("bad description: {}", what))?;
+    D::take(&mut fields)
+        .and_then(|description| fields.end().map(|()| description))
+        .map_err(|what| format!("bad description: {}", what))
+}
+
+/// Of role `tcp-server`.
+#[derive(Debug)]
+pub struct TcpServer {
+    /// Address to listen on.
+    pub address: Ipv4Addr,
+    /// Port to listen on.
+    pub port: u16,
+    /// Congestion control algorithm, by the kernel's name.
+    pub cca: String,
+    /// How many connections will come; the server ends after the last.
+    pub connections: u32,
+    /// Send buffer of each connection, bytes of payload.
+    pub buffer_bytes: u32,
+    /// Time between samples of `TCP_INFO`, ns.
+    pub sample_every_ns: i64,
+}
+
+/// Of role `tcp-client`.
+#[derive(Debug)]
+pub struct TcpClient {
+    /// The server's address.
+    pub address: Ipv4Addr,
+    /// The server's port.
+    pub port: u16,
+    /// How many connections to open.
+    pub connections: u32,
+    /// Receive buffer of each connection, bytes of payload.
+    pub buffer_bytes: u32,
+    /// What each connection moves.
+    pub workload: Workload,
+    /// When to open the connections, ns after the epoch.
+    pub start_ns: i64,
+    /// When to stop, ns after the epoch; None: when the work is done.
+    pub stop_ns: Option<i64>,
+    /// Time between `progress` events, ns.
+    pub progress_every_ns: i64,
+}
+
+/// What a connection moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Workload {
+    /// Exactly this many bytes.
+    File {
+        /// How many.
+        bytes: u64,
+    },
+    /// As much as goes through until the flow is stopped.
+    Bulk,
+}
+
+/// Of role `monitor`.
+#[derive(Debug)]
+pub struct Monitor {
+    /// Time between lines, ns.
+    pub every_ns: i64,
+}
+
+impl Description for TcpServer {
+    fn take(fields: &mut Fields) -> Result<Self, String> {
+        // Named for people who look at a process list.
+        fields.text("flow")?;
+        Ok(TcpServer {
+            address: address(fields)?,
+            port: fields.number("port", 1, 65_535)? as u16,
+            cca: cca(fields)?,
+            connections: fields.number("connections", 1, MAX_CONNECTIONS.into())? as u32,
+            buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
+            sample_every_ns: fields.number("sample_every_ns", SHORTEST_PERIOD, i64::MAX)?,
+        })
+    }
+}
+
+impl Description for TcpClient {
+    fn take(fields: &mut Fields) -> Result<Self, String> {
+        // Named for people who look at a process list.
+        fields.text("flow")?;
+        let client = TcpClient {
+            address: address(fields)?,
+            port: fields.number("port", 1, 65_535)? as u16,
+            connections: fields.number("connections", 1, MAX_CONNECTIONS.into())? as u32,
+            buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
+            workload: workload(&mut fields.object("workload")?)?,
+            start_ns: fields.number("start_ns", i64::MIN, i64::MAX)?,
+            stop_ns: fields.number_or_null("stop_ns", i64::MIN, i64::MAX)?,
+            progress_every_ns: fields.number("progress_every_ns", SHORTEST_PERIOD, i64::MAX)?,
+        };
+        match client.stop_ns {
+            Some(stop) if stop <= client.start_ns => Err(format!(
+                "`stop_ns` {} is not after `start_ns` {}",
+                stop, client.start_ns
+            )),
+            _ => Ok(client),
+        }
+    }
+}
+
+impl Description for Monitor {
+    fn take(fields: &mut Fields) -> Result<Self, String> {
+        Ok(Monitor {
+            every_ns: fields.number("every_ns", SHORTEST_PERIOD, i64::MAX)?,
+        })
+    }
+}
+
+fn address(fields: &mut Fields) -> Result<Ipv4Addr, String> {
+    let text = fields.text("address")?;
+    text.parse()
+        .map_err(|_| format!("`address` is `{}`, not an IPv4 address", text))
+}
+
+fn cca(fields: &mut Fields) -> Result<String, String> {
+    let name = fields.text("cca")?;
+    // TCP_CA_NAME_MAX of the kernel is 16 with the closing zero.
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    if name.len() > 15 || !name.bytes().all(plain) {
+        return Err(format!(
+            "`cca` is `{}`, not a name of a congestion control",
+            name
+        ));
+    }
+    Ok(name)
+}
+
+fn workload(fields: &mut Fields) -> Result<Workload, String> {
+    let workload = match fields.text("kind")?.as_str() {
+        "file" => Workload::File {
+            bytes: fields.number("bytes", 0, i64::MAX)? as u64,
+        },
+        "bulk" => Workload::Bulk,
+        other => {
+            return Err(format!(
+                "`workload.kind` is `{}`, not `file` or `bulk`",
+                other
+            ))
+        }
+    };
+    fields.end().map(|()| workload)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLIENT: &str = r#"{"flow": "a", "address": "10.0.0.1", "port": 5001, "connections": 2,
+        "buffer_bytes": 65536, "workload": WORKLOAD, "start_ns": -5, "stop_ns": STOP,
+        "progress_every_ns": 100000000}"#;
+
+    fn client(workload: &str, stop: &str) -> Result<TcpClient, String> {
+        read(&CLIENT.replace("WORKLOAD", workload).replace("STOP", stop))
+    }
+
+    #[test]
+    fn workloads_are_told_apart_by_kind() {
+        let file = client(r#"{"kind": "file", "bytes": 7}"#, "null").unwrap();
+        assert_eq!(file.workload, Workload::File { bytes: 7 });
+        let bulk = client(r#"{"kind": "bulk"}"#, "9").unwrap();
+        assert_eq!((bulk.workload, bulk.stop_ns), (Workload::Bulk, Some(9)));
+    }
+
+    #[test]
+    fn wrong_workloads_are_refused() {
+        for (workload, word) in [
+            (r#"{"kind": "video"}"#, "video"),
+            (r#"{"kind": "bulk", "bytes": 7}"#, "bytes"),
+            (r#"{"kind": "file"}"#, "bytes"),
+            (r#"{"kind": "file", "bytes": -1}"#, "-1"),
+            (r#"{"kind": "file", "bytes": 1.5}"#, "1.5"),
+            (
+                r#"{"kind": "file", "bytes": 18446744073709551615}"#,
+                "18446744073709551615",
+            ),
+            (r#""bulk""#, "workload"),
+        ] {
+            let message = client(workload, "null").unwrap_err();
+            assert!(message.contains(word), "{}", message);
+        }
+    }
+
+    #[test]
+    fn a_stop_before_the_start_is_refused() {
+        assert!(client(r#"{"kind": "bulk"}"#, "-5")
+            .unwrap_err()
+            .contains("`stop_ns` -5"));
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused_by_name() {
+        let good = r#"{"flow": "a", "address": "10.0.0.1", "port": 1, "cca": "cubic",
+            "connections": 1, "buffer_bytes": 1, "sample_every_ns": 100000}"#;
+        read::<TcpServer>(good).unwrap();
+        for (from, to, word) in [
+            (r#""flow": "a""#, r#""flow": """#, "flow"),
+            (r#""10.0.0.1""#, r#""server.example""#, "IPv4"),
+            (r#""port": 1"#, r#""port": 0"#, "port"),
+            (r#""port": 1"#, r#""port": 65536"#, "65536"),
+            (r#""cubic""#, r#""cu bic""#, "cca"),
+            (r#""cubic""#, r#""a-name-that-is-too-long""#, "cca"),
+            (r#""connections": 1"#, r#""connections": 0"#, "connections"),
+            (
+                r#""buffer_bytes": 1"#,
+                r#""buffer_bytes": 2000000000"#,
+                "buffer_bytes",
+            ),
+            ("100000", "99999", "sample_every_ns"),
+            (r#""flow""#, r#""colour": 1, "flow""#, "colour"),
+            (r#""port": 1,"#, "", "port"),
+        ] {
+            let message = read::<TcpServer>(&good.replace(from, to)).unwrap_err();
+            assert!(message.contains(word), "{}", message);
+        }
+    }
+}

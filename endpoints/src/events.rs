@@ -1,0 +1,289 @@
+//! Everything that a role can report, and the log that writes it as newline-delimited JSON.
+
+use crate::clock::Clock;
+use crate::json::Line;
+use crate::sys;
+use crate::tcp_info::Sample;
+use std::io;
+
+/// Something that a line can report, beside its time.
+pub trait Report {
+    /// Writes the fields after `t_ns`.
+    ///
+    /// # Errors
+    /// Those of `Line::field`.
+    fn write(&self, line: &mut Line) -> io::Result<()>;
+}
+
+/// One line of a TCP role. Its name in kebab case is the field `event`.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Server: connections can come.
+    Listening {
+        /// Congestion control, read back from the socket.
+        cca: &'a str,
+        /// `SO_SNDBUF` as the kernel counts it: twice what was asked for, to hold its overhead.
+        send_buffer_bytes: u32,
+    },
+    /// Server: a connection was accepted. Written when its request says which one it is.
+    Accepted {
+        /// Number of the connection, from 0, as the client counts.
+        connection: u32,
+        /// Congestion control, read back from the connection.
+        cca: &'a str,
+    },
+    /// Server: a connection asked for data.
+    Request {
+        /// Number of the connection.
+        connection: u32,
+        /// How many bytes; null for bulk.
+        bytes: Option<u64>,
+    },
+    /// Server: the state of a connection, at every multiple of the period and at its end.
+    Sample {
+        /// Number of the connection.
+        connection: u32,
+        /// Its `TCP_INFO`.
+        sample: Sample,
+    },
+    /// Client: a connection is established.
+    Connected {
+        /// Number of the connection.
+        connection: u32,
+        /// `SO_RCVBUF` as the kernel counts it.
+        receive_buffer_bytes: u32,
+    },
+    /// Client: the first data of a connection reached the application.
+    FirstByte {
+        /// Number of the connection.
+        connection: u32,
+    },
+    /// Client: how much a connection has delivered, at every multiple of the period.
+    Progress {
+        /// Number of the connection.
+        connection: u32,
+        /// Bytes delivered to the application so far.
+        bytes: u64,
+    },
+    /// Client: the workload of a connection is complete.
+    Done {
+        /// Number of the connection.
+        connection: u32,
+        /// Bytes delivered: exactly those that were asked for.
+        bytes: u64,
+    },
+    /// Both: a connection ended before its work was complete, as somebody wanted: `stop_ns`,
+    /// SIGTERM or, at the server, a client that went away.
+    Stopped {
+        /// Number of the connection.
+        connection: u32,
+        /// Client: bytes delivered to the application. Server: bytes that the client acknowledged.
+        bytes: u64,
+    },
+    /// Both: something failed.
+    Error {
+        /// Number of the connection; null when it is of none or of all.
+        connection: Option<u32>,
+        /// What failed.
+        message: &'a str,
+    },
+}
+
+/// One line of the monitor: CPU time of the machine since the line before, all CPUs together.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Time that the CPUs were not idle, ns.
+    pub busy_ns: i64,
+    /// Time that passed, ns.
+    pub total_ns: i64,
+}
+
+impl Report for Event<'_> {
+    fn write(&self, line: &mut Line) -> io::Result<()> {
+        match self {
+            Event::Listening {
+                cca,
+                send_buffer_bytes,
+            } => line
+                .field("event", "listening")?
+                .field("cca", cca)?
+                .field("send_buffer_bytes", send_buffer_bytes)?,
+            Event::Accepted { connection, cca } => line
+                .field("event", "accepted")?
+                .field("connection", connection)?
+                .field("cca", cca)?,
+            Event::Request { connection, bytes } => {
+                counted(line, "request", *connection)?.field("bytes", bytes)?
+            }
+            Event::Sample { connection, sample } => {
+                return sample.write(counted(line, "sample", *connection)?)
+            }
+            Event::Connected {
+                connection,
+                receive_buffer_bytes,
+            } => counted(line, "connected", *connection)?
+                .field("receive_buffer_bytes", receive_buffer_bytes)?,
+            Event::FirstByte { connection } => counted(line, "first-byte", *connection)?,
+            Event::Progress { connection, bytes } => {
+                counted(line, "progress", *connection)?.field("bytes", bytes)?
+            }
+            Event::Done { connection, bytes } => {
+                counted(line, "done", *connection)?.field("bytes", bytes)?
+            }
+            Event::Stopped { connection, bytes } => {
+                counted(line, "stopped", *connection)?.field("bytes", bytes)?
+            }
+            Event::Error {
+                connection,
+                message,
+            } => line
+                .field("event", "error")?
+                .field("connection", connection)?
+                .field("message", message)?,
+        };
+        Ok(())
+    }
+}
+
+/// Writes the two fields that every event of a connection starts with.
+fn counted<'a, 'b>(
+    line: &'a mut Line<'b>,
+    event: &str,
+    connection: u32,
+) -> io::Result<&'a mut Line<'b>> {
+    line.field("event", event)?.field("connection", &connection)
+}
+
+impl Report for Usage {
+    fn write(&self, line: &mut Line) -> io::Result<()> {
+        line.field("busy_ns", &self.busy_ns)?
+            .field("total_ns", &self.total_ns)
+            .map(drop)
+    }
+}
+
+/// Appends one line.
+fn write_line(text: &mut Vec<u8>, t_ns: i64, report: &impl Report) -> io::Result<()> {
+    let mut line = Line::begin(text);
+    line.field("t_ns", &t_ns)?;
+    report.write(&mut line)?;
+    line.end();
+    Ok(())
+}
+
+/// Collects lines and writes them in large blocks; `flush` and `close` write at once.
+#[derive(Debug)]
+pub struct Log {
+    clock: Clock,
+    lines: Vec<u8>,
+    clean: bool,
+    broken: Option<io::Error>,
+}
+
+/// A write costs about as much as handling a packet: some hundred lines share one.
+const BLOCK_BYTES: usize = 64 << 10;
+
+impl Log {
+    /// An empty log to standard output.
+    #[must_use]
+    pub fn new(clock: Clock) -> Self {
+        Log {
+            clock,
+            lines: Vec::with_capacity(BLOCK_BYTES + 4096),
+            clean: true,
+            broken: None,
+        }
+    }
+
+    /// The clock that the lines' times are taken from.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Writes an event that happens now.
+    pub fn now(&mut self, report: &impl Report) {
+        self.at(self.clock.now_ns(), report);
+    }
+
+    /// Writes an event that happened at `t_ns` after the epoch.
+    pub fn at(&mut self, t_ns: i64, report: &impl Report) {
+        if let Err(error) = write_line(&mut self.lines, t_ns, report) {
+            self.broken.get_or_insert(error);
+        }
+        if self.lines.len() >= BLOCK_BYTES {
+            self.flush();
+        }
+    }
+
+    /// Writes an `error` event and remembers that there was one.
+    pub fn error(&mut self, connection: Option<u32>, message: &str) {
+        self.clean = false;
+        self.now(&Event::Error {
+            connection,
+            message,
+        });
+    }
+
+    /// Writes out what was collected. A failure is kept for `close`.
+    pub fn flush(&mut self) {
+        if let Err(error) = sys::write_all(1, &self.lines) {
+            self.broken.get_or_insert(error);
+        }
+        self.lines.clear();
+    }
+
+    /// Writes out the rest and returns whether no error was reported.
+    ///
+    /// # Errors
+    /// The first failure to write.
+    pub fn close(mut self) -> io::Result<bool> {
+        self.flush();
+        self.broken.map_or(Ok(self.clean), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(report: &impl Report) -> String {
+        let mut text = Vec::new();
+        write_line(&mut text, -7, report).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn a_line_starts_with_its_time_and_event() {
+        assert_eq!(
+            line(&Event::FirstByte { connection: 3 }),
+            r#"{"t_ns":-7,"event":"first-byte","connection":3}"#.to_owned() + "\n"
+        );
+        assert_eq!(
+            line(&Event::Request {
+                connection: 0,
+                bytes: None
+            }),
+            r#"{"t_ns":-7,"event":"request","connection":0,"bytes":null}"#.to_owned() + "\n"
+        );
+        assert_eq!(
+            line(&Event::Error {
+                connection: None,
+                message: "a \"b\"\n"
+            }),
+            r#"{"t_ns":-7,"event":"error","connection":null,"message":"a \"b\"\n"}"#.to_owned()
+                + "\n"
+        );
+    }
+
+    #[test]
+    fn a_line_of_the_monitor_has_no_event() {
+        assert_eq!(
+            line(&Usage {
+                busy_ns: 1,
+                total_ns: 2
+            }),
+            r#"{"t_ns":-7,"busy_ns":1,"total_ns":2}"#.to_owned() + "\n"
+        );
+    }
+}

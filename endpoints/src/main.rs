@@ -1,0 +1,88 @@
+//! The programs that fairc runs inside emulated hosts: `fairc-endpoints ROLE --epoch-ns N DESCRIPTION`.
+//!
+//! In order of control flow: `arguments` reads the command line, `description` the JSON object,
+//! one module of `roles` does the work on a `reactor`, and `events` writes what happened as
+//! newline-delimited JSON. `docs/endpoints.md` is the manual.
+
+#[cfg(all(target_env = "gnu", not(target_feature = "crt-static")))]
+compile_error!("not a static build: run cargo inside endpoints/, where .cargo/config.toml applies");
+
+mod arguments;
+mod block;
+mod clock;
+mod description;
+mod events;
+mod json;
+mod reactor;
+mod request;
+mod roles;
+mod socket;
+mod sys;
+mod tcp_info;
+
+use arguments::Command;
+use std::process::exit;
+
+/// Exit status after an `error` event.
+const FAILED: i32 = 1;
+/// Exit status for a command line or a description that cannot be read.
+const BAD_DESCRIPTION: i32 = 2;
+/// Exit status for a role that does not exist, as a shell answers for a command it cannot find.
+const UNKNOWN_ROLE: i32 = 127;
+
+fn main() {
+    let words: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    exit(match arguments::parse(&words) {
+        Ok(Command::Help) => {
+            print!("{}", arguments::help(roles::ROLES));
+            0
+        }
+        Ok(Command::Version) => {
+            println!("fairc-endpoints {}", env!("CARGO_PKG_VERSION"));
+            0
+        }
+        Ok(Command::Run {
+            role,
+            epoch_ns,
+            description,
+        }) => run(&role, epoch_ns, &description),
+        Err(message) => complain(&message, BAD_DESCRIPTION),
+    });
+}
+
+/// Runs one role to its end and returns the exit status.
+fn run(name: &str, epoch_ns: i64, description: &str) -> i32 {
+    let role = match roles::ROLES.iter().find(|role| role.name == name) {
+        Some(role) => role,
+        None => {
+            let known: Vec<&str> = roles::ROLES.iter().map(|role| role.name).collect();
+            let message = format!("unknown role `{}`; roles: {}", name, known.join(", "));
+            return complain(&message, UNKNOWN_ROLE);
+        }
+    };
+    let mut log = events::Log::new(clock::Clock::new(epoch_ns));
+    if let Err(error) = (role.run)(description, &mut log) {
+        match error {
+            roles::Failure::Description(message) => {
+                return complain(&format!("{}: {}", name, message), BAD_DESCRIPTION)
+            }
+            roles::Failure::Work(message) => log.error(None, &message),
+        }
+    }
+    match log.close() {
+        Ok(true) => 0,
+        Ok(false) => FAILED,
+        Err(error) => complain(
+            &format!("cannot write to standard output: {}", error),
+            FAILED,
+        ),
+    }
+}
+
+fn complain(message: &str, status: i32) -> i32 {
+    eprintln!("fairc-endpoints: {}", message);
+    status
+}

@@ -1,0 +1,52 @@
+//! The roles, one module each. A new one is a module and a line in `ROLES`.
+
+pub mod monitor;
+pub mod tcp_client;
+pub mod tcp_server;
+
+use crate::events::Log;
+use std::io;
+
+/// Something that this program can do.
+pub struct Role {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub help: &'static str,
+    /// Reads the description and works until the work is done or somebody stops it.
+    pub run: fn(&str, &mut Log) -> Result<(), Failure>,
+}
+
+/// Why a role ended before its work was done.
+#[derive(Debug)]
+pub enum Failure {
+    /// The description cannot be read.
+    Description(String),
+    /// Something that the work needs failed; becomes an `error` event.
+    Work(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::Work(error.to_string())
+    }
+}
+
+/// All roles, in the order of `--help`.
+pub const ROLES: &[Role] = &[
+    Role {
+        name: "tcp-server",
+        help: "sends what each TCP connection asks for, and samples TCP_INFO",
+        run: tcp_server::run,
+    },
+    Role {
+        name: "tcp-client",
+        help: "opens TCP connections, asks for data and counts it",
+        run: tcp_client::run,
+    },
+    Role {
+        name: "monitor",
+        help: "reports the CPU time that the machine spends",
+        run: monitor::run,
+    },
+];

@@ -1,0 +1,154 @@
+//! Sockets with the options that an experiment needs, and the reading back of what took effect.
+
+use crate::sys;
+use std::fs;
+use std::io;
+use std::net::SocketAddrV4;
+use std::os::unix::io::OwnedFd;
+
+/// SYNs (or answers to one) that are repeated before a connection attempt fails. At 20 % loss both
+/// ways an exchange fails with probability 0.36, so that 20 of them never do.
+const SYN_RETRIES: i32 = 20;
+
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// Opens a listening socket whose connections use the congestion control `cca` and a fixed send
+/// buffer for `buffer_bytes` of payload.
+///
+/// # Errors
+/// A message that says which step failed; for a CCA also which there are.
+pub fn listener(
+    address: SocketAddrV4,
+    cca: &str,
+    buffer_bytes: u32,
+    backlog: u32,
+) -> Result<OwnedFd, String> {
+    let socket = sys::tcp_socket().map_err(|error| format!("cannot open a socket: {}", error))?;
+    sys::set_option_bytes(
+        &socket,
+        libc::IPPROTO_TCP,
+        libc::TCP_CONGESTION,
+        cca.as_bytes(),
+    )
+    .map_err(|error| {
+        let available = fs::read_to_string(AVAILABLE).unwrap_or_else(|_| "unknown".into());
+        format!(
+            "congestion control `{}` is not available ({}); available: {}",
+            cca,
+            error,
+            available.trim_end()
+        )
+    })?;
+    set_buffer(&socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, buffer_bytes)
+        .and_then(|()| sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1))
+        .and_then(|()| sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_SYNCNT, SYN_RETRIES))
+        .map_err(|error| format!("cannot prepare the listening socket: {}", error))?;
+    let backlog = i32::try_from(backlog).unwrap_or(i32::MAX).max(128);
+    sys::listen(&socket, address, backlog)
+        .map_err(|error| format!("cannot listen on {}: {}", address, error))?;
+    Ok(socket)
+}
+
+/// Starts to connect, with a fixed receive buffer for `buffer_bytes` of payload. It is set before
+/// the handshake, which settles the scale of the window.
+///
+/// # Errors
+/// What the kernel says.
+pub fn connecting(address: SocketAddrV4, buffer_bytes: u32) -> io::Result<OwnedFd> {
+    let socket = sys::tcp_socket()?;
+    set_buffer(&socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, buffer_bytes)?;
+    sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_SYNCNT, SYN_RETRIES)?;
+    sys::connect(&socket, address)?;
+    Ok(socket)
+}
+
+/// Sets a buffer past the system's limit where that is permitted, else up to the limit; what took
+/// effect is reported by the role. The kernel doubles the number to make room for its overhead.
+fn set_buffer(socket: &OwnedFd, force: i32, plain: i32, bytes: u32) -> io::Result<()> {
+    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX / 2);
+    match sys::set_option(socket, libc::SOL_SOCKET, force, bytes) {
+        Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
+            sys::set_option(socket, libc::SOL_SOCKET, plain, bytes)
+        }
+        other => other,
+    }
+}
+
+/// The congestion control that a socket uses.
+///
+/// # Errors
+/// What the kernel says.
+pub fn congestion_control(socket: &OwnedFd) -> io::Result<String> {
+    let mut name = [0; 16];
+    let length = sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &mut name)?;
+    let name = name[..length]
+        .split(|byte| *byte == 0)
+        .next()
+        .unwrap_or_default();
+    Ok(String::from_utf8_lossy(name).into_owned())
+}
+
+/// A number of `SOL_SOCKET`, for instance `SO_SNDBUF`.
+///
+/// # Errors
+/// What the kernel says.
+pub fn number(socket: &OwnedFd, option: i32) -> io::Result<u32> {
+    let mut value = [0; 4];
+    sys::get_option(socket, libc::SOL_SOCKET, option, &mut value)?;
+    Ok(u32::from_ne_bytes(value))
+}
+
+/// What went wrong at a socket while nobody was looking (`SO_ERROR`).
+///
+/// # Errors
+/// That, or what the kernel says to the question.
+pub fn pending_error(socket: &OwnedFd) -> io::Result<()> {
+    match i32::from_ne_bytes(number(socket, libc::SO_ERROR)?.to_ne_bytes()) {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code)),
+    }
+}
+
+/// Makes `close` reset the connection: both ends drop what is still under way.
+///
+/// # Errors
+/// What the kernel says.
+pub fn reset_on_close(socket: &OwnedFd) -> io::Result<()> {
+    // struct linger { int l_onoff; int l_linger; }
+    let mut linger = [0; 8];
+    linger[..4].copy_from_slice(&1_i32.to_ne_bytes());
+    sys::set_option_bytes(socket, libc::SOL_SOCKET, libc::SO_LINGER, &linger)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    const LOOPBACK: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+
+    #[test]
+    fn a_listener_has_what_was_asked_for() {
+        let socket = listener(LOOPBACK, "reno", 50_000, 1).unwrap();
+        assert_eq!(congestion_control(&socket).unwrap(), "reno");
+        assert_eq!(number(&socket, libc::SO_SNDBUF).unwrap(), 100_000);
+        assert_ne!(sys::local_address(&socket).unwrap().port(), 0);
+    }
+
+    #[test]
+    fn an_unknown_congestion_control_is_answered_with_those_there_are() {
+        let message = listener(LOOPBACK, "nosuch", 50_000, 1).unwrap_err();
+        assert!(message.contains("`nosuch` is not available"), "{}", message);
+        assert!(message.contains("reno"), "{}", message);
+    }
+
+    #[test]
+    fn a_refused_connection_is_a_pending_error() {
+        let address = sys::local_address(&listener(LOOPBACK, "reno", 50_000, 1).unwrap()).unwrap();
+        let socket = connecting(address, 50_000);
+        let error = socket
+            .and_then(|socket| pending_error(&socket))
+            .unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ECONNREFUSED));
+    }
+}

@@ -1,0 +1,382 @@
+//! The system calls that the standard library does not offer, each as a safe function.
+//!
+//! All unsafe code of the crate is here. Every pointer that is passed to the kernel is derived
+//! from a live reference in the same call, with the length of what it points to.
+
+use std::ffi::CString;
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::net::SocketAddrV4;
+use std::os::unix::io::{AsRawFd, FromRawFd, OwnedFd};
+
+const NS_PER_S: i64 = 1_000_000_000;
+
+/// Turns -1 into the error that the kernel left.
+fn checked(result: i64) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+fn owned(result: libc::c_int) -> io::Result<OwnedFd> {
+    checked(result.into())?;
+    // SAFETY: the kernel has just returned this descriptor, so nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(result) })
+}
+
+fn timespec(ns: i64) -> libc::timespec {
+    libc::timespec {
+        tv_sec: ns.div_euclid(NS_PER_S),
+        tv_nsec: ns.rem_euclid(NS_PER_S),
+    }
+}
+
+/// `CLOCK_REALTIME`, ns.
+#[must_use]
+pub fn realtime_ns() -> i64 {
+    let mut now = timespec(0);
+    // SAFETY: `now` is a live timespec; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut now) };
+    now.tv_sec * NS_PER_S + now.tv_nsec
+}
+
+/// Number of CPUs that are online, at least 1.
+#[must_use]
+pub fn online_cpus() -> i64 {
+    // SAFETY: takes no pointer.
+    unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }.max(1)
+}
+
+/// Writes all bytes to a descriptor of this process, for instance 1.
+///
+/// # Errors
+/// What the kernel says.
+pub fn write_all(fd: i32, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        // SAFETY: `bytes` is live and has this length.
+        let result = unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) };
+        match checked(result as i64) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// A timer on `CLOCK_REALTIME`, not armed, that does not block.
+///
+/// # Errors
+/// What the kernel says.
+pub fn timer() -> io::Result<OwnedFd> {
+    let flags = libc::TFD_NONBLOCK | libc::TFD_CLOEXEC;
+    // SAFETY: takes no pointer.
+    owned(unsafe { libc::timerfd_create(libc::CLOCK_REALTIME, flags) })
+}
+
+/// Arms a timer at an absolute time (0 disarms) and from then on every `interval_ns` (0: once).
+///
+/// # Errors
+/// What the kernel says.
+pub fn timer_set(timer: &OwnedFd, at_ns: i64, interval_ns: i64) -> io::Result<()> {
+    let spec = libc::itimerspec {
+        it_interval: timespec(interval_ns),
+        it_value: timespec(at_ns),
+    };
+    let flags = libc::TFD_TIMER_ABSTIME;
+    // SAFETY: `spec` is live; a null old value is allowed.
+    let result =
+        unsafe { libc::timerfd_settime(timer.as_raw_fd(), flags, &spec, std::ptr::null_mut()) };
+    checked(result.into()).map(drop)
+}
+
+/// Returns whether a timer has fired since it was last read or set.
+///
+/// # Errors
+/// What the kernel says.
+pub fn timer_read(timer: &OwnedFd) -> io::Result<bool> {
+    let mut times = [0_u8; 8];
+    // SAFETY: `times` is live and has this length.
+    let result = unsafe { libc::read(timer.as_raw_fd(), times.as_mut_ptr().cast(), times.len()) };
+    match checked(result as i64) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Turns SIGTERM and SIGINT from now on into input of the descriptor that is returned, and a
+/// write to a connection that is gone into an error (std has done so already; `sendfile` has no
+/// flag for it, so it must not depend on that).
+///
+/// # Errors
+/// What the kernel says.
+pub fn stop_signals() -> io::Result<OwnedFd> {
+    // SAFETY: `set` is a live signal set, emptied before use; SIG_IGN is a valid disposition.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+        let mut set: libc::sigset_t = zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, libc::SIGTERM);
+        libc::sigaddset(&mut set, libc::SIGINT);
+        checked(libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()).into())?;
+        owned(libc::signalfd(
+            -1,
+            &set,
+            libc::SFD_NONBLOCK | libc::SFD_CLOEXEC,
+        ))
+    }
+}
+
+/// A new epoll instance.
+///
+/// # Errors
+/// What the kernel says.
+pub fn epoll() -> io::Result<OwnedFd> {
+    // SAFETY: takes no pointer.
+    owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })
+}
+
+/// Adds (`EPOLL_CTL_ADD`) or changes (`EPOLL_CTL_MOD`) what an epoll instance waits for.
+///
+/// # Errors
+/// What the kernel says.
+pub fn epoll_control(
+    epoll: &OwnedFd,
+    operation: libc::c_int,
+    fd: &impl AsRawFd,
+    interest: libc::c_int,
+    token: u64,
+) -> io::Result<()> {
+    let mut event = libc::epoll_event {
+        events: interest as u32,
+        u64: token,
+    };
+    // SAFETY: `event` is live.
+    let result =
+        unsafe { libc::epoll_ctl(epoll.as_raw_fd(), operation, fd.as_raw_fd(), &mut event) };
+    checked(result.into()).map(drop)
+}
+
+/// Waits until something is ready and returns how many entries of `events` were filled.
+///
+/// # Errors
+/// What the kernel says.
+pub fn epoll_wait(epoll: &OwnedFd, events: &mut [libc::epoll_event]) -> io::Result<usize> {
+    let most = libc::c_int::try_from(events.len()).unwrap_or(libc::c_int::MAX);
+    // SAFETY: `events` is live and holds at least `most` entries.
+    let result = unsafe { libc::epoll_wait(epoll.as_raw_fd(), events.as_mut_ptr(), most, -1) };
+    match checked(result.into()) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
+        other => other,
+    }
+}
+
+/// A TCP socket over IPv4 that does not block.
+///
+/// # Errors
+/// What the kernel says.
+pub fn tcp_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: takes no pointer.
+    owned(unsafe { libc::socket(libc::AF_INET, kind, 0) })
+}
+
+/// Sets a socket option that is a number.
+///
+/// # Errors
+/// What the kernel says.
+pub fn set_option(socket: &OwnedFd, level: i32, option: i32, value: i32) -> io::Result<()> {
+    set_option_bytes(socket, level, option, &value.to_ne_bytes())
+}
+
+/// Sets a socket option that is a string or a structure.
+///
+/// # Errors
+/// What the kernel says.
+pub fn set_option_bytes(socket: &OwnedFd, level: i32, option: i32, value: &[u8]) -> io::Result<()> {
+    let length = value.len() as libc::socklen_t;
+    // SAFETY: `value` is live and has this length.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            value.as_ptr().cast(),
+            length,
+        )
+    };
+    checked(result.into()).map(drop)
+}
+
+/// Reads a socket option into `value` and returns how many bytes the kernel filled.
+///
+/// # Errors
+/// What the kernel says.
+pub fn get_option(
+    socket: &OwnedFd,
+    level: i32,
+    option: i32,
+    value: &mut [u8],
+) -> io::Result<usize> {
+    let mut length = value.len() as libc::socklen_t;
+    // SAFETY: `value` is live and has this length; `length` is live.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            value.as_mut_ptr().cast(),
+            &mut length,
+        )
+    };
+    checked(result.into())?;
+    Ok(length as usize)
+}
+
+fn socket_address(address: SocketAddrV4) -> libc::sockaddr_in {
+    libc::sockaddr_in {
+        sin_family: libc::AF_INET as libc::sa_family_t,
+        sin_port: address.port().to_be(),
+        sin_addr: libc::in_addr {
+            s_addr: u32::from(*address.ip()).to_be(),
+        },
+        sin_zero: [0; 8],
+    }
+}
+
+/// Binds a socket and listens.
+///
+/// # Errors
+/// What the kernel says.
+pub fn listen(socket: &OwnedFd, address: SocketAddrV4, backlog: i32) -> io::Result<()> {
+    let name = socket_address(address);
+    let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    let pointer: *const libc::sockaddr_in = &name;
+    // SAFETY: `name` is a live sockaddr_in of this length.
+    unsafe {
+        checked(libc::bind(socket.as_raw_fd(), pointer.cast(), length).into())?;
+        checked(libc::listen(socket.as_raw_fd(), backlog).into()).map(drop)
+    }
+}
+
+/// Starts to connect.
+///
+/// # Errors
+/// What the kernel says; `EINPROGRESS` is not an error.
+pub fn connect(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
+    let name = socket_address(address);
+    let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    let pointer: *const libc::sockaddr_in = &name;
+    // SAFETY: `name` is a live sockaddr_in of this length.
+    let result = unsafe { libc::connect(socket.as_raw_fd(), pointer.cast(), length) };
+    match checked(result.into()) {
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+/// Accepts a connection; the new socket does not block either.
+///
+/// # Errors
+/// What the kernel says.
+pub fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
+    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    let none = std::ptr::null_mut();
+    // SAFETY: null pointers say that the peer's address is not wanted.
+    owned(unsafe { libc::accept4(listener.as_raw_fd(), none, std::ptr::null_mut(), flags) })
+}
+
+/// The local address of a socket.
+///
+/// # Errors
+/// What the kernel says.
+#[cfg(test)]
+pub fn local_address(socket: &OwnedFd) -> io::Result<SocketAddrV4> {
+    let mut name = socket_address(SocketAddrV4::new(std::net::Ipv4Addr::UNSPECIFIED, 0));
+    let mut length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    let pointer: *mut libc::sockaddr_in = &mut name;
+    // SAFETY: `name` is a live sockaddr_in of this length, `length` is live.
+    checked(unsafe { libc::getsockname(socket.as_raw_fd(), pointer.cast(), &mut length) }.into())?;
+    let ip = std::net::Ipv4Addr::from(u32::from_be(name.sin_addr.s_addr));
+    Ok(SocketAddrV4::new(ip, u16::from_be(name.sin_port)))
+}
+
+/// Receives at most `bytes.len()` bytes; 0 at the end of the stream.
+///
+/// # Errors
+/// What the kernel says.
+pub fn receive(socket: &OwnedFd, bytes: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: `bytes` is live and has this length.
+    let result = unsafe {
+        libc::recv(
+            socket.as_raw_fd(),
+            bytes.as_mut_ptr().cast(),
+            bytes.len(),
+            0,
+        )
+    };
+    checked(result as i64)
+}
+
+/// Takes at most `most` bytes out of a TCP socket without copying them anywhere (tcp(7),
+/// `MSG_TRUNC`); 0 at the end of the stream.
+///
+/// # Errors
+/// What the kernel says.
+pub fn discard(socket: &OwnedFd, most: usize) -> io::Result<usize> {
+    let nowhere = std::ptr::null_mut();
+    // SAFETY: with MSG_TRUNC a TCP socket writes nothing to the buffer, so it may be null.
+    let result = unsafe { libc::recv(socket.as_raw_fd(), nowhere, most, libc::MSG_TRUNC) };
+    checked(result as i64)
+}
+
+/// Sends as many of the bytes as fit.
+///
+/// # Errors
+/// What the kernel says.
+pub fn send(socket: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+    // SAFETY: `bytes` is live and has this length.
+    let result = unsafe {
+        libc::send(
+            socket.as_raw_fd(),
+            bytes.as_ptr().cast(),
+            bytes.len(),
+            libc::MSG_NOSIGNAL,
+        )
+    };
+    checked(result as i64)
+}
+
+/// Sends at most `most` bytes of a file from `offset` on, as many as fit, without copying them.
+///
+/// # Errors
+/// What the kernel says.
+pub fn send_file(
+    socket: &OwnedFd,
+    file: &OwnedFd,
+    offset: usize,
+    most: usize,
+) -> io::Result<usize> {
+    let mut offset = offset as libc::off_t;
+    // SAFETY: `offset` is live.
+    let result = unsafe { libc::sendfile(socket.as_raw_fd(), file.as_raw_fd(), &mut offset, most) };
+    checked(result as i64)
+}
+
+/// Says to the peer that no more data will come.
+///
+/// # Errors
+/// What the kernel says.
+pub fn shutdown_write(socket: &OwnedFd) -> io::Result<()> {
+    // SAFETY: takes no pointer.
+    checked(unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_WR) }.into()).map(drop)
+}
+
+/// A file in memory, without a name in any file system.
+///
+/// # Errors
+/// What the kernel says.
+pub fn memory_file(name: &str) -> io::Result<OwnedFd> {
+    let name = CString::new(name)?;
+    // SAFETY: `name` is live and ends in zero.
+    owned(unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) })
+}

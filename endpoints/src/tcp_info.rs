@@ -1,0 +1,233 @@
+//! `TCP_INFO`: the kernel's view of a connection, read with one system call.
+
+use crate::json::Line;
+use crate::sys;
+use std::convert::TryInto;
+use std::io;
+use std::os::unix::io::OwnedFd;
+
+/// What a `sample` event tells of a connection. Names on the right are those of struct `tcp_info`
+/// in the kernel's `include/uapi/linux/tcp.h`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sample {
+    /// Congestion window, packets (`tcpi_snd_cwnd`).
+    pub cwnd: u32,
+    /// Slow start threshold, packets (`tcpi_snd_ssthresh`); 2147483647 before the first reduction.
+    pub ssthresh: u32,
+    /// Smoothed round-trip time, us (`tcpi_rtt`).
+    pub rtt_us: u32,
+    /// Mean deviation of the round-trip time, us (`tcpi_rttvar`).
+    pub rttvar_us: u32,
+    /// Smallest round-trip time of the kernel's window, us (`tcpi_min_rtt`); null before the first.
+    pub min_rtt_us: Option<u32>,
+    /// Payload of a full segment, bytes (`tcpi_snd_mss`).
+    pub mss: u32,
+    /// Segments sent and not yet acknowledged (`tcpi_unacked`).
+    pub unacked: u32,
+    /// Segments held to be lost at this moment (`tcpi_lost`).
+    pub lost: u32,
+    /// Segments retransmitted so far (`tcpi_total_retrans`).
+    pub retransmits: u32,
+    /// Bytes of payload sent, retransmissions included (`tcpi_bytes_sent`).
+    pub bytes_sent: u64,
+    /// Bytes acknowledged (`tcpi_bytes_acked`); one more than the payload once the FIN is.
+    pub bytes_acked: u64,
+    /// Bytes of payload retransmitted (`tcpi_bytes_retrans`).
+    pub bytes_retransmitted: u64,
+    /// Segments delivered, retransmissions included (`tcpi_delivered`).
+    pub delivered: u32,
+    /// Pacing rate, bit/s (`tcpi_pacing_rate`); null while there is none.
+    pub pacing_bps: Option<u64>,
+    /// Latest delivery rate, bit/s (`tcpi_delivery_rate`).
+    pub delivery_bps: u64,
+    /// Time with data to send, us (`tcpi_busy_time`).
+    pub busy_us: u64,
+    /// Of it, limited by the receiver's window, us (`tcpi_rwnd_limited`).
+    pub rwnd_limited_us: u64,
+    /// Of it, limited by the send buffer, us (`tcpi_sndbuf_limited`).
+    pub sndbuf_limited_us: u64,
+}
+
+impl Sample {
+    /// Writes every field under its name.
+    ///
+    /// # Errors
+    /// Those of `Line::field`.
+    pub fn write(&self, line: &mut Line) -> io::Result<()> {
+        line.field("cwnd", &self.cwnd)?
+            .field("ssthresh", &self.ssthresh)?
+            .field("rtt_us", &self.rtt_us)?
+            .field("rttvar_us", &self.rttvar_us)?
+            .field("min_rtt_us", &self.min_rtt_us)?
+            .field("mss", &self.mss)?
+            .field("unacked", &self.unacked)?
+            .field("lost", &self.lost)?
+            .field("retransmits", &self.retransmits)?
+            .field("bytes_sent", &self.bytes_sent)?
+            .field("bytes_acked", &self.bytes_acked)?
+            .field("bytes_retransmitted", &self.bytes_retransmitted)?
+            .field("delivered", &self.delivered)?
+            .field("pacing_bps", &self.pacing_bps)?
+            .field("delivery_bps", &self.delivery_bps)?
+            .field("busy_us", &self.busy_us)?
+            .field("rwnd_limited_us", &self.rwnd_limited_us)?
+            .field("sndbuf_limited_us", &self.sndbuf_limited_us)
+            .map(drop)
+    }
+}
+
+/// The structure up to and with `tcpi_bytes_retrans` (Linux 4.19).
+const NEEDED: usize = 216;
+
+/// Reads a connection's state.
+///
+/// # Errors
+/// What the kernel says; `Unsupported` for a kernel before 4.19.
+pub fn read(socket: &OwnedFd) -> io::Result<Sample> {
+    let mut raw = [0; NEEDED];
+    let length = sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw)?;
+    if length < NEEDED {
+        let message = format!("TCP_INFO has {} bytes here, {} are needed", length, NEEDED);
+        return Err(io::Error::new(io::ErrorKind::Unsupported, message));
+    }
+    Ok(parse(&raw))
+}
+
+/// Picks the fields out of the structure, whose layout never changes: new fields are appended.
+fn parse(raw: &[u8; NEEDED]) -> Sample {
+    let u32_at =
+        |offset: usize| u32::from_ne_bytes(raw[offset..offset + 4].try_into().expect("four bytes"));
+    let u64_at = |offset: usize| {
+        u64::from_ne_bytes(raw[offset..offset + 8].try_into().expect("eight bytes"))
+    };
+    let bits = |bytes_per_s: u64| bytes_per_s.saturating_mul(8);
+    Sample {
+        cwnd: u32_at(80),
+        ssthresh: u32_at(76),
+        rtt_us: u32_at(68),
+        rttvar_us: u32_at(72),
+        min_rtt_us: Some(u32_at(148)).filter(|value| *value != u32::MAX),
+        mss: u32_at(16),
+        unacked: u32_at(24),
+        lost: u32_at(32),
+        retransmits: u32_at(100),
+        bytes_sent: u64_at(200),
+        bytes_acked: u64_at(120),
+        bytes_retransmitted: u64_at(208),
+        delivered: u32_at(192),
+        pacing_bps: Some(u64_at(104))
+            .filter(|value| *value != u64::MAX)
+            .map(bits),
+        delivery_bps: bits(u64_at(160)),
+        busy_us: u64_at(168),
+        rwnd_limited_us: u64_at(176),
+        sndbuf_limited_us: u64_at(184),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The offsets, against the declaration of the field's order and sizes in the kernel's header.
+    #[test]
+    fn fields_lie_where_the_header_declares_them() {
+        const WIDTHS: [(&str, usize); 50] = [
+            ("state", 1),
+            ("ca_state", 1),
+            ("retransmits", 1),
+            ("probes", 1),
+            ("backoff", 1),
+            ("options", 1),
+            ("wscale", 1),
+            ("flags", 1),
+            ("rto", 4),
+            ("ato", 4),
+            ("mss", 4),
+            ("rcv_mss", 4),
+            ("unacked", 4),
+            ("sacked", 4),
+            ("lost", 4),
+            ("retrans", 4),
+            ("fackets", 4),
+            ("last_data_sent", 4),
+            ("last_ack_sent", 4),
+            ("last_data_recv", 4),
+            ("last_ack_recv", 4),
+            ("pmtu", 4),
+            ("rcv_ssthresh", 4),
+            ("rtt_us", 4),
+            ("rttvar_us", 4),
+            ("ssthresh", 4),
+            ("cwnd", 4),
+            ("advmss", 4),
+            ("reordering", 4),
+            ("rcv_rtt", 4),
+            ("rcv_space", 4),
+            ("total_retrans", 4),
+            ("pacing_rate", 8),
+            ("max_pacing_rate", 8),
+            ("bytes_acked", 8),
+            ("bytes_received", 8),
+            ("segs_out", 4),
+            ("segs_in", 4),
+            ("notsent_bytes", 4),
+            ("min_rtt_us", 4),
+            ("data_segs_in", 4),
+            ("data_segs_out", 4),
+            ("delivery_rate", 8),
+            ("busy_us", 8),
+            ("rwnd_limited_us", 8),
+            ("sndbuf_limited_us", 8),
+            ("delivered", 4),
+            ("delivered_ce", 4),
+            ("bytes_sent", 8),
+            ("bytes_retransmitted", 8),
+        ];
+        // Each field holds its position in the list, so that a field read elsewhere shows.
+        let mut raw = Vec::new();
+        let mut number = std::collections::HashMap::new();
+        for (position, (name, width)) in WIDTHS.iter().enumerate() {
+            number.insert(*name, position as u64);
+            raw.extend_from_slice(&(position as u64).to_le_bytes()[..*width]);
+        }
+        let raw: [u8; NEEDED] = raw.try_into().expect("the header's length");
+        if cfg!(target_endian = "big") {
+            return;
+        }
+        let sample = parse(&raw);
+        let small = |name: &str| number[name] as u32;
+        assert_eq!(sample.cwnd, small("cwnd"));
+        assert_eq!(sample.ssthresh, small("ssthresh"));
+        assert_eq!(sample.rtt_us, small("rtt_us"));
+        assert_eq!(sample.rttvar_us, small("rttvar_us"));
+        assert_eq!(sample.min_rtt_us, Some(small("min_rtt_us")));
+        assert_eq!(sample.mss, small("mss"));
+        assert_eq!(sample.unacked, small("unacked"));
+        assert_eq!(sample.lost, small("lost"));
+        assert_eq!(sample.retransmits, small("total_retrans"));
+        assert_eq!(sample.bytes_sent, number["bytes_sent"]);
+        assert_eq!(sample.bytes_acked, number["bytes_acked"]);
+        assert_eq!(sample.bytes_retransmitted, number["bytes_retransmitted"]);
+        assert_eq!(sample.delivered, small("delivered"));
+        assert_eq!(sample.pacing_bps, Some(8 * number["pacing_rate"]));
+        assert_eq!(sample.delivery_bps, 8 * number["delivery_rate"]);
+        assert_eq!(sample.busy_us, number["busy_us"]);
+        assert_eq!(sample.rwnd_limited_us, number["rwnd_limited_us"]);
+        assert_eq!(sample.sndbuf_limited_us, number["sndbuf_limited_us"]);
+    }
+
+    #[test]
+    fn what_is_not_known_yet_is_null() {
+        let sample = parse(&[0xff; NEEDED]);
+        assert_eq!((sample.min_rtt_us, sample.pacing_bps), (None, None));
+        assert_eq!(sample.delivery_bps, u64::MAX);
+    }
+
+    #[test]
+    fn a_fresh_socket_can_be_read() {
+        let sample = read(&sys::tcp_socket().unwrap()).unwrap();
+        assert_eq!((sample.bytes_sent, sample.bytes_acked), (0, 0));
+        assert!(sample.cwnd > 0);
+    }
+}
