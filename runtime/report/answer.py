@@ -1,0 +1,265 @@
+"""The answer of a run: goodput and fairness per configuration, as a table and in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .run import Configuration, Run
+from .summary import GOODPUT, MIN_REPETITIONS, F, Measure, Results, Summary
+from .words import Scale, counted, decimals_for, listed, number, one_line, scale_for
+
+# Up to here each configuration is told in full; beyond, one line each.
+MAX_TOLD = 3
+
+NAMES = {
+    F: "F",
+    "fairness.jain_session": "Jain's index, session",
+    "fairness.jain_slots": "Jain's index, mean of slots",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number as it is printed, and exactly (SI base unit) as it stands in the tables."""
+
+    text: str
+    exact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A summary as it is printed.
+
+    what: of what. n: how many values. note: why there is no interval, with the values; or empty.
+    side: for F, who dominates.
+    """
+
+    what: str
+    unit: str
+    median: Value | None
+    low: Value | None
+    high: Value | None
+    n: int
+    note: str = ""
+    side: str = ""
+
+    @property
+    def interval(self) -> str:
+        """The interval without markup: `[0.50, 0.55]`, or empty."""
+        return f"[{self.low.text}, {self.high.text}]" if self.low and self.high else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The entries of one configuration; left_out: its cells that do not count."""
+
+    configuration: Configuration
+    entries: tuple[Entry, ...]
+    left_out: int
+
+    def entry(self, what: str) -> Entry | None:
+        """Return the entry of that name, or None where the configuration has none."""
+        return next((e for e in self.entries if e.what == what), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the page begins with."""
+
+    sentences: tuple[str, ...]
+    groups: tuple[Group, ...]
+
+    @property
+    def told_in_full(self) -> bool:
+        """Whether there are few enough configurations for a table with a row per entry."""
+        return len(self.groups) <= MAX_TOLD
+
+    @property
+    def columns(self) -> tuple[Entry, ...]:
+        """One entry of each name that occurs, for the heads of a table."""
+        return tuple({e.what: e for g in reversed(self.groups) for e in g.entries}.values())
+
+
+def answer(run: Run, results: Results) -> Answer:
+    """Return the answer of a run."""
+    measures = [
+        m
+        for m in results.measures
+        if m.metric == GOODPUT or m.metric == F or m.metric.startswith("fairness.jain")
+    ]
+    groups = tuple(
+        Group(c, entries(run, results, measures, c), len(c.outcomes) - len(c.counted))
+        for c in run.configurations
+    )
+    tell = _told if len(groups) <= MAX_TOLD else _surveyed
+    return Answer(tuple(tell(run, results, groups)), groups)
+
+
+def entries(
+    run: Run, results: Results, measures: Sequence[Measure], configuration: Configuration
+) -> tuple[Entry, ...]:
+    """Return the printed summaries of one configuration; a measure it does not have is left out."""
+    made = []
+    for measure in measures:
+        summary = results.summary(measure, configuration)
+        if not summary.n and not results.points(measure, configuration):
+            continue
+        scale, decimals = _format(results, measure.metric)
+        made.append(entry(measure, summary, scale, decimals, run.sessions))
+    return tuple(made)
+
+
+def _format(results: Results, metric: str) -> tuple[Scale, int]:
+    """Return the one scale and number of decimals for a metric on the whole page."""
+    medians = [
+        m
+        for measure in results.select(metric)
+        for c in results.run.configurations
+        if (m := results.summary(measure, c).median) is not None
+    ]
+    units = {m.unit for m in results.select(metric)}
+    scale = scale_for(units.pop() if len(units) == 1 else "", medians)
+    decimals = 3 if scale.unit == "" else decimals_for(m / scale.factor for m in medians)
+    return scale, decimals
+
+
+def entry(
+    measure: Measure, summary: Summary, scale: Scale, decimals: int, sessions: tuple[str, ...]
+) -> Entry:
+    """Return a summary as it is printed in the given scale."""
+
+    def value(x: float | None) -> Value | None:
+        return None if x is None else Value(number(x / scale.factor, decimals), repr(x))
+
+    name = NAMES.get(measure.metric, measure.metric)
+    what = f"{name} of {one_line(measure.flow)}" if measure.flow is not None else name
+    note = ""
+    if summary.n and summary.low is None:
+        if summary.constant:
+            note = f"no interval: all {summary.n} values are equal"
+        else:
+            values = ", ".join(number(v / scale.factor, decimals) for v in summary.values)
+            note = f"no interval below {MIN_REPETITIONS} repetitions; values: {values}"
+    elif not summary.n:
+        note = "no repetition counts"
+    side = dominance(summary, sessions) if measure.metric == F else ""
+    return Entry(
+        what, scale.unit, value(summary.median), value(summary.low), value(summary.high),
+        summary.n, note, side,
+    )  # fmt: skip
+
+
+def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
+    """Say who dominates by F: below 0 the first session, above 0 the second.
+
+    Decided by the interval where there is one, else by the signs of the values.
+    """
+    if len(sessions) != 2 or summary.median is None:
+        return ""
+    first, second = map(one_line, sessions)
+    if summary.low is not None and summary.high is not None:
+        if summary.high < 0:
+            return f"{first} dominates"
+        if summary.low > 0:
+            return f"{second} dominates"
+        return "neither: the interval contains 0"
+    below = sum(v < 0 for v in summary.values)
+    above = sum(v > 0 for v in summary.values)
+    parts = [f"{first} in {below}"] if below else []
+    parts += [f"{second} in {above}"] if above else []
+    return f"{' and '.join(parts)} of {summary.n}" if parts else "neither"
+
+
+def _told(run: Run, results: Results, groups: Sequence[Group]) -> list[str]:
+    """Tell each configuration in full."""
+    del results  # the groups hold all that is told
+    sentences = []
+    for group in groups:
+        lead = f"With {group.configuration.label}: " if run.axes else ""
+        by_metric = {e.what: e for e in group.entries}
+        goodputs = [e for e in group.entries if e.what.startswith(f"{GOODPUT} of ")]
+        parts = [
+            f"{e.what.removeprefix(f'{GOODPUT} of ')} got {_said(e)}"
+            for e in goodputs
+            if e.median is not None
+        ]
+        if not parts:
+            sentences.append(f"{lead}no repetition counts, so there is no result.")
+            continue
+        sentences.append(f"{lead}{listed(parts)} of goodput (median{_basis(goodputs)}).")
+        f = by_metric.get(NAMES[F])
+        if f and f.median:
+            sentences.append(f"Session fairness F is {_said(f)}: {f.side}.")
+        jain = by_metric.get(NAMES["fairness.jain_session"])
+        if jain and jain.median:
+            sentences.append(f"Jain's index over the session is {_said(jain)}; 1 is fair.")
+    return sentences
+
+
+def _said(e: Entry) -> str:
+    assert e.median is not None
+    unit = f" {e.unit}" if e.unit else ""
+    return f"{e.median.text}{unit} {e.interval}".rstrip()
+
+
+def _basis(found: Sequence[Entry]) -> str:
+    n = max(e.n for e in found)
+    text = f" of {counted(n, 'repetition')}"
+    if any(e.interval for e in found):
+        return f"{text}, in brackets its 95 % confidence interval"
+    if n < MIN_REPETITIONS:
+        return f"{text}: too few for a 95 % interval, which needs {MIN_REPETITIONS}"
+    return f"{text}; all are equal, so there is no interval"
+
+
+def _surveyed(run: Run, results: Results, groups: Sequence[Group]) -> list[str]:
+    """Tell the extremes over many configurations."""
+    sentences = []
+    for metric, name in ((F, "Session fairness F"), ("fairness.jain_session", "Jain's index")):
+        for measure in results.select(metric):
+            found = [(c, results.summary(measure, c)) for c in run.configurations]
+            known = [(c, s.median) for c, s in found if s.median is not None]
+            if known:
+                sentences.append(_extremes(name, known, lambda v: number(v, 3)))
+            if metric == F and len(run.sessions) == 2:
+                sentences.append(_sides(run, [s for _, s in found if s.median is not None]))
+    for measure in results.select(GOODPUT):
+        scale, decimals = _format(results, GOODPUT)
+
+        def show(v: float, scale: Scale = scale, decimals: int = decimals) -> str:
+            return f"{number(v / scale.factor, decimals)} {scale.unit}"
+
+        known = [
+            (c, m)
+            for c in run.configurations
+            if (m := results.summary(measure, c).median) is not None
+        ]
+        if known:
+            flow = one_line(measure.flow or "the cell")
+            sentences.append(_extremes(f"Goodput of {flow}", known, show))
+    empty = sum(not g.configuration.counted for g in groups)
+    if empty:
+        sentences.append(f"{counted(empty, 'configuration')} without a repetition that counts.")
+    return sentences
+
+
+def _extremes(
+    name: str, known: list[tuple[Configuration, float]], show: Callable[[float], str]
+) -> str:
+    low, high = min(known, key=lambda k: k[1]), max(known, key=lambda k: k[1])
+    return (
+        f"{name}: medians from {show(low[1])} ({low[0].label}) to {show(high[1])}"
+        f" ({high[0].label}) over {counted(len(known), 'configuration')}."
+    )
+
+
+def _sides(run: Run, summaries: Sequence[Summary]) -> str:
+    first, second = run.sessions
+    below = sum(s.high is not None and s.high < 0 for s in summaries)
+    above = sum(s.low is not None and s.low > 0 for s in summaries)
+    open_ = len(summaries) - below - above
+    return (
+        f"By the 95 % interval of F, {one_line(first)} dominates in {below},"
+        f" {one_line(second)} in {above}, and {open_} are undecided."
+    )

@@ -1,0 +1,109 @@
+"""From a run directory to the files of its report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+
+from . import page
+from .answer import answer
+from .choose import choose
+from .figures import DEFAULT, Drawing, NothingToDraw, Subject
+from .render import Rendered, render, write_pdf, write_svg
+from .run import ReportError, Run
+from .summary import Results
+
+
+class _Report:
+    """A report while it is built: each part is made once, and only if a format needs it."""
+
+    def __init__(self, path: Path) -> None:
+        self.run = Run(path)
+        results = Results(self.run)
+        shown, choice = choose(self.run, results)
+        self.subject = Subject(self.run, results, shown, choice)
+        self.missing: list[page.Missing] = []
+
+    @cached_property
+    def drawings(self) -> tuple[Drawing, ...]:
+        return tuple(self._draw())
+
+    def _draw(self) -> Iterator[Drawing]:
+        for kind in DEFAULT:
+            try:
+                yield kind.make(self.subject, None)
+            except NothingToDraw as nothing:
+                self.missing.append(page.Missing(kind.name, str(nothing)))
+
+    @cached_property
+    def rendered(self) -> tuple[Rendered, ...]:
+        return tuple(render(drawing) for drawing in self.drawings)
+
+    @cached_property
+    def values(self) -> dict[str, object]:
+        found = answer(self.run, self.subject.results)
+        _ = self.drawings  # tells what is missing
+        return page.context(
+            self.run, self.subject.results, found, self.subject.choice, self.missing
+        )
+
+    @property
+    def figures_folder(self) -> Path:
+        folder = self.run.path / "figures"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+
+def _html(report: _Report) -> list[Path]:
+    path = report.run.path / "report.html"
+    _replace(path, page.html(report.values, report.rendered))
+    return [path]
+
+
+def _markdown(report: _Report) -> list[Path]:
+    path = report.run.path / "report.md"
+    _replace(path, page.markdown(report.values, report.drawings))
+    return [path]
+
+
+def _svg(report: _Report) -> list[Path]:
+    folder = report.figures_folder
+    return [path for rendered in report.rendered for path in write_svg(rendered, folder)]
+
+
+def _pdf(report: _Report) -> list[Path]:
+    return write_pdf(report.drawings, report.figures_folder)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old one or the new one, never a part."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
+FORMATS: Mapping[str, Callable[[_Report], list[Path]]] = MappingProxyType(
+    {"html": _html, "md": _markdown, "pdf": _pdf, "svg": _svg}
+)
+
+
+def build(run: Path, formats: Iterable[str] = ("html",)) -> list[Path]:
+    """Build the report of a run in each of the formats; return the files written.
+
+    run: a run directory (docs/architecture.md). formats: names in `FORMATS`.
+    Raises ReportError when the directory cannot be reported on or written to, or a format is
+    unknown.
+    """
+    wanted = list(dict.fromkeys(formats))
+    unknown = [name for name in wanted if name not in FORMATS]
+    if unknown:
+        raise ReportError(
+            f"no report format is called '{unknown[0]}'; known: {', '.join(sorted(FORMATS))}"
+        )
+    report = _Report(run)
+    try:
+        return [path for name in wanted for path in FORMATS[name](report)]
+    except OSError as error:
+        raise ReportError(f"the report cannot be written: {error}") from None

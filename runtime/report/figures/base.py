@@ -1,0 +1,97 @@
+"""What a figure is: a drawing with words, and the registry of kinds of figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairc.runtime.report.run import Configuration, Run
+from fairc.runtime.report.summary import Results
+
+from .style import Width
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
+    from fairc.compiler.plan import FigureRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """One figure of a report.
+
+    name: stem of its files, unique in the report. section: `time` or `repetitions`. title: heading. caption: how to read it and
+    what it is made of. alt: what it shows, for those who do not see it.
+    draw: draws it at one of the two widths, inside `paper_style`.
+    """
+
+    name: str
+    section: str
+    title: str
+    caption: str
+    alt: str
+    draw: Callable[[Width], Figure]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What figures are drawn from.
+
+    shown: the configurations whose time series are shown. choice: why these, or empty for all.
+    """
+
+    run: Run
+    results: Results
+    shown: tuple[Configuration, ...]
+    choice: str
+
+
+class NothingToDraw(Exception):
+    """The run has no data for a figure; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class FigureKind:
+    """A kind of figure: its name in `report { ... }` and how it is made.
+
+    make: raises NothingToDraw. request: None for a default figure.
+    """
+
+    name: str
+    make: Callable[[Subject, FigureRequest | None], Drawing]
+
+
+def decimate(times: ArrayLike, values: ArrayLike, bins: int) -> tuple[list[float], list[float]]:
+    """Return at most `2 * bins` points that keep every bin's smallest and largest value.
+
+    times: ascending, s. Within a bin the two keep their order in time, so a line through them
+    covers the same area as the line through all points.
+    """
+    import numpy as np
+
+    t, v = np.asarray(times, dtype=float), np.asarray(values, dtype=float)
+    keep = np.isfinite(v)
+    t, v = t[keep], v[keep]
+    if len(t) <= 2 * bins or t[0] == t[-1]:
+        return t.tolist(), v.tolist()
+    bin_of = np.minimum(((t - t[0]) / (t[-1] - t[0]) * bins).astype(int), bins - 1)
+    starts = np.flatnonzero(np.diff(bin_of, prepend=-1))
+    chosen: set[int] = {0, len(t) - 1}
+    for start, end in zip(starts, [*starts[1:], len(t)], strict=True):
+        chosen.add(int(start + np.argmin(v[start:end])))
+        chosen.add(int(start + np.argmax(v[start:end])))
+    index = sorted(chosen)
+    return t[index].tolist(), v[index].tolist()
+
+
+def panel_names(configurations: Iterable[Configuration]) -> list[str]:
+    """Return the headings of small multiples: the swept values that differ between them."""
+    shown = list(configurations)
+    if len(shown) == 1:
+        return [""]
+    differing = [
+        i for i in range(len(shown[0].bindings)) if len({c.bindings[i][1] for c in shown}) > 1
+    ]
+    return [", ".join(f"{c.bindings[i][0]} = {c.bindings[i][1]}" for i in differing) for c in shown]

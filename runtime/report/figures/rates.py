@@ -1,0 +1,172 @@
+"""The figure `rates`: what each flow gets at the bottleneck over time, over all repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.run import Configuration, Run, in_list
+from fairc.runtime.report.words import Scale, counted, quantity, scale_for
+
+from .base import Drawing, FigureKind, NothingToDraw, Subject, panel_names
+from .layout import columns_for, grid, label_room, short
+from .style import Width, colour, dash, label_ends
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+# A line is drawn through at most this many means, so that a 100 ms slot's packets do not hide it.
+MAX_BINS = 240
+_STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Rates of one configuration's flows in bins of time.
+
+    t_s: shape (bins,), middle of each bin, s. bin_s: width of a bin, s.
+    rates: flow -> shape (repetitions, bins), bit/s of IP bytes; NaN where the flow is not active.
+    """
+
+    t_s: NDArray[Any]
+    bin_s: float
+    rates: Mapping[str, NDArray[Any]]
+
+
+def load(run: Run, configuration: Configuration, max_bins: int = MAX_BINS) -> Series | None:
+    """Return the rates of the cells that count, or None where no cell has two slots.
+
+    A bin in which a flow was never active (by application state, measurement.md rule 15) is NaN,
+    so that a flow that has ended is not a flow that starves.
+    """
+    import numpy as np
+
+    cells = [o.cell for o in configuration.counted]
+    where, parameters = in_list(cells)
+    table = run.columns(
+        f"SELECT cell, flow, slot, t_s, ip_bytes, active FROM slots WHERE cell {where}"
+        " ORDER BY cell, flow, slot",
+        parameters,
+    )
+    slot = table["slot"]
+    if len(slot) == 0 or slot.max() == slot.min():
+        return None
+    origin, last = int(slot.min()), int(slot.max())
+    low, high = int(slot.argmin()), int(slot.argmax())
+    slot_s = float(table["t_s"][high] - table["t_s"][low]) / (last - origin)
+    count = last - origin + 1
+    per_bin = next((s for s in _STEPS if count <= s * max_bins), -(-count // max_bins))
+    bins = -(-count // per_bin)
+    bin_of = (slot - origin).astype(int) // per_bin
+    flows = [f.name for f in run.scenes[configuration.id].flows]
+    rates = {flow: np.full((len(cells), bins), np.nan) for flow in flows}
+    for row, cell in enumerate(cells):
+        for flow in flows:
+            mine = (table["cell"] == cell) & (table["flow"] == flow)
+            at = bin_of[mine]
+            active = np.bincount(at, table["active"][mine].astype(float), minlength=bins)
+            total = np.bincount(at, table["ip_bytes"][mine].astype(float), minlength=bins)
+            # The last bin of a flow is divided by the slots that it was active in.
+            seconds = np.where(active > 0, active, np.nan) * slot_s
+            rates[flow][row] = total * 8 / seconds
+    start = float(table["t_s"][low])
+    middle = start + (np.arange(bins) + 0.5) * per_bin * slot_s
+    return Series(middle, per_bin * slot_s, rates)
+
+
+def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+    """Make the figure for the configurations whose time series are shown."""
+    del request  # a default figure: it has no options
+    found = [(c, load(subject.run, c)) for c in subject.shown]
+    data = [(c, s) for c, s in found if s is not None]
+    if not data:
+        raise NothingToDraw("no cell that counts has two slots")
+    n = sorted({len(next(iter(s.rates.values()))) for _, s in data})
+    widths = sorted({s.bin_s for _, s in data})
+    repetitions = " or ".join(map(str, n))
+    bins = " or ".join(quantity(w, "s") for w in widths)
+    if n == [1]:
+        made_of = "Lines: the one repetition that counts."
+    else:
+        made_of = (
+            f"Lines: median over the {repetitions} repetitions that count; bands: from the"
+            " smallest to the largest of them."
+        )
+    caption = (
+        f"Rate of each flow at the bottleneck's exit (IP bytes), averaged over {bins}. {made_of}"
+        " A line is drawn while at least half of the repetitions have the flow active."
+    )
+    return Drawing(
+        name="rates",
+        section="time",
+        title="Rates of the flows",
+        caption=caption,
+        alt=_alt(data),
+        draw=lambda width: _draw(data, width),
+    )
+
+
+def _alt(data: list[tuple[Configuration, Series]]) -> str:
+    import numpy as np
+
+    parts = []
+    for configuration, series in data[:4]:
+        means = [
+            f"{flow} {quantity(float(np.nanmean(rates)), 'bit/s')}"
+            for flow, rates in series.rates.items()
+            if not np.isnan(rates).all()
+        ]
+        parts.append(f"{configuration.label}: {', '.join(means)}")
+    panels = counted(len(data), "panel")
+    return f"Line chart, {panels}, rate over time. Mean while active: {'; '.join(parts)}."
+
+
+def _draw(data: list[tuple[Configuration, Series]], width: Width) -> Figure:
+    import numpy as np
+
+    flows = [flow for _, s in data for flow in s.rates]
+    names = panel_names(c for c, _ in data)
+    columns = columns_for(width, len(data))
+    height = 1.5 if len(data) == 1 else 1.05
+    made = grid(width, columns, len(data), height, label_room(flows), headings=len(data) > 1)
+    largest = max(float(np.nanmax(r, initial=0.0)) for _, s in data for r in s.rates.values())
+    scale: Scale = scale_for("bit/s", [largest])
+    order = {flow: i for i, flow in enumerate(dict.fromkeys(flows))}
+    last = max(float(s.t_s[-1]) + s.bin_s / 2 for _, s in data)
+    for axes, (_, series), name in zip(made.panels, data, names, strict=True):
+        axes.set_ylim(0, largest / scale.factor * 1.05 or 1)
+        axes.set_xlim(min(0.0, float(data[0][1].t_s[0])), last)
+        ends: list[tuple[float, str, str]] = []
+        for flow, rates in series.rates.items():
+            paint = colour(order[flow])
+            shown = np.isfinite(rates).sum(axis=0) * 2 >= len(rates)
+            if not shown.any():
+                continue
+            kept = rates[:, shown] / scale.factor
+            times = series.t_s[shown]
+            if len(rates) > 1:
+                axes.fill_between(
+                    times,
+                    np.nanmin(kept, axis=0),
+                    np.nanmax(kept, axis=0),
+                    color=paint,
+                    alpha=0.18,
+                    linewidth=0,
+                )
+            line = np.nanmedian(kept, axis=0)
+            axes.plot(times, line, color=paint, linestyle=dash(order[flow]))
+            ends.append((float(line[-1]), short(flow), paint))
+        label_ends(axes, ends)
+        if name:
+            axes.set_title(name)
+    for row in made.rows:
+        row[0].set_ylabel(scale.unit)
+    for axes in made.panels[-columns:]:
+        axes.set_xlabel("time (s)")
+    return made.figure
+
+
+KIND = FigureKind("rates", make)

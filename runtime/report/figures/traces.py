@@ -1,0 +1,96 @@
+"""Shared by figures of one repetition over time: which one is shown, and panels of lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairc.runtime.report.run import Configuration, Outcome
+
+from .base import NothingToDraw, Subject
+from .layout import columns_for, grid, label_room, short
+from .style import LIMIT, Width, colour, dash, label_ends
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Bins across a panel for each panel in a row; each keeps its smallest and largest value.
+BINS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A named line: its flow's place in the experiment, times in s, and values."""
+
+    name: str
+    index: int
+    times: list[float]
+    values: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Lines over time with one unit; limit: a value to mark with a line, and its name."""
+
+    heading: str
+    unit: str
+    lines: tuple[Line, ...]
+    limit: tuple[float, str] | None = None
+
+
+def representatives(subject: Subject) -> list[tuple[Configuration, Outcome, str]]:
+    """Return the repetition shown for each configuration, and why. Raises NothingToDraw."""
+    chosen = [(c, subject.results.representative(c)) for c in subject.shown]
+    found = [(c, *r) for c, r in chosen if r is not None]
+    if not found:
+        raise NothingToDraw("no cell counts")
+    return found
+
+
+def chosen_words(found: list[tuple[Configuration, Outcome, str]]) -> str:
+    """Say which repetition is shown: one run, not a summary."""
+    if len(found) == 1:
+        _, outcome, why = found[0]
+        return f"One run, not a summary: repetition {outcome.repetition}, {why}."
+    which = "; ".join(f"{c.label}: repetition {o.repetition}" for c, o, _ in found)
+    reasons = " or ".join(dict.fromkeys(why for _, _, why in found))
+    return f"One run each, not a summary: {reasons} ({which})."
+
+
+def draw_panels(panels: list[Panel], width: Width, per_configuration: int) -> Figure:
+    """Draw panels as small multiples; those of one configuration stand side by side on a page."""
+    labels = [line.name for panel in panels for line in panel.lines]
+    labels += [panel.limit[1] for panel in panels if panel.limit]
+    columns = columns_for(width, len(panels))
+    if width == "page" and per_configuration > 1:
+        columns = per_configuration
+    few = len(panels) <= 2
+    made = grid(
+        width, columns, len(panels), 1.3 if few else 0.95, label_room(labels), headings=True
+    )
+    times = [t for panel in panels for line in panel.lines for t in line.times]
+    first, last = min([0.0, *times]), max(times)
+    top: dict[str, float] = {}
+    for panel in panels:
+        values = [v for line in panel.lines for v in line.values]
+        values += [panel.limit[0]] if panel.limit else []
+        top[panel.unit] = max([top.get(panel.unit, 0.0), *values])
+    for axes, panel in zip(made.panels, panels, strict=True):
+        axes.set_ylim(0, top[panel.unit] * 1.06 or 1)
+        ends: list[tuple[float, str, str]] = []
+        for line in panel.lines:
+            paint = colour(line.index)
+            axes.plot(
+                line.times, line.values, color=paint, linestyle=dash(line.index), linewidth=0.8
+            )
+            ends.append((line.values[-1], short(line.name), paint))
+        if panel.limit:
+            axes.axhline(panel.limit[0], color=LIMIT, linewidth=0.8, linestyle=(0, (5, 2)))
+            ends.append((panel.limit[0], short(panel.limit[1]), LIMIT))
+        label_ends(axes, ends)
+        axes.set_xlim(first, last)
+        axes.set_title(panel.heading)
+        axes.set_ylabel(panel.unit)
+    for axes in made.panels[-columns:]:
+        axes.set_xlabel("time (s)")
+    return made.figure

@@ -1,0 +1,105 @@
+"""The figure `window`: congestion window and smoothed RTT of each flow in one repetition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.run import Outcome, Run, by_flow
+
+from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
+from .traces import BINS, Line, Panel, chosen_words, draw_panels, representatives
+
+
+def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+    """Make the figure for the configurations whose time series are shown."""
+    del request  # a default figure: it has no options
+    found = representatives(subject)
+    headings = panel_names(c for c, _, _ in found)
+    bins = BINS if len(found) == 1 else BINS // 2
+    panels: list[Panel] = []
+    several = False
+    for (_, outcome, _), heading in zip(found, headings, strict=True):
+        windows, rtts, many = _lines(subject.run, outcome, bins)
+        several = several or many
+        lead = f"{heading}: " if heading else ""
+        panels.append(Panel(f"{lead}congestion window", "packets", windows))
+        panels.append(Panel(f"{lead}smoothed RTT", "ms", rtts))
+    panels = [p for p in panels if p.lines]
+    if not panels:
+        raise NothingToDraw("no samples of cwnd and RTT")
+    summed = (
+        " The window of a flow with several connections is the sum of their means in each bin."
+        if several
+        else ""
+    )
+    return Drawing(
+        name="window",
+        section="time",
+        title="Congestion window and RTT",
+        caption=(
+            f"Sampled inside the sender (TCP_INFO). {chosen_words(found)} Each bin of time keeps"
+            f" its smallest and its largest sample.{summed}"
+        ),
+        alt=_alt(panels),
+        draw=lambda width: draw_panels(panels, width, per_configuration=2),
+    )
+
+
+def _alt(panels: list[Panel]) -> str:
+    parts = [
+        f"{p.heading}, {line.name}: {min(line.values):.3g} to {max(line.values):.3g} {p.unit}"
+        for p in panels[:4]
+        for line in p.lines
+    ]
+    return f"Line charts over time. {'; '.join(parts)}."
+
+
+def _lines(
+    run: Run, outcome: Outcome, bins: int
+) -> tuple[tuple[Line, ...], tuple[Line, ...], bool]:
+    table = run.columns(
+        "SELECT flow, connection, t_s, cwnd_packets, rtt_s * 1000 AS rtt_ms FROM samples"
+        " WHERE cell = ? ORDER BY flow, t_s, connection",
+        [outcome.cell],
+    )
+    windows: list[Line] = []
+    rtts: list[Line] = []
+    many = False
+    for index, (flow, columns) in enumerate(by_flow(table, run.flows).items()):
+        if len(columns["t_s"]) < 2:
+            continue
+        connections = len(set(columns["connection"].tolist()))
+        if connections > 1:
+            many = True
+            windows.append(Line(flow, index, *_summed(columns, bins)))
+        else:
+            windows.append(
+                Line(flow, index, *decimate(columns["t_s"], columns["cwnd_packets"], bins))
+            )
+        rtt = decimate(columns["t_s"], columns["rtt_ms"], bins)
+        if rtt[0]:
+            rtts.append(Line(flow, index, *rtt))
+    return tuple(w for w in windows if w.times), tuple(rtts), many
+
+
+def _summed(columns: dict[str, Any], bins: int) -> tuple[list[float], list[float]]:
+    """Return the sum over connections of their mean window in each bin of time."""
+    import numpy as np
+
+    t = columns["t_s"].astype(float)
+    span = float(t[-1] - t[0]) or 1.0
+    at = np.minimum(((t - t[0]) / span * bins).astype(int), bins - 1)
+    total = np.zeros(bins)
+    seen = np.zeros(bins, dtype=bool)
+    for connection in sorted(set(columns["connection"].tolist())):
+        mine = columns["connection"] == connection
+        count = np.bincount(at[mine], minlength=bins)
+        windows = np.bincount(at[mine], columns["cwnd_packets"][mine].astype(float), bins)
+        total += np.divide(windows, count, out=np.zeros(bins), where=count > 0)
+        seen |= count > 0
+    middle = t[0] + (np.arange(bins) + 0.5) * span / bins
+    return middle[seen].tolist(), total[seen].tolist()
+
+
+KIND = FigureKind("window", make)

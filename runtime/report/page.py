@@ -1,0 +1,133 @@
+"""The report as one HTML page or one Markdown text: the same content through two templates."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from .answer import NAMES, Answer, Entry, entries
+from .figures import Drawing
+from .render import Rendered
+from .run import Run
+from .story import VERDICTS, commands, flatten, headline, validity
+from .summary import Results
+from .svg import themed
+from .words import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A figure that could not be made, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """One measure of one configuration in the table of all metrics."""
+
+    configuration: str
+    entry: Entry
+    confirmatory: bool
+
+
+def context(
+    run: Run, results: Results, found: Answer, choice: str, missing: Sequence[Missing]
+) -> dict[str, Any]:
+    """Return what both templates print, but the figures."""
+    counts, remarks = validity(run)
+    asked = {request.name for request in run.plan.measure}
+    headline_metrics = {e.what for g in found.groups for e in g.entries}
+    rows = [
+        MetricRow(c.label if c.bindings else "", e, m.metric.partition(".")[0] in asked)
+        for c in run.configurations
+        for m in results.measures
+        for e in entries(run, results, [m], c)
+        if not (e.what in headline_metrics and m.metric.partition(".")[0] in asked)
+    ]
+    return {
+        "plan": run.plan,
+        "title": one_line(run.plan.title or run.plan.experiment),
+        "headline": headline(run),
+        "answer": found,
+        "choice": choice,
+        "missing": missing,
+        "sessions": run.sessions,
+        "axes": run.plan.axes,
+        "counts": counts,
+        "verdicts": VERDICTS,
+        "remarks": remarks,
+        "rows": rows,
+        "asked": sorted(asked),
+        "names": NAMES,
+        "lock": flatten(run.lock),
+        "commands": commands(run),
+    }
+
+
+def html(values: dict[str, Any], figures: Sequence[Rendered]) -> str:
+    """Return the page: one file, no script, nothing loaded from anywhere."""
+    from markupsafe import Markup
+
+    style = _data("style.css")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'"
+    # The SVGs are our own: every text in them has been escaped by the XML writer.
+    inline = [
+        (
+            r.drawing.section,
+            r.drawing,
+            [Markup(themed(svg, f"figure {width}")) for width, svg in r.svg.items()],
+        )
+        for r in figures
+    ]
+    template = _environment(html=True).get_template("report.html.j2")
+    page: str = template.render(values, style=Markup(style), policy=policy, figures=inline)
+    return page
+
+
+def markdown(values: dict[str, Any], drawings: Sequence[Drawing]) -> str:
+    """Return the same content as text; figures are named by their files and described."""
+    template = _environment(html=False).get_template("report.md.j2")
+    text: str = template.render(values, drawings=drawings)
+    return text
+
+
+def _data(name: str) -> str:
+    return resources.files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _environment(*, html: bool) -> Any:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FunctionLoader(_data),
+        autoescape=html,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["md"] = _escape_markdown
+    environment.filters["fence"] = _fence
+    return environment
+
+
+def _escape_markdown(text: str) -> str:
+    """Return text that Markdown shows as it is, also inside a table."""
+    escaped = "".join("\\" + c if c in r"\`*_[]|#!~" else c for c in one_line(text))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _fence(text: str) -> str:
+    """Return a code fence that the text cannot end."""
+    run = longest = 0
+    for character in text:
+        run = run + 1 if character == "`" else 0
+        longest = max(longest, run)
+    return "`" * max(3, longest + 1)

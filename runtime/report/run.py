@@ -1,0 +1,252 @@
+"""A finished run as the report sees it: the plan, the lock, the cells, and queries on its tables."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from fairc.compiler.plan import Cell, Plan, Queue
+
+if TYPE_CHECKING:
+    import duckdb
+    import numpy as np
+    from numpy.typing import NDArray
+
+TABLES = ("cells", "flows", "metrics", "slots", "samples", "queues")
+# A cell's line names its configuration before anything that a user can write.
+_CONFIGURATION = re.compile(r'"configuration":\s*"([^"]*)"')
+
+# The columns of `cells` that an Outcome is made of, in its order.
+_CELL = "cell, configuration, repetition, seed, status, verdict, coalesce(reasons, [])"
+_FIELDS = 7
+
+
+class ReportError(Exception):
+    """The run directory cannot be reported on; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One cell of the run, finished or failed.
+
+    verdict: None when it failed. counts: whether summaries may use it (ok and not invalid).
+    """
+
+    cell: str
+    configuration: str
+    repetition: int
+    seed: str
+    status: str
+    verdict: str | None
+    reasons: Sequence[str]
+
+    @property
+    def counts(self) -> bool:
+        """Whether the cell enters summaries: it finished and its set-up is not invalid."""
+        return self.status == "ok" and self.verdict != "invalid"
+
+    @property
+    def verdict_word(self) -> str:
+        """`valid`, `flagged`, `invalid` or `failed`."""
+        return self.verdict if self.status == "ok" and self.verdict else "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One point of the sweep: its id, swept values in file order, and its cells by repetition."""
+
+    id: str
+    bindings: tuple[tuple[str, str], ...]
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def label(self) -> str:
+        """The swept values in words, or `the only configuration`."""
+        return ", ".join(f"{k} = {v}" for k, v in self.bindings) or "the only configuration"
+
+    @property
+    def counted(self) -> tuple[Outcome, ...]:
+        """The cells that summaries use."""
+        return tuple(o for o in self.outcomes if o.counts)
+
+
+class Run:
+    """A run directory, opened for reading.
+
+    path: the directory. Raises ReportError when a part of it is missing or unreadable.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not path.is_dir():
+            raise ReportError(f"{path} is not a run directory: there is no such directory")
+        self.plan = self._plan()
+        self.lock = self._json("lock.json")
+        missing = [t for t in TABLES if not (path / "tables" / f"{t}.parquet").is_file()]
+        if missing:
+            raise ReportError(
+                f"{path} has no results yet: {', '.join(f'tables/{t}.parquet' for t in missing)}"
+                f" missing; run `fairc run {path}` first"
+            )
+
+    def _json(self, name: str) -> Any:
+        try:
+            return json.loads((self.path / name).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ReportError(f"{self.path} is not a run directory: it has no {name}") from None
+        except (OSError, ValueError) as error:
+            raise ReportError(f"{self.path / name} cannot be read: {error}") from None
+
+    def _plan(self) -> Plan:
+        document = json.dumps(self._json("plan.json"))
+        try:
+            return Plan.model_validate_json(document)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise ReportError(
+                f"{self.path / 'plan.json'} is not a plan of this version of fairc:"
+                f" {where}: {first['msg']}"
+            ) from None
+
+    @cached_property
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        import duckdb
+
+        connection = duckdb.connect(":memory:", config={"threads": 1})
+        for table in TABLES:
+            file = str(self.path / "tables" / f"{table}.parquet").replace("'", "''")
+            try:
+                connection.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{file}')")
+            except duckdb.Error as error:
+                raise ReportError(f"tables/{table}.parquet cannot be read: {error}") from None
+        return connection
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a query over the tables."""
+        return self._execute(sql, parameters).fetchall()
+
+    def columns(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
+        """Return a query's columns as arrays; a null is a NaN."""
+        import numpy as np
+
+        raw = self._execute(sql, parameters).fetchnumpy()
+        return {
+            name: column.filled(np.nan) if isinstance(column, np.ma.MaskedArray) else column
+            for name, column in raw.items()
+        }
+
+    def _execute(self, sql: str, parameters: Sequence[object]) -> duckdb.DuckDBPyConnection:
+        import duckdb
+
+        try:
+            return self._connection.execute(sql, list(parameters))
+        except duckdb.Error as error:
+            raise ReportError(f"the tables of {self.path} are not as documented: {error}") from None
+
+    @cached_property
+    def axes(self) -> tuple[str, ...]:
+        """Swept names in file order."""
+        return tuple(axis.name for axis in self.plan.axes)
+
+    @cached_property
+    def configurations(self) -> tuple[Configuration, ...]:
+        """Every configuration with a cell in the tables, in the order of the axes' values."""
+        axes = "".join(', "' + name.replace('"', '""') + '"' for name in self.axes)
+        groups: dict[str, tuple[tuple[tuple[str, str], ...], list[Outcome]]] = {}
+        for row in self.rows(
+            f"SELECT {_CELL}{axes} FROM cells ORDER BY configuration, repetition, cell"
+        ):
+            fields, values = row[:_FIELDS], row[_FIELDS:]
+            outcome = Outcome(*fields)
+            bindings = tuple(zip(self.axes, map(str, values), strict=True))
+            groups.setdefault(outcome.configuration, (bindings, []))[1].append(outcome)
+        places = [{value: i for i, value in enumerate(a.values)} for a in self.plan.axes]
+
+        def place(configuration: Configuration) -> tuple[object, ...]:
+            order = (
+                (at.get(value, len(at)), value)
+                for at, (_, value) in zip(places, configuration.bindings, strict=True)
+            )
+            return (*order, configuration.id)
+
+        found = (Configuration(c, b, tuple(outcomes)) for c, (b, outcomes) in groups.items())
+        return tuple(sorted(found, key=place))
+
+    @cached_property
+    def outcomes(self) -> dict[str, Outcome]:
+        """Every cell of the tables by its id."""
+        return {o.cell: o for c in self.configurations for o in c.outcomes}
+
+    @cached_property
+    def scenes(self) -> dict[str, Cell]:
+        """One compiled cell of each configuration: its network and flows, by configuration id.
+
+        Raises ReportError when `cells.jsonl` is missing or does not hold cells.
+        """
+        scenes: dict[str, Cell] = {}
+        try:
+            with (self.path / "cells.jsonl").open(encoding="utf-8") as lines:
+                for number, line in enumerate(lines, 1):
+                    found = _CONFIGURATION.search(line)
+                    if found is None or found[1] not in scenes:
+                        try:
+                            cell = Cell.model_validate_json(line)
+                        except ValidationError:
+                            raise ReportError(
+                                f"{self.path / 'cells.jsonl'}:{number} is not a cell of this"
+                                " version of fairc"
+                            ) from None
+                        scenes.setdefault(cell.configuration, cell)
+        except FileNotFoundError:
+            raise ReportError(f"{self.path} has no cells.jsonl") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise ReportError(f"{self.path / 'cells.jsonl'} cannot be read: {error}") from None
+        return scenes
+
+    @cached_property
+    def flows(self) -> tuple[str, ...]:
+        """Names of the flows in the order in which the experiment declares them."""
+        names: dict[str, None] = {}
+        for scene in self.scenes.values():
+            names.update(dict.fromkeys(flow.name for flow in scene.flows))
+        return tuple(names)
+
+    @cached_property
+    def sessions(self) -> tuple[str, ...]:
+        """What fairness compares: the flows that `measure` names, else all flows."""
+        for request in self.plan.measure:
+            if request.name == "fairness" and request.sessions:
+                return request.sessions
+        return self.flows
+
+    def queue_of(self, configuration: str, node: str, interface: str) -> Queue | None:
+        """Return the queue at an interface of a configuration, or None where there is none."""
+        for n in self.scenes[configuration].nodes:
+            for i in n.interfaces:
+                if (n.name, i.name) == (node, interface):
+                    return i.queue
+        return None
+
+
+def in_list(values: Iterable[str]) -> tuple[str, list[str]]:
+    """Return `IN (?, ?)` and its parameters; an empty list matches nothing."""
+    items = list(values)
+    return (f"IN ({', '.join('?' * len(items))})" if items else "IN (NULL)"), items
+
+
+def by_flow(
+    columns: dict[str, NDArray[Any]], order: Iterable[str]
+) -> dict[str, dict[str, NDArray[np.generic]]]:
+    """Split columns with a `flow` column into one set of columns per flow, in the given order."""
+    return {
+        flow: {name: column[columns["flow"] == flow] for name, column in columns.items()}
+        for flow in order
+    }

@@ -1,0 +1,158 @@
+"""What was run, in sentences, and which cells can be trusted: from the plan and the verdicts."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fairc.compiler.plan import Cell, Flow, Queue
+
+from .run import Run
+from .words import counted, listed, one_line, quantity
+
+VERDICTS = {
+    "valid": "the set-up was as asked for",
+    "flagged": "a remark on the set-up; counted",
+    "invalid": "the set-up was not as asked for; shown, left out of summaries",
+    "failed": "did not finish; no numbers",
+}
+
+
+def headline(run: Run) -> str:
+    """Say in a sentence what was run: network, flows, sweep, repetitions."""
+    scenes = [run.scenes[c.id] for c in run.configurations if c.id in run.scenes]
+    plan = run.plan
+    flows = _several([_flows(s) for s in scenes], "flows that depend on the configuration")
+    network = _several([_network(s) for s in scenes], _ranges(scenes))
+    size = [counted(plan.repeat, "repetition")]
+    if plan.axes:
+        size.insert(0, counted(plan.configurations, "configuration"))
+    text = f"{flows} over {network}. {listed(size)}, {counted(plan.cells, 'cell')} in all"
+    if plan.excluded:
+        text += f" ({plan.excluded} excluded)"
+    return text[0].upper() + text[1:] + "."
+
+
+def _several(texts: Iterable[str], otherwise: str) -> str:
+    """Return the text when all configurations share it."""
+    distinct = set(texts)
+    return distinct.pop() if len(distinct) == 1 else otherwise
+
+
+def _flows(scene: Cell) -> str:
+    return listed([_flow(f) for f in scene.flows])
+
+
+def _flow(flow: Flow) -> str:
+    what = f"{quantity(flow.workload.bytes, 'B')} file" if flow.workload.kind == "file" else "bulk"
+    times = f"{flow.connections} connections, " if flow.connections > 1 else ""
+    return f"{one_line(flow.name)} ({times}{one_line(flow.cca)}, {what})"
+
+
+def _bottleneck(scene: Cell) -> tuple[int | None, Queue | None]:
+    for node in scene.nodes:
+        for interface in node.interfaces:
+            if interface.bottleneck:
+                return interface.shaper.rate_bps if interface.shaper else None, interface.queue
+    return None, None
+
+
+def _losses(scene: Cell) -> float:
+    return max(
+        (i.impairment.loss for n in scene.nodes for i in n.interfaces if i.impairment), default=0.0
+    )
+
+
+def _queue(queue: Queue | None) -> str:
+    if queue is None:
+        return ""
+    if queue.limit_bytes is not None:
+        return f"{queue.kind} queue of {quantity(queue.limit_bytes, 'B')}"
+    return f"{queue.kind} queue of {queue.limit_packets} packets"
+
+
+def _network(scene: Cell) -> str:
+    rate, queue = _bottleneck(scene)
+    link = f"a {quantity(rate, 'bit/s')} bottleneck" if rate else "a link without a rate"
+    parts = [f"base RTT {_rtts([scene])}", _queue(queue)]
+    loss = _losses(scene)
+    if loss:
+        parts.append(f"random loss {quantity(loss * 100, '%')}")
+    return f"{link} with {listed([p for p in parts if p])}"
+
+
+def _rtts(scenes: Iterable[Cell]) -> str:
+    rtts = sorted({f.base_rtt_ns for s in scenes for f in s.flows})
+    low, high = quantity(rtts[0] / 1e9, "s"), quantity(rtts[-1] / 1e9, "s")
+    return low if len(rtts) == 1 else f"{low} to {high}"
+
+
+def _ranges(scenes: list[Cell]) -> str:
+    """Say what the bottlenecks of several configurations have, as ranges."""
+    if not scenes:
+        return "a network that the plan's cells do not tell"
+    rates = sorted({r for s in scenes if (r := _bottleneck(s)[0])})
+    text = "a bottleneck"
+    if rates:
+        low, high = quantity(rates[0], "bit/s"), quantity(rates[-1], "bit/s")
+        text = f"a {low} bottleneck" if low == high else f"a bottleneck of {low} to {high}"
+    parts = [f"base RTT {_rtts(scenes)}"]
+    queues = list(dict.fromkeys(_queue(_bottleneck(s)[1]) for s in scenes))
+    parts += queues if len(queues) == 1 else [f"{len(queues)} different queues"]
+    losses = sorted({_losses(s) for s in scenes})
+    if losses[-1]:
+        low, high = (quantity(p * 100, "%") for p in (losses[0], losses[-1]))
+        parts.append(f"random loss {low}" if low == high else f"random loss {low} to {high}")
+    return f"{text} with {listed([p for p in parts if p])}"
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A reason in words and the cells that it concerns."""
+
+    verdict: str
+    reason: str
+    cells: tuple[str, ...]
+
+
+def validity(run: Run) -> tuple[dict[str, int], tuple[Remark, ...]]:
+    """Return how many cells have each verdict, and the reasons with their cells."""
+    counts = dict.fromkeys(VERDICTS, 0)
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for configuration in run.configurations:
+        for outcome in configuration.outcomes:
+            word = outcome.verdict_word
+            counts[word] += 1
+            if word == "valid":
+                continue
+            where = f"repetition {outcome.repetition}"
+            if configuration.bindings:
+                where = f"{configuration.label}, {where}"
+            for reason in outcome.reasons or ("no reason was recorded",):
+                reasons.setdefault((word, reason), []).append(f"{where} ({outcome.cell})")
+    order = list(VERDICTS)
+    ordered = sorted(reasons.items(), key=lambda item: (-order.index(item[0][0]), item[0][1]))
+    return counts, tuple(Remark(v, r, tuple(cells)) for (v, r), cells in ordered)
+
+
+def commands(run: Run) -> tuple[tuple[str, str], ...]:
+    """Return what to type to run it again and to read it: (command, what it does)."""
+    file = shlex.quote(run.plan.file)
+    results = shlex.quote(f"results/{run.plan.experiment}")
+    return (
+        (f"fairc run {file} -o {results}", "runs what is missing, and writes this report"),
+        (f"fairc run {file} -o {results} --fresh", "runs every cell again"),
+        (f"fairc table {results} goodput", "a metric as a table"),
+        (f"fairc report {results} --format pdf", "the figures as PDF"),
+    )
+
+
+def flatten(document: object, path: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+    """Return a nested document as (dotted path, value) rows, in its own order."""
+    if isinstance(document, dict):
+        return [row for k, v in document.items() for row in flatten(v, (*path, str(k)))]
+    if isinstance(document, list) and any(isinstance(v, dict | list) for v in document):
+        return [row for i, v in enumerate(document, 1) for row in flatten(v, (*path, str(i)))]
+    value = ", ".join(map(str, document)) if isinstance(document, list) else str(document)
+    return [(".".join(path), value)]

@@ -1,0 +1,151 @@
+"""The numbers of the report: each metric per configuration and flow, summarised over repetitions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+
+from .run import Configuration, Outcome, Run
+
+GOODPUT = "goodput"
+F = "fairness.F"
+# Below this number no two order statistics enclose the median with 95 % (measurement.md, 13).
+MIN_REPETITIONS = 6
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One number that cells have: its metric, the flow it is of (or None), its SI base unit."""
+
+    metric: str
+    flow: str | None
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Values of one measure over the repetitions of one configuration.
+
+    values: in order of repetition. low, high: the 95 % interval of the median from order
+    statistics (Le Boudec, Performance Evaluation of Computer and Communication Systems, 2.2.2),
+    None where there is none.
+    """
+
+    values: tuple[float, ...]
+    median: float | None
+    low: float | None
+    high: float | None
+
+    @property
+    def n(self) -> int:
+        """The number of values."""
+        return len(self.values)
+
+    @property
+    def constant(self) -> bool:
+        """Whether there are at least two values and all are equal."""
+        return self.n > 1 and min(self.values) == max(self.values)
+
+
+def summarise(values: tuple[float, ...]) -> Summary:
+    """Return median and interval; no interval below 6 values or where all are equal."""
+    if not values:
+        return Summary((), None, None, None)
+    ranks = _ranks(len(values)) if min(values) != max(values) else None
+    ordered = sorted(values)
+    low, high = (ordered[ranks[0]], ordered[ranks[1]]) if ranks else (None, None)
+    return Summary(values, median(values), low, high)
+
+
+def _ranks(n: int) -> tuple[int, int] | None:
+    """Return the 0-based ranks j < k that enclose the median with at least 95 %, or None.
+
+    The widest symmetric pair that is still narrow enough: with B ~ Binomial(n, 1/2), the order
+    statistics j and n + 1 - j (from 1) cover the median with P(j <= B <= n - j).
+    """
+    tail, best = 0.0, None
+    for j in range(1, n // 2 + 1):
+        tail += math.comb(n, j - 1) / 2**n
+        if 1 - 2 * tail < CONFIDENCE:
+            break
+        best = (j - 1, n - j)
+    return best
+
+
+class Results:
+    """Every number of a run, by measure and configuration."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    @cached_property
+    def _values(self) -> dict[Measure, dict[str, dict[str, float | None]]]:
+        """Measure -> configuration -> cell -> value; every finished cell, also invalid ones."""
+        rows = self.run.rows(
+            "SELECT metric, flow, unit, cell, value FROM metrics ORDER BY metric, flow, unit, cell"
+        )
+        if not any(row[0] == GOODPUT for row in rows):
+            goodput = self.run.rows("SELECT flow, cell, goodput_bps FROM flows ORDER BY cell, flow")
+            rows += [(GOODPUT, flow, "bit/s", cell, value) for flow, cell, value in goodput]
+        found: dict[Measure, dict[str, dict[str, float | None]]] = {}
+        for metric, flow, unit, cell, value in rows:
+            outcome = self.run.outcomes.get(cell)
+            if outcome is None:
+                continue
+            usable = value if value is not None and math.isfinite(value) else None
+            cells = found.setdefault(Measure(metric, flow, unit), {})
+            cells.setdefault(outcome.configuration, {})[cell] = usable
+        return found
+
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        """Every measure: goodput and fairness first, flows in the order of the experiment."""
+        places = {flow: i for i, flow in enumerate(self.run.flows)}
+        first = (GOODPUT, F)
+
+        def place(m: Measure) -> tuple[object, ...]:
+            rank = first.index(m.metric) if m.metric in first else len(first)
+            fairness = not m.metric.startswith("fairness.")
+            flow = -1 if m.flow is None else places.get(m.flow, len(places))
+            return (rank, fairness, m.metric, flow, m.flow or "", m.unit)
+
+        return tuple(sorted(self._values, key=place))
+
+    def select(self, metric: str) -> tuple[Measure, ...]:
+        """Return the measures of a metric, one per flow or one for the cell."""
+        return tuple(m for m in self.measures if m.metric == metric)
+
+    def points(
+        self, measure: Measure, configuration: Configuration
+    ) -> tuple[tuple[Outcome, float], ...]:
+        """Return the value of every finished cell that has one, invalid cells included."""
+        values = self._values.get(measure, {}).get(configuration.id, {})
+        pairs = ((outcome, values.get(outcome.cell)) for outcome in configuration.outcomes)
+        return tuple((o, v) for o, v in pairs if v is not None and o.status == "ok")
+
+    def summary(self, measure: Measure, configuration: Configuration) -> Summary:
+        """Summarise the cells that count; those without a value are left out of n."""
+        return summarise(tuple(v for o, v in self.points(measure, configuration) if o.counts))
+
+    def representative(self, configuration: Configuration) -> tuple[Outcome, str] | None:
+        """Return the repetition that a single time series shows, and why it was chosen.
+
+        It is the one whose F (else the first flow's goodput) is nearest to the median; the
+        earlier repetition wins a tie. None where no cell counts.
+        """
+        counted = configuration.counted
+        for measure in (*self.select(F), *self.select(GOODPUT)):
+            summary = self.summary(measure, configuration)
+            if summary.median is None:
+                continue
+            middle = summary.median
+            points = [p for p in self.points(measure, configuration) if p[0].counts]
+            chosen = min(points, key=lambda p: (abs(p[1] - middle), p[0].repetition))[0]
+            if len(points) == 1:
+                return chosen, "the only one that counts"
+            of = f"{measure.metric} of {measure.flow}" if measure.flow else measure.metric
+            return chosen, f"the one whose {of} is nearest to the median"
+        return (counted[0], "the first that counts") if counted else None

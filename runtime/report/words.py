@@ -1,0 +1,86 @@
+"""Numbers and lists in words: SI prefixes, significant digits, intervals; no markup."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+MINUS = "\N{MINUS SIGN}"
+# Lists of values that a sentence may carry before it says "and N more".
+MAX_LISTED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A unit to print values in: `value / factor` followed by `unit`."""
+
+    factor: float
+    unit: str
+
+
+_PREFIXED = {
+    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
+    "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
+}
+
+
+def scale_for(unit: str, values: Iterable[float]) -> Scale:
+    """Return the scale that prints the largest of the values with one to three integer digits.
+
+    unit: SI base unit (`bit/s`, `B`, `s`, `1`, ...); a unit without prefixes stays as it is.
+    """
+    steps = _PREFIXED.get(unit)
+    if steps is None:
+        return Scale(1.0, "" if unit == "1" else unit)
+    largest = max((abs(v) for v in values if math.isfinite(v)), default=1.0)
+    # 0.61 Mbit/s is read more easily than 610 kbit/s beside a link of 1 Mbit/s.
+    for factor, name in steps:
+        if largest >= factor * (0.1 if unit == "bit/s" else 1.0):
+            return Scale(factor, name)
+    return Scale(*steps[-1])
+
+
+def decimals_for(values: Iterable[float], significant: int = 3) -> int:
+    """Return the decimals that show the largest of the values with `significant` digits."""
+    largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
+    if largest == 0:
+        return 0
+    return min(9, max(0, significant - 1 - math.floor(math.log10(largest))))
+
+
+def number(value: float, decimals: int) -> str:
+    """Return a number with fixed decimals and a true minus sign; never `-0`."""
+    text = f"{value:.{decimals}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    return text.replace("-", MINUS)
+
+
+def quantity(value: float, unit: str, significant: int = 3) -> str:
+    """Return one value with the prefix that suits it and no trailing zeros: `12.5 kB`."""
+    scale = scale_for(unit, [value])
+    shown = value / scale.factor
+    text = number(shown, decimals_for([shown], significant))
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return f"{text} {scale.unit}".rstrip()
+
+
+def listed(items: Sequence[str], limit: int = MAX_LISTED) -> str:
+    """Return `a, b and c`, or `a, b, ... and N more` beyond the limit."""
+    if len(items) > limit:
+        return f"{', '.join(items[:limit])} and {len(items) - limit} more"
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def counted(count: int, noun: str) -> str:
+    """Return `1 cell`, `2 cells`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def one_line(text: str) -> str:
+    """Return text fit for a figure or a table cell: no line ends, no control characters."""
+    shown = " ".join(text.split())
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)

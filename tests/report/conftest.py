@@ -1,0 +1,260 @@
+"""Synthetic run directories: the documented tables and columns, filled with invented numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairc.compiler import plan
+
+SLOT_S = 0.1
+RATE_BPS = 1_000_000
+
+SCHEMAS = {
+    "flows": "cell VARCHAR, flow VARCHAR, cca VARCHAR, connections BIGINT, start_s DOUBLE,"
+    " first_byte_s DOUBLE, end_s DOUBLE, completed BOOLEAN, bytes BIGINT, goodput_bps DOUBLE",
+    "metrics": "cell VARCHAR, metric VARCHAR, flow VARCHAR, value DOUBLE, unit VARCHAR",
+    "slots": "cell VARCHAR, flow VARCHAR, slot BIGINT, t_s DOUBLE, ip_bytes BIGINT,"
+    " delivered_bytes BIGINT, active BOOLEAN",
+    "samples": "cell VARCHAR, flow VARCHAR, connection BIGINT, t_s DOUBLE, cwnd_packets BIGINT,"
+    " rtt_s DOUBLE, pacing_bps DOUBLE",
+    "queues": "cell VARCHAR, queue VARCHAR, t_s DOUBLE, bytes BIGINT, packets BIGINT",
+}
+
+
+@dataclass
+class Spec:
+    """What a synthetic run is made of.
+
+    sweep: swept name -> values. bad: (configuration index, repetition) -> (status, verdict,
+    reasons). constant: every repetition has the same numbers.
+    """
+
+    title: str = "CUBIC against BBR on a 1 Mbit/s link"
+    flows: tuple[str, ...] = ("cubic", "bbr")
+    sweep: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    repeat: int = 6
+    duration_s: float = 60.0
+    bad: dict[tuple[int, int], tuple[str, str | None, list[str]]] = field(default_factory=dict)
+    constant: bool = False
+    connections: int = 1
+    fairness: bool = True
+    source: str = (
+        "fexp 1\n\nexperiment quickstart {\n  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)\n}\n"
+    )
+    figures: tuple[plan.FigureRequest, ...] = ()
+
+
+def bindings_of(spec: Spec) -> list[dict[str, str]]:
+    points: list[dict[str, str]] = [{}]
+    for name, values in spec.sweep.items():
+        points = [{**p, name: v} for p in points for v in values]
+    return points
+
+
+def cell_of(spec: Spec, index: int, bindings: dict[str, str], repetition: int) -> plan.Cell:
+    interface = plan.Interface(
+        name="r1-eth1",
+        address="10.0.0.1/30",
+        shaper=plan.Shaper(rate_bps=RATE_BPS, burst_bytes=1514),
+        queue=plan.Queue(kind="fifo", limit_bytes=12_500),
+        bottleneck=True,
+        source="quickstart.fexp:7",
+    )
+    flows = tuple(
+        plan.Flow(
+            name=name,
+            server=f"s{i}",
+            client=f"c{i}",
+            address=f"10.0.1.{i + 1}",
+            port=5000 + i,
+            cca=("cubic", "bbr", "reno", "vegas")[i % 4],
+            connections=spec.connections,
+            workload=plan.FileWorkload(bytes=10_000_000),
+            start_ns=0,
+            stop_ns=None,
+            base_rtt_ns=50_000_000,
+            bottleneck=("r1", "r1-eth1"),
+            buffer_bytes=50_000,
+            source="quickstart.fexp:9",
+        )
+        for i, name in enumerate(spec.flows)
+    )
+    return plan.Cell(
+        id=f"cell{index:04d}{repetition:03d}",
+        experiment="quickstart",
+        configuration=f"conf{index:04d}",
+        bindings=bindings,
+        repetition=repetition,
+        seed=1000 * index + repetition,
+        nodes=(plan.Node(name="r1", kind="router", interfaces=(interface,), routes=()),),
+        cables=(),
+        flows=flows,
+        captures=(),
+        warmup_ns=0,
+        duration_ns=None,
+        deadline_ns=10**12,
+        stop="all",
+    )
+
+
+def literal(value: object) -> str:
+    """Write a value as DuckDB reads it."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(literal, value)) + "]::VARCHAR[]"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return repr(value)
+
+
+def write_table(path: Path, schema: str, rows: list[tuple[object, ...]]) -> None:
+    """Write a Parquet file through a CSV, which DuckDB loads faster than single inserts."""
+    import csv
+
+    import duckdb
+
+    connection = duckdb.connect(":memory:")
+    connection.execute(f"CREATE TABLE t ({schema})")
+    if rows and any(isinstance(v, list) for v in rows[0]):
+        for row in rows:
+            connection.execute(f"INSERT INTO t VALUES ({', '.join(map(literal, row))})")
+    elif rows:
+        file = path.with_suffix(".csv")
+        with file.open("w", newline="", encoding="utf-8") as out:
+            csv.writer(out).writerows(["\\N" if v is None else v for v in row] for row in rows)
+        connection.execute(
+            f"COPY t FROM '{file}' (FORMAT csv, HEADER false, NULLSTR '\\N', QUOTE '\"')"
+        )
+        file.unlink()
+    connection.execute(f"COPY t TO '{path}' (FORMAT parquet, COMPRESSION zstd)")
+    connection.close()
+
+
+def fill(
+    spec: Spec, cell: plan.Cell, index: int, rows: dict[str, list[tuple[object, ...]]]
+) -> None:
+    """Add one finished cell's rows: two oscillating shares of the link, a saw-tooth window."""
+    draw = random.Random(1 if spec.constant else cell.seed)
+    bias = 0.5 + 0.12 * math.cos(index) + draw.uniform(-0.05, 0.05)
+    slots = round(spec.duration_s / SLOT_S)
+    n = len(spec.flows)
+    shares = [bias, 1 - bias] if n == 2 else [2 * (i + 1) / (n * (n + 1)) for i in range(n)]
+    sums = [0.0] * n
+    for slot in range(slots):
+        t = slot * SLOT_S
+        wave = 0.2 * math.sin(t / 4 + index) + draw.gauss(0, 0.04)
+        parts = [max(0.0, s + (wave if i == 0 else -wave / max(n - 1, 1)))
+                 for i, s in enumerate(shares)]  # fmt: skip
+        total = sum(parts)
+        for i, name in enumerate(spec.flows):
+            share = parts[i] / total * RATE_BPS * 0.97 * SLOT_S / 8
+            sums[i] += share
+            rows["slots"].append(
+                (cell.id, name, slot, round(t, 3), round(share), round(share * 0.96), True)
+            )
+            for connection in range(spec.connections):
+                phase = (t + 1.7 * i + connection) % 6
+                rows["samples"].append(
+                    (cell.id, name, connection, round(t, 3), round(6 + 3 * phase),
+                     0.05 + 0.012 * phase + draw.uniform(0, 0.004), None)
+                )  # fmt: skip
+        backlog = max(0, round(12_500 * min(1.0, 0.6 + 0.4 * math.sin(t * 1.1 + index))))
+        rows["queues"].append((cell.id, "r1/r1-eth1", round(t, 3), backlog, backlog // 1514))
+    goodputs = [s * 8 * 0.96 / spec.duration_s for s in sums]
+    for i, flow in enumerate(cell.flows):
+        rows["flows"].append(
+            (cell.id, flow.name, flow.cca, flow.connections, 0.01, 0.11, spec.duration_s, True,
+             round(sums[i] * 0.96), goodputs[i])
+        )  # fmt: skip
+        rows["metrics"].append((cell.id, "goodput", flow.name, goodputs[i], "bit/s"))
+        rows["metrics"].append((cell.id, "mean_rtt", flow.name, 0.09 + 0.01 * i, "s"))
+    jain = sum(goodputs) ** 2 / (n * sum(g * g for g in goodputs))
+    if spec.fairness:
+        if n == 2:
+            sign = 1 if goodputs[1] > goodputs[0] else -1
+            rows["metrics"].append((cell.id, "fairness.F", None, sign * (1 - jain) * 1.8, "1"))
+        rows["metrics"].append((cell.id, "fairness.jain_session", None, jain, "1"))
+        rows["metrics"].append((cell.id, "fairness.jain_slots", None, jain - 0.06, "1"))
+    rows["metrics"].append((cell.id, "utilization", None, 0.97, "1"))
+
+
+def write_run(path: Path, spec: Spec) -> Path:
+    """Write a whole run directory."""
+    (path / "tables").mkdir(parents=True)
+    points = bindings_of(spec)
+    rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in (*SCHEMAS, "cells")}
+    cells = [
+        (i, cell_of(spec, i, bindings, r))
+        for i, bindings in enumerate(points)
+        for r in range(1, spec.repeat + 1)
+    ]
+    for index, cell in cells:
+        status, verdict, reasons = spec.bad.get(
+            (index, cell.repetition), ("ok", "valid", list[str]())
+        )
+        rows["cells"].append(
+            (cell.id, f"key-{cell.id}", cell.configuration, *cell.bindings.values(),
+             cell.repetition, str(cell.seed), status, verdict, reasons, "finished",
+             spec.duration_s, 4.0, "vm", "image-1", "ab" * 32)
+        )  # fmt: skip
+        if status == "ok":
+            fill(spec, cell, index, rows)
+    axes = "".join(f'"{name}" VARCHAR, ' for name in spec.sweep)
+    schemas = {
+        **SCHEMAS,
+        "cells": f"cell VARCHAR, key VARCHAR, configuration VARCHAR, {axes}repetition BIGINT,"
+        " seed VARCHAR, status VARCHAR, verdict VARCHAR, reasons VARCHAR[], ended_by VARCHAR,"
+        " virtual_s DOUBLE, wall_s DOUBLE, engine VARCHAR, image VARCHAR, result_sha256 VARCHAR",
+    }
+    for name, schema in schemas.items():
+        write_table(path / "tables" / f"{name}.parquet", schema, rows[name])
+    header = plan.Plan(
+        experiment="quickstart",
+        title=spec.title,
+        citation="",
+        file="quickstart.fexp",
+        source=spec.source,
+        source_sha256="cd" * 32,
+        axes=tuple(plan.Axis(name=k, values=v) for k, v in spec.sweep.items()),
+        repeat=spec.repeat,
+        seed=1,
+        configurations=len(points),
+        excluded=0,
+        cells=len(cells),
+        measure=(plan.MetricRequest(name="fairness"), plan.MetricRequest(name="goodput")),
+        figures=spec.figures,
+        varied=("the start of each flow: uniform in 0 to 50 ms", "hash secrets of the kernel"),
+    )
+    (path / "plan.json").write_text(header.model_dump_json(indent=2), encoding="utf-8")
+    with (path / "cells.jsonl").open("w", encoding="utf-8") as out:
+        out.writelines(cell.model_dump_json() + "\n" for _, cell in cells)
+    lock = {
+        "fairc": "0.1.0",
+        "engine": {"name": "vm", "qemu": "7.2.15", "image": "sha256:" + "ef" * 32},
+        "kernel": "6.12.43+deb12-cloud-amd64",
+        "packages": {"iproute2": "6.15.0-1~bpo12+1", "mininet": "2.3.0-1.1"},
+    }
+    (path / "lock.json").write_text(json.dumps(lock, indent=2), encoding="utf-8")
+    return path
+
+
+Maker = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def make_run(tmp_path_factory: pytest.TempPathFactory) -> Maker:
+    """Return a function that writes a new run directory; its arguments are those of Spec."""
+
+    def make(**spec: Any) -> Path:
+        return write_run(tmp_path_factory.mktemp("runs") / "quickstart", Spec(**spec))
+
+    return make
