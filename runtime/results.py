@@ -29,12 +29,16 @@ class RawResult:
 
 
 class MetricValue(Model):
-    """One number of one metric of one cell, in SI base units; None where it is not defined."""
+    """One number of one metric of one cell, in SI base units; None where it is not defined.
+
+    reason: why it is not defined, in words; empty where it is.
+    """
 
     metric: str
     flow: str | None
     value: float | None
     unit: str
+    reason: str = ""
 
 
 class FlowResult(Model):
@@ -55,7 +59,8 @@ class CellResult(Model):
     """Everything that is stored of a finished cell but its series and raw artefacts.
 
     verdict: judges the set-up, never the outcome; None when the cell failed.
-    reasons: why the verdict is not `valid`, in words. confounders: what the report must list.
+    reasons: why the verdict is not `valid`, in words. analysis: hash of what was measured and of the
+    code that did; another one is computed anew from the raw artefacts.
     """
 
     cell: str
@@ -70,5 +75,6 @@ class CellResult(Model):
     engine: str
     image: str
     result_sha256: str = ""
+    analysis: str = ""
     flows: tuple[FlowResult, ...] = ()
     metrics: tuple[MetricValue, ...] = ()
