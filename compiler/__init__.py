@@ -1,1 +1,27 @@
-"""To be described."""
+"""The compiler: from a checked experiment to a plan, its cells, and what is emitted from them.
+
+In order of control flow:
+
+    lower     the pipeline: a tuple of passes over one configuration
+    draft     what the passes work on
+    wiring    nodes, cables, hops, interface names, addresses
+    routing   static routes; the path and base RTT of every flow
+    flows     bottlenecks, socket buffers, the deadline
+    queues    limits in bytes or packets
+    captures  where packets are seen
+    physics   warnings
+    freeze    nodes and cables as parts of the plan
+    grid      a lowered configuration and a repetition give a cell
+    seeds     identities and random streams
+    compilation   the plan's header and the stream of cells
+    plan      the contract: Plan and Cell
+    schema    the plan's JSON Schema
+    emission  a folder with the plan and the emitted programs
+    targets   what can be emitted
+"""
+
+from .compilation import Compilation, compile
+from .emission import emit
+from .plan import Cell, Plan
+
+__all__ = ["Cell", "Compilation", "Plan", "compile", "emit"]

@@ -7,11 +7,11 @@ language nor the header. Integers carry their unit in the name: ns, bit/s, bytes
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-PLAN_VERSION = 1
+PLAN_VERSION: Final = 1
 
 
 class Model(BaseModel):
@@ -146,7 +146,8 @@ class Capture(Model):
 class Cell(Model):
     """One configuration and one repetition: everything that an engine needs to run it.
 
-    id: SHA-256 of everything else but the captures, first 16 hexadecimal digits.
+    id: SHA-256 of everything else but the captures and the `source`s, as canonical JSON; its first
+    16 hexadecimal digits.
     configuration: the same over the swept values, so repetitions share it.
     bindings: swept name -> canonical value. stop: when the cell ends by itself.
     duration_ns: a fixed length after the epoch, or None. deadline_ns: the latest end.

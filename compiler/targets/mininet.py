@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+from ..draft import FRAME_BYTES
 from ..plan import Cell, Flow, Impairment, Interface, Node
+from .binary import NAME, find_endpoints
 
-FRAME_BYTES = 1514
 SAMPLE_EVERY_NS = 100_000_000
 MAX_DRAIN_NS = 10_000_000_000
 LEAD_NS = 300_000_000
@@ -19,6 +22,23 @@ LEAD_PER_PROGRAM_NS = 20_000_000
 # Linux's own maxima of the socket buffers that TCP tunes by itself; never lowered.
 DEFAULT_TCP_RMEM_MAX = 6_291_456
 DEFAULT_TCP_WMEM_MAX = 4_194_304
+
+
+def begin(directory: Path) -> Callable[[Cell], None]:
+    """Put the endpoints' program beside the scripts; return what writes `cells/<id>.py`.
+
+    Raises EndpointsMissing.
+    """
+    cells = directory / "cells"
+    cells.mkdir()
+    shutil.copy(find_endpoints(), cells / NAME)
+
+    def write(cell: Cell) -> None:
+        script = cells / f"{cell.id}.py"
+        script.write_text(render(cell), encoding="utf-8")
+        script.chmod(0o755)
+
+    return write
 
 
 def render(cell: Cell) -> str:
@@ -173,9 +193,9 @@ def _tc_lines(interface: Interface) -> list[str]:
             packets = queue.limit_packets or 0
             child, limit_bytes = f"pfifo limit {packets}", packets * FRAME_BYTES
         shaper = interface.shaper
+        bucket = f"rate {shaper.rate_bps}bit burst {shaper.burst_bytes}"
         lines += [
-            f"{device} root handle 1: tbf rate {shaper.rate_bps}bit burst {shaper.burst_bytes}"
-            f" limit {limit_bytes}",
+            f"{device} root handle 1: tbf {bucket} limit {limit_bytes}",
             f"{device} parent 1:1 handle 2: {child}",
         ]
     if interface.impairment is not None:

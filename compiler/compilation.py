@@ -1,0 +1,123 @@
+"""One compilation: the plan's header, and its cells as a stream."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
+
+from fairc.dsl.diagnostics import Diagnostic, Diagnostics, Severity
+from fairc.dsl.model import Configuration, Experiment
+
+from .grid import Lowered, Settings
+from .lower import lower
+from .plan import Axis, Cell, FigureRequest, MetricRequest, Plan
+
+KEPT_CONFIGURATIONS = 2000  # some 30 kB each; those beyond are lowered again per repetition
+
+
+def compile(experiment: Experiment) -> Compilation:
+    """Prepare to compile an experiment; the work is done as `plan` and `cells()` are asked for."""
+    return Compilation(experiment)
+
+
+class Compilation:
+    """A plan in the making. Equal input gives an equal plan and equal cells, in the same order."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        self._settings = Settings(experiment.name, experiment.seed, experiment.paired)
+        self._found: dict[tuple[str, str, int], Diagnostic] = {}
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """Everything found so far, by the front end too; complete when `cells()` is exhausted."""
+        return Diagnostics([*self._experiment.diagnostics, *self._found.values()])
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The header. Raises CompileError when the grid cannot be counted."""
+        experiment = self._experiment
+        configurations, cells, excluded = experiment.count()
+        return Plan(
+            experiment=experiment.name,
+            title=experiment.title,
+            citation=experiment.citation,
+            file=experiment.file.name,
+            source=experiment.file.text,
+            source_sha256=hashlib.sha256(experiment.file.text.encode()).hexdigest(),
+            axes=tuple(Axis(name=axis.name, values=axis.values) for axis in experiment.axes),
+            repeat=experiment.repeat,
+            seed=experiment.seed,
+            configurations=configurations,
+            excluded=excluded,
+            cells=cells,
+            measure=tuple(
+                MetricRequest(
+                    name=request.name, sessions=request.sessions, options=dict(request.options)
+                )
+                for request in experiment.measure
+            ),
+            figures=tuple(
+                FigureRequest(
+                    kind=request.kind, metric=request.metric, options=dict(request.options)
+                )
+                for request in experiment.figures
+            ),
+            varied=self._varied(),
+        )
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield every cell: all configurations of repetition 1, then of repetition 2, ...
+
+        So an interrupted run leaves the whole grid, with fewer repetitions, instead of a corner of
+        the grid. Raises CompileError with everything that is wrong, after the last configuration
+        has been looked at; no cell is yielded after the first error.
+        """
+        kept: list[Lowered] = []
+        for repetition in range(1, self._experiment.repeat + 1):
+            rest = islice(self._experiment.configurations(), len(kept), None)
+            for lowered in [*kept]:
+                if repetition in lowered.repetitions:
+                    yield lowered.cell(repetition)
+            for configuration in rest:
+                ready = self._lower(configuration)
+                if ready is None:
+                    continue
+                if repetition == 1 and len(kept) < KEPT_CONFIGURATIONS:
+                    kept.append(ready)
+                if repetition in ready.repetitions:
+                    yield ready.cell(repetition)
+            self.diagnostics.raise_if_errors()
+
+    def _lower(self, configuration: Configuration) -> Lowered | None:
+        """Lower one configuration, unless something is wrong already or with this one."""
+        draft = lower(configuration.scenario, self._report)
+        if any(found.severity is Severity.ERROR for found in self._found.values()):
+            return None
+        return Lowered(self._settings, configuration, draft)
+
+    def _report(self, diagnostic: Diagnostic) -> None:
+        """Keep the first finding of each kind at each place: a sweep repeats the rest."""
+        span = diagnostic.span
+        place = (span.source.name, span.start) if span else ("", -1)
+        self._found.setdefault((diagnostic.code, *place), diagnostic)
+
+    def _varied(self) -> tuple[str, ...]:
+        """Say what differs between repetitions (measurement.md, rule 11)."""
+        first = next(iter(self._experiment.configurations()), None)
+        if first is None:
+            return ()
+        scenario = first.scenario
+        varied = []
+        if any(flow.start_ns is None for flow in scenario.flows):
+            varied.append(
+                "the start of each flow without a `start`:"
+                " uniform in [0, one base RTT), at least [0, 10 ms)"
+            )
+        if any(
+            way.loss > 0 for link in scenario.network.links for way in (link.forward, link.backward)
+        ):
+            varied.append("the random losses: one stream per link and direction")
+        return tuple(varied)

@@ -1,0 +1,119 @@
+"""Passes `find_bottlenecks`, `size_buffers`, `set_deadline`: what follows from a flow's path."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from fairc.dsl.diagnostics import Diagnostic
+from fairc.dsl.model import File
+
+from .draft import Draft, DraftFlow, Place
+from .queues import bdp_bytes, queue_bytes
+
+MIN_BUFFER_BYTES = 256 * 1024
+MAX_BUFFER_BYTES = 2**30  # Linux keeps twice this in a signed 32-bit integer
+DEADLINE_FACTOR = 10
+MIN_DEADLINE_NS = 10 * 10**9
+DURATION_MARGIN_NS = 10**9
+
+
+def find_bottlenecks(draft: Draft) -> None:
+    """Find the slowest egress of each flow's data path; the first of equals."""
+    for flow in draft.flows:
+        shaped = [end for end in flow.data if end.rate_bps]
+        if shaped:
+            flow.bottleneck = min(shaped, key=lambda end: end.rate_bps)
+            continue
+        draft.report(
+            Diagnostic(
+                code="no-bottleneck",
+                message=f"nothing limits flow `{flow.flow.name}`: no link on its path has a rate",
+                span=flow.flow.span,
+                help="give a link between its server and its client a `rate`",
+            )
+        )
+
+
+def size_buffers(draft: Draft) -> None:
+    """Set the socket buffers: at least 2 x (BDP + queue), measurement.md rule 7, a power of two."""
+    for flow in draft.flows:
+        needed = bdp_bytes(flow.rate_bps, flow.base_rtt_ns)
+        if flow.bottleneck and flow.bottleneck.place in draft.queues:
+            needed += queue_bytes(draft.queues[flow.bottleneck.place])
+        flow.buffer_bytes = _power_of_two(max(MIN_BUFFER_BYTES, 2 * needed))
+        if flow.buffer_bytes > MAX_BUFFER_BYTES:
+            reason = f"twice the BDP and the queue is {2 * needed} bytes"
+            draft.report(
+                Diagnostic(
+                    code="buffer-too-large",
+                    message=f"flow `{flow.flow.name}` needs socket buffers that Linux cannot give",
+                    span=flow.flow.span,
+                    notes=(f"{reason}, the most that a socket takes is {MAX_BUFFER_BYTES}",),
+                    help="make the rate, the RTT or the queue of the bottleneck smaller",
+                )
+            )
+
+
+def set_deadline(draft: Draft) -> None:
+    """Set the latest end: as written, or 10 times the time at the fair share."""
+    scenario = draft.scenario
+    if scenario.deadline_ns is not None:
+        draft.deadline_ns = scenario.deadline_ns
+        return
+    _refuse_endless(draft)
+    if scenario.duration_ns is not None:
+        draft.deadline_ns = scenario.duration_ns + DURATION_MARGIN_NS
+        return
+    starts_ns = max((flow.flow.start_ns or start_range_ns(flow) for flow in draft.flows), default=0)
+    stops_ns = max((flow.flow.stop_ns or 0 for flow in draft.flows), default=0)
+    longest_rtt_ns = max((flow.base_rtt_ns for flow in draft.flows), default=0)
+    # Handshake, request and slow start take some round trips, however fast the link is.
+    needed_ns = max(fair_share_ns(draft).values(), default=0) + 4 * longest_rtt_ns
+    draft.deadline_ns = max(
+        starts_ns + max(MIN_DEADLINE_NS, DEADLINE_FACTOR * needed_ns),
+        stops_ns + DURATION_MARGIN_NS,
+    )
+
+
+def start_range_ns(flow: DraftFlow) -> int:
+    """Return the range of a flow's random start offset, ns: one base RTT, at least 10 ms."""
+    return max(flow.base_rtt_ns, 10_000_000)
+
+
+def fair_share_ns(draft: Draft) -> dict[Place, int]:
+    """Return, for each bottleneck, the time that all files across it take at its rate, ns."""
+    bytes_across: dict[Place, int] = defaultdict(int)
+    rates_bps: dict[Place, int] = {}
+    for flow in draft.flows:
+        workload = flow.flow.workload
+        if flow.bottleneck is not None and isinstance(workload, File):
+            bytes_across[flow.bottleneck.place] += workload.size_bytes * flow.flow.connections
+            rates_bps[flow.bottleneck.place] = flow.rate_bps
+    return {place: total * 8 * 10**9 // rates_bps[place] for place, total in bytes_across.items()}
+
+
+def _refuse_endless(draft: Draft) -> None:
+    """Refuse flows that nothing ends: `bulk` without `stop` in a cell without an end of its own."""
+    scenario = draft.scenario
+    endless = [
+        flow
+        for flow in scenario.flows
+        if not isinstance(flow.workload, File) and flow.stop_ns is None
+    ]
+    ends_by_itself = scenario.duration_ns is not None or (
+        scenario.stop == "first" and len(endless) < len(scenario.flows)
+    )
+    for flow in [] if ends_by_itself else endless:
+        draft.report(
+            Diagnostic(
+                code="endless-flow",
+                message=f"nothing ends flow `{flow.name}`: `bulk` sends for as long as it may",
+                span=flow.span,
+                help="give the experiment a `duration`, or the flow a `stop`",
+            )
+        )
+
+
+def _power_of_two(number: int) -> int:
+    """Return the least power of two that is at least `number`."""
+    return 1 << (number - 1).bit_length()

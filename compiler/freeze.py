@@ -1,0 +1,60 @@
+"""Pass `freeze`: the nodes and cables of the plan, as all repetitions of a configuration share them."""
+
+from __future__ import annotations
+
+from fairc.dsl.model import Direction
+
+from . import plan
+from .draft import FRAME_BYTES, Draft, DraftNode, End, Place
+
+MIN_NETEM_PACKETS = 1000
+
+
+def freeze(draft: Draft) -> None:
+    """Write the drafts of nodes and cables as parts of the plan, seeds still missing."""
+    bottlenecks = {flow.bottleneck.place for flow in draft.flows if flow.bottleneck}
+    fastest_bps = max(end.rate_bps for node in draft.nodes.values() for end in node.ends)
+    draft.frozen_nodes = tuple(
+        _node(draft, node, bottlenecks, fastest_bps) for node in draft.nodes.values()
+    )
+    draft.frozen_cables = tuple(plan.Cable(a=a.place, b=b.place) for a, b in draft.cables)
+
+
+def netem_packets(rate_bps: int, delay_ns: int) -> int:
+    """Return netem's limit: 2 x rate x delay in full frames (measurement.md, rule 2), at least 1000."""
+    return max(MIN_NETEM_PACKETS, -(-2 * rate_bps * delay_ns // (8 * FRAME_BYTES * 10**9)))
+
+
+def _node(draft: Draft, node: DraftNode, bottlenecks: set[Place], fastest_bps: int) -> plan.Node:
+    return plan.Node(
+        name=node.name,
+        kind=node.kind,
+        interfaces=tuple(
+            _interface(draft, end, end.place in bottlenecks, fastest_bps) for end in node.ends
+        ),
+        routes=tuple(node.routes),
+    )
+
+
+def _interface(draft: Draft, end: End, bottleneck: bool, fastest_bps: int) -> plan.Interface:
+    return plan.Interface(
+        name=end.name,
+        address=f"{end.address}/30",
+        shaper=plan.Shaper(rate_bps=end.rate_bps, burst_bytes=FRAME_BYTES)
+        if end.rate_bps
+        else None,
+        queue=draft.queues.get(end.place),
+        impairment=_impairment(end.impaired, fastest_bps) if end.impaired else None,
+        bottleneck=bottleneck,
+        source=end.source,
+    )
+
+
+def _impairment(way: Direction, fastest_bps: int) -> plan.Impairment:
+    """Describe what a hop does; what comes out of an unshaped link is as fast as the fastest one."""
+    return plan.Impairment(
+        delay_ns=way.delay_ns,
+        loss=way.loss,
+        limit_packets=netem_packets(way.rate_bps or fastest_bps, way.delay_ns),
+        seed=None,
+    )

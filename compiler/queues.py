@@ -1,0 +1,114 @@
+"""Pass `size_queues`: the limit of every queue, in bytes or packets, from the size as written."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from fairc.dsl.diagnostics import Diagnostic, Severity
+from fairc.dsl.model import Direction
+
+from . import plan
+from .draft import FRAME_BYTES, Draft, End
+
+
+def size_queues(draft: Draft) -> None:
+    """Fill in the queue of every shaped egress; an egress without a rate has none."""
+    crossing: dict[int, set[int]] = defaultdict(set)
+    for flow in draft.flows:
+        for end in (*flow.data, *flow.acks):
+            crossing[end.link].add(flow.base_rtt_ns)
+    for node in draft.nodes.values():
+        for end in node.ends:
+            if end.shaped is not None:
+                queue = _resolve(draft, end, end.shaped, crossing[end.link])
+                if queue is not None:
+                    draft.queues[end.place] = queue
+
+
+def queue_bytes(queue: plan.Queue) -> int:
+    """Return how many bytes a queue holds at most, packets being full frames."""
+    if queue.limit_bytes is not None:
+        return queue.limit_bytes
+    assert queue.limit_packets is not None
+    return queue.limit_packets * FRAME_BYTES
+
+
+def bdp_bytes(rate_bps: int, rtt_ns: int) -> int:
+    """Return the bandwidth-delay product, whole bytes: rate x RTT / 8."""
+    return rate_bps * rtt_ns // (8 * 10**9)
+
+
+def _resolve(draft: Draft, end: End, way: Direction, rtts_ns: set[int]) -> plan.Queue | None:
+    """Return the queue of one egress, or None if there is none or it cannot be built."""
+    size = way.queue.size
+    if way.rate_bps is None:
+        if way.queue.span != way.span:  # a default queue carries the span of its direction
+            draft.report(
+                Diagnostic(
+                    code="queue-without-rate",
+                    message="a queue needs a rate: this link is not shaped, so nothing ever waits",
+                    span=way.queue.span,
+                    help="give the link a `rate`, or leave the queue out",
+                )
+            )
+        return None
+    if size.unit == "pkt":
+        packets = int(size.amount)
+        _check(draft, way, packets * FRAME_BYTES)
+        return plan.Queue(kind="fifo", limit_packets=packets)
+    if size.unit == "B":
+        limit = int(size.amount)
+    elif size.unit == "s":
+        limit = int(size.amount * way.rate_bps / 8)
+    else:
+        longest_ns = _longest_rtt(draft, way, rtts_ns)
+        if longest_ns is None:
+            return None
+        limit = int(size.amount * way.rate_bps * longest_ns / (8 * 10**9))
+    _check(draft, way, limit)
+    return plan.Queue(kind="fifo", limit_bytes=limit)
+
+
+def _longest_rtt(draft: Draft, way: Direction, rtts_ns: set[int]) -> int | None:
+    """Return the RTT that `bdp` means on a link, ns; report when there is none, or several."""
+    longest_ns = max(rtts_ns, default=0)
+    if longest_ns == 0:
+        reason = "the base RTT is zero" if rtts_ns else "no flow crosses this link"
+        draft.report(
+            Diagnostic(
+                code="bdp-without-rtt",
+                message=f"a size in `bdp` has no meaning here: {reason}",
+                span=way.queue.size.span,
+                help="give the path a delay, or the size in bytes, packets or time",
+            )
+        )
+        return None
+    if len(rtts_ns) > 1:
+        draft.report(
+            Diagnostic(
+                code="unequal-rtts",
+                message="flows of unequal base RTT cross this link: `bdp` takes the longest",
+                span=way.queue.size.span,
+                notes=(f"base RTTs: {', '.join(f'{ns / 1e6:g} ms' for ns in sorted(rtts_ns))}",),
+                help="give the size in bytes, packets or time to say it exactly",
+                severity=Severity.WARNING,
+            )
+        )
+    return longest_ns
+
+
+def _check(draft: Draft, way: Direction, limit_bytes: int) -> None:
+    """Refuse a queue that no full frame fits into; warn under two."""
+    if limit_bytes >= 2 * FRAME_BYTES:
+        return
+    fits = limit_bytes >= FRAME_BYTES
+    draft.report(
+        Diagnostic(
+            code="tiny-queue",
+            message=f"this queue holds {limit_bytes} bytes, less than two full frames",
+            span=way.queue.size.span,
+            note="" if fits else f"not even one frame of {FRAME_BYTES} bytes fits",
+            help=f"two full frames are {2 * FRAME_BYTES} bytes, or `2pkt`",
+            severity=Severity.WARNING if fits else Severity.ERROR,
+        )
+    )

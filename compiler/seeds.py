@@ -1,0 +1,42 @@
+"""Hashes: the identity of a cell, and every random stream of it, the same on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+
+def canonical(value: object) -> str:
+    """Write a value as canonical JSON: keys sorted, no white space, characters as they are."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def identity(text: str) -> str:
+    """Return the first 16 hexadecimal digits of the SHA-256 of a text in UTF-8."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def stream_seed(seed: int, *name: str) -> int:
+    """Return the seed of a named random stream, 0 <= seed < 2^63.
+
+    Independent of every other stream: a hash of the parent seed and the stream's name, so that
+    adding one flow or link moves no other's numbers.
+    """
+    text = canonical([str(seed), *name])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+
+
+def cell_seed(seed: int, bindings: Mapping[str, str], repetition: int, *, paired: bool) -> int:
+    """Return a cell's seed, 63 bits, from the experiment's.
+
+    paired: leave the bindings out, so that all configurations of a repetition share their
+    random streams.
+    """
+    configuration = "" if paired else canonical(dict(bindings))
+    return stream_seed(seed, "cell", configuration, str(repetition))
+
+
+def uniform(seed: int, bound: int, *name: str) -> int:
+    """Draw one integer, uniform in [0, bound), from a named stream."""
+    return (stream_seed(seed, *name) * bound) >> 63

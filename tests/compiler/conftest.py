@@ -1,0 +1,167 @@
+"""Experiments built by hand: what the compiler takes, without the language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from fairc.dsl.diagnostics import Diagnostics
+from fairc.dsl.model import (
+    Axis,
+    Bulk,
+    Configuration,
+    Direction,
+    FigureRequest,
+    File,
+    Flow,
+    Link,
+    MetricRequest,
+    Network,
+    Node,
+    Queue,
+    Scenario,
+    Size,
+)
+from fairc.dsl.source import Source, Span
+
+TEXT = "".join(f"line {number}\n" for number in range(1, 100))
+SOURCE = Source("made-by-hand.fexp", TEXT)
+
+
+def span(line: int, width: int = 4) -> Span:
+    """A span on a line of the made-up file."""
+    start = TEXT.index(f"line {line}\n")
+    return Span(SOURCE, start, start + width)
+
+
+def size(amount: float | Fraction, unit: Any = "pkt", line: int = 9) -> Size:
+    return Size(Fraction(amount), unit, span(line, 6))
+
+
+def way(
+    rate_bps: int | None = None,
+    delay_ms: float = 0,
+    loss: float = 0.0,
+    queue: Size | None = None,
+    line: int = 8,
+) -> Direction:
+    """One direction of a link; without `queue` it has the default, whose span is the direction's."""
+    place = span(line)
+    given = Queue("fifo", queue, queue.span) if queue else Queue("fifo", size(1000), place)
+    return Direction(rate_bps, int(delay_ms * 1e6), loss, given, place)
+
+
+def link(a: str, b: str, forward: Direction, backward: Direction | None = None) -> Link:
+    return Link(a, b, forward, backward or replace(forward), span(8))
+
+
+def network(hosts: Sequence[str], routers: Sequence[str], links: Sequence[Link]) -> Network:
+    nodes = [Node(name, "host", span(6)) for name in hosts]
+    nodes += [Node(name, "router", span(7)) for name in routers]
+    return Network(tuple(nodes), tuple(links), span(5))
+
+
+def flow(
+    name: str,
+    server: str = "s1",
+    client: str = "c1",
+    *,
+    cca: str = "cubic",
+    workload: File | Bulk | None = None,
+    connections: int = 1,
+    start_ns: int | None = None,
+    stop_ns: int | None = None,
+    line: int = 10,
+) -> Flow:
+    return Flow(
+        name,
+        server,
+        client,
+        connections,
+        cca,
+        workload or File(10_000_000),
+        start_ns,
+        stop_ns,
+        span(line),
+    )
+
+
+def scenario(net: Network, flows: Sequence[Flow], **settings: Any) -> Scenario:
+    defaults: dict[str, Any] = {
+        "duration_ns": None,
+        "warmup_ns": 0,
+        "deadline_ns": None,
+        "stop": "all",
+    }
+    return Scenario(net, tuple(flows), **(defaults | settings))
+
+
+def dumbbell(
+    rate_bps: int | None = 1_000_000,
+    rtt_ms: float = 50,
+    loss: float = 0.0,
+    queue: Size | None = None,
+    flows: int = 2,
+) -> Network:
+    """Servers s1.. and clients c1.. on both sides of one slow link, its delay half each way."""
+    access = way(100_000_000)
+    hosts = [f"{side}{n}" for n in range(1, flows + 1) for side in "sc"]
+    links = [link(f"s{n}", "r1", access) for n in range(1, flows + 1)]
+    links += [link(f"c{n}", "r2", access) for n in range(1, flows + 1)]
+    slow = way(rate_bps, rtt_ms / 2, loss, queue or size(2, "bdp"))
+    links.append(link("r1", "r2", slow, way(rate_bps, rtt_ms / 2)))
+    return network(hosts, ["r1", "r2"], links)
+
+
+def quickstart(**options: Any) -> Scenario:
+    """The network and the flows of examples/quickstart.fexp."""
+    flows = [flow("cubic"), flow("bbr", "s2", "c2", cca="bbr", line=11)]
+    return scenario(dumbbell(**options), flows)
+
+
+@dataclass
+class MadeExperiment:
+    """An `Experiment` whose configurations are given."""
+
+    made: Sequence[Configuration]
+    name: str = "made"
+    title: str = "Made by hand"
+    citation: str = ""
+    file: Source = SOURCE
+    axes: tuple[Axis, ...] = ()
+    repeat: int = 1
+    seed: int = 1
+    paired: bool = False
+    measure: tuple[MetricRequest, ...] = (MetricRequest("goodput", (), {}),)
+    figures: tuple[FigureRequest, ...] = ()
+    diagnostics: Diagnostics = field(default_factory=Diagnostics)
+
+    def configurations(self) -> Iterator[Configuration]:
+        yield from self.made
+
+    def count(self) -> tuple[int, int, int]:
+        return len(self.made), sum(len(c.repetitions) for c in self.made), 0
+
+
+def experiment(*scenarios: Scenario, repeat: int = 1, **options: Any) -> MadeExperiment:
+    """An experiment with one configuration per scenario, told apart by the axis `n`."""
+    repetitions = tuple(range(1, repeat + 1))
+    bindings = [{"n": str(n)} if len(scenarios) > 1 else {} for n in range(len(scenarios))]
+    made = [Configuration(b, repetitions, s) for b, s in zip(bindings, scenarios, strict=True)]
+    axes = (Axis("n", tuple(b["n"] for b in bindings)),) if len(scenarios) > 1 else ()
+    return MadeExperiment(made, axes=axes, repeat=repeat, **options)
+
+
+@pytest.fixture
+def make() -> SimpleNamespace:
+    """What builds experiments by hand."""
+    names: dict[str, Callable[..., Any]] = {
+        f.__name__: f
+        for f in (span, size, way, link, network, flow, scenario, dumbbell, quickstart, experiment)
+    }
+    return SimpleNamespace(**names)
