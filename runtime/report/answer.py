@@ -12,8 +12,9 @@ from .words import Scale, counted, decimals_for, listed, number, one_line, scale
 # Up to here each configuration is told in full; beyond, one line each.
 MAX_TOLD = 3
 
+FLOOR = "fairness.floor"
 NAMES = {
-    F: "F",
+    F: "Session fairness F",
     "fairness.jain_session": "Jain's index, session",
     "fairness.jain_slots": "Jain's index, mean of slots",
 }
@@ -31,10 +32,11 @@ class Value:
 class Entry:
     """A summary as it is printed.
 
-    what: of what. n: how many values. note: why there is no interval, with the values; or empty.
-    side: for F, who dominates.
+    measure, what: of what. n: how many values. note: why there is no interval, with the values;
+    or empty. remark: how to read it; for F, who dominates.
     """
 
+    measure: Measure
     what: str
     unit: str
     median: Value | None
@@ -42,7 +44,7 @@ class Entry:
     high: Value | None
     n: int
     note: str = ""
-    side: str = ""
+    remark: str = ""
 
     @property
     def interval(self) -> str:
@@ -58,9 +60,9 @@ class Group:
     entries: tuple[Entry, ...]
     left_out: int
 
-    def entry(self, what: str) -> Entry | None:
-        """Return the entry of that name, or None where the configuration has none."""
-        return next((e for e in self.entries if e.what == what), None)
+    def entry(self, measure: Measure) -> Entry | None:
+        """Return the entry of a measure, or None where the configuration has none."""
+        return next((e for e in self.entries if e.measure == measure), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,8 @@ class Answer:
 
     @property
     def columns(self) -> tuple[Entry, ...]:
-        """One entry of each name that occurs, for the heads of a table."""
-        return tuple({e.what: e for g in reversed(self.groups) for e in g.entries}.values())
+        """One entry of each measure that occurs, for the heads of a table."""
+        return tuple({e.measure: e for g in self.groups for e in g.entries}.values())
 
 
 def answer(run: Run, results: Results) -> Answer:
@@ -92,8 +94,9 @@ def answer(run: Run, results: Results) -> Answer:
         Group(c, entries(run, results, measures, c), len(c.outcomes) - len(c.counted))
         for c in run.configurations
     )
-    tell = _told if len(groups) <= MAX_TOLD else _surveyed
-    return Answer(tuple(tell(run, results, groups)), groups)
+    few = len(groups) <= MAX_TOLD
+    sentences = _told(run, groups) if few else _surveyed(run, results, groups)
+    return Answer(tuple(sentences), groups)
 
 
 def entries(
@@ -106,7 +109,9 @@ def entries(
         if not summary.n and not results.points(measure, configuration):
             continue
         scale, decimals = _format(results, measure.metric)
-        made.append(entry(measure, summary, scale, decimals, run.sessions))
+        made.append(
+            entry(measure, summary, scale, decimals, _remark(run, results, measure, configuration))
+        )
     return tuple(made)
 
 
@@ -124,9 +129,7 @@ def _format(results: Results, metric: str) -> tuple[Scale, int]:
     return scale, decimals
 
 
-def entry(
-    measure: Measure, summary: Summary, scale: Scale, decimals: int, sessions: tuple[str, ...]
-) -> Entry:
+def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remark: str) -> Entry:
     """Return a summary as it is printed in the given scale."""
 
     def value(x: float | None) -> Value | None:
@@ -143,11 +146,22 @@ def entry(
             note = f"no interval below {MIN_REPETITIONS} repetitions; values: {values}"
     elif not summary.n:
         note = "no repetition counts"
-    side = dominance(summary, sessions) if measure.metric == F else ""
     return Entry(
-        what, scale.unit, value(summary.median), value(summary.low), value(summary.high),
-        summary.n, note, side,
+        measure, what, scale.unit, value(summary.median), value(summary.low), value(summary.high),
+        summary.n, note, remark,
     )  # fmt: skip
+
+
+def _remark(run: Run, results: Results, measure: Measure, configuration: Configuration) -> str:
+    """Say how to read a value: who dominates, or what chance alone would give."""
+    if measure.metric == F:
+        return dominance(results.summary(measure, configuration), run.sessions)
+    if measure.metric == "fairness.jain_slots":
+        for floor in results.select(FLOOR):
+            chance = results.summary(floor, configuration).median
+            if chance is not None:
+                return f"packets shared by chance would give {number(1 - chance, 3)}"
+    return ""
 
 
 def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
@@ -171,27 +185,24 @@ def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
     return f"{' and '.join(parts)} of {summary.n}" if parts else "neither"
 
 
-def _told(run: Run, results: Results, groups: Sequence[Group]) -> list[str]:
+def _told(run: Run, groups: Sequence[Group]) -> list[str]:
     """Tell each configuration in full."""
-    del results  # the groups hold all that is told
     sentences = []
     for group in groups:
         lead = f"With {group.configuration.label}: " if run.axes else ""
-        by_metric = {e.what: e for e in group.entries}
-        goodputs = [e for e in group.entries if e.what.startswith(f"{GOODPUT} of ")]
+        by_metric = {e.measure.metric: e for e in group.entries}
+        goodputs = [e for e in group.entries if e.measure.metric == GOODPUT]
         parts = [
-            f"{e.what.removeprefix(f'{GOODPUT} of ')} got {_said(e)}"
-            for e in goodputs
-            if e.median is not None
+            f"{one_line(e.measure.flow or 'the cell')} got {_said(e)}" for e in goodputs if e.median
         ]
         if not parts:
             sentences.append(f"{lead}no repetition counts, so there is no result.")
             continue
         sentences.append(f"{lead}{listed(parts)} of goodput (median{_basis(goodputs)}).")
-        f = by_metric.get(NAMES[F])
+        f = by_metric.get(F)
         if f and f.median:
-            sentences.append(f"Session fairness F is {_said(f)}: {f.side}.")
-        jain = by_metric.get(NAMES["fairness.jain_session"])
+            sentences.append(f"Session fairness F is {_said(f)}: {f.remark}.")
+        jain = by_metric.get("fairness.jain_session")
         if jain and jain.median:
             sentences.append(f"Jain's index over the session is {_said(jain)}; 1 is fair.")
     return sentences

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from .answer import NAMES, Answer, Entry, entries
+from .answer import Answer, Entry, entries
 from .figures import Drawing
+from .glossary import glossary
 from .render import Rendered
 from .run import Run
 from .story import VERDICTS, commands, flatten, headline, validity
@@ -29,7 +30,10 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """One measure of one configuration in the table of all metrics."""
+    """One measure of one configuration in the table of all metrics.
+
+    confirmatory: whether the experiment names its metric (measurement.md, rule 22).
+    """
 
     configuration: str
     entry: Entry
@@ -42,13 +46,13 @@ def context(
     """Return what both templates print, but the figures."""
     counts, remarks = validity(run)
     asked = {request.name for request in run.plan.measure}
-    headline_metrics = {e.what for g in found.groups for e in g.entries}
+    answered = {e.measure for e in found.columns}
     rows = [
         MetricRow(c.label if c.bindings else "", e, m.metric.partition(".")[0] in asked)
         for c in run.configurations
         for m in results.measures
         for e in entries(run, results, [m], c)
-        if not (e.what in headline_metrics and m.metric.partition(".")[0] in asked)
+        if m not in answered
     ]
     return {
         "plan": run.plan,
@@ -64,7 +68,7 @@ def context(
         "remarks": remarks,
         "rows": rows,
         "asked": sorted(asked),
-        "names": NAMES,
+        "glossary": glossary(results.measures),
         "lock": flatten(run.lock),
         "commands": commands(run),
     }

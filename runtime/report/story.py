@@ -23,15 +23,17 @@ def headline(run: Run) -> str:
     """Say in a sentence what was run: network, flows, sweep, repetitions."""
     scenes = [run.scenes[c.id] for c in run.configurations if c.id in run.scenes]
     plan = run.plan
-    flows = _several([_flows(s) for s in scenes], "flows that depend on the configuration")
+    flows = _several([_flows(s) for s in scenes], "they depend on the configuration")
     network = _several([_network(s) for s in scenes], _ranges(scenes))
     size = [counted(plan.repeat, "repetition")]
     if plan.axes:
         size.insert(0, counted(plan.configurations, "configuration"))
-    text = f"{flows} over {network}. {listed(size)}, {counted(plan.cells, 'cell')} in all"
+    number = _several([counted(len(s.flows), "flow") for s in scenes], "Flows")
+    text = f"{number} over {network}: {flows}. {listed(size)}, {counted(plan.cells, 'cell')} in all"
     if plan.excluded:
         text += f" ({plan.excluded} excluded)"
-    return text[0].upper() + text[1:] + "."
+    swept = [f"{one_line(a.name)} ({listed([*map(one_line, a.values)])})" for a in plan.axes]
+    return f"{text}." + (f" Swept: {'; '.join(swept)}." if swept else "")
 
 
 def _several(texts: Iterable[str], otherwise: str) -> str:
@@ -47,7 +49,7 @@ def _flows(scene: Cell) -> str:
 def _flow(flow: Flow) -> str:
     what = f"{quantity(flow.workload.bytes, 'B')} file" if flow.workload.kind == "file" else "bulk"
     times = f"{flow.connections} connections, " if flow.connections > 1 else ""
-    return f"{one_line(flow.name)} ({times}{one_line(flow.cca)}, {what})"
+    return f"{one_line(flow.name)} ({times}{what}, CCA {one_line(flow.cca)})"
 
 
 def _bottleneck(scene: Cell) -> tuple[int | None, Queue | None]:
@@ -68,14 +70,14 @@ def _queue(queue: Queue | None) -> str:
     if queue is None:
         return ""
     if queue.limit_bytes is not None:
-        return f"{queue.kind} queue of {quantity(queue.limit_bytes, 'B')}"
-    return f"{queue.kind} queue of {queue.limit_packets} packets"
+        return f"a {queue.kind} queue of {quantity(queue.limit_bytes, 'B')}"
+    return f"a {queue.kind} queue of {queue.limit_packets} packets"
 
 
 def _network(scene: Cell) -> str:
     rate, queue = _bottleneck(scene)
     link = f"a {quantity(rate, 'bit/s')} bottleneck" if rate else "a link without a rate"
-    parts = [f"base RTT {_rtts([scene])}", _queue(queue)]
+    parts = [f"a base RTT of {_rtts([scene])}", _queue(queue)]
     loss = _losses(scene)
     if loss:
         parts.append(f"random loss {quantity(loss * 100, '%')}")
@@ -97,7 +99,7 @@ def _ranges(scenes: list[Cell]) -> str:
     if rates:
         low, high = quantity(rates[0], "bit/s"), quantity(rates[-1], "bit/s")
         text = f"a {low} bottleneck" if low == high else f"a bottleneck of {low} to {high}"
-    parts = [f"base RTT {_rtts(scenes)}"]
+    parts = [f"a base RTT of {_rtts(scenes)}"]
     queues = list(dict.fromkeys(_queue(_bottleneck(s)[1]) for s in scenes))
     parts += queues if len(queues) == 1 else [f"{len(queues)} different queues"]
     losses = sorted({_losses(s) for s in scenes})

@@ -176,13 +176,14 @@ def fill(
              round(sums[i] * 0.96), goodputs[i])
         )  # fmt: skip
         rows["metrics"].append((cell.id, "goodput", flow.name, goodputs[i], "bit/s"))
-        rows["metrics"].append((cell.id, "mean_rtt", flow.name, 0.09 + 0.01 * i, "s"))
+        rows["metrics"].append((cell.id, "rtt.mean", flow.name, 0.09 + 0.01 * i, "s"))
     jain = sum(goodputs) ** 2 / (n * sum(g * g for g in goodputs))
     if spec.fairness:
         if n == 2:
             sign = 1 if goodputs[1] > goodputs[0] else -1
             rows["metrics"].append((cell.id, "fairness.F", None, sign * (1 - jain) * 1.8, "1"))
         rows["metrics"].append((cell.id, "fairness.jain_session", None, jain, "1"))
+        rows["metrics"].append((cell.id, "fairness.floor", None, 0.1015625, "1"))
         rows["metrics"].append((cell.id, "fairness.jain_slots", None, jain - 0.06, "1"))
     rows["metrics"].append((cell.id, "utilization", None, 0.97, "1"))
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 # More rows than this make a strip nobody reads; the table has them all.
 MAX_ROWS = 40
-_ROW = 0.24  # inches
+_ROW = 0.24  # inches; a single row has room for more
+_SINGLE = 0.42
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,8 @@ def _draw(
     stacked = width == "column" or len(panels) == 1
     above, below, left, gap = 0.4, 0.34, 0.12, 0.3
     label_line = 0.14 if any(labels) else 0.0
-    heights = [len(rows) * (_ROW + label_line) for _, rows in panels]
+    row = _SINGLE if all(len(rows) == 1 for _, rows in panels) else _ROW
+    heights = [len(rows) * (row + label_line) for _, rows in panels]
     full = WIDTHS[width]
     if stacked:
         total = sum(heights) + len(panels) * (above + below)
@@ -122,7 +124,7 @@ def _draw(
     figure = Figure(figsize=(full, total))
     for (measure, rows), (x, y, w, h) in zip(panels, boxes, strict=True):
         axes = figure.add_axes((x / full, y / total, w / full, h / total))
-        _strip(axes, measure, rows, sessions, label_line / (_ROW + label_line))
+        _strip(axes, measure, rows, sessions, label_line / (row + label_line))
     return figure
 
 
@@ -137,6 +139,8 @@ def _strip(
     for place, row in enumerate(rows):
         y = place + label_share + (1 - label_share) * 0.5
         half = (1 - label_share) * 0.36
+        if signed:
+            axes.plot([0, 0], [y - half, y + half], color=MUTED, linewidth=0.8)
         if row.label:
             axes.text(
                 0, place + label_share * 0.55, one_line(row.label), va="center", fontsize=6.2,
@@ -159,7 +163,6 @@ def _strip(
         axes.set_xticks(
             [-0.5, -0.25, 0, 0.25, 0.5], [f"{MINUS}0.5", f"{MINUS}0.25", "0", "0.25", "0.5"]
         )
-        axes.axvline(0, color=MUTED, linewidth=0.8)
         axes.set_title("session fairness F", pad=14)
         if len(sessions) == 2:
             for x, align, text in (

@@ -59,7 +59,9 @@ def _lines(
     run: Run, outcome: Outcome, bins: int
 ) -> tuple[tuple[Line, ...], tuple[Line, ...], bool]:
     table = run.columns(
-        "SELECT flow, connection, t_s, cwnd_packets, rtt_s * 1000 AS rtt_ms FROM samples"
+        "SELECT flow, connection, t_s, cwnd_packets,"
+        # 0 stands for a connection that has measured nothing yet.
+        " CASE WHEN rtt_s > 0 THEN rtt_s * 1000 END AS rtt_ms FROM samples"
         " WHERE cell = ? ORDER BY flow, t_s, connection",
         [outcome.cell],
     )
