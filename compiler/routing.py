@@ -27,12 +27,9 @@ def route(draft: Draft) -> None:
             continue
         for host, egresses in draft.next_hops.items():
             if name != host and name in egresses:
-                node.routes.append(
-                    plan.Route(
-                        destination=f"{host_address(draft, host)}/32",
-                        via=draft.peer(egresses[name]).address,
-                    )
-                )
+                address, via = host_address(draft, host), draft.peer(egresses[name]).address
+                if address != via:  # else it is the neighbour on this cable
+                    node.routes.append(plan.Route(destination=f"{address}/32", via=via))
 
 
 def trace(draft: Draft) -> None:

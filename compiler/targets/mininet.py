@@ -166,6 +166,7 @@ def _ip_lines(
     node: Node, cell: Cell, macs: dict[tuple[str, str], str], owners: dict[str, str]
 ) -> Iterator[str]:
     """Yield the lines of `ip -batch` that bring a node's interfaces up and its routes in."""
+    yield "link set dev lo up"
     for interface in node.interfaces:
         name = interface.name
         yield f"link set dev {name} mtu 1500 gso_max_segs 1 up"
