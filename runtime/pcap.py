@@ -18,7 +18,7 @@ UInt8s = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
 
 ETHERNET = 1
-TCP, UDP = 6, 17
+ICMP, TCP, UDP = 1, 6, 17
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 
 # The first four bytes of a file: byte order and nanoseconds per unit of the fraction.
@@ -46,8 +46,9 @@ class Packets:
     time_ns: as captured, ns. frame_bytes: length on the wire, without preamble and checksum.
     ip_bytes: total length of the IPv4 header, 0 for anything else (ARP, IPv6). source,
     destination: IPv4 addresses. protocol: of IPv4. ip_id, fragment: identification; offset in
-    8 bytes. source_port, destination_port: TCP and UDP. sequence, acknowledgement, flags:
-    TCP. payload_bytes: of TCP or UDP. ts_value, ts_echo: TCP timestamps (RFC 7323).
+    8 bytes. source_port, destination_port: TCP and UDP. sequence: of TCP, and the second word of
+    ICMP (an echo's identifier and number). acknowledgement, flags: TCP. payload_bytes: of TCP or
+    UDP. ts_value, ts_echo: TCP timestamps (RFC 7323).
     """
 
     time_ns: Int64s
@@ -162,6 +163,7 @@ def _columns(buffer: UInt8s, offsets: Int64s, order: str, tick_ns: int) -> Packe
     # Only the first fragment carries the header of the transport.
     tcp = ipv4 & (protocol == TCP) & (fragment == 0)
     udp = ipv4 & (protocol == UDP) & (fragment == 0)
+    icmp = ipv4 & (protocol == ICMP) & (fragment == 0)
 
     transport = ip + header_bytes
     data_offset = (read(transport + 12, 1, tcp) >> 4) * 4
@@ -179,7 +181,7 @@ def _columns(buffer: UInt8s, offsets: Int64s, order: str, tick_ns: int) -> Packe
         fragment=fragment,
         source_port=read(transport, 2, tcp | udp),
         destination_port=read(transport + 2, 2, tcp | udp),
-        sequence=read(transport + 4, 4, tcp),
+        sequence=read(transport + 4, 4, tcp | icmp),
         acknowledgement=read(transport + 8, 4, tcp),
         flags=read(transport + 13, 1, tcp),
         payload_bytes=np.where((tcp & (data_offset >= 20)) | udp, payload, 0),

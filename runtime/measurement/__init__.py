@@ -1,1 +1,11 @@
-"""Raw artefacts of one cell to arrays in SI units: what metrics and validity checks read."""
+"""Raw artefacts of one cell to arrays in SI units: what metrics and validity checks read.
+
+In order of control flow: `artefacts` opens the files, `endpoints` and `qdisc` read what programs
+and `tc` wrote, `paths` knows the routes, `matching` and `queues` follow packets through a
+bottleneck, `slots` apportions bytes to time, `record` puts it together, `series` is what is kept.
+"""
+
+from .artefacts import ArtefactError
+from .record import SLOT_S, FlowRecord, Measurement, load, packets_of
+
+__all__ = ["SLOT_S", "ArtefactError", "FlowRecord", "Measurement", "load", "packets_of"]

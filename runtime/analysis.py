@@ -1,0 +1,65 @@
+"""From the raw artefacts of a cell to everything that is stored of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from fairc.compiler.plan import Cell, MetricRequest
+
+from . import validity
+from .measurement import FlowRecord, Measurement, load
+from .measurement.series import Series, collect
+from .metrics import METRICS, goodput
+from .results import FlowResult, MetricValue
+
+
+class Analysis(NamedTuple):
+    """What one cell has shown; the fields are those of CellResult, and the series."""
+
+    flows: tuple[FlowResult, ...]
+    metrics: tuple[MetricValue, ...]
+    verdict: validity.Verdict
+    reasons: tuple[str, ...]
+    series: Series
+
+
+def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Analysis:
+    """Measure one cell from its raw artefacts; nothing but them and the plan is needed.
+
+    requests: the metrics that the plan asks for, all of them registered. Raises ArtefactError
+    when an artefact is missing or broken: then the cell has failed. Raises KeyError for a metric
+    or a flow that does not exist.
+    """
+    measurement = load(cell, folder)
+    metrics = {metric.name: metric for metric in METRICS}
+    verdict, reasons = validity.judge(measurement)
+    losses = validity.loss_counts(measurement)
+    return Analysis(
+        flows=tuple(_flow(measurement, flow) for flow in measurement.flows),
+        metrics=tuple(
+            value
+            for request in requests
+            for value in metrics[request.name].compute(measurement, request)
+        ),
+        verdict=verdict,
+        reasons=reasons,
+        series=collect(measurement, tuple((c.expected, c.sent, c.lost) for c in losses)),
+    )
+
+
+def _flow(measurement: Measurement, flow: FlowRecord) -> FlowResult:
+    endpoints = flow.endpoints
+    received = endpoints.progress.bytes
+    return FlowResult(
+        flow=flow.name,
+        cca=flow.plan.cca,
+        connections=flow.plan.connections,
+        start_s=flow.start_s,
+        first_byte_s=endpoints.first_byte_s,
+        end_s=endpoints.end_s,
+        completed=endpoints.completed,
+        bytes=int(received[-1]) if len(received) else 0,
+        goodput_bps=goodput.of_flow(measurement, flow).value,
+    )

@@ -1,0 +1,113 @@
+"""The files that a cell leaves behind, opened and checked; a bad one is an ArtefactError."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairc.runtime import pcap
+
+
+class ArtefactError(Exception):
+    """A raw artefact is missing or broken; the message names the file and says what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What `cell.json` says; ended_ns is after the epoch, processes maps names to exit status."""
+
+    id: str
+    epoch_ns: int
+    ended_ns: int
+    ended_by: str
+    processes: Mapping[str, int]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureCounts:
+    """What tcpdump counted: packets written, and packets that it lost."""
+
+    captured: int
+    dropped: int
+
+
+class Artefacts:
+    """The folder of one cell. Every method raises ArtefactError for a missing or broken file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def _bytes(self, name: str) -> bytes:
+        try:
+            return (self.folder / name).read_bytes()
+        except FileNotFoundError:
+            raise ArtefactError(f"{name} is missing") from None
+        except OSError as error:
+            raise ArtefactError(f"{name} cannot be read: {error.strerror}") from None
+
+    def text(self, name: str) -> str:
+        """Return a text file; bytes that are not UTF-8 are replaced."""
+        return self._bytes(name).decode("utf-8", "replace")
+
+    def json(self, name: str) -> Any:
+        """Return a JSON document."""
+        try:
+            return json.loads(self._bytes(name))
+        except (ValueError, RecursionError) as error:
+            raise ArtefactError(f"{name} is not JSON: {error}") from None
+
+    def lines(self, name: str) -> Iterator[dict[str, Any]]:
+        """Yield the objects of an NDJSON file, each with an integer `t_ns`."""
+        for number, line in enumerate(self._bytes(name).splitlines(), 1):
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise ArtefactError(f"{name}, line {number} is not JSON: {error}") from None
+            if not isinstance(record, dict) or not isinstance(record.get("t_ns"), int):
+                raise ArtefactError(f"{name}, line {number} is not an object with t_ns")
+            yield record
+
+    def ending(self) -> Ending:
+        """Return `cell.json`."""
+        document = self.json("cell.json")
+        try:
+            return Ending(
+                id=str(document["id"]),
+                epoch_ns=int(document["epoch_ns"]),
+                ended_ns=int(document["ended_ns"]),
+                ended_by=str(document["ended_by"]),
+                processes={str(k): int(v) for k, v in document["processes"].items()},
+                notes=tuple(map(str, document.get("notes", ()))),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ArtefactError(f"cell.json is not as documented: {error!r}") from None
+
+    def capture(self, name: str) -> pcap.Capture:
+        """Return the packets of `<name>.pcap`."""
+        try:
+            return pcap.parse(self._bytes(f"{name}.pcap"))
+        except pcap.PcapError as error:
+            raise ArtefactError(f"{name}.pcap is not a capture: {error}") from None
+
+    def capture_counts(self, name: str) -> CaptureCounts | None:
+        """Return tcpdump's counts in `<name>.log`, or None where it ended without printing them."""
+        log = self.text(f"{name}.log")
+        captured = re.search(r"^(\d+) packets? captured", log, re.MULTILINE)
+        lost = re.findall(r"^(\d+) packets? dropped by (?:kernel|interface)", log, re.MULTILINE)
+        if captured is None or not lost:
+            return None
+        return CaptureCounts(int(captured[1]), sum(map(int, lost)))
+
+
+def field(record: Mapping[str, Any], key: str, file: str) -> int:
+    """Return an integer of an endpoint's event. Raises ArtefactError when it is not there."""
+    value = record.get(key)
+    if not isinstance(value, int) or isinstance(value, bool):
+        event = record.get("event", "line")
+        raise ArtefactError(f"{file}: a {event} at t_ns {record['t_ns']} has no integer {key!r}")
+    return value

@@ -1,0 +1,138 @@
+"""Where packets go in a plan's network: routes, data paths, and max-min fair shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+
+from fairc.compiler.plan import Cell, Flow, Interface, Node
+
+Place = tuple[str, str]  # (node, interface)
+
+
+class PathError(ValueError):
+    """The plan's routes do not lead from one host to the other."""
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The network of a cell, as a packet finds its way through it."""
+
+    cell: Cell
+
+    @cached_property
+    def _nodes(self) -> dict[str, Node]:
+        return {node.name: node for node in self.cell.nodes}
+
+    @cached_property
+    def _peers(self) -> dict[Place, Place]:
+        pairs = [(cable.a, cable.b) for cable in self.cell.cables]
+        return {**dict(pairs), **{b: a for a, b in pairs}}
+
+    @cached_property
+    def interfaces(self) -> dict[Place, Interface]:
+        """Every interface by its place."""
+        return {(n.name, i.name): i for n in self.cell.nodes for i in n.interfaces}
+
+    def egress(self, node: str, destination: int) -> str | None:
+        """Return the interface by which a node sends to an address (longest prefix), or None.
+
+        None also when the address is the node's own.
+        """
+        target = IPv4Address(destination)
+        found: tuple[int, str] | None = None
+        connected = [(IPv4Interface(i.address), i.name) for i in self._nodes[node].interfaces]
+        if any(address.ip == target for address, _ in connected):
+            return None
+        for address, name in connected:
+            if target in address.network:
+                found = max(found or (-1, ""), (address.network.prefixlen, name))
+        for route in self._nodes[node].routes:
+            network = IPv4Network(route.destination)
+            if target in network and (found is None or network.prefixlen > found[0]):
+                via = IPv4Address(route.via)
+                names = [name for address, name in connected if via in address.network]
+                found = (network.prefixlen, names[0]) if names else found
+        return found[1] if found else None
+
+    def to(self, node: str, destination: int) -> tuple[Place, ...]:
+        """Return the egress interfaces that a packet passes from a node to an address.
+
+        Raises PathError when it does not get there.
+        """
+        places: list[Place] = []
+        while (interface := self.egress(node, destination)) is not None:
+            place = (node, interface)
+            if place in places or place not in self._peers:
+                raise PathError(f"no route to {IPv4Address(destination)} behind {node}")
+            places.append(place)
+            node = self._peers[place][0]
+        if not any(
+            IPv4Interface(i.address).ip == IPv4Address(destination)
+            for i in self._nodes[node].interfaces
+        ):
+            raise PathError(f"{node} has no route to {IPv4Address(destination)}")
+        return tuple(places)
+
+    def of(self, flow: Flow) -> tuple[Place, ...]:
+        """Return the egress interfaces of a flow's data, from its server to its client."""
+        client = IPv4Interface(self._nodes[flow.client].interfaces[0].address).ip
+        return self.to(flow.server, int(client))
+
+    def back(self, flow: Flow) -> tuple[Place, ...]:
+        """Return the egress interfaces from a flow's client to its server."""
+        return self.to(flow.client, int(IPv4Address(flow.address)))
+
+    def behind(self, queue: Place, flow: Flow) -> tuple[Place, ...]:
+        """Return the egress interfaces that a flow's data passes after a queue."""
+        path = self.of(flow)
+        if queue not in path:
+            raise PathError(f"the data of flow {flow.name} does not pass {'/'.join(queue)}")
+        return path[path.index(queue) + 1 :]
+
+    def before(self, queue: Place, flow: Flow) -> tuple[Place, ...]:
+        """Return the egress interfaces that a flow's data passes before a queue."""
+        return self.of(flow)[: -len(self.behind(queue, flow)) - 1]
+
+    def loss(self, places: tuple[Place, ...]) -> float:
+        """Return the probability that a packet is lost at random on these interfaces."""
+        kept = 1.0
+        for place in places:
+            impairment = self.interfaces[place].impairment
+            kept *= 1 - impairment.loss if impairment else 1.0
+        return 1 - kept
+
+    def delay_s(self, places: tuple[Place, ...]) -> float:
+        """Return the delay that these interfaces add by themselves, s."""
+        impairments = (self.interfaces[place].impairment for place in places)
+        return sum(i.delay_ns for i in impairments if i) * 1e-9
+
+
+def max_min(paths: Mapping[str, Sequence[Place]], rates: Mapping[Place, float]) -> dict[str, float]:
+    """Return the max-min fair rate of each session by progressive filling, in the rates' unit.
+
+    paths: session -> the links it crosses. rates: capacity of each link, > 0; other links are
+    unlimited. A session that crosses no link of `rates` gets infinity.
+
+    Source: Bertsekas and Gallager, Data Networks, section 6.5.2.
+    """
+    left = dict(rates)
+    open_sessions = {name: set(path) & left.keys() for name, path in paths.items()}
+    shares: dict[str, float] = {}
+    while open_sessions:
+        crossing = {
+            link: sum(link in path for path in open_sessions.values())
+            for path in open_sessions.values()
+            for link in path
+        }
+        if not crossing:
+            return shares | dict.fromkeys(open_sessions, float("inf"))
+        tightest = min(crossing, key=lambda link: (left[link] / crossing[link], link))
+        share = left[tightest] / crossing[tightest]
+        for name in [n for n, path in open_sessions.items() if tightest in path]:
+            shares[name] = share
+            for link in open_sessions.pop(name):
+                left[link] = max(left[link] - share, 0.0)
+    return shares

@@ -1,0 +1,93 @@
+"""Counters of `tc -s -j qdisc show`, per interface; kinds and fields it does not know are kept out.
+
+Every qdisc prints the same head (kind, handle, parent, dev) and the same basic counters; what
+differs between kinds and versions of iproute2 is in options and extra statistics, which no check
+needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .artefacts import ArtefactError, Artefacts
+
+Interface = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """One qdisc: bytes and packets sent, packets dropped, and what waits in it.
+
+    parent: handle of the class that it hangs in, empty for a root.
+    """
+
+    kind: str
+    handle: str
+    parent: str
+    sent_bytes: int
+    sent_packets: int
+    drops: int
+    backlog_bytes: int
+    backlog_packets: int
+
+
+def load(artefacts: Artefacts, name: str) -> dict[Interface, tuple[Counters, ...]]:
+    """Return the qdiscs of each (node, interface), the root first. Raises ArtefactError."""
+    document = artefacts.json(name)
+    if not isinstance(document, dict):
+        raise ArtefactError(f"{name} is not an object of nodes")
+    found: dict[Interface, list[Counters]] = {}
+    for node, entries in document.items():
+        for entry in _entries(entries, f"{name}, node {node}"):
+            interface = (str(node), str(entry.get("dev", "")))
+            found.setdefault(interface, []).append(_counters(entry))
+    return {
+        interface: tuple(sorted(rows, key=lambda c: bool(c.parent)))
+        for interface, rows in found.items()
+    }
+
+
+def _entries(entries: Any, where: str) -> Iterator[Mapping[str, Any]]:
+    if not isinstance(entries, list):
+        raise ArtefactError(f"{where} has no list of qdiscs")
+    for entry in entries:
+        if not isinstance(entry, dict) or "kind" not in entry:
+            raise ArtefactError(f"{where} has an entry that is not a qdisc")
+        yield entry
+
+
+def _counters(entry: Mapping[str, Any]) -> Counters:
+    return Counters(
+        kind=str(entry["kind"]),
+        handle=str(entry.get("handle", "")),
+        parent=str(entry.get("parent", "")),
+        sent_bytes=_number(entry, "bytes"),
+        sent_packets=_number(entry, "packets"),
+        drops=_number(entry, "drops"),
+        backlog_bytes=_number(entry, "backlog"),
+        backlog_packets=_number(entry, "qlen"),
+    )
+
+
+def _number(entry: Mapping[str, Any], key: str) -> int:
+    """Return a counter; tc leaves some out while they are 0."""
+    value = entry.get(key, 0)
+    if not isinstance(value, int):
+        raise ArtefactError(f"qdisc {entry['kind']} has {key} = {value!r}, not a count")
+    return value
+
+
+def drops_since(before: tuple[Counters, ...], after: tuple[Counters, ...]) -> int:
+    """Return the packets that an interface's qdiscs dropped between two readings.
+
+    A drop in a child is counted again by some parents, so the largest count is taken.
+    """
+    start = {(c.kind, c.handle): c.drops for c in before}
+    return max((c.drops - start.get((c.kind, c.handle), 0) for c in after), default=0)
+
+
+def waiting(counters: tuple[Counters, ...]) -> int:
+    """Return the packets that wait in an interface's qdiscs; a parent counts its child's, too."""
+    return max((c.backlog_packets for c in counters), default=0)

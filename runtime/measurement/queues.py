@@ -1,0 +1,166 @@
+"""A bottleneck queue as three captures saw it: entry, exit, delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairc.compiler.plan import Interface
+from fairc.runtime import pcap
+
+from .artefacts import ArtefactError
+from .matching import Matching, match
+from .paths import Paths, Place
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class QueueRecord:
+    """What passed one queue, from before the epoch to the end; all frames, not only the flows'.
+
+    entered, left, delivered: packets at the three points, in order of time. through: entered
+    found again in left. behind: left found again in delivered. epoch_ns: zero of `*_s`.
+    """
+
+    place: Place
+    interface: Interface
+    rate_bps: float
+    entered: pcap.Packets
+    left: pcap.Packets
+    delivered: pcap.Packets
+    through: Matching
+    behind: Matching
+    epoch_ns: int
+
+    @property
+    def name(self) -> str:
+        """`node/interface`."""
+        return "/".join(self.place)
+
+    def seconds(self, packets: pcap.Packets) -> Floats:
+        """Return the times of packets, s after the epoch."""
+        after_epoch: Floats = (packets.time_ns - self.epoch_ns).astype(np.float64) * 1e-9
+        return after_epoch
+
+    @cached_property
+    def left_s(self) -> Floats:
+        """When each frame left the queue, s after the epoch."""
+        return self.seconds(self.left)
+
+    @cached_property
+    def serialisation_s(self) -> Floats:
+        """How long each frame that left occupies the link: frame / rate, s."""
+        length: Floats = self.left.frame_bytes.astype(np.float64) * (8 / self.rate_bps)
+        return length
+
+    @cached_property
+    def arrival_s(self) -> Floats:
+        """When each frame that left had come in, s after the epoch; NaN where that was not seen."""
+        arrival = np.full(len(self.left), np.nan)
+        seen = np.flatnonzero(self.through.found >= 0)
+        arrival[self.through.found[seen]] = self.seconds(self.entered)[seen]
+        return arrival
+
+    @cached_property
+    def delay_s(self) -> Floats:
+        """Time in the queue of each frame that left, s; NaN where its entry was not seen."""
+        return self.left_s - self.arrival_s
+
+    @cached_property
+    def _backlog(self) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+        """Times of change (s), and frames and bytes that wait from then on; drops never wait."""
+        waits = ~self.through.lost
+        seen = ~self.through.strangers
+        times = np.concatenate((self.seconds(self.entered)[waits], self.left_s[seen]))
+        sizes = np.concatenate((self.entered.frame_bytes[waits], -self.left.frame_bytes[seen]))
+        order = np.argsort(times, kind="stable")  # at one time: in before out
+        return times[order], np.cumsum(np.sign(sizes[order])), np.cumsum(sizes[order])
+
+    def backlog_bytes(self, t_s: Floats) -> Floats:
+        """Return the frame bytes that wait at each time (what happens at it included)."""
+        return self._stepped(self._backlog[2], t_s)
+
+    def backlog_packets(self, t_s: Floats) -> Floats:
+        """Return the frames that wait at each time (what happens at it included)."""
+        return self._stepped(self._backlog[1], t_s)
+
+    def _stepped(self, values: NDArray[np.int64], t_s: Floats) -> Floats:
+        known = np.concatenate(([0], values)).astype(np.float64)
+        return known[np.searchsorted(self._backlog[0], t_s, side="right")]
+
+    @property
+    def largest_backlog(self) -> tuple[int, int]:
+        """The most frames, and the most bytes, that ever waited."""
+        _, packets, data = self._backlog
+        return int(packets.max(initial=0)), int(data.max(initial=0))
+
+    @cached_property
+    def drops_s(self) -> Floats:
+        """When each frame that the queue dropped came in, s after the epoch."""
+        return self.seconds(self.entered)[self.through.lost]
+
+
+def assemble(
+    captures: Mapping[str, pcap.Capture],
+    paths: Paths,
+    epoch_ns: int,
+    waiting: Mapping[Place, int],
+) -> tuple[QueueRecord, ...]:
+    """Put the captures of each bottleneck queue together, in order of place.
+
+    captures: by name, all that the cell has. waiting: packets that were in the qdiscs of each
+    interface at the end. Raises ArtefactError, and PathError for routes that lead nowhere.
+    """
+    places = sorted({capture.queue for capture in paths.cell.captures})
+    return tuple(_queue(captures, paths, place, epoch_ns, waiting) for place in places)
+
+
+def _queue(
+    captures: Mapping[str, pcap.Capture],
+    paths: Paths,
+    place: Place,
+    epoch_ns: int,
+    waiting: Mapping[Place, int],
+) -> QueueRecord:
+    cell = paths.cell
+    if place not in paths.interfaces:
+        raise ArtefactError(f"the plan captures at {'/'.join(place)}, which is not in its network")
+    interface = paths.interfaces[place]
+    if interface.shaper is None:
+        raise ArtefactError(f"the bottleneck {'/'.join(place)} has no rate in the plan")
+
+    def at(point: str) -> pcap.Packets:
+        names = [c.name for c in cell.captures if c.queue == place and c.point == point]
+        if not names:
+            raise ArtefactError(f"the plan has no {point} capture for {'/'.join(place)}")
+        return pcap.concatenate(tuple(captures[name].packets for name in names))
+
+    entered = at("entry")
+    entered = entered.select(_bound_for(paths, place, entered))
+    left, delivered = at("exit"), at("delivered")
+    behind = {p for f in cell.flows if f.bottleneck == place for p in paths.behind(place, f)}
+    return QueueRecord(
+        place=place,
+        interface=interface,
+        rate_bps=float(interface.shaper.rate_bps),
+        entered=entered,
+        left=left,
+        delivered=delivered,
+        through=match(entered, left, waiting.get(place, 0)),
+        behind=match(left, delivered, sum(waiting.get(p, 0) for p in behind)),
+        epoch_ns=epoch_ns,
+    )
+
+
+def _bound_for(paths: Paths, place: Place, packets: pcap.Packets) -> Bools:
+    """Return which packets that reach the router leave it through this queue."""
+    node, interface = place
+    addresses, which = np.unique(packets.destination, return_inverse=True)
+    ours = np.array([paths.egress(node, int(a)) == interface for a in addresses], np.bool_)
+    return ours[which] & (packets.ip_bytes > 0)

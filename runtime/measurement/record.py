@@ -1,0 +1,242 @@
+"""The measurement of one cell: everything that metrics and checks read, loaded once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairc.compiler.plan import Cell, Flow
+from fairc.runtime.pcap import Packets
+
+from . import endpoints, qdisc, queues
+from .artefacts import ArtefactError, Artefacts, CaptureCounts, Ending, field
+from .endpoints import NS, Endpoints
+from .paths import PathError, Paths, Place, max_min
+from .queues import QueueRecord
+from .slots import apportion, edges
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+SLOT_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Pings:
+    """Round trips of small packets on the idle network, before the epoch."""
+
+    sent: int
+    rtts_s: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """CPU time of the machine per slot: at `t_s` (its end), `busy_s` out of `total_s`."""
+
+    t_s: Floats
+    busy_s: Floats
+    total_s: Floats
+
+    @property
+    def share(self) -> Floats:
+        """Busy share of each slot, 0 where no time passed."""
+        return np.divide(
+            self.busy_s, self.total_s, out=np.zeros(len(self.t_s)), where=self.total_s > 0
+        )
+
+
+@dataclass(frozen=True)
+class FlowRecord:
+    """One flow (one session): its plan, what its programs saw, and its packets at the exit.
+
+    left: mask over the frames that left the flow's bottleneck queue. pings: None where none
+    were sent between its hosts.
+    """
+
+    plan: Flow
+    endpoints: Endpoints
+    queue: QueueRecord
+    left: Bools
+    entered: Bools
+    pings: Pings | None
+    ended_s: float
+
+    @property
+    def name(self) -> str:
+        """The flow's name."""
+        return self.plan.name
+
+    @property
+    def start_s(self) -> float:
+        """When the plan starts it, s after the epoch."""
+        return self.plan.start_ns * NS
+
+    @property
+    def end_s(self) -> float:
+        """Its last byte or its stop, else the end of the cell; s after the epoch."""
+        end = self.endpoints.end_s
+        return self.ended_s if end is None else min(end, self.ended_s)
+
+    def ip_bytes(self, edges_s: Floats) -> Floats:
+        """Return IP bytes at the bottleneck's exit between edges, by serialisation time."""
+        return self._apportion(self.queue.left.ip_bytes, edges_s)
+
+    def frame_bytes(self, edges_s: Floats) -> Floats:
+        """Return frame bytes at the bottleneck's exit between edges, by serialisation time."""
+        return self._apportion(self.queue.left.frame_bytes, edges_s)
+
+    def _apportion(self, sizes: NDArray[np.int64], edges_s: Floats) -> Floats:
+        which = self.left
+        return apportion(
+            self.queue.left_s[which],
+            self.queue.serialisation_s[which],
+            sizes[which].astype(np.float64),
+            edges_s,
+        )
+
+    def delivered_bytes(self, edges_s: Floats) -> Floats:
+        """Return application bytes delivered to the client between edges."""
+        return np.diff(self.endpoints.progress.at(edges_s))
+
+    def active(self, edges_s: Floats) -> Bools:
+        """Return the slots that lie wholly between the first data and the end (rule 15)."""
+        first = self.endpoints.first_byte_s
+        if first is None:
+            return np.zeros(len(edges_s) - 1, np.bool_)
+        return np.asarray((edges_s[:-1] >= first) & (edges_s[1:] <= self.end_s), np.bool_)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One cell, measured. flows are in the order of the plan, queues by name; times in s."""
+
+    cell: Cell
+    ending: Ending
+    flows: tuple[FlowRecord, ...]
+    queues: tuple[QueueRecord, ...]
+    busy: Busy
+    qdiscs_before: Mapping[Place, tuple[qdisc.Counters, ...]]
+    qdiscs_after: Mapping[Place, tuple[qdisc.Counters, ...]]
+    capture_counts: Mapping[str, CaptureCounts | None]
+    cut_captures: Mapping[str, int]
+
+    @property
+    def ended_s(self) -> float:
+        """The end of the cell, s after the epoch."""
+        return self.ending.ended_ns * NS
+
+    @property
+    def warmup_s(self) -> float:
+        """The time that metrics leave out, s after the epoch."""
+        return self.cell.warmup_ns * NS
+
+    @cached_property
+    def paths(self) -> Paths:
+        """The network as packets find their way through it."""
+        return Paths(self.cell)
+
+    def edges(self, slot_s: float = SLOT_S) -> Floats:
+        """Return the borders of all slots from the epoch to the last event, s."""
+        last = self.ended_s
+        for queue in self.queues:
+            last = max(last, float((queue.left_s + queue.serialisation_s).max(initial=0.0)))
+        return edges(slot_s, last)
+
+    def sessions(self, names: tuple[str, ...]) -> tuple[FlowRecord, ...]:
+        """Return the flows of these names, or all for none. Raises KeyError."""
+        flows = {flow.name: flow for flow in self.flows}
+        return tuple(flows[name] for name in names) if names else self.flows
+
+    @cached_property
+    def fair_share_bps(self) -> dict[str, float]:
+        """The max-min fair rate of each flow on the wire, all flows of the cell competing."""
+        rates = {
+            place: float(interface.shaper.rate_bps)
+            for place, interface in self.paths.interfaces.items()
+            if interface.shaper is not None
+        }
+        return max_min({f.name: self.paths.of(f.plan) for f in self.flows}, rates)
+
+
+def load(cell: Cell, folder: Path) -> Measurement:
+    """Read the raw artefacts of a cell. Raises ArtefactError."""
+    artefacts = Artefacts(folder)
+    ending = artefacts.ending()
+    if ending.id != cell.id:
+        raise ArtefactError(f"cell.json is of cell {ending.id}, not of {cell.id}")
+    if ending.ended_by == "failed":
+        raise ArtefactError(f"the cell's script failed: {'; '.join(ending.notes)}")
+    captures = {capture.name: artefacts.capture(capture.name) for capture in cell.captures}
+    after = qdisc.load(artefacts, "qdisc-after.json")
+    waiting = {place: qdisc.waiting(counters) for place, counters in after.items()}
+    try:
+        records = queues.assemble(captures, Paths(cell), ending.epoch_ns, waiting)
+    except PathError as error:
+        raise ArtefactError(f"the plan's network is broken: {error}") from None
+    by_place = {queue.place: queue for queue in records}
+    pings = _pings(artefacts)
+    return Measurement(
+        cell=cell,
+        ending=ending,
+        flows=tuple(_flow(artefacts, ending, by_place, pings, flow) for flow in cell.flows),
+        queues=records,
+        busy=_busy(artefacts),
+        qdiscs_before=qdisc.load(artefacts, "qdisc-before.json"),
+        qdiscs_after=after,
+        capture_counts={name: artefacts.capture_counts(name) for name in captures},
+        cut_captures={name: capture.cut_bytes for name, capture in captures.items()},
+    )
+
+
+def packets_of(flow: Flow, packets: Packets) -> Bools:
+    """Return which packets are of a flow's data direction, by its server's address and port."""
+    server = int(IPv4Address(flow.address))
+    return np.asarray((packets.source == server) & (packets.source_port == flow.port), np.bool_)
+
+
+def _flow(
+    artefacts: Artefacts,
+    ending: Ending,
+    by_place: Mapping[Place, QueueRecord],
+    pings: Mapping[str, Pings],
+    flow: Flow,
+) -> FlowRecord:
+    if flow.bottleneck not in by_place:
+        raise ArtefactError(f"the plan has no capture at the bottleneck of flow {flow.name}")
+    queue = by_place[flow.bottleneck]
+    return FlowRecord(
+        plan=flow,
+        endpoints=endpoints.load(artefacts, flow),
+        queue=queue,
+        left=packets_of(flow, queue.left),
+        entered=packets_of(flow, queue.entered),
+        pings=pings.get(flow.name),
+        ended_s=ending.ended_ns * NS,
+    )
+
+
+def _pings(artefacts: Artefacts) -> dict[str, Pings]:
+    try:
+        return {
+            str(entry["flow"]): Pings(
+                int(entry["sent"]), np.array(entry["rtts_ns"], np.float64) * NS
+            )
+            for entry in artefacts.json("ping.json")
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArtefactError(f"ping.json is not as documented: {error!r}") from None
+
+
+def _busy(artefacts: Artefacts) -> Busy:
+    file = "monitor.ndjson"
+    lines = list(artefacts.lines(file))
+
+    def column(key: str) -> Floats:
+        return np.array([field(line, key, file) for line in lines], np.float64) * NS
+
+    return Busy(column("t_ns"), column("busy_ns"), column("total_ns"))

@@ -1,0 +1,103 @@
+"""The series that are kept of a cell: what tables and figures are made from, one npz file."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .artefacts import ArtefactError
+from .record import Measurement
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Arrays of one cell; slots of 100 ms, t_s their starts, s after the epoch.
+
+    flows: names, shape (F,). queues: `node/interface`, shape (Q,). t_s: shape (T,).
+    ip_bytes: at the bottleneck's exit; delivered_bytes: to the application; active: whether the
+    slot lies wholly between first data and end; all of shape (F, T).
+    queue_bytes, queue_packets: backlog at the end of each slot, shape (Q, T).
+    sample_*: TCP_INFO, shape (N,), by flow and then time; sample_flow indexes flows; rtt_s is
+    NaN before the first measurement, pacing_bps where there is none.
+    busy_t_s, busy_share: ends of the monitor's slots and the machine's CPU load, shape (M,).
+    loss_expected, loss_sent, loss_lost: random loss behind the bottlenecks, shape (L,): its
+    probability in the plan, packets that met it, packets lost.
+    """
+
+    flows: NDArray[np.str_]
+    queues: NDArray[np.str_]
+    t_s: Floats
+    ip_bytes: Floats
+    delivered_bytes: Floats
+    active: NDArray[np.bool_]
+    queue_bytes: Floats
+    queue_packets: Floats
+    sample_flow: NDArray[np.int64]
+    sample_connection: NDArray[np.int64]
+    sample_t_s: Floats
+    sample_cwnd_packets: Floats
+    sample_rtt_s: Floats
+    sample_pacing_bps: Floats
+    busy_t_s: Floats
+    busy_share: Floats
+    loss_expected: Floats
+    loss_sent: NDArray[np.int64]
+    loss_lost: NDArray[np.int64]
+
+    def save(self, path: Path) -> None:
+        """Write the arrays; the same series give the same bytes."""
+        np.savez_compressed(path, **{f.name: getattr(self, f.name) for f in fields(self)})
+
+    @classmethod
+    def open(cls, path: Path) -> Series:
+        """Read what `save` wrote. Raises ArtefactError."""
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                return cls(**{f.name: arrays[f.name] for f in fields(cls)})
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise ArtefactError(f"{path} is not a cell's series: {error}") from None
+
+
+def collect(measurement: Measurement, loss: tuple[tuple[float, int, int], ...]) -> Series:
+    """Return the series of a measurement; loss: (probability, packets, lost) of each kind."""
+    edges = measurement.edges()
+    flows, queues = measurement.flows, measurement.queues
+    slots = len(edges) - 1
+
+    def rows(values: list[Any], kind: type) -> NDArray[Any]:
+        return np.array(values, kind).reshape(len(values), slots)
+
+    def samples(column: str) -> Floats:
+        parts = [getattr(flow.endpoints.samples, column) for flow in flows]
+        return np.concatenate([np.empty(0), *parts])
+
+    rtt_s = samples("rtt_s")
+    counts = [len(flow.endpoints.samples.t_s) for flow in flows]
+    return Series(
+        flows=np.array([flow.name for flow in flows], np.str_),
+        queues=np.array([queue.name for queue in queues], np.str_),
+        t_s=edges[:-1],
+        ip_bytes=rows([flow.ip_bytes(edges) for flow in flows], np.float64),
+        delivered_bytes=rows([flow.delivered_bytes(edges) for flow in flows], np.float64),
+        active=rows([flow.active(edges) for flow in flows], np.bool_),
+        queue_bytes=rows([queue.backlog_bytes(edges[1:]) for queue in queues], np.float64),
+        queue_packets=rows([queue.backlog_packets(edges[1:]) for queue in queues], np.float64),
+        sample_flow=np.repeat(np.arange(len(flows)), counts),
+        sample_connection=samples("connection").astype(np.int64),
+        sample_t_s=samples("t_s"),
+        sample_cwnd_packets=samples("cwnd_packets"),
+        sample_rtt_s=np.where(rtt_s > 0, rtt_s, np.nan),
+        sample_pacing_bps=samples("pacing_bps"),
+        busy_t_s=measurement.busy.t_s,
+        busy_share=measurement.busy.share,
+        loss_expected=np.array([row[0] for row in loss], np.float64),
+        loss_sent=np.array([row[1] for row in loss], np.int64),
+        loss_lost=np.array([row[2] for row in loss], np.int64),
+    )

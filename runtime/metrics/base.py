@@ -1,0 +1,55 @@
+"""What a metric is: a name, the values it gives with their units, and how they are computed."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.results import MetricValue
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One number that a metric gives: full name (`fairness.F`), SI unit, meaning in a line."""
+
+    name: str
+    unit: str
+    meaning: str
+
+    def of(self, number: float | None, flow: str | None = None, reason: str = "") -> MetricValue:
+        """Return this value of a cell or flow; None (or NaN) needs a reason in words."""
+        if number is None or not math.isfinite(number):
+            if not reason:
+                raise ValueError(f"{self.name} without a value needs a reason")
+            return MetricValue(
+                metric=self.name, flow=flow, value=None, unit=self.unit, reason=reason
+            )
+        return MetricValue(metric=self.name, flow=flow, value=float(number), unit=self.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric; its definition, formula and source are the docstring of its module.
+
+    name: as in the language. values: what it gives; the first is what the bare name means.
+    compute: of a measurement and a request, all values of one cell.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+    compute: Callable[[Measurement, MetricRequest], tuple[MetricValue, ...]]
+
+    @property
+    def definition(self) -> str:
+        """The docstring of the module that computes it."""
+        return inspect.getdoc(sys.modules[self.compute.__module__]) or ""
+
+
+def window(measurement: Measurement, flow: FlowRecord) -> tuple[float, float]:
+    """Return when a flow is measured, s: from the later of its start and the warm-up, to its end."""
+    return max(flow.start_s, measurement.warmup_s), flow.end_s

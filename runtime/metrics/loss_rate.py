@@ -1,0 +1,50 @@
+"""Loss rate of a flow's data direction, by its cause.
+
+    loss_rate.queue  = D / E         loss_rate.random = L / X
+    loss_rate.total  = 1 - (1 - loss_rate.queue) * (1 - loss_rate.random)
+
+E: packets of the flow that came to the bottleneck queue; D: those of them that it dropped (never seen
+to leave). X: packets that left it; L: those of them that were never delivered, lost at random behind
+it. Packets still on their way when the capture ended are in neither count. From the warm-up on.
+
+Unit: 1. Source: RFC 7680, section 4.1 (one-way loss ratio); measurement.md, rule 14.
+"""
+
+from __future__ import annotations
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.results import MetricValue
+
+from .base import Metric, Value
+
+TOTAL = Value("loss_rate.total", "1", "share of the packets lost for either cause")
+QUEUE = Value("loss_rate.queue", "1", "share of the packets that the bottleneck queue dropped")
+RANDOM = Value("loss_rate.random", "1", "share of the packets lost at random behind the queue")
+
+
+def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
+    queue = flow.queue
+    entered = flow.entered & (queue.seconds(queue.entered) >= measurement.warmup_s)
+    left = flow.left & (queue.left_s >= measurement.warmup_s)
+    came = int((entered & ~queue.through.pending).sum())
+    passed = int((left & ~queue.behind.pending).sum())
+    if came == 0 or passed == 0:
+        reason = "no packet of the flow passed the bottleneck"
+        return tuple(value.of(None, flow.name, reason) for value in (TOTAL, QUEUE, RANDOM))
+    dropped = int((entered & queue.through.lost).sum()) / came
+    lost = int((left & queue.behind.lost).sum()) / passed
+    return (
+        TOTAL.of(1 - (1 - dropped) * (1 - lost), flow.name),
+        QUEUE.of(dropped, flow.name),
+        RANDOM.of(lost, flow.name),
+    )
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the loss rates of each requested flow."""
+    flows = measurement.sessions(request.sessions)
+    return tuple(value for flow in flows for value in _of_flow(measurement, flow))
+
+
+METRIC = Metric("loss_rate", (TOTAL, QUEUE, RANDOM), compute)

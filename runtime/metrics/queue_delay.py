@@ -1,0 +1,47 @@
+"""Time that a flow's packets spent in the bottleneck queue.
+
+    delay(p) = t_exit(p) - t_entry(p)
+
+over the packets p of the flow's data direction that left the queue from the warm-up on. Entry is the
+arrival at the bottleneck's router, exit the moment at which the queue hands the packet to the link, so
+serialisation and propagation are not in it. Percentiles interpolate linearly.
+
+Unit: s. Source: RFC 7679 (one-way delay) between the two capture points; Hyndman and Fan, Sample
+quantiles in statistical packages, 1996, definition 7; measurement.md, rule 14.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.results import MetricValue
+
+from .base import Metric, Value
+
+MEAN = Value("queue_delay.mean", "s", "mean time in the bottleneck queue")
+P50 = Value("queue_delay.p50", "s", "median time in the bottleneck queue")
+P95 = Value("queue_delay.p95", "s", "95th percentile of the time in the bottleneck queue")
+MAX = Value("queue_delay.max", "s", "longest time in the bottleneck queue")
+VALUES = (MEAN, P50, P95, MAX)
+
+
+def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
+    queue = flow.queue
+    delay = queue.delay_s[flow.left & (queue.left_s >= measurement.warmup_s)]
+    delay = delay[np.isfinite(delay)]
+    if not len(delay):
+        reason = "no packet of the flow passed the bottleneck"
+        return tuple(value.of(None, flow.name, reason) for value in VALUES)
+    numbers = (delay.mean(), *np.percentile(delay, (50, 95)), delay.max())
+    return tuple(value.of(float(n), flow.name) for value, n in zip(VALUES, numbers, strict=True))
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the queueing delays of each requested flow."""
+    flows = measurement.sessions(request.sessions)
+    return tuple(value for flow in flows for value in _of_flow(measurement, flow))
+
+
+METRIC = Metric("queue_delay", VALUES, compute)

@@ -1,0 +1,34 @@
+"""Every metric that can be computed, in one tuple."""
+
+from __future__ import annotations
+
+from fairc.dsl.registry import Registry
+
+from . import fairness, goodput, loss_rate, queue_delay, rtt, throughput, utilization
+from .base import Metric, Value
+
+METRICS: Registry[Metric] = Registry(
+    "metric",
+    "metric",
+    (
+        goodput.METRIC,
+        throughput.METRIC,
+        utilization.METRIC,
+        rtt.METRIC,
+        loss_rate.METRIC,
+        queue_delay.METRIC,
+        fairness.METRIC,
+    ),
+)
+
+
+def value_named(name: str) -> Value:
+    """Return the value that a name means: `fairness.F`, or its metric's first one for `fairness`.
+
+    Raises KeyError.
+    """
+    values: dict[str, Value] = {}
+    for metric in METRICS:
+        values[metric.name] = metric.values[0]
+        values.update((value.name, value) for value in metric.values)
+    return values[name]

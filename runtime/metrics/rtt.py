@@ -1,0 +1,49 @@
+"""Round-trip time of a flow.
+
+    rtt.mean = mean over samples of srtt        rtt.min = min over connections of min_rtt
+    rtt.base = median of the pings
+
+srtt: the sender's smoothed RTT (TCP_INFO, RFC 6298), sampled every 100 ms on each connection from
+the warm-up on, so the mean is over time. min_rtt: the smallest RTT that the sender saw (TCP_INFO); it
+holds queueing where the queue was never empty. pings: small packets between the flow's hosts on the
+idle network before the epoch, so this is the base RTT without queueing.
+
+Unit: s. Source: RFC 6298, section 2 (srtt); measurement.md, rules 1 and 19.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.results import MetricValue
+
+from .base import Metric, Value
+
+MEAN = Value("rtt.mean", "s", "mean of the sender's smoothed RTT")
+MIN = Value("rtt.min", "s", "smallest RTT that the sender saw")
+BASE = Value("rtt.base", "s", "median round trip of pings on the idle network")
+
+
+def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
+    samples = flow.endpoints.samples
+    # 0 stands for a connection that has measured nothing yet.
+    counted = (samples.t_s >= measurement.warmup_s) & (samples.rtt_s > 0)
+    smallest = samples.min_rtt_s[samples.min_rtt_s > 0]
+    pings = flow.pings.rtts_s if flow.pings else np.empty(0)
+    none = "the sender has no RTT sample"
+    return (
+        MEAN.of(float(np.mean(samples.rtt_s[counted])) if counted.any() else None, flow.name, none),
+        MIN.of(float(smallest.min()) if len(smallest) else None, flow.name, none),
+        BASE.of(float(np.median(pings)) if len(pings) else None, flow.name, "no ping came back"),
+    )
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the round-trip times of each requested flow."""
+    flows = measurement.sessions(request.sessions)
+    return tuple(value for flow in flows for value in _of_flow(measurement, flow))
+
+
+METRIC = Metric("rtt", (MEAN, MIN, BASE), compute)

@@ -1,0 +1,39 @@
+"""Throughput of a flow on the wire: bytes of its frames at the bottleneck's exit, per second.
+
+    throughput = 8 * W(begin, end) / (end - begin)
+
+W: frame bytes (Ethernet, without preamble and checksum) of the flow's data direction that left the
+bottleneck queue, retransmissions and headers included, apportioned by serialisation time. begin:
+the later of the flow's start and the warm-up. end: its last byte, or its stop. The throughputs of
+all flows add up to at most the link's rate.
+
+Unit: bit/s. Source: measurement.md, rules 1 and 16.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.results import MetricValue
+
+from .base import Metric, Value, window
+
+THROUGHPUT = Value("throughput", "bit/s", "frame bytes at the bottleneck's exit per second")
+
+
+def _of_flow(measurement: Measurement, flow: FlowRecord) -> MetricValue:
+    begin, end = window(measurement, flow)
+    if end <= begin:
+        return THROUGHPUT.of(None, flow.name, "the flow ended before the warm-up did")
+    sent = flow.frame_bytes(np.array([begin, end]))[0]
+    return THROUGHPUT.of(8 * sent / (end - begin), flow.name)
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the throughput of each requested flow."""
+    return tuple(_of_flow(measurement, flow) for flow in measurement.sessions(request.sessions))
+
+
+METRIC = Metric("throughput", (THROUGHPUT,), compute)

@@ -1,0 +1,47 @@
+"""Utilization of the bottleneck: the share of its rate that frames took.
+
+    utilization = 8 * W(begin, end) / (rate * (end - begin))
+
+W: bytes of all frames that left the bottleneck queue, apportioned by serialisation time. begin: the
+later of the first start of a flow that crosses it and the warm-up. end: the last end of such a flow.
+Where the flows of a cell have several bottlenecks, each flow gets that of its own; else there is one
+value of the whole cell.
+
+Unit: 1. Source: RFC 5136, section 2.3.5 (IP-layer link utilization), on frames.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.slots import apportion
+from fairc.runtime.results import MetricValue
+
+from .base import Metric, Value
+
+UTILIZATION = Value("utilization", "1", "share of the bottleneck's rate that frames took")
+
+
+def _of_bottleneck(measurement: Measurement, flow: FlowRecord, name: str | None) -> MetricValue:
+    queue = flow.queue
+    crossing = [f for f in measurement.flows if f.queue is queue]
+    begin = max(min(f.start_s for f in crossing), measurement.warmup_s)
+    end = max(f.end_s for f in crossing)
+    if end <= begin:
+        return UTILIZATION.of(None, name, "every flow ended before the warm-up did")
+    frames = queue.left.frame_bytes.astype(np.float64)
+    carried = apportion(queue.left_s, queue.serialisation_s, frames, np.array([begin, end]))[0]
+    return UTILIZATION.of(8 * carried / (queue.rate_bps * (end - begin)), name)
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the utilization of the bottleneck, or of each requested flow's bottleneck."""
+    flows = measurement.sessions(request.sessions)
+    if len({flow.queue.place for flow in measurement.flows}) == 1:
+        return (_of_bottleneck(measurement, flows[0], None),)
+    return tuple(_of_bottleneck(measurement, flow, flow.name) for flow in flows)
+
+
+METRIC = Metric("utilization", (UTILIZATION,), compute)
