@@ -1,1 +1,53 @@
-"""To be described."""
+"""Text to a checked experiment: the front end. Knows nothing of engines.
+
+In order of control flow:
+
+reading       a file's bytes to a `Source`
+source        texts, and spans in them
+parser        text to syntax tree, by grammar.lark
+slips         syntax errors in the user's words
+syntax        the nodes of the tree
+loading       source to experiment: what `load` does
+checker       tree to experiment, part after part, every error collected
+settings      `--set`
+sweeps        the grid: axes, cross product, `exclude`
+scenarios     one configuration to its scenario
+networks      a topology to nodes and links
+flows         a flow block to a flow
+measures      `measure` and `report`
+keys          the keys of each block
+evaluate      expressions to values; with functions, names, values, units
+kinds         what a value may be; entries: words with typed parameters
+*_words       the registries: network, traffic, report
+library       the presets
+experiment    the result; its parts are described in model
+conditions    `--where`
+diagnostics   what is wrong, as data; problems: raising it; render: as text
+"""
+
+from .conditions import Condition, condition
+from .diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
+from .library import preset_text
+from .loading import load
+from .reading import read
+from .render import render_concise, render_full, render_json, runnable
+from .source import Source, Span
+
+__all__ = [
+    "CompileError",
+    "Condition",
+    "Diagnostic",
+    "Diagnostics",
+    "Label",
+    "Severity",
+    "Source",
+    "Span",
+    "condition",
+    "load",
+    "preset_text",
+    "read",
+    "render_concise",
+    "render_full",
+    "render_json",
+    "runnable",
+]

@@ -1,0 +1,388 @@
+"""A syntax tree to a checked experiment: declarations, sweep, scenarios, results, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import TypeVar
+
+from . import model, syntax
+from .diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
+from .evaluate import Scope
+from .experiment import CheckedExperiment
+from .keys import EXPERIMENT, HOSTS, USERS, Block
+from .measures import FigureChecker, build_measures, condition
+from .names import used_names
+from .problems import fail, not_yet
+from .registry import unknown
+from .scenarios import Builder, Parts
+from .settings import Overrides
+from .source import Span
+from .sweeps import RESERVED, Grid
+from .units import NUMBER
+from .values import Applied, ListValue, Quantity, Symbol, Text, TupleValue, Value
+
+T = TypeVar("T")
+N = TypeVar("N", bound=syntax.Node)
+
+_ONE = Fraction(1)
+
+COUNT_LIMIT = 20_000
+"""Up to this many cells are counted by `check`, to find an `exclude` without effect."""
+
+
+class Checker:
+    """Checks one file; what is wrong is collected in `diagnostics`."""
+
+    def __init__(self, file: syntax.File, overrides: Overrides) -> None:
+        self._file = file
+        self._overrides = overrides
+        self.diagnostics = Diagnostics()
+
+    def check(self) -> CheckedExperiment | None:
+        """Return the experiment, or None if there are errors."""
+        self._version()
+        for declaration in self._of(syntax.Import):
+            self.diagnostics.add(not_yet("`import`", declaration.span))
+        lets = {let.name.text: let.value for let in self._unique(syntax.Let, "let")}
+        self._topologies = {t.name.text: t for t in self._unique(syntax.Topology, "topology")}
+        experiments = self._unique(syntax.Experiment, "experiment")
+        if not experiments:
+            self._try(
+                lambda: fail(
+                    "no-experiment",
+                    "this file has no experiment",
+                    None if not self._file.declarations else self._file.declarations[-1].span,
+                    help="add `experiment NAME { ... }`; see examples/quickstart.fexp",
+                )
+            )
+        for extra in experiments[1:]:
+            self._try(
+                lambda extra=extra: fail(  # type: ignore[misc]
+                    "second-experiment",
+                    "a file holds one experiment",
+                    extra.name.span,
+                    labels=(Label(experiments[0].name.span, "the first one"),),
+                    help="put this one into a file of its own, or sweep over what differs",
+                )
+            )
+        result = self._experiment(experiments[0], lets) if experiments else None
+        return None if self.diagnostics.errors else result
+
+    # one part after the other
+
+    def _experiment(
+        self, experiment: syntax.Experiment, lets: dict[str, syntax.Expr]
+    ) -> CheckedExperiment | None:
+        self._statements = experiment.statements
+        bindings = [b for s in self._of(syntax.Sweep) for b in s.bindings]
+        block = Block(
+            experiment.name.span, self._of(syntax.Setting), EXPERIMENT, "an experiment"
+        )  # fmt: skip
+        self._try(lambda: self._overrides.apply(bindings, lets, block))
+        self._try(block.checked)
+        static = Scope({}, lets)
+        repeat = self._number(block, "repeat", static)
+        flows = self._unique(syntax.Flow, "flow")
+        users = self._unique(syntax.Users, "users")
+        excludes = list(self._of(syntax.Exclude))
+        grid = self._try(lambda: Grid(bindings, excludes, lets, repeat))
+        if grid is None:
+            grid = Grid([], [], lets, repeat)
+            excludes = []
+        parts = Parts(self._topology(experiment, block), self._topologies, flows, block, lets)
+        builder = Builder(parts, grid, self.diagnostics.add)
+        self._scenarios(builder, grid)
+        self._lets(lets, grid)
+        self._hosts_and_users(users, flows, grid)
+        axes = self._try(grid.axes) or ()
+        words = self._conditions(grid, excludes)
+        measure = self._measure(experiment, block, flows, lets)
+        figures = self._figures(axes, grid, words, lets)
+        for name in ("sample", "order"):
+            self._try(lambda name=name: self._not_swept(block, name, static))  # type: ignore[misc]
+        self._unused(bindings, block, flows, lets, excludes)
+        if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
+            self._try(lambda: self._check_count(grid, excludes))
+        title = self._text(block, "title", static)
+        citation = self._text(block, "source", static)
+        seed = self._number(block, "seed", static)
+        paired = self._try(lambda: block.word("paired", static, "off")) == "on"
+        return CheckedExperiment(
+            name=experiment.name.text,
+            title=title,
+            citation=citation,
+            file=experiment.span.source,
+            axes=axes,
+            repeat=repeat,
+            seed=seed,
+            paired=paired,
+            measure=measure,
+            figures=figures,
+            diagnostics=self.diagnostics,
+            grid=grid,
+            builder=builder,
+        )
+
+    def _version(self) -> None:
+        version = self._file.version
+        begin = Span(self._file.span.source, self._file.span.start, self._file.span.start)
+
+        def check() -> None:
+            if version is None:
+                fail(
+                    "no-version",
+                    "a file begins with the version of the language",
+                    begin,
+                    help="write `fexp 1` in its first line",
+                )
+            if (version.number.digits, version.number.unit) != ("1", ""):
+                fail(
+                    "unknown-version",
+                    f"there is no version {version.number.span.text} of the language here",
+                    version.number.span,
+                    help="this fairc reads `fexp 1`",
+                )
+
+        self._try(check)
+
+    def _topology(
+        self, experiment: syntax.Experiment, block: Block
+    ) -> syntax.Expr | syntax.Body | None:
+        """Return what describes the network; report if nothing or too much does."""
+        found: list[tuple[Span, syntax.Expr | syntax.Body]] = [
+            (inline.span, inline.body) for inline in self._of(syntax.InlineTopology)
+        ]
+        setting = block.settings.get("topology")
+        if setting:
+            found.insert(0, (setting.key.span, setting.value))
+        if not found:
+            self._try(
+                lambda: fail(
+                    "missing-key",
+                    "an experiment needs `topology`",
+                    experiment.name.span,
+                    note="`topology` is missing",
+                    help="for example `topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)`",
+                )
+            )
+            return None
+        for span, _ in found[1:]:
+            self._try(
+                lambda span=span: fail(  # type: ignore[misc]
+                    "duplicate-key",
+                    "an experiment has one topology",
+                    span,
+                    labels=(Label(found[0][0], "the first one"),),
+                    help="to compare topologies, sweep over them",
+                )
+            )
+        return found[0][1]
+
+    def _scenarios(self, builder: Builder, grid: Grid) -> None:
+        """Evaluate everything with the first value of each axis, then each axis varied alone."""
+        for bound in grid.varied():
+            self._try(lambda bound=bound: builder.build(bound))  # type: ignore[misc]
+        first = grid.scope(next(grid.varied()))
+        for name, topology in self._topologies.items():
+            if all(p.default is not None for p in topology.parameters):
+                value = Symbol(name, topology.name.span)
+                self._try(
+                    lambda value=value, topology=topology: builder.own_network(  # type: ignore[misc]
+                        topology, value, first
+                    )
+                )
+
+    def _lets(self, lets: Mapping[str, syntax.Expr], grid: Grid) -> None:
+        """Evaluate every `let`, also those that nothing uses."""
+        scope = grid.scope(next(grid.varied()))
+        for name, value in lets.items():
+            self._try(lambda name=name, value=value: scope.get(name, value.span))  # type: ignore[misc]
+
+    def _hosts_and_users(
+        self, users: Sequence[syntax.Users], flows: Sequence[syntax.Flow], grid: Grid
+    ) -> None:
+        scope = grid.scope(next(grid.varied()))
+        for hosts in self._of(syntax.Hosts):
+            block = Block(hosts.span, hosts.settings.items, HOSTS, "`hosts`")
+            self._try(block.checked)
+            for name, setting in block.settings.items():
+                value = self._try(lambda b=block, n=name: b.value(n, scope))  # type: ignore[misc]
+                if isinstance(value, Symbol) and value.name == "on":
+                    what = f"`{name} = on`"
+                    self.diagnostics.add(
+                        not_yet(what, setting.span, f"`{name} = off` is what every cell has")
+                    )
+        names = [group.name.text for group in users]
+        for group in users:
+            block = Block(group.name.span, group.settings.items, USERS, "`users`")
+            self._try(block.checked)
+            self._try(lambda b=block: b.value("count", scope))  # type: ignore[misc]
+            self.diagnostics.add(not_yet("a group of `users`", group.span))
+        for flow in flows:
+            for setting in flow.settings.items:
+                value = setting.value
+                known = isinstance(value, syntax.Name) and value.text not in names
+                if setting.key.text == "users" and isinstance(value, syntax.Name) and known:
+                    hint = unknown("group of users", "users", value.text, names, value.span)
+                    self.diagnostics.add(hint)
+
+    def _conditions(self, grid: Grid, excludes: Sequence[syntax.Exclude]) -> set[str]:
+        """Check every `exclude`; return the words that a condition may compare with."""
+        words: set[str] = set(RESERVED)
+        for bound in grid.varied():
+            for value in bound.values():
+                words.update(_words(value))
+        number = Quantity(_ONE, NUMBER, self._file.span)
+        for bound in grid.varied():
+            scope = grid.scope(bound, {"repetition": number})
+            for exclude in excludes:
+                self._try(lambda e=exclude, s=scope: condition(e.condition, s, words))  # type: ignore[misc]
+        return words
+
+    def _measure(
+        self,
+        experiment: syntax.Experiment,
+        block: Block,
+        flows: Sequence[syntax.Flow],
+        lets: Mapping[str, syntax.Expr],
+    ) -> tuple[model.MetricRequest, ...]:
+        setting = block.settings.get("measure")
+        if setting is None:
+            self._warn(
+                "nothing-measured",
+                "this experiment measures nothing",
+                experiment.name.span,
+                "for example `measure = [goodput, fairness]`",
+            )
+            return ()
+        names = [flow.name.text for flow in flows]
+        return self._try(lambda: build_measures(setting.value, names, lets)) or ()
+
+    def _figures(
+        self,
+        axes: Sequence[model.Axis],
+        grid: Grid,
+        words: set[str],
+        lets: Mapping[str, syntax.Expr],
+    ) -> tuple[model.FigureRequest, ...]:
+        one = Quantity(_ONE, NUMBER, self._file.span)
+        first = grid.scope(next(grid.varied()), {"repetition": one, "load": one})
+        checker = FigureChecker(axes, first, lets, words)
+        figures = []
+        for report in self._of(syntax.Report):
+            for figure in report.figures:
+                made = self._try(lambda f=figure: checker.build(f))  # type: ignore[misc]
+                if made is not None:
+                    figures.append(made)
+        return tuple(figures)
+
+    def _not_swept(self, block: Block, name: str, scope: Scope) -> None:
+        setting = block.settings.get(name)
+        if setting is not None:
+            block.value(name, scope)
+
+    def _unused(
+        self,
+        bindings: Sequence[syntax.Binding],
+        block: Block,
+        flows: Sequence[syntax.Flow],
+        lets: Mapping[str, syntax.Expr],
+        excludes: Sequence[syntax.Exclude],
+    ) -> None:
+        """Warn about swept names on which nothing depends."""
+        nodes: list[syntax.Node] = [s.value for s in block.settings.values()]
+        nodes += [*flows, *excludes, *self._topologies.values(), *self._of(syntax.InlineTopology)]
+        used = used_names([*nodes, *(b.value for b in bindings)], lets)
+        for binding in bindings:
+            for word in binding.names:
+                if word.text not in used:
+                    self._warn(
+                        "unused-name",
+                        f"`{word.text}` is swept, but nothing uses it",
+                        word.span,
+                        "its values make cells that differ in nothing but their seeds",
+                    )
+
+    def _check_count(self, grid: Grid, excludes: Sequence[syntax.Exclude]) -> None:
+        configurations, _, excluded = grid.count()
+        if not excludes:
+            return
+        if configurations == 0:
+            fail(
+                "nothing-left",
+                "every cell is excluded",
+                excludes[-1].span,
+                help="loosen the condition",
+            )
+        if excluded == 0:
+            self._warn(
+                "no-effect",
+                "this excludes no cell",
+                excludes[0].span,
+                "no value of the sweep makes the condition true",
+            )
+
+    # helpers
+
+    def _of(self, kind: type[N]) -> list[N]:
+        """Return the declarations or statements of one kind."""
+        where: Sequence[syntax.Node] = self._file.declarations
+        if kind not in (syntax.Import, syntax.Let, syntax.Topology, syntax.Experiment):
+            where = self._statements
+        return [item for item in where if isinstance(item, kind)]
+
+    def _unique(self, kind: type[N], word: str) -> list[N]:
+        """Return the items of one kind, the first of each name; report the others."""
+        found: dict[str, N] = {}
+        for item in self._of(kind):
+            name: syntax.Word = item.name  # type: ignore[attr-defined]
+            first = found.setdefault(name.text, item)
+            if first is not item:
+                span = first.name.span  # type: ignore[attr-defined]
+                self.diagnostics.add(
+                    Diagnostic(
+                        f"duplicate-{word}",
+                        f"`{word} {name.text}` is declared twice",
+                        name.span,
+                        labels=(Label(span, "the first time"),),
+                        help="give one of them another name",
+                    )
+                )
+        return list(found.values())
+
+    def _try(self, action: Callable[[], T]) -> T | None:
+        """Return what an action returns, or None after collecting what is wrong."""
+        try:
+            return action()
+        except CompileError as error:
+            for diagnostic in error.diagnostics:
+                self.diagnostics.add(diagnostic)
+        return None
+
+    def _warn(self, code: str, message: str, span: Span, help: str) -> None:
+        self.diagnostics.add(
+            Diagnostic(code, message, span, help=help, severity=Severity.WARNING)
+        )  # fmt: skip
+
+    def _number(self, block: Block, name: str, scope: Scope) -> int:
+        value = self._try(lambda: block.value(name, scope))
+        return int(value.number) if isinstance(value, Quantity) else 1
+
+    def _text(self, block: Block, name: str, scope: Scope) -> str:
+        value = self._try(lambda: block.value(name, scope))
+        return value.value if isinstance(value, Text) else ""
+
+
+def _words(value: Value) -> Iterator[str]:
+    """Yield every word inside a value."""
+    stack: list[Value] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Symbol):
+            yield item.name
+        elif isinstance(item, Applied):
+            yield item.name
+            stack.extend(argument.value for argument in item.arguments)
+        elif isinstance(item, ListValue | TupleValue):
+            stack.extend(item.items)

@@ -1,0 +1,344 @@
+"""Expressions to values: names, exact arithmetic with dimensions, conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from fractions import Fraction
+from operator import eq, ge, gt, le, lt, ne
+
+from . import functions, syntax
+from .diagnostics import Label
+from .problems import Gather, fail
+from .registry import suggest
+from .source import Span
+from .units import EXAMPLES, NUMBER, SLIPS, UNITS
+from .values import (
+    Applied,
+    Argument,
+    ListValue,
+    Quantity,
+    Symbol,
+    Text,
+    Truth,
+    TupleValue,
+    Value,
+)
+
+NUMBER_BITS = 2048
+"""Numerators and denominators may be this long: beyond, a file is an attack or a slip."""
+
+
+class Scope:
+    """Names and their values; `let`s and defaults are evaluated when they are first asked for.
+
+    parent: where names are looked up that this scope does not have.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Value],
+        deferred: Mapping[str, syntax.Expr] | None = None,
+        parent: Scope | None = None,
+    ) -> None:
+        self._values = dict(values)
+        self._deferred = deferred or {}
+        self._parent = parent
+        self._open: set[str] = set()
+
+    def get(self, name: str, span: Span) -> Value | None:
+        """Return the value of a name used at `span`, or None if it is not bound here."""
+        if name in self._values:
+            return self._values[name]
+        if name in self._deferred:
+            return self._evaluate(name, span)
+        return self._parent.get(name, span) if self._parent else None
+
+    def names(self) -> set[str]:
+        """Return every name that is bound."""
+        outer = self._parent.names() if self._parent else set()
+        return outer | set(self._values) | set(self._deferred)
+
+    def _evaluate(self, name: str, span: Span) -> Value:
+        expression = self._deferred[name]
+        if name in self._open:
+            fail(
+                "circular",
+                f"`{name}` is defined by itself",
+                expression.span,
+                labels=(Label(span, "needed again here"),),
+                help="give one of the names a value of its own",
+            )
+        self._open.add(name)
+        try:
+            value = evaluate(expression, self)
+        finally:
+            self._open.discard(name)
+        self._values[name] = value
+        return value
+
+
+def evaluate(node: syntax.Expr, scope: Scope) -> Value:
+    """Return the value of an expression. Raises CompileError with everything wrong in it."""
+    return _RULES[type(node)](node, scope)
+
+
+def number_of(node: syntax.Number) -> Quantity:
+    """Return the quantity that a literal stands for. Raises CompileError."""
+    unit = UNITS.get(node.unit)
+    if unit is None:
+        fail(
+            "unknown-unit",
+            f"`{node.unit}` is no unit",
+            Span(node.span.source, node.span.end - len(node.unit), node.span.end),
+            note=_unit_hint(node),
+            help="units: " + ", ".join(name for name in UNITS if name),
+        )
+    mantissa, _, exponent = node.digits.lower().partition("e")
+    if len(mantissa) > 30 or len(exponent) > 3 or abs(int(exponent or 0)) > 30:
+        fail(
+            "number-too-large",
+            "this number is out of every range that makes sense here",
+            node.span,
+            help="numbers have at most 30 digits and exponents of at most 30",
+        )
+    return Quantity(Fraction(node.digits) * unit.factor, unit.dimension, node.span)
+
+
+def _unit_hint(node: syntax.Number) -> str:
+    bytes_rate = {"B/s": 1, "kB/s": 1, "MB/s": 1, "GB/s": 1}
+    if node.unit in bytes_rate and len(node.digits) <= 30:
+        bits = Fraction(node.digits) * 8
+        if bits.denominator == 1:
+            return f"rates are in bits: `{bits}{node.unit[:-3]}bit/s`"
+    near = SLIPS.get(node.unit) or suggest(node.unit, [name for name in UNITS if name])
+    return f"did you mean `{node.digits}{near}`?" if near else ""
+
+
+def _number(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Number)
+    return number_of(node)
+
+
+def _text(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Text)
+    return Text(node.value, node.span)
+
+
+def _name(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Name)
+    if node.rest:
+        fail(
+            "wrong-type",
+            f"`{node.span.text}` is the value of a metric, which is known only after a run",
+            node.span,
+            help="names with a dot are used in `report`",
+        )
+    return scope.get(node.text, node.span) or Symbol(node.text, node.span)
+
+
+def _call(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Call)
+    gather = Gather()
+    arguments = []
+    for argument in node.arguments:
+        with gather.attempt():
+            key = argument.key
+            value = evaluate(argument.value, scope)
+            arguments.append(Argument(key.text if key else None, value, key and key.span))
+    gather.finish()
+    bound = scope.get(node.name.text, node.name.span)
+    if isinstance(bound, Symbol):  # `policy(buffer)` with `policy` swept over words
+        return Applied(bound.name, tuple(arguments), node.span, bound.span)
+    function = functions.BUILTINS.get(node.name.text)
+    if function:
+        return function(tuple(arguments), node.span)
+    return Applied(node.name.text, tuple(arguments), node.span, node.name.span)
+
+
+def _items(nodes: tuple[syntax.Expr, ...], scope: Scope) -> tuple[Value, ...]:
+    gather = Gather()
+    items = []
+    for node in nodes:
+        with gather.attempt():
+            items.append(evaluate(node, scope))
+    gather.finish()
+    return tuple(items)
+
+
+def _list(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.ListOf)
+    return ListValue(_items(node.items, scope), node.span)
+
+
+def _tuple(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.TupleOf)
+    return TupleValue(_items(node.items, scope), node.span)
+
+
+def _group(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Group)
+    return evaluate(node.inner, scope)
+
+
+def _interval(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Interval)
+    first, last = _items((node.first, node.last), scope)
+    return functions.interval(first, last, node.span)
+
+
+def _prefix(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Prefix)
+    value = evaluate(node.inner, scope)
+    if node.operator == "not":
+        return Truth(not truth(value, scope), node.span)
+    return _map(value, node.span, lambda q: Quantity(-q.number, q.dimension, node.span), scope)
+
+
+def _chain(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Chain)
+    first, *others = _items(node.operands, scope)
+    result = first
+    for operator, other in zip(node.operators, others, strict=True):
+        result = _apply(operator, result, other, node.span, scope)
+    return result
+
+
+def _apply(operator: str, left: Value, right: Value, span: Span, scope: Scope) -> Value:
+    if isinstance(left, ListValue) and isinstance(right, ListValue):
+        fail(
+            "wrong-type",
+            "two lists cannot be combined by arithmetic",
+            span,
+            help="one side must be a quantity: `[1, 2] * 1pkt/s`",
+        )
+    if isinstance(right, ListValue):
+        return _map(right, span, lambda q: _arithmetic(operator, left, q, span, scope), scope)
+    return _map(left, span, lambda q: _arithmetic(operator, q, right, span, scope), scope)
+
+
+def _map(value: Value, span: Span, function: Callable[[Quantity], Value], scope: Scope) -> Value:
+    """Apply a function to a quantity, or to each item of a list of them."""
+    if isinstance(value, ListValue):
+        return ListValue(tuple(_map(item, span, function, scope) for item in value.items), span)
+    return function(_quantity(value, scope))
+
+
+def _arithmetic(operator: str, left: Value, right: Value, span: Span, scope: Scope) -> Quantity:
+    a, b = _quantity(left, scope), _quantity(right, scope)
+    if operator in "+-":
+        if a.dimension != b.dimension:
+            _mismatch(f"`{operator}` needs two quantities of one kind", a, b, span)
+        number = a.number + b.number if operator == "+" else a.number - b.number
+        return Quantity(number, a.dimension, span)
+    if operator == "/" and b.number == 0:
+        fail("division-by-zero", "this divides by zero", b.span, note="this is zero")
+    number = a.number * b.number if operator == "*" else a.number / b.number
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > NUMBER_BITS:
+        fail("number-too-large", "this number is out of every range that makes sense here", span)
+    return Quantity(number, a.dimension.times(b.dimension, 1 if operator == "*" else -1), span)
+
+
+def _quantity(value: Value, scope: Scope) -> Quantity:
+    if isinstance(value, Quantity):
+        return value
+    if isinstance(value, Symbol):
+        near = suggest(value.name, scope.names())
+        fail(
+            "unknown-name",
+            f"`{value.name}` is no quantity here",
+            value.span,
+            note=f"did you mean `{near}`?" if near else "",
+            help="names of quantities come from `sweep`, `let` and the topology's parameters",
+        )
+    fail("wrong-type", f"{value.words} cannot be used in arithmetic", value.span)
+
+
+def _mismatch(what: str, a: Quantity, b: Quantity, span: Span) -> None:
+    bare = b if b.dimension == NUMBER else a if a.dimension == NUMBER else None
+    other = a if bare is b else b
+    unit = EXAMPLES.get(other.dimension)
+    fail(
+        "wrong-dimension",
+        f"{what}, not {a.dimension} and {b.dimension}",
+        span,
+        labels=tuple(
+            Label(q.span, str(q.dimension)) for q in (a, b) if q.span != span
+        ),
+        help=f"give the number a unit, as in `{unit}`" if bare and unit else None,
+    )  # fmt: skip
+
+
+_COMPARISONS: dict[str, Callable[[Fraction, Fraction], bool]] = {
+    "<": lt,
+    "<=": le,
+    ">": gt,
+    ">=": ge,
+}
+
+
+def _compare(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Compare)
+    a, b = _items((node.left, node.right), scope)
+    same_kind = isinstance(a, Quantity) and isinstance(b, Quantity)
+    if isinstance(a, Quantity) and isinstance(b, Quantity) and a.dimension != b.dimension:
+        _mismatch(f"`{node.operator}` compares two quantities of one kind", a, b, node.span)
+    if node.operator in ("==", "!="):
+        return Truth((eq if node.operator == "==" else ne)(a, b), node.span)
+    if not same_kind:
+        _quantity(a, scope)
+        _quantity(b, scope)
+    assert isinstance(a, Quantity) and isinstance(b, Quantity)
+    return Truth(_COMPARISONS[node.operator](a.number, b.number), node.span)
+
+
+def _logic(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Logic)
+    values = [truth(value, scope) for value in _items(node.operands, scope)]
+    return Truth(all(values) if node.operator == "and" else any(values), node.span)
+
+
+def truth(value: Value, scope: Scope) -> bool:
+    """Return the outcome of a condition. Raises CompileError for a value that is none."""
+    if isinstance(value, Truth):
+        return value.value
+    fail(
+        "wrong-type",
+        f"a condition is needed here, not {value.words}",
+        value.span,
+        help="compare it with something, as in `loss == 1%`",
+    )
+
+
+def check_words(node: syntax.Expr, scope: Scope, known: Collection[str]) -> None:
+    """Raise CompileError for words that no axis, `let` or registry has. For conditions."""
+    gather = Gather()
+    for part in node.walk():
+        if isinstance(part, syntax.Name) and not part.rest:
+            with gather.attempt():
+                if part.text in known or scope.get(part.text, part.span) is not None:
+                    continue
+                near = suggest(part.text, {*known, *scope.names()})
+                fail(
+                    "unknown-name",
+                    f"nothing is called `{part.text}`",
+                    part.span,
+                    note=f"did you mean `{near}`?" if near else "",
+                    help="a condition compares swept names and `repetition` with their values",
+                )
+    gather.finish()
+
+
+_RULES: dict[type, Callable[[syntax.Expr, Scope], Value]] = {
+    syntax.Number: _number,
+    syntax.Text: _text,
+    syntax.Name: _name,
+    syntax.Call: _call,
+    syntax.ListOf: _list,
+    syntax.TupleOf: _tuple,
+    syntax.Group: _group,
+    syntax.Interval: _interval,
+    syntax.Prefix: _prefix,
+    syntax.Chain: _chain,
+    syntax.Compare: _compare,
+    syntax.Logic: _logic,
+}

@@ -1,0 +1,212 @@
+"""The keys of each block, with the kind of their values; and the check of a block's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from . import syntax
+from .diagnostics import CompileError, Diagnostic, Label
+from .entries import Entries, Parameter
+from .evaluate import Scope, evaluate
+from .kinds import (
+    A_COUNT,
+    A_POSITIVE_TIME,
+    A_QUEUE_SIZE,
+    A_RATE,
+    A_SHARE,
+    A_SIZE,
+    A_SWITCH,
+    A_TIME,
+    A_WHOLE,
+    AnyName,
+    Lists,
+    Quantities,
+    Texts,
+    Words,
+)
+from .network_words import A_LOSS, A_POLICER, A_QUEUE, A_RANDOM_TIME, TOPOLOGIES
+from .problems import Gather, fail, not_yet
+from .registry import Registry, suggest
+from .report_words import METRICS
+from .source import Span
+from .traffic_words import CCAS, TRANSPORTS, WORKLOADS
+from .units import NUMBER
+from .values import Symbol, Value
+
+P = Parameter
+
+EXPERIMENT: Registry[Parameter] = Registry(
+    "experiment key",
+    "key",
+    [
+        P("title", Texts(), "one line that says what is asked"),
+        P("source", Texts(), "the publication that the experiment comes from"),
+        P("topology", Entries(TOPOLOGIES), "the network"),
+        P("duration", A_POSITIVE_TIME, "a fixed length of each cell"),
+        P("warmup", A_TIME, "the start of each cell that metrics leave out", "0s"),
+        P("stop", Words("end", ("first", "all")), "whose end is the cell's end", "all"),
+        P("deadline", A_POSITIVE_TIME, "the latest end of a cell", "10 times the fair share's"),
+        P("repeat", Quantities((NUMBER,), low=1, high=10**6, whole=True), "repetitions", "1"),
+        P("seed", A_WHOLE, "where all randomness comes from", "1"),
+        P("paired", A_SWITCH, "the same losses for every value of the sweep", "off"),
+        P("order", Words("order", ("file", "random")), "order of the cells", "file", runs=False),
+        P("sample", A_COUNT, "how many configurations are drawn", runs=False),
+        P("measure", Lists(Entries(METRICS)), "the metrics"),
+    ],
+)
+
+FLOW: Registry[Parameter] = Registry(
+    "flow key",
+    "key",
+    [
+        P("users", AnyName("users"), "runs on each of them", runs=False),
+        P("from", AnyName("a node"), "node that sends the data", "server"),
+        P("to", AnyName("a node"), "node that receives the data", "client"),
+        P("count", A_COUNT, "parallel connections, each with the whole workload", "1"),
+        P("over", Entries(TRANSPORTS), "transport", "tcp"),
+        P("cca", Entries(CCAS), "congestion control algorithm"),
+        P("start", A_RANDOM_TIME, "start after the cell's begin", "0 plus a seeded offset"),
+        P("stop", A_RANDOM_TIME, "end after the cell's begin"),
+        P("workload", Entries(WORKLOADS), "what the flow transfers", required=True),
+        P("rate", A_RATE, "limit of the sending rate", runs=False),
+        P("rtt", A_TIME, "extra round-trip time", runs=False),
+    ],
+)
+
+LINK: Registry[Parameter] = Registry(
+    "link attribute",
+    "key",
+    [
+        P("rate", A_RATE, "rate on the wire", "not limited"),
+        P("delay", A_TIME, "one-way delay", "0s"),
+        P("loss", A_LOSS, "random loss after the queue", "0%"),
+        P("queue", A_QUEUE, "queue in front of the link", "fifo(1000pkt)"),
+        P("jitter", A_TIME, "random part of the delay", runs=False),
+        P("reorder", A_SHARE, "share of packets that overtake others", runs=False),
+        P("duplicate", A_SHARE, "share of packets that arrive twice", runs=False),
+        P("mtu", A_SIZE, "largest IP packet", runs=False),
+        P("policer", A_POLICER, "policer in front of the queue", runs=False),
+    ],
+)
+
+HOSTS: Registry[Parameter] = Registry(
+    "host option",
+    "key",
+    [
+        P("offload", Words("state", ("off", "on")), "super-packets of the sender", "off"),
+        P("tcp_metrics_save", Words("state", ("off", "on")), "memory between connections", "off"),
+        P("send_buffer", A_SIZE, "send buffer of each connection", runs=False),
+        P("receive_buffer", A_SIZE, "receive buffer of each connection", runs=False),
+        P("initial_window", A_QUEUE_SIZE, "initial congestion window", runs=False),
+    ],
+)
+
+USERS: Registry[Parameter] = Registry(
+    "key of users", "key", [P("count", A_COUNT, "number of hosts", required=True)]
+)
+
+DEVICE: Registry[Parameter] = Registry("key", "key", [])
+
+
+def sort_settings(
+    settings: Iterable[syntax.Setting], keys: Registry[Parameter], block: str
+) -> Mapping[str, syntax.Setting]:
+    """Return settings by key. Raises CompileError for unknown and repeated keys.
+
+    The error carries the good settings in `partial`, so that their values can still be checked.
+    """
+    gather = Gather()
+    found: dict[str, syntax.Setting] = {}
+    for setting in settings:
+        name = setting.key.text
+        with gather.attempt():
+            if name not in keys:
+                near = suggest(name, keys.names())
+                fail(
+                    "unknown-key",
+                    f"{block} has no key `{name}`",
+                    setting.key.span,
+                    note=f"did you mean `{near}`?" if near else "",
+                    help=f"known: {', '.join(keys.names())}" if keys.names() else None,
+                )
+            if name in found:
+                fail(
+                    "duplicate-key",
+                    f"`{name}` is given twice",
+                    setting.key.span,
+                    labels=(Label(found[name].key.span, "given here first"),),
+                    help="keep one of them",
+                )
+            found[name] = setting
+    if gather.found:
+        raise PartialError(gather.found, found)
+    return found
+
+
+class PartialError(CompileError):
+    """Some settings of a block are wrong; `partial` holds the others."""
+
+    def __init__(
+        self, diagnostics: Iterable[Diagnostic], partial: Mapping[str, syntax.Setting]
+    ) -> None:
+        super().__init__(diagnostics)
+        self.partial = partial
+
+
+class Block:
+    """The settings of one block, evaluated and checked on demand."""
+
+    def __init__(
+        self, span: Span, items: Iterable[syntax.Setting], keys: Registry[Parameter], what: str
+    ) -> None:
+        self.span = span
+        self.keys = keys
+        self.what = what
+        self.problems: tuple[Diagnostic, ...] = ()
+        try:
+            self.settings = sort_settings(items, keys, what)
+        except PartialError as error:
+            self.settings, self.problems = error.partial, error.diagnostics
+
+    def checked(self) -> None:
+        """Raise what is wrong with the block itself: its keys, and those that are missing."""
+        gather = Gather()
+        gather.found.extend(self.problems)
+        for key in self.keys:
+            if key.required and key.name not in self.settings:
+                with gather.attempt():
+                    fail(
+                        "missing-key",
+                        f"{self.what} needs `{key.name}`",
+                        self.span,
+                        note=f"`{key.name}` is missing",
+                        help=f"`{key.name}` is {key.kind.words}: {key.summary}",
+                    )
+        gather.finish()
+
+    def replace(self, setting: syntax.Setting) -> None:
+        """Put a setting in the place of the one with its key, if there is one."""
+        self.settings = {**self.settings, setting.key.text: setting}
+
+    def value(self, name: str, scope: Scope) -> Value | None:
+        """Return the value of a key, checked against its kind, or None if it is not given.
+
+        Raises CompileError, also with `not-yet` for keys that cannot run.
+        """
+        setting = self.settings.get(name)
+        if setting is None:
+            return None
+        key = self.keys.get(name, setting.key.span)
+        value = evaluate(setting.value, scope)
+        gather = Gather()
+        with gather.attempt():
+            key.kind.check(value, f"`{name}`", setting.value.span)
+        if not key.runs:
+            gather.found.append(not_yet(f"`{name}` of {self.what}", setting.span))
+        gather.finish()
+        return value
+
+    def word(self, name: str, scope: Scope, default: str) -> str:
+        """Return the value of a key that takes a word."""
+        value = self.value(name, scope)
+        return value.name if isinstance(value, Symbol) else default

@@ -1,0 +1,268 @@
+"""Kinds of values that a key or a parameter takes, with their limits and how they are described."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from .diagnostics import CompileError, Label
+from .problems import Gather, fail
+from .registry import unknown
+from .source import Span
+from .units import (
+    BDP,
+    DATA,
+    EXAMPLES,
+    FREQUENCY,
+    NUMBER,
+    PACKET_RATE,
+    PACKETS,
+    RATE,
+    SHARE,
+    TIME,
+    Dimension,
+    canonical,
+)
+from .values import Applied, ListValue, Quantity, Symbol, Text, TupleValue, Value
+
+
+class Kind(Protocol):
+    """What a value may be. `words` describes it after "must be"."""
+
+    @property
+    def words(self) -> str:
+        """Describe the kind, with an article."""
+        ...
+
+    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+        """Raise CompileError unless the value is of this kind.
+
+        use: what it is for, such as "`rate` of a link"; at: where it is used, if elsewhere.
+        """
+        ...
+
+
+def refuse(kind: Kind, value: Value, use: str, at: Span | None, help: str | None = None) -> None:
+    """Raise the error for a value of another kind."""
+    fail(
+        "wrong-dimension" if isinstance(value, Quantity) else "wrong-type",
+        f"{use} must be {kind.words}, not {value.words}",
+        value.span,
+        note=value.words,
+        labels=used(value, at, use),
+        help=help,
+    )
+
+
+def used(value: Value, at: Span | None, use: str) -> tuple[Label, ...]:
+    """Label the place of use, where it is not the place where the value is written."""
+    inside = at and value.span.source is at.source and at.start <= value.span.start < at.end
+    return () if at is None or inside or at == value.span else (Label(at, f"used here as {use}"),)
+
+
+@dataclass(frozen=True)
+class Quantities:
+    """Quantities of some dimensions within limits, in base units.
+
+    low, high: limits, included unless `open_low`, `open_high`. whole: integers only.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    low: Fraction | int | None = 0
+    high: Fraction | int | None = None
+    open_low: bool = False
+    open_high: bool = False
+    whole: bool = False
+
+    @property
+    def words(self) -> str:
+        """Describe the dimensions."""
+        if self.whole:
+            return "a whole number"
+        names = [str(d) for d in self.dimensions]
+        return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+        """Raise CompileError unless the value has a dimension of these and is within limits."""
+        if isinstance(value, Symbol):
+            fail(
+                "unknown-name",
+                f"`{value.name}` is not defined, and {use} must be {self.words}",
+                value.span,
+                labels=used(value, at, use),
+                help=f"write {self.words}, such as `{EXAMPLES[self.dimensions[0]]}`, or define "
+                f"`{value.name}` in `sweep` or with `let`",
+            )
+        if not isinstance(value, Quantity):
+            return refuse(self, value, use, at)
+        if value.dimension not in self.dimensions:
+            if value.dimension == NUMBER:
+                return self._missing_unit(value, use, at)
+            return refuse(self, value, use, at, f"write for example `{self._example}`")
+        self._limits(value, use, at)
+        return None
+
+    @property
+    def _example(self) -> str:
+        return EXAMPLES[self.dimensions[0]]
+
+    def _missing_unit(self, value: Quantity, use: str, at: Span | None) -> None:
+        offers = {
+            TIME: ("ms", "s"),
+            DATA: ("B", "kB", "MB"),
+            RATE: ("kbit/s", "Mbit/s"),
+            SHARE: ("%",),
+            PACKETS: ("pkt",),
+            BDP: ("bdp",),
+            PACKET_RATE: ("pkt/s",),
+            FREQUENCY: ("/s",),
+        }
+        units = [u for d in self.dimensions for u in offers.get(d, ())]
+        fail(
+            "missing-unit",
+            f"{use} must be {self.words}, and this number has no unit",
+            value.span,
+            note="a unit is missing",
+            labels=used(value, at, use),
+            help="write " + " or ".join(f"`{value.canonical}{unit}`" for unit in units),
+        )
+
+    def _limits(self, value: Quantity, use: str, at: Span | None) -> None:
+        number, low, high = value.number, self.low, self.high
+        message = ""
+        if self.whole and number.denominator != 1:
+            message = "must be a whole number"
+        elif low is not None and (number < low or (self.open_low and number == low)):
+            edge = canonical(Fraction(low), value.dimension)
+            if low == 0:
+                message = "must be more than zero" if self.open_low else "cannot be negative"
+            else:
+                message = f"must be {'more than' if self.open_low else 'at least'} {edge}"
+        elif high is not None and (number > high or (self.open_high and number == high)):
+            edge = canonical(Fraction(high), value.dimension)
+            message = f"must be {'less than' if self.open_high else 'at most'} {edge}"
+        if message:
+            fail(
+                "out-of-range",
+                f"{use} {message}",
+                value.span,
+                note=f"this is {value.canonical}",
+                labels=used(value, at, use),
+            )
+
+
+@dataclass(frozen=True)
+class Words:
+    """One of a few words; `code` makes `unknown-<code>`."""
+
+    what: str
+    choices: tuple[str, ...]
+    code: str = "word"
+
+    @property
+    def words(self) -> str:
+        """List the words."""
+        listed = [f"`{c}`" for c in self.choices]
+        return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} or {listed[-1]}"
+
+    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+        """Raise CompileError unless the value is one of the words."""
+        if not isinstance(value, Symbol):
+            return refuse(self, value, use, at)
+        if value.name not in self.choices:
+            raise CompileError(
+                [unknown(self.what, self.code, value.name, self.choices, value.span)]
+            )
+        return None
+
+
+@dataclass(frozen=True)
+class AnyName:
+    """A name of something that is declared in the file; whoever knows the names checks it."""
+
+    what: str
+
+    @property
+    def words(self) -> str:
+        """Say what the name is of."""
+        return f"the name of {self.what}"
+
+    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+        """Raise CompileError unless the value is a plain name."""
+        if not isinstance(value, Symbol):
+            refuse(self, value, use, at)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A string."""
+
+    words: str = 'a text in "quotes"'
+
+    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+        """Raise CompileError unless the value is a string."""
+        if not isinstance(value, Text):
+            refuse(self, value, use, at, 'write it in quotes, "like this"')
+
+
+@dataclass(frozen=True)
+class Lists:
+    """A list (or a tuple) of values of one kind, with at least one item."""
+
+    item: Kind
+
+    @property
+    def words(self) -> str:
+        """Describe the items."""
+        return f"a list, each item {self.item.words}"
+
+    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+        """Raise CompileError unless every item is of the kind."""
+        if not isinstance(value, ListValue | TupleValue):
+            return refuse(self, value, use, at)
+        if not value.items:
+            fail("empty-list", f"{use} is empty", value.span)
+        gather = Gather()
+        for item in value.items:
+            with gather.attempt():
+                self.item.check(item, f"an item of {use}", at)
+        gather.finish()
+        return None
+
+
+@dataclass(frozen=True)
+class Either:
+    """One of several kinds: words and applied words go to the last, quantities to the first."""
+
+    quantity: Kind
+    word: Kind
+
+    @property
+    def words(self) -> str:
+        """Describe both."""
+        return f"{self.quantity.words} or {self.word.words}"
+
+    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+        """Raise CompileError unless the value is of the kind that its form suggests."""
+        if isinstance(value, Symbol | Applied):
+            self.word.check(value, use, at)
+        elif isinstance(value, Quantity):
+            self.quantity.check(value, use, at)
+        else:
+            refuse(self, value, use, at)
+
+
+A_TIME = Quantities((TIME,))
+A_POSITIVE_TIME = Quantities((TIME,), open_low=True)
+A_RATE = Quantities((RATE,), open_low=True)
+A_SIZE = Quantities((DATA,), open_low=True)
+A_QUEUE_SIZE = Quantities((DATA, PACKETS, BDP, TIME), open_low=True)
+A_SHARE = Quantities((SHARE,), high=1)
+A_PROBABILITY = Quantities((SHARE,), high=1, open_high=True)
+A_FACTOR = Quantities((NUMBER,), open_low=True)
+A_COUNT = Quantities((NUMBER,), low=1, high=10_000, whole=True)
+A_WHOLE = Quantities((NUMBER,), low=0, high=2**63 - 1, whole=True)
+A_PACKET_RATE = Quantities((PACKET_RATE,), open_low=True)
+PACKET_COUNT = Quantities((PACKETS,), open_low=True)
+A_SWITCH = Words("switch", ("on", "off"))

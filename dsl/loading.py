@@ -1,0 +1,31 @@
+"""The way from a source to a checked experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from .diagnostics import CompileError, Diagnostics
+from .model import Experiment
+from .source import Source
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+def load(
+    source: Source, settings: Mapping[str, str] = _NOTHING
+) -> tuple[Experiment | None, Diagnostics]:
+    """Parse and check a file.
+
+    settings: `--set NAME=EXPR` as name -> text. Returns the experiment, or None if there are
+    errors, and everything that was found. Raises nothing, whatever the text is.
+    """
+    from .checker import Checker
+    from .parser import parse
+    from .settings import Overrides
+
+    try:
+        checker = Checker(parse(source), Overrides(settings))
+    except CompileError as error:
+        return None, Diagnostics(error.diagnostics)
+    return checker.check(), checker.diagnostics

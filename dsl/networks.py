@@ -1,0 +1,330 @@
+"""A topology with its arguments to a network: nodes, and links with both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from . import model, syntax
+from .diagnostics import Diagnostic, Label, Severity
+from .entries import bind
+from .evaluate import Scope
+from .keys import LINK, Block
+from .network_words import LOSSES, QUEUES
+from .problems import Gather, fail, not_yet
+from .registry import unknown
+from .source import Span
+from .units import BDP, DATA, PACKETS, RATE, SHARE, TIME
+from .values import Applied, Quantity, Symbol, Value
+
+Report = Callable[[Diagnostic], None]
+
+PACKET_BYTES = 1514
+"""A full Ethernet frame: below two of them, a queue is too small for any transport."""
+
+NODE_LIMIT = 250
+"""More nodes than one machine emulates well."""
+
+
+@dataclass
+class _Way:
+    """What the statements say about one direction of a pair, until both are known."""
+
+    rate: Quantity | None
+    delay: Quantity | None
+    loss: Fraction | None
+    loss_span: Span | None
+    both: Fraction | None
+    queue: model.Queue | None
+    statement: Span
+    ends: Span
+    warned: list[Diagnostic] = field(default_factory=list)
+
+
+def build_network(body: syntax.Body, scope: Scope, report: Report) -> model.Network:
+    """Return the network that a topology's body describes, with names looked up in `scope`.
+
+    Raises CompileError with everything wrong in it; warnings go to `report`.
+    """
+    gather = Gather()
+    nodes = _nodes(body, gather)
+    ways: dict[tuple[str, str], _Way] = {}
+    for element in body.elements:
+        if isinstance(element, syntax.Link):
+            _link(element, scope, nodes, ways, gather, report)
+        elif isinstance(element, syntax.Device):
+            gather.found.append(not_yet(f"a `{element.kind}` in a topology", element.span))
+    links = () if gather.found else _pair(ways, gather)
+    if not nodes:
+        with gather.attempt():
+            fail("empty-topology", "this topology has no nodes", body.span)
+    gather.finish()
+    return model.Network(tuple(nodes.values()), links, body.span)
+
+
+def _nodes(body: syntax.Body, gather: Gather) -> dict[str, model.Node]:
+    nodes: dict[str, model.Node] = {}
+    for element in body.elements:
+        if not isinstance(element, syntax.Nodes):
+            continue
+        for word in element.names:
+            with gather.attempt():
+                if word.text in nodes:
+                    fail(
+                        "duplicate-node",
+                        f"two nodes are called `{word.text}`",
+                        word.span,
+                        labels=(Label(nodes[word.text].span, "the first one"),),
+                    )
+                if len(nodes) == NODE_LIMIT:
+                    fail("too-many", f"a topology has at most {NODE_LIMIT} nodes", word.span)
+                nodes[word.text] = model.Node(word.text, element.kind, word.span)
+    return nodes
+
+
+def _link(
+    link: syntax.Link,
+    scope: Scope,
+    nodes: Mapping[str, model.Node],
+    ways: dict[tuple[str, str], _Way],
+    gather: Gather,
+    report: Report,
+) -> None:
+    block = Block(link.span, link.settings.items if link.settings else (), LINK, "a link")
+    with gather.attempt():
+        block.checked()
+    for name in block.settings:
+        with gather.attempt():
+            block.value(name, scope)
+    for ends in link.ends:
+        with gather.attempt():
+            for word in (ends.left, ends.right):
+                if word.text not in nodes:
+                    hint = unknown("node", "node", word.text, nodes, word.span)
+                    fail(hint.code, hint.message, word.span, hint.note, help=hint.help)
+            if ends.left.text == ends.right.text:
+                fail("self-link", f"this links `{ends.left.text}` to itself", ends.span)
+            pair = (ends.left.text, ends.right.text)
+            ordered = {"--": (pair, pair[::-1]), "->": (pair,), "<-": (pair[::-1],)}[ends.arrow]
+            for key in ordered:
+                if key in ways:
+                    fail(
+                        "duplicate-link",
+                        f"the link from `{key[0]}` to `{key[1]}` is described twice",
+                        ends.span,
+                        labels=(Label(ways[key].ends, "first here"),),
+                        help="two links between one pair of nodes need a router on one of them",
+                    )
+            if not gather.found:
+                way = _way(block, scope, link.span, ends.span, report)
+                ways.update(dict.fromkeys(ordered, way))
+
+
+def _way(block: Block, scope: Scope, statement: Span, ends: Span, report: Report) -> _Way:
+    rate = block.value("rate", scope)
+    delay = block.value("delay", scope)
+    assert rate is None or isinstance(rate, Quantity)
+    assert delay is None or isinstance(delay, Quantity)
+    loss = block.value("loss", scope)
+    own, both = _loss(loss) if loss else (None, None)
+    queue = block.value("queue", scope)
+    made = None
+    if queue is not None:
+        setting = block.settings["queue"]
+        made = _queue(queue, setting.value.span)
+        _check_queue(made, rate, report)
+    return _Way(rate, delay, own, loss.span if loss else None, both, made, statement, ends)
+
+
+def _loss(value: Value) -> tuple[Fraction | None, Fraction | None]:
+    """Return the loss of this direction and of both, as far as given."""
+    if isinstance(value, Quantity):
+        assert value.dimension == SHARE
+        return value.number, None
+    use = bind(LOSSES, value, "`loss`")
+    both = use.arguments.get("both")
+    own = use.arguments.get("probability")
+    if own is None and both is None:
+        fail(
+            "missing-argument",
+            "`loss` needs a percentage",
+            value.span,
+            help="write `1%` for this direction, `loss(both: 1%)` for both",
+        )
+    if own is not None and both is not None:
+        fail("duplicate-argument", "`loss` takes one percentage, or `both`", value.span)
+    return (
+        own.number if isinstance(own, Quantity) else None,
+        both.number if isinstance(both, Quantity) else None,
+    )
+
+
+def _queue(value: Value, at: Span) -> model.Queue:
+    use = bind(QUEUES, value, "`queue`", at)
+    size = use.arguments.get("size")
+    if size is None:
+        return model.Queue(
+            use.entry.name, model.Size(Fraction(1000), "pkt", value.span), value.span
+        )
+    assert isinstance(size, Quantity)
+    amount, unit = {
+        DATA: (size.number / 8, "B"),
+        PACKETS: (size.number, "pkt"),
+        BDP: (size.number, "bdp"),
+        TIME: (size.number, "s"),
+    }[size.dimension]
+    return model.Queue(use.entry.name, model.Size(amount, unit, size.span), value.span)  # type: ignore[arg-type]
+
+
+def _check_queue(queue: model.Queue, rate: Quantity | None, report: Report) -> None:
+    """Warn about a queue of under two packets; refuse a size that needs a rate there is not."""
+    size = queue.size
+    if size.unit in ("bdp", "s") and rate is None:
+        fail(
+            "queue-without-rate",
+            f"a queue in {'BDPs' if size.unit == 'bdp' else 'time'} needs the link's rate, "
+            "and this link has none",
+            size.span,
+            help="give the link a `rate`, or the queue a size in bytes or packets",
+        )
+    packets = {"pkt": size.amount, "B": size.amount / PACKET_BYTES}.get(size.unit)
+    if size.unit == "s" and rate is not None:
+        packets = size.amount * rate.number / 8 / PACKET_BYTES
+    if packets is not None and packets < 2:
+        report(
+            Diagnostic(
+                "small-queue",
+                "this queue holds less than two full packets",
+                size.span,
+                note=f"about {float(packets):.2g} packets of {PACKET_BYTES} bytes",
+                notes=("a burst of two packets always loses one, whatever the CCA does",),
+                severity=Severity.WARNING,
+            )
+        )
+
+
+def _pair(ways: Mapping[tuple[str, str], _Way], gather: Gather) -> tuple[model.Link, ...]:
+    """Join the two directions of each pair, in the order of first mention."""
+    links = []
+    done: set[tuple[str, str]] = set()
+    for (a, b), forward in ways.items():
+        if (a, b) in done:
+            continue
+        done |= {(a, b), (b, a)}
+        with gather.attempt():
+            backward = ways.get((b, a))
+            if backward is None:
+                fail(
+                    "one-way-link",
+                    f"there is no way back from `{b}` to `{a}`",
+                    forward.ends,
+                    note="one direction only",
+                    help=f"add `link {b} -> {a} {{ ... }}`, or write `{a} -- {b}`",
+                )
+            links.append(
+                model.Link(
+                    a, b, _direction(forward, backward), _direction(backward, forward),
+                    forward.statement,
+                )
+            )  # fmt: skip
+    return tuple(links)
+
+
+def _direction(way: _Way, opposite: _Way) -> model.Direction:
+    if way.loss is not None and way is not opposite and opposite.both is not None:
+        fail(
+            "conflicting-loss",
+            "this direction has a loss of its own, and the opposite one sets both",
+            way.loss_span,
+            labels=(Label(opposite.loss_span, "`both` is given here"),)
+            if opposite.loss_span
+            else (),
+            help="keep one of them",
+        )
+    loss = way.loss if way.loss is not None else way.both
+    if loss is None:
+        loss = opposite.both if opposite.both is not None else Fraction(0)
+    assert way.rate is None or way.rate.dimension == RATE
+    queue = way.queue or model.Queue(
+        "fifo", model.Size(Fraction(1000), "pkt", way.statement), way.statement
+    )
+    return model.Direction(
+        max(1, round(way.rate.number)) if way.rate else None,
+        nanoseconds(way.delay) if way.delay else 0,
+        float(loss),
+        queue,
+        way.statement,
+    )
+
+
+def nanoseconds(time: Quantity) -> int:
+    """Return a time in whole ns, rounded to the nearest."""
+    return round(time.number * 10**9)
+
+
+def argument_scope(
+    topology: syntax.Topology,
+    value: Symbol | Applied,
+    outer: Scope | None,
+) -> Scope:
+    """Return the scope of a topology's body: its parameters, then `outer`.
+
+    Raises CompileError for arguments that do not fit its parameters.
+    """
+    gather = Gather()
+    values: dict[str, Value] = {}
+    deferred: dict[str, syntax.Expr] = {}
+    names: dict[str, syntax.Parameter] = {}
+    for parameter in topology.parameters:
+        with gather.attempt():
+            if parameter.name.text in names:
+                fail(
+                    "duplicate-parameter",
+                    f"two parameters are called `{parameter.name.text}`",
+                    parameter.name.span,
+                    labels=(Label(names[parameter.name.text].name.span, "the first one"),),
+                )
+            names[parameter.name.text] = parameter
+    order = list(names)
+    for argument in value.arguments if isinstance(value, Applied) else ():
+        with gather.attempt():
+            where = argument.key_span or argument.value.span
+            key = argument.key or (order[0] if order else None)
+            if key is None:
+                fail(
+                    "too-many-arguments",
+                    f"`{topology.name.text}` takes no more arguments",
+                    where,
+                    help=f"its parameters: {', '.join(names) or 'none'}",
+                )
+            if key not in names:
+                hint = unknown("argument", "argument", key, names, where)
+                fail(
+                    hint.code,
+                    f"`{topology.name.text}` takes no argument called `{key}`",
+                    where,
+                    hint.note,
+                    labels=(Label(topology.name.span, f"`{topology.name.text}` is defined here"),),
+                    help=f"its parameters: {', '.join(names) or 'none'}",
+                )
+            if key in values:
+                fail("duplicate-argument", f"`{key}` is given twice", where)
+            values[key] = argument.value
+            if key in order:
+                order.remove(key)
+    for name, parameter in names.items():
+        if name in values:
+            continue
+        if parameter.default is not None:
+            deferred[name] = parameter.default
+            continue
+        with gather.attempt():
+            fail(
+                "missing-argument",
+                f"`{topology.name.text}` needs its argument `{name}`",
+                value.span,
+                labels=(Label(parameter.span, f"`{name}` has no default"),),
+            )
+    gather.finish()
+    return Scope(values, deferred, outer)

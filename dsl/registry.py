@@ -1,0 +1,105 @@
+"""A closed set of words: each name once, unknown names answered with what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Generic, Protocol, TypeVar
+
+from .diagnostics import CompileError, Diagnostic
+from .source import Span
+
+
+class Named(Protocol):
+    """Anything that a registry can hold."""
+
+    @property
+    def name(self) -> str:
+        """The word that stands for it in the language."""
+        ...
+
+
+T = TypeVar("T", bound=Named)
+
+
+class Registry(Generic[T]):
+    """Entries of one kind by name.
+
+    word: what an entry is called in messages (`CCA`); code: `unknown-` and this is the code.
+    """
+
+    def __init__(self, word: str, code: str, entries: Iterable[T]) -> None:
+        self.word = word
+        self.code = code
+        self._entries: dict[str, T] = {}
+        for entry in entries:
+            self.register(entry)
+
+    def register(self, entry: T) -> None:
+        """Add an entry. Raises ValueError if its name is taken."""
+        if entry.name in self._entries:
+            raise ValueError(f"two entries are called {entry.name!r} among the {self.word}s")
+        self._entries[entry.name] = entry
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._entries.values())
+
+    def names(self) -> list[str]:
+        """Return all names, sorted."""
+        return sorted(self._entries)
+
+    def get(self, name: str, span: Span) -> T:
+        """Return the entry called `name`. Raises CompileError at `span` with the choices."""
+        if name in self._entries:
+            return self._entries[name]
+        raise CompileError([unknown(self.word, self.code, name, self.names(), span)])
+
+
+def unknown(
+    word: str, code: str, name: str, choices: Iterable[str], span: Span, help: str | None = None
+) -> Diagnostic:
+    """Describe a name that is none of the choices, with the nearest one as a suggestion."""
+    known = sorted(set(choices))
+    near = suggest(name, known)
+    return Diagnostic(
+        code=f"unknown-{code}",
+        message=f"no {word} is called `{name}`",
+        span=span,
+        note=f"did you mean `{near}`?" if near else "",
+        help=help or (f"known: {', '.join(known)}" if known else f"there is no {word} here"),
+    )
+
+
+def suggest(word: str, choices: Iterable[str]) -> str | None:
+    """Return the choice nearest to a word, or None if none is near enough to be a slip of it."""
+    limit = max(1, len(word) // 3)
+    ranked = sorted(
+        (distance(word.lower(), choice.lower(), limit), not choice.startswith(word), choice)
+        for choice in choices
+        if abs(len(choice) - len(word)) <= limit or (len(word) > 2 and choice.startswith(word))
+    )
+    for found, no_prefix, choice in ranked:
+        if found <= limit or not no_prefix:
+            return choice
+    return None
+
+
+def distance(a: str, b: str, limit: int) -> int:
+    """Return the number of edits (insert, delete, replace, swap neighbours) from a to b.
+
+    Anything above `limit` may come back as `limit + 1`.
+    """
+    if abs(len(a) - len(b)) > limit:
+        return limit + 1
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, start=1):
+        older, before, row = before, row, [i]
+        for j, y in enumerate(b, start=1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (x != y))
+            if older and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+    return row[-1]

@@ -1,0 +1,173 @@
+"""The words of results: metrics with their sub-values, and figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .entries import Entry, Parameter
+from .kinds import (
+    A_COUNT,
+    A_POSITIVE_TIME,
+    A_SHARE,
+    A_SWITCH,
+    AnyName,
+    Kind,
+    Lists,
+    Words,
+)
+from .registry import Registry
+from .source import Span
+from .values import ListValue, Text, TupleValue, Value
+
+P = Parameter
+
+A_FLOW = AnyName("a flow")
+_FLOWS = P("flows", A_FLOW, "sessions that are compared; all flows if none is named", repeated=True)
+_FLOW = P("flow", A_FLOW, "only this flow; each flow if none is named", repeated=True)
+_SLOT = P("slot", A_POSITIVE_TIME, "length of a slot", "100ms")
+_TWO = P("flows", A_FLOW, "the two groups of users", repeated=True, required=True)
+
+
+def _metric(
+    name: str,
+    unit: str,
+    summary: str,
+    *parameters: Parameter,
+    values: tuple[str, ...] = (),
+    runs: bool = False,
+) -> Entry:
+    return Entry(name, summary, parameters, runs=runs, values=values, unit=unit)
+
+
+METRICS: Registry[Entry] = Registry(
+    "metric",
+    "metric",
+    [
+        _metric("goodput", "bit/s", "Application bytes delivered per second", _FLOW, runs=True),
+        _metric("throughput", "bit/s", "IP bytes per second at the exit", _FLOW, runs=True),
+        _metric("utilization", "", "Share of the bottleneck's rate that was used", runs=True),
+        _metric("rtt", "s", "Round-trip times", _FLOW, values=("base", "mean"), runs=True),
+        _metric("loss_rate", "", "Share of packets lost", _FLOW, runs=True),
+        _metric("queue_delay", "s", "Time that packets wait at the bottleneck", runs=True),
+        _metric(
+            "fairness",
+            "",
+            "Session fairness F, Jain's index, dominance",
+            _FLOWS,
+            _SLOT,
+            values=("F", "jain", "jain_slots", "dominance", "floor"),
+            runs=True,
+        ),
+        _metric(
+            "fmp",
+            "",
+            "Fairness Measurement Procedure over whole sessions",
+            _FLOWS,
+            _SLOT,
+            values=("fairness", "K"),
+        ),
+        _metric("unfairness", "", "Ratio of what two groups of users get", _TWO),
+        _metric(
+            "cwnd",
+            "pkt",
+            "Congestion window over time",
+            _FLOW,
+            P("every", A_POSITIVE_TIME, "time between samples", "100ms"),
+        ),
+        _metric(
+            "deviations",
+            "",
+            "Large deviations of the throughput",
+            _FLOW,
+            P("scales", Lists(A_COUNT), "averaging scales, in round trips"),
+        ),
+        _metric("plt", "s", "Page load time: loadEventEnd", _FLOW),
+        _metric("ttr", "s", "Time to response: responseStart", _FLOW),
+        _metric("sequence", "", "Order in which a page's bytes arrive", _FLOW),
+        _metric("cpu", "", "CPU time of the endpoints", _FLOW),
+        _metric("qoe", "", "Quality of experience of a video", _FLOW),
+        _metric("stalls", "", "Interruptions of a video", _FLOW, values=("count", "time")),
+    ],
+)
+
+A_NAME = AnyName("a swept name, `repetition`, `load`, `time`, `flow` or `users`")
+NAMES = Lists(A_NAME)
+ALWAYS = ("repetition", "load", "time", "flow", "users")
+
+
+@dataclass(frozen=True)
+class OneOrMore:
+    """The kind "a name, or a list or tuple of names"."""
+
+    words: str = "a name or a list of names"
+
+    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+        """Raise CompileError unless the value is a name or a list of names."""
+        kind: Kind = NAMES if isinstance(value, ListValue | TupleValue) else A_NAME
+        kind.check(value, use, at)
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The kind "a condition", which arrives as its text because it holds for cells, not now."""
+
+    words: str = "a condition"
+
+    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+        """Raise CompileError for anything but a text."""
+        assert isinstance(value, Text), value
+
+
+_METRIC = P("metric", AnyName("a metric"), "the metric that is shown", required=True)
+_BY = P("by", OneOrMore(), "one group for each value of these")
+_FACET = P("facet", OneOrMore(), "one figure for each value of these")
+_WHERE = P("where", Conditions(), "only cells for which this holds")
+_X = P("x", A_NAME, "horizontal axis")
+_Y = P("y", A_NAME, "vertical axis")
+_CI = P("ci", A_SHARE, "confidence level of intervals", "95%")
+_PERCENTILE = P("percentile", A_COUNT, "which percentile of each group")
+
+
+def _figure(name: str, summary: str, *parameters: Parameter) -> Entry:
+    return Entry(
+        name,
+        summary,
+        (*parameters, _FACET, _WHERE),
+        runs=name in RUNNING_FIGURES,
+        instead="without `report`, each metric brings its own table and figure",
+    )
+
+
+RUNNING_FIGURES: tuple[str, ...] = ()
+"""Figures that the report draws on demand: extend when one is built."""
+
+FIGURES: Registry[Entry] = Registry(
+    "figure",
+    "figure",
+    [
+        _figure("table", "Numbers in rows", _METRIC, _BY, _PERCENTILE),
+        _figure("line", "A line for each group", _METRIC, _X, _BY, _CI),
+        _figure("heatmap", "Colours over two axes", _METRIC, _X, _Y),
+        _figure(
+            "boxplot",
+            "Medians, quartiles and outliers",
+            _METRIC,
+            _BY,
+            P("notch", A_SWITCH, "notches show the interval of the median", "off"),
+            P("test", Words("test", ("welch", "wilcoxon", "none")), "significance test"),
+        ),
+        _figure("cdf", "Cumulative distribution", _METRIC, _BY),
+        _figure(
+            "histogram", "Frequencies", _METRIC, _BY, P("bins", A_COUNT, "number of bins")
+        ),
+        _figure("sequence", "Bytes of a page over time", _BY),
+        _figure(
+            "convergence",
+            "How a percentile settles with the number of cells",
+            _METRIC,
+            _BY,
+            _PERCENTILE,
+            P("draws", A_COUNT, "random orders that are drawn", "1000"),
+        ),
+    ],
+)  # fmt: skip

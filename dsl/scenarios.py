@@ -1,0 +1,223 @@
+"""One configuration to its scenario: the network, the flows and when the cell ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from . import model, syntax
+from .diagnostics import Diagnostic, Label, Severity
+from .entries import bind
+from .evaluate import Scope, evaluate
+from .flows import build_flow, check_ends
+from .keys import Block
+from .library import preset
+from .names import used_names
+from .network_words import TOPOLOGIES
+from .networks import argument_scope, build_network, nanoseconds
+from .problems import Gather, fail
+from .registry import unknown
+from .sweeps import Bindings, Grid
+from .values import Applied, Quantity, Symbol
+
+T = TypeVar("T")
+
+MEMO_LIMIT = 4096
+"""How many results of one part are kept: sweeps vary the last names fastest."""
+
+
+Timing = tuple[int | None, int, int | None, Literal["first", "all"]]
+"""Duration, warm-up and deadline in ns, and whose end is the cell's."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the scenarios of an experiment are made from.
+
+    topology: the setting's value, or the inline body. topologies: those declared in the file.
+    settings: the experiment's block.
+    """
+
+    topology: syntax.Expr | syntax.Body | None
+    topologies: Mapping[str, syntax.Topology]
+    flows: Sequence[syntax.Flow]
+    settings: Block
+    lets: Mapping[str, syntax.Expr]
+
+
+class Builder:
+    """Builds scenarios; parts that depend on the same values are built once."""
+
+    def __init__(self, parts: Parts, grid: Grid, report: Callable[[Diagnostic], None]) -> None:
+        self._parts = parts
+        self._report = report
+        names = {name for group in grid.groups for name in group.names}
+        topology: list[syntax.Node] = list(parts.topologies.values())
+        if parts.topology is not None:
+            topology.append(parts.topology)
+        timing = [
+            s.value
+            for name, s in parts.settings.settings.items()
+            if name in ("duration", "warmup", "deadline", "stop")
+        ]
+        self._network = _Memo(self._build_network, self._depends(topology, names), grid)
+        self._timing = _Memo(self._build_timing, self._depends(timing, names), grid)
+        self._flows = [
+            (flow, _Memo(self._flow_builder(flow), self._depends([flow], names), grid))
+            for flow in parts.flows
+        ]
+
+    def _depends(self, nodes: Iterable[syntax.Node], names: set[str]) -> tuple[str, ...]:
+        return tuple(sorted(used_names(nodes, self._parts.lets) & names))
+
+    def build(self, bound: Bindings) -> model.Scenario:
+        """Return the scenario of a configuration.
+
+        Raises CompileError with everything wrong in it, `not-yet` included.
+        """
+        gather = Gather()
+        network, flows, timing = None, [], None
+        if self._parts.topology is not None:
+            with gather.attempt():
+                network = self._network(bound)
+        for _, build in self._flows:
+            with gather.attempt():
+                flows.append(build(bound))
+        with gather.attempt():
+            timing = self._timing(bound)
+        if network is not None:
+            hosts = {node.name for node in network.nodes if node.kind == "host"}
+            made = {flow.name: flow for flow in flows}
+            for flow, _ in self._flows:
+                done = made.get(flow.name.text)
+                if done and not (
+                    done.server != done.client and {done.server, done.client} <= hosts
+                ):
+                    with gather.attempt():
+                        check_ends(flow, done, network)
+        gather.finish()
+        assert network is not None and timing is not None
+        _check_end(flows, timing, self._report)
+        return model.Scenario(network, tuple(flows), *timing)
+
+    def _build_network(self, scope: Scope) -> model.Network:
+        topology = self._parts.topology
+        assert topology is not None
+        if isinstance(topology, syntax.Body):
+            return build_network(topology, scope, self._report)
+        value = evaluate(topology, scope)
+        if not isinstance(value, Symbol | Applied):
+            fail(
+                "wrong-type",
+                f"`topology` must be a topology, not {value.words}",
+                value.span,
+                help=f"known: {', '.join(self._known())}",
+            )
+        own = self._parts.topologies.get(value.name)
+        if own is not None:
+            return self.own_network(own, value, scope)
+        if value.name not in TOPOLOGIES:
+            span = value.name_span if isinstance(value, Applied) else value.span
+            near = unknown("topology", "topology", value.name, self._known(), span)
+            fail(near.code, near.message, span, near.note, help=near.help)
+        bind(TOPOLOGIES, value, "`topology`")
+        declared = preset(value.name)
+        assert declared is not None, f"the preset {value.name} is said to run, but has no file"
+        return build_network(declared.body, argument_scope(declared, value, None), self._report)
+
+    def own_network(
+        self, topology: syntax.Topology, value: Symbol | Applied, scope: Scope
+    ) -> model.Network:
+        """Return the network of a topology that the file declares. Raises CompileError."""
+        return build_network(topology.body, argument_scope(topology, value, scope), self._report)
+
+    def _known(self) -> list[str]:
+        return sorted({*TOPOLOGIES.names(), *self._parts.topologies})
+
+    def _flow_builder(self, flow: syntax.Flow) -> Callable[[Scope], model.Flow]:
+        return lambda scope: build_flow(flow, scope)
+
+    def _build_timing(self, scope: Scope) -> Timing:
+        gather = Gather()
+        found: dict[str, Quantity | None] = {}
+        for name in ("duration", "warmup", "deadline"):
+            with gather.attempt():
+                value = self._parts.settings.value(name, scope)
+                found[name] = value if isinstance(value, Quantity) else None
+        stop: Literal["first", "all"] = "all"
+        with gather.attempt():
+            stop = "first" if self._parts.settings.word("stop", scope, "all") == "first" else "all"
+        gather.finish()
+        duration, warmup, deadline = found["duration"], found["warmup"], found["deadline"]
+        end = duration or deadline
+        if warmup and end and warmup.number >= end.number:
+            self._report(
+                Diagnostic(
+                    "warmup-too-long",
+                    "the warm-up lasts as long as the cell, so nothing is left to measure",
+                    warmup.span,
+                    note=f"this is {warmup.canonical}",
+                    labels=(Label(end.span, f"the cell ends after {end.canonical}"),),
+                    help="make the warm-up shorter or the cell longer",
+                    severity=Severity.WARNING,
+                )
+            )
+        return (
+            nanoseconds(duration) if duration else None,
+            nanoseconds(warmup) if warmup else 0,
+            nanoseconds(deadline) if deadline else None,
+            stop,
+        )
+
+
+def _check_end(
+    flows: Sequence[model.Flow], timing: Timing, report: Callable[[Diagnostic], None]
+) -> None:
+    """Refuse a cell that never ends; warn about flows that never begin."""
+    duration, _, deadline, stop = timing
+    gather = Gather()
+    ends = [isinstance(f.workload, model.File) or f.stop_ns is not None for f in flows]
+    limit = duration if duration is not None else deadline
+    if limit is None and not all(ends) and not (stop == "first" and any(ends)):
+        for flow, finite in zip(flows, ends, strict=True):
+            if not finite:
+                with gather.attempt():
+                    fail(
+                        "endless",
+                        f"the flow `{flow.name}` never ends, and neither does the cell",
+                        flow.span,
+                        note="`bulk` sends for as long as the flow lasts",
+                        help="give the experiment a `duration`, or the flow a `stop`",
+                    )
+    gather.finish()
+    for flow in flows:
+        if limit is not None and flow.start_ns is not None and flow.start_ns >= limit:
+            report(
+                Diagnostic(
+                    "late-start",
+                    f"the flow `{flow.name}` starts after the cell has ended",
+                    flow.span,
+                    help="start it earlier, or make the cell longer",
+                    severity=Severity.WARNING,
+                )
+            )
+
+
+class _Memo(Generic[T]):
+    """Remembers what a part of the scenario came to for the swept values that it depends on."""
+
+    def __init__(self, build: Callable[[Scope], T], names: tuple[str, ...], grid: Grid) -> None:
+        self._build = build
+        self._names = names
+        self._grid = grid
+        self._known: dict[tuple[str, ...], T] = {}
+
+    def __call__(self, bound: Bindings) -> T:
+        """Return the part for a configuration. Raises CompileError."""
+        key = tuple(bound[name].canonical for name in self._names)
+        if key not in self._known:
+            if len(self._known) >= MEMO_LIMIT:
+                self._known.clear()
+            self._known[key] = self._build(self._grid.scope(bound))
+        return self._known[key]

@@ -1,0 +1,293 @@
+"""Syntax errors in the user's words: the usual slips are named, and the simple ones repaired."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .diagnostics import CompileError, Diagnostic, Label
+from .source import Source, Span
+from .units import UNITS
+
+if TYPE_CHECKING:
+    from lark import Token, Tree, UnexpectedInput
+
+SLIP_LIMIT = 20
+"""After this many repaired slips the rest of a file is not worth reading."""
+
+SMART_QUOTES = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019\u201a"
+
+SIGNS = {
+    "_EQUALS": "`=`",
+    "_COLON": "`:`",
+    "_COMMA": "`,`",
+    "_DOT": "`.`",
+    "_DOTDOT": "`..`",
+    "_LPAR": "`(`",
+    "_RPAR": "`)`",
+    "_LSQB": "`[`",
+    "_RSQB": "`]`",
+    "_LBRACE": "`{`",
+    "_RBRACE": "`}`",
+    "ARROW": "`--`, `->` or `<-`",
+    "NAME": "a name",
+    "STRING": 'a text in "quotes"',
+    "$END": "the end of the file",
+}
+VALUE = frozenset({"QUANTITY", "_LSQB", "MINUS", "CALL"})
+OPERATORS = frozenset(
+    {"PLUS", "MINUS", "STAR", "SLASH", "COMPARE", "AND", "OR", "_DOT", "_DOTDOT", "PER"}
+)
+
+
+def refuse_characters(source: Source) -> None:
+    """Raise CompileError for characters that have no place in a text file.
+
+    Control characters and those that reorder what a reader sees are refused everywhere, in
+    comments too: a file must mean what it looks like.
+    """
+    found = []
+    for match in re.finditer("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]",
+                             source.text):  # fmt: skip
+        name = unicodedata.name(match[0], f"control character {ord(match[0])}").lower()
+        found.append(
+            Diagnostic(
+                "invisible-character",
+                f"the file contains an invisible character ({name})",
+                Span(source, match.start(), match.end()),
+                help="delete it",
+            )
+        )
+        if len(found) == SLIP_LIMIT:
+            break
+    if found:
+        raise CompileError(found)
+
+
+class SyntaxErrors:
+    """Collects the syntax errors of one file while the parser runs."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.found: list[Diagnostic] = []
+
+    def watch(self, parse: Callable[[], Any]) -> Tree[Token]:
+        """Return what `parse` returns. Raises CompileError if there was an error, repaired or not."""
+        from lark import UnexpectedInput
+
+        tree = None
+        try:
+            tree = parse()
+        except UnexpectedInput:
+            assert self.found, "the parser gave up without a report"
+        if self.found:
+            raise CompileError(self.found)
+        return tree  # type: ignore[no-any-return]
+
+    def on_error(self, error: UnexpectedInput) -> bool:
+        """Describe an error; return whether the parser can go on behind it."""
+        from lark import UnexpectedCharacters, UnexpectedToken
+
+        if isinstance(error, UnexpectedCharacters):
+            self.found.append(self._character(error.pos_in_stream))
+            repaired = self.source.text[error.pos_in_stream] == ";"
+            return repaired and len(self.found) < SLIP_LIMIT
+        assert isinstance(error, UnexpectedToken)
+        token = error.token
+        accepts = frozenset(error.accepts)
+        if token.type == "$END":
+            self.found.append(self._end(accepts))
+            return False
+        diagnostic, repaired = self._token(token, accepts)
+        self.found.append(diagnostic)
+        if repaired and token.type == "_COLON":
+            error.interactive_parser.feed_token(token.update("_EQUALS", "="))
+        return repaired and len(self.found) < SLIP_LIMIT
+
+    def _character(self, offset: int) -> Diagnostic:
+        char = self.source.text[offset]
+        span = Span(self.source, offset, offset + 1)
+        if char == ";":
+            return Diagnostic(
+                "syntax",
+                "statements do not end with `;`",
+                span,
+                note="delete this",
+                help="a new line or a space separates statements",
+            )
+        if char in SMART_QUOTES:
+            return Diagnostic(
+                "smart-quote",
+                f"`{char}` is a typographic quote",
+                span,
+                note="not this character",
+                help='write texts in straight quotes: "like this"',
+            )
+        if char == '"':
+            end = self.source.text.find("\n", offset)
+            whole = Span(self.source, offset, len(self.source.text) if end < 0 else end)
+            escape = re.search(r'\\[^"\\]', whole.text)
+            if escape and whole.text.count('"') > 1:
+                start = offset + escape.start()
+                return Diagnostic(
+                    "syntax",
+                    f"`{escape[0]}` means nothing in a text",
+                    Span(self.source, start, start + 2),
+                    help='only `\\"` and `\\\\` are written with a backslash',
+                )
+            return Diagnostic(
+                "unterminated-text",
+                "this text is not closed on its line",
+                whole,
+                note='the closing `"` is missing',
+            )
+        if char == "'":
+            return Diagnostic(
+                "smart-quote",
+                "texts are written in double quotes",
+                span,
+                help='write "like this"',
+            )
+        if not char.isascii():
+            name = unicodedata.name(char, f"U+{ord(char):04X}").lower()
+            return Diagnostic(
+                "strange-character",
+                f"`{char}` ({name}) is not part of the language",
+                span,
+                note="outside texts and comments only ASCII characters are used",
+                help="it may look like another character: type it again",
+            )
+        return Diagnostic(
+            "syntax", f"`{char}` is not part of the language", span, note="unexpected"
+        )
+
+    def _end(self, accepts: frozenset[str]) -> Diagnostic:
+        end = len(self.source.text)
+        opened = self._unclosed(end)
+        labels = (Label(opened, f"this `{opened.text}` is not closed"),) if opened else ()
+        return Diagnostic(
+            "unexpected-end",
+            f"the file ends where {expected(accepts)} was expected",
+            Span(self.source, end, end),
+            labels=labels,
+            help=f"add the missing `{CLOSING[opened.text]}`" if opened else None,
+        )
+
+    def _token(self, token: Token, accepts: frozenset[str]) -> tuple[Diagnostic, bool]:
+        """Describe an unexpected token; the flag says whether dropping or replacing it repairs."""
+        start, end = token.start_pos, token.end_pos
+        assert start is not None and end is not None
+        span = Span(self.source, start, end)
+        spaced = re.search(
+            r"(?<![\w.])(\d+(?:\.\d+)?)[ \t]+((?:[A-Za-z]+(?:/s)?|%))$",
+            self.source.text[:start].rstrip() if token.type != "SLASH" else
+            self.source.text[:start] + "/s",
+        )  # fmt: skip
+        if spaced and spaced[2] in UNITS:
+            stop = min(spaced.end(), start + 2 if token.type == "SLASH" else spaced.end())
+            return Diagnostic(
+                "spaced-unit",
+                "a number and its unit are written together",
+                Span(self.source, spaced.start(), stop),
+                note="without the space",
+                help=f"write `{spaced[1]}{spaced[2]}`",
+            ), False
+        if token.type == "_COLON" and "_EQUALS" in accepts:
+            return Diagnostic(
+                "syntax",
+                "a setting is written with `=`",
+                span,
+                note="`=` instead of this",
+                help="`:` is used inside calls only: `bottleneck(rate: 1Mbit/s)`",
+            ), True
+        if token.type == "_EQUALS" and "_COLON" in accepts:
+            return Diagnostic(
+                "syntax",
+                "an argument of a call is written with `:`",
+                span,
+                note="`:` instead of this",
+                help="`=` is used in settings only: `rate = 1Mbit/s`",
+            ), False
+        if token.type == "_EQUALS" and self.source.text[max(0, start - 1)] == "=":
+            return Diagnostic(
+                "syntax",
+                "a setting is written with one `=`",
+                Span(self.source, start - 1, end),
+                help="`==` compares, in `exclude` and `where`",
+            ), True
+        if token.type == "_COMMA":
+            return Diagnostic(
+                "syntax",
+                "no comma is written here",
+                span,
+                note="delete this",
+                help="commas separate the items of lists and calls; statements need none",
+            ), bool(accepts & {"_RBRACE", "$END"})
+        opened = self._unclosed(start)
+        labels = ()
+        if opened and opened.text == "{" and "_RBRACE" in accepts and token.type.isupper():
+            labels = (Label(opened, "inside the block that is opened here"),)
+        return Diagnostic(
+            "syntax",
+            f"`{shortened(token)}` was not expected here",
+            span,
+            note=f"expected {expected(accepts)}",
+            labels=labels,
+            help=self._help(token, accepts, opened),
+        ), False
+
+    def _help(self, token: Token, accepts: frozenset[str], opened: Span | None) -> str | None:
+        if token.type == "_LPAR" and "_COMMA" not in accepts:
+            return "in a call the parenthesis follows the name without a space"
+        if labels_missing_brace(token.type, opened):
+            return f"is the `}}` missing that closes the block of line {opened.line}?"  # type: ignore[union-attr]
+        if token.type == "_RBRACE" and opened and opened.text != "{":
+            return f"close the `{opened.text}` of line {opened.line} first"
+        if token.type == "_RBRACE" and not opened:
+            return "there is one `}` too many"
+        return None
+
+    def _unclosed(self, before: int) -> Span | None:
+        """Return the innermost bracket that is open at an offset."""
+        stack: list[int] = []
+        pattern = r'#[^\n]*|"(?:[^"\\\n]|\\.)*"|[][(){}]'
+        for match in re.finditer(pattern, self.source.text[:before]):
+            if match[0] in CLOSING:
+                stack.append(match.start())
+            elif match[0] in CLOSING.values() and stack:
+                stack.pop()
+        return Span(self.source, stack[-1], stack[-1] + 1) if stack else None
+
+
+CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+def labels_missing_brace(token_type: str, opened: Span | None) -> bool:
+    """Tell whether a word that only begins a block was met inside another block."""
+    blocks = {"FLOW", "SWEEP", "EXPERIMENT", "EXCLUDE", "USERS", "HOSTS", "REPORT", "TOPOLOGY"}
+    return token_type in blocks and opened is not None and opened.text == "{"
+
+
+def shortened(token: str) -> str:
+    """Return a token's text, cut where it is long."""
+    return token if len(token) <= 40 else f"{token[:37]}..."
+
+
+def expected(accepts: frozenset[str]) -> str:
+    """Say in words what a parser state accepts."""
+    if accepts >= VALUE - {"MINUS"}:
+        return "a value"
+    words = {name for name in accepts if name not in SIGNS and name not in OPERATORS}
+    signs = [SIGNS[name] for name in sorted(accepts) if name in SIGNS]
+    if len(words) > 6:
+        if "NAME" in accepts:
+            signs = [s for s in signs if s != "a name"]
+        return " or ".join(["a statement", *signs])
+    parts = [*signs, *(f"`{word.lower()}`" for word in sorted(words) if word != "CALL")]
+    if "CALL" in words and not parts:
+        parts = ["a call"]
+    if not parts:
+        return "something else"
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"

@@ -1,0 +1,280 @@
+"""The grid: axes, their values, the cross product, and what `exclude` leaves of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+from . import model, syntax
+from .diagnostics import Label
+from .evaluate import Scope, evaluate, truth
+from .names import used_names
+from .problems import Gather, fail
+from .source import Span
+from .units import NUMBER
+from .values import ListValue, Quantity, TupleValue, Value
+
+CELL_LIMIT = 10_000_000
+"""More cells than this are a slip: a cell takes seconds, and this many of them a year."""
+
+CHECK_LIMIT = 1000
+"""How many values of one axis `check` looks at; the others are met when cells are made."""
+
+RESERVED = ("repetition", "load", "time")
+
+Row = tuple[Value, ...]
+Bindings = dict[str, Value]
+
+
+@dataclass(frozen=True)
+class Group:
+    """One binding of a sweep: the names that it binds together, and its values.
+
+    rows: the distinct rows, or None if they depend on names bound before.
+    """
+
+    binding: syntax.Binding
+    names: tuple[str, ...]
+    expression: syntax.Expr
+    rows: tuple[Row, ...] | None
+
+
+class Grid:
+    """All configurations of a sweep, in file order, the last name fastest.
+
+    Building it evaluates the lists once; nothing is ever multiplied out in memory.
+    """
+
+    def __init__(
+        self,
+        bindings: Sequence[syntax.Binding],
+        excludes: Sequence[syntax.Exclude],
+        lets: Mapping[str, syntax.Expr],
+        repeat: int,
+    ) -> None:
+        self._lets = lets
+        self.repeat = repeat
+        self.groups: list[Group] = []
+        gather = Gather()
+        seen: dict[str, Span] = {}
+        for binding in bindings:
+            with gather.attempt():
+                _check_names(binding, seen)
+                self.groups.append(self._group(binding, set(seen)))
+            seen.update((word.text, word.span) for word in binding.names)
+        gather.finish()
+        self._excludes = [
+            (exclude.condition, used_names([exclude.condition], lets)) for exclude in excludes
+        ]
+        self._limit(bindings)
+
+    def _group(self, binding: syntax.Binding, before: set[str]) -> Group:
+        names = tuple(word.text for word in binding.names)
+        depends = used_names([binding.value], self._lets) & before
+        rows = None if depends else self._rows(binding, binding.value, {})
+        return Group(binding, names, binding.value, rows)
+
+    def _rows(
+        self, binding: syntax.Binding, expression: syntax.Expr, bound: Bindings
+    ) -> tuple[Row, ...]:
+        """Return the distinct rows of a binding, given the names bound before it."""
+        value = evaluate(expression, self.scope(bound))
+        items = value.items if isinstance(value, ListValue) else None
+        if items is None:
+            fail(
+                "wrong-type",
+                f"`{binding.names[0].text}` is swept over a list, not over {value.words}",
+                value.span,
+                help=f"write `[{value.span.text}]` for a single value",
+            )
+        if not items:
+            fail(
+                "empty-sweep",
+                f"`{binding.names[0].text}` has no values, so there are no cells",
+                value.span,
+            )
+        rows: dict[tuple[str, ...], Row] = {}
+        for item in items:
+            row = _row(binding, item)
+            rows.setdefault(tuple(part.canonical for part in row), row)
+        return tuple(rows.values())
+
+    def _limit(self, bindings: Sequence[syntax.Binding]) -> None:
+        """Refuse a grid that is too large, by multiplication alone."""
+        bound = self.upper_bound()
+        if bound > CELL_LIMIT:
+            fail(
+                "too-many-cells",
+                f"this sweep makes up to {bound:,} cells; {CELL_LIMIT:,} are the most",
+                bindings[0].span if bindings else None,
+                help="sweep fewer values, or split the experiment",
+            )
+
+    def upper_bound(self) -> int:
+        """Return the largest number of cells that there can be, before `exclude`."""
+        return prod((self._longest(i) for i in range(len(self.groups))), start=self.repeat)
+
+    def _longest(self, index: int) -> int:
+        group = self.groups[index]
+        if group.rows is not None:
+            return len(group.rows)
+        return max(len(self._rows_of(group, b)) for b in self.varied(index))
+
+    def scope(self, bound: Bindings, more: Bindings | None = None) -> Scope:
+        """Return the scope of a configuration: its swept names, then the file's `let`s."""
+        return Scope({**bound, **(more or {})}, self._lets)
+
+    def _rows_of(self, group: Group, bound: Bindings) -> tuple[Row, ...]:
+        if group.rows is not None:
+            return group.rows
+        return self._rows(group.binding, group.expression, bound)
+
+    def varied(self, upto: int | None = None) -> Iterator[Bindings]:
+        """Yield the first configuration, then every value of each axis with the others first.
+
+        The sum of the axes, not their product: enough to evaluate every swept value once.
+        """
+        groups = self.groups[:upto]
+
+        def fill(fixed: int, row: Row | None) -> Bindings:
+            bound: Bindings = {}
+            for i, group in enumerate(groups):
+                chosen = row if i == fixed and row is not None else self._rows_of(group, bound)[0]
+                bound.update(zip(group.names, chosen, strict=True))
+            return bound
+
+        first = fill(-1, None)
+        yield first
+        for i, group in enumerate(groups):
+            rows = self._rows_of(group, first)
+            for row in rows[1:CHECK_LIMIT]:
+                yield fill(i, row)
+
+    def axes(self) -> tuple[model.Axis, ...]:
+        """Return every swept name with its distinct values, in order of first appearance."""
+        found: dict[str, dict[str, None]] = {n: {} for g in self.groups for n in g.names}
+        for group in self.groups:
+            if group.rows is not None:
+                for row in group.rows:
+                    for name, value in zip(group.names, row, strict=True):
+                        found[name][value.canonical] = None
+        dependent = {n for g in self.groups if g.rows is None for n in g.names}
+        if dependent:
+            for bound in self._assignments(self._needed(dependent)):
+                for name in dependent:
+                    found[name][bound[name].canonical] = None
+        return tuple(model.Axis(name, tuple(values)) for name, values in found.items())
+
+    def _needed(self, names: set[str]) -> list[Group]:
+        """Return the groups that bind these names, and all that those depend on."""
+        needed = set(names)
+        chosen = []
+        for group in reversed(self.groups):
+            if needed & set(group.names):
+                chosen.append(group)
+                if group.rows is None:
+                    needed |= used_names([group.expression], self._lets)
+        return chosen[::-1]
+
+    def _assignments(self, groups: Sequence[Group]) -> Iterator[Bindings]:
+        """Yield the cross product of some groups."""
+
+        def below(index: int, bound: Bindings) -> Iterator[Bindings]:
+            if index == len(groups):
+                yield bound
+                return
+            group = groups[index]
+            for row in self._rows_of(group, bound):
+                yield from below(index + 1, {**bound, **dict(zip(group.names, row, strict=True))})
+
+        return below(0, {})
+
+    def kept(self, bound: Bindings) -> tuple[int, ...]:
+        """Return the repetitions of a configuration that no `exclude` drops."""
+        everything = range(1, self.repeat + 1)
+        each = []
+        for condition, names in self._excludes:
+            if "repetition" in names:
+                each.append(condition)
+            elif truth(evaluate(condition, scope := self.scope(bound)), scope):
+                return ()
+        if not each:
+            return tuple(everything)
+        return tuple(r for r in everything if not any(self._holds(c, bound, r) for c in each))
+
+    def _holds(self, condition: syntax.Expr, bound: Bindings, repetition: int) -> bool:
+        number = Quantity(Fraction(repetition), NUMBER, condition.span)
+        scope = self.scope(bound, {"repetition": number})
+        return truth(evaluate(condition, scope), scope)
+
+    def check_excludes(self, bound: Bindings) -> None:
+        """Raise CompileError for conditions that cannot be evaluated for a configuration."""
+        gather = Gather()
+        for condition, _ in self._excludes:
+            with gather.attempt():
+                self._holds(condition, bound, 1)
+        gather.finish()
+
+    def configurations(self) -> Iterator[tuple[Bindings, tuple[int, ...]]]:
+        """Yield the bindings and the repetitions of each configuration that keeps any."""
+        for bound in self._assignments(self.groups):
+            kept = self.kept(bound)
+            if kept:
+                yield bound, kept
+
+    def count(self) -> tuple[int, int, int]:
+        """Return (configurations, cells, excluded cells).
+
+        Axes on which no `exclude` and no other list depends are multiplied, not walked through.
+        """
+        names = {name for _, used in self._excludes for name in used}
+        dependent = {n for g in self.groups if g.rows is None for n in g.names}
+        walked = self._needed(names | dependent)
+        factor = prod(len(g.rows or ()) for g in self.groups if g not in walked)
+        configurations = cells = total = 0
+        for bound in self._assignments(walked):
+            kept = len(self.kept(bound)) if self._excludes else self.repeat
+            configurations += bool(kept)
+            cells += kept
+            total += self.repeat
+        return configurations * factor, cells * factor, (total - cells) * factor
+
+
+def _check_names(binding: syntax.Binding, seen: Mapping[str, Span]) -> None:
+    gather = Gather()
+    own: dict[str, Span] = dict(seen)
+    for word in binding.names:
+        with gather.attempt():
+            if word.text in own:
+                fail(
+                    "duplicate-name",
+                    f"`{word.text}` is swept twice",
+                    word.span,
+                    labels=(Label(own[word.text], "the first time"),),
+                )
+            if word.text in RESERVED:
+                fail(
+                    "reserved-name",
+                    f"`{word.text}` always has a meaning of its own",
+                    word.span,
+                    help="choose another name",
+                )
+            own[word.text] = word.span
+    gather.finish()
+
+
+def _row(binding: syntax.Binding, item: Value) -> Row:
+    if not binding.is_tuple:
+        return (item,)
+    wanted = len(binding.names)
+    if not isinstance(item, TupleValue) or len(item.items) != wanted:
+        got = f"{len(item.items)}" if isinstance(item, TupleValue) else item.words
+        fail(
+            "wrong-type",
+            f"each value must be a tuple of {wanted}, for the {wanted} names, not {got}",
+            item.span,
+            labels=(Label(binding.names[0].span, "the names are bound here"),),
+        )
+    return item.items
