@@ -13,14 +13,14 @@ from typing import Any
 
 import fairc
 from fairc.compiler.plan import MetricRequest
-from fairc.compiler.targets import endpoints
+from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime.engines.base import Engine
 
 from .store import CELLS, PLAN, read_plan
 
 LIBRARIES = ("click", "duckdb", "jinja2", "lark", "matplotlib", "numpy", "pydantic", "scipy")
 # Whose code turns raw artefacts into a stored result.
-ANALYSIS = ("measurement", "metrics", "pcap.py", "results.py")
+ANALYSIS = ("analysis.py", "measurement", "metrics", "pcap.py", "results.py", "validity.py")
 
 
 def describe(folder: Path, engine: Engine) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def describe(folder: Path, engine: Engine) -> dict[str, Any]:
             "identity": engine.identity,
             "versions": dict(sorted(engine.versions.items())),
         },
-        "endpoints": {"sha256": digest([endpoints.find()])},
+        "endpoints": {"sha256": endpoints_sha256()},
         "plan": {
             "experiment": plan.experiment,
             "file": plan.file,
@@ -65,12 +65,18 @@ def analysis_identity(requests: Iterable[MetricRequest]) -> str:
     return total.hexdigest()[:16]
 
 
-def digest(files: Iterable[Path | None]) -> str | None:
-    """Return the SHA-256 over the contents of files, in order; None when one is not there."""
+def endpoints_sha256() -> str | None:
+    """Return the hash of the endpoints' program, or None when there is none on this machine."""
+    try:
+        return digest([find_endpoints()])
+    except EndpointsMissing:
+        return None
+
+
+def digest(files: Iterable[Path]) -> str:
+    """Return the SHA-256 over the hashes of files, in order."""
     total = hashlib.sha256()
     for path in files:
-        if path is None or not path.is_file():
-            return None
         with path.open("rb") as file:
             total.update(hashlib.file_digest(file, "sha256").digest())
     return total.hexdigest()

@@ -114,6 +114,14 @@ def mark() -> str:
     return f"{os.getpid()}:{started(os.getpid())}"
 
 
+def temporary_prefix(kind: str) -> str:
+    """Return how the name of a temporary folder begins, so that `fairc clean` knows whose it is.
+
+    kind: lower-case letters.
+    """
+    return f"fairc-{kind}-{mark().replace(':', '-')}-"
+
+
 def started(pid: int) -> int | None:
     """Return when a process was started, in clock ticks after boot; None when there is none."""
     try:

@@ -15,11 +15,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairc.compiler.plan import Cell, MetricRequest
+from fairc.compiler.plan import Cell
 from fairc.runtime.engines.base import Engine
 
 from . import archive, lock
-from .analysis import ArtefactError, analyse, write_series
+from .analysis import analyse
+from .measurement import ArtefactError
+from .measurement.artefacts import Artefacts
 from .progress import Progress
 from .results import CellResult, RawResult
 from .store import CONSOLE, RAW, SERIES, Store, key_of
@@ -130,7 +132,7 @@ class Sweep:
         def watched() -> None:
             try:
                 work(*arguments)
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001  it is raised again
                 self._outcomes.put(error)
             else:
                 self._outcomes.put(None)
@@ -199,7 +201,7 @@ class Sweep:
         folder.mkdir()
         try:
             return self.engine.run(cell, folder)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  it is told with the cell
             # An engine may not raise; if it does all the same, only this cell is lost.
             return RawResult(
                 error=f"the engine `{self.engine.name}` crashed: {type(error).__name__}: {error}",
@@ -256,10 +258,11 @@ class Sweep:
             return result, raw.console
         try:
             analysed = analyse(ran.cell, raw.artefacts, self._requests)
-            write_series(folder / SERIES, analysed.series)
+            ending = Artefacts(raw.artefacts).ending()
+            analysed.series.save(folder / SERIES)
         except ArtefactError as error:
             return result.model_copy(update={"error": str(error)}), raw.console
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  it is told with the cell
             words = f"fairc could not analyse it: {type(error).__name__}: {error}"
             console = f"{raw.console}\n{traceback.format_exc()}"
             return result.model_copy(update={"error": words}), console
@@ -267,7 +270,7 @@ class Sweep:
             "status": "ok",
             "verdict": analysed.verdict,
             "reasons": analysed.reasons,
-            "ended_by": analysed.ended_by,
+            "ended_by": ending.ended_by,
             "flows": analysed.flows,
             "metrics": analysed.metrics,
         }

@@ -1,0 +1,117 @@
+"""Remove what crashed runs left behind, and only that: it carries our mark, its owner is gone."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from .store import CELLS, PARTIAL, PLAN, Store, StoreError
+from .supervisor import MARK, started
+
+# What `supervisor.temporary_prefix` begins.
+TEMPORARY = re.compile(r"fairc-[a-z]+-(\d+)-(\d+)-\w+")
+END_S = 2.0
+
+
+def orphans() -> Iterator[int]:
+    """Yield the processes that a fairc has started that does not run any more."""
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            environment = (entry / "environ").read_bytes()
+        except OSError:  # it has ended, or is somebody else's
+            continue
+        for variable in environment.split(b"\0"):
+            name, _, value = variable.partition(b"=")
+            if name == MARK.encode() and not owner_runs(value.decode(errors="replace")):
+                yield int(entry.name)
+
+
+def owner_runs(mark: str) -> bool:
+    """Whether the process that a mark names (`PID:START`) still runs; also when it cannot be told."""
+    pid, _, start = mark.partition(":")
+    if not (pid.isdigit() and start.isdigit()):
+        return True
+    return started(int(pid)) == int(start)
+
+
+def end_orphans() -> list[str]:
+    """Kill them, wait until they are gone, and return what they were, in words.
+
+    Mininet's hosts and namespaces hang on these processes: the kernel removes both with them.
+    """
+    ended = []
+    waiting = list(orphans())
+    for pid in waiting:
+        name = _command(pid)
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+        ended.append(f"process {pid} ({name})")
+    limit = time.monotonic() + END_S
+    while time.monotonic() < limit and any(_alive(pid) for pid in waiting):
+        time.sleep(0.01)
+    return ended
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return "ended"
+
+
+def _alive(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def remove_temporary(folder: Path | None = None) -> list[str]:
+    """Remove the temporary folders of fairc processes that do not run any more.
+
+    folder: where to look (default: where this machine keeps temporary files).
+    """
+    removed = []
+    for path in sorted((folder or Path(tempfile.gettempdir())).glob("fairc-*")):
+        found = TEMPORARY.fullmatch(path.name)
+        if found is None or path.is_symlink() or owner_runs(f"{found[1]}:{found[2]}"):
+            continue
+        try:
+            shutil.rmtree(path)
+        except OSError:  # somebody else's
+            continue
+        removed.append(f"temporary folder {path}")
+    return removed
+
+
+def run_directories(parent: Path) -> list[Path]:
+    """Return the run directories in a folder, sorted; none when there is no such folder."""
+    if not parent.is_dir():
+        return []
+    return sorted(p for p in parent.iterdir() if (p / PLAN).is_file() and (p / CELLS).is_file())
+
+
+def remove_partial(folder: Path) -> list[str]:
+    """Remove the half-written cells of a run directory; return what was removed, in words.
+
+    Raises StoreError when a run is writing there, or when it is no run directory.
+    """
+    if not (folder / PLAN).is_file():
+        raise StoreError(f"{folder} is not a run directory: it has no {PLAN}")
+    partial = folder / PARTIAL
+    left = sorted(p.name for p in partial.iterdir()) if partial.is_dir() else []
+    if not left:
+        return []
+    with Store(folder):
+        return [f"unfinished {name} of {folder}" for name in left]

@@ -1,0 +1,106 @@
+"""What a run will take, guessed from its plan: virtual time, wall time, disk."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+
+from fairc.compiler.plan import Cell, FileWorkload, Flow
+
+FRAME_BYTES, PAYLOAD_BYTES = 1514, 1448
+UNSHAPED_BPS = 100_000_000
+
+# Measured with the vm engine on one core (docs/cli.md): wall seconds of a cell whatever it does,
+# for every virtual second, and for every data packet with its ack and captures.
+FIXED_S, PER_VIRTUAL_S, PER_PACKET_S = 1.5, 0.02, 0.00025
+# Compressed bytes that remain of a packet in one capture; and of everything else, per second.
+CAPTURED_BYTES, LOGGED_BYTES_PER_S = 30, 1000
+
+
+class Estimate:
+    """Sums over cells, one at a time, so that any number of them fits.
+
+    jobs: cells that run at once; None: as many as there are cores.
+    """
+
+    def __init__(self, jobs: int | None = None) -> None:
+        self.jobs = jobs or len(os.sched_getaffinity(0))
+        self.cells = 0
+        self.virtual_s = 0.0
+        self.disk_bytes = 0.0
+        self._wall_s = 0.0
+
+    def add(self, cell: Cell) -> None:
+        """Count a cell."""
+        length_s = length(cell)
+        sent = packets(cell, length_s)
+        self.cells += 1
+        self.virtual_s += length_s
+        self._wall_s += FIXED_S + PER_VIRTUAL_S * length_s + PER_PACKET_S * sent
+        self.disk_bytes += len(cell.captures) * CAPTURED_BYTES * sent
+        self.disk_bytes += LOGGED_BYTES_PER_S * length_s * len(cell.flows)
+
+    @property
+    def wall_s(self) -> float:
+        """Wall seconds of all cells on so many cores."""
+        return self._wall_s / max(1, min(self.jobs, self.cells))
+
+
+def rate_bps(cell: Cell, place: tuple[str, str]) -> int:
+    """Return the rate of an interface's shaper, bit/s."""
+    for node in cell.nodes:
+        for interface in node.interfaces:
+            if (node.name, interface.name) == place and interface.shaper is not None:
+                return interface.shaper.rate_bps
+    return UNSHAPED_BPS
+
+
+def length(cell: Cell) -> float:
+    """Return how long a cell lasts if every bottleneck is always busy and shared equally, s.
+
+    A flow's file needs its frames' time at the rate times the flows that share the bottleneck; the
+    last of several equal flows ends when all of their bytes have passed.
+    """
+    limits = [ns for ns in (cell.duration_ns, cell.deadline_ns) if ns is not None]
+    if cell.duration_ns is not None:
+        return min(limits) / 1e9
+    waiting: dict[tuple[str, str], float] = defaultdict(float)
+    for flow in cell.flows:
+        waiting[flow.bottleneck] += work_s(cell, flow)
+    ends = []
+    for flow in cell.flows:
+        start_s = flow.start_ns / 1e9
+        if flow.stop_ns is not None:
+            ends.append(flow.stop_ns / 1e9)
+        elif isinstance(flow.workload, FileWorkload):
+            sharing = sum(other.bottleneck == flow.bottleneck for other in cell.flows)
+            alone_s = work_s(cell, flow) * sharing
+            ends.append(start_s + min(alone_s, waiting[flow.bottleneck]))
+        else:
+            ends.append(cell.deadline_ns / 1e9)
+    if not ends:
+        return 0.0
+    chosen = min(ends) if cell.stop == "first" else max(ends)
+    return min(chosen, min(limits) / 1e9)
+
+
+def work_s(cell: Cell, flow: Flow) -> float:
+    """Return the time that a flow's file needs alone on its bottleneck, s; 0 for a bulk flow."""
+    if not isinstance(flow.workload, FileWorkload):
+        return 0.0
+    frames = flow.workload.bytes * flow.connections / PAYLOAD_BYTES
+    return frames * FRAME_BYTES * 8 / rate_bps(cell, flow.bottleneck)
+
+
+def packets(cell: Cell, length_s: float) -> float:
+    """Return how many data packets pass the bottlenecks of a cell."""
+    places = {flow.bottleneck for flow in cell.flows}
+    possible = sum(rate_bps(cell, place) for place in places) * length_s / (FRAME_BYTES * 8)
+    if not all(isinstance(flow.workload, FileWorkload) for flow in cell.flows):
+        return possible
+    wanted = sum(
+        flow.workload.bytes * flow.connections / PAYLOAD_BYTES
+        for flow in cell.flows
+        if isinstance(flow.workload, FileWorkload)
+    )
+    return min(possible, wanted)
