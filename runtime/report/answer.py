@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .run import Configuration, Run
 from .summary import GOODPUT, MIN_REPETITIONS, F, Measure, Results, Summary
-from .words import Scale, counted, decimals_for, listed, number, one_line, scale_for
+from .words import MINUS, Scale, counted, decimals_for, listed, number, one_line, scale_for
 
 # Up to here each configuration is told in full; beyond, one line each.
 MAX_TOLD = 3
@@ -160,7 +160,7 @@ def _remark(run: Run, results: Results, measure: Measure, configuration: Configu
         for floor in results.select(FLOOR):
             chance = results.summary(floor, configuration).median
             if chance is not None:
-                return f"packets shared by chance would give {number(1 - chance, 3)}"
+                return f"by chance alone: {number(1 - chance, 3)}"
     return ""
 
 
@@ -174,15 +174,18 @@ def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
     first, second = map(one_line, sessions)
     if summary.low is not None and summary.high is not None:
         if summary.high < 0:
-            return f"{first} dominates"
+            return f"dominant: {first}"
         if summary.low > 0:
-            return f"{second} dominates"
-        return "neither: the interval contains 0"
-    below = sum(v < 0 for v in summary.values)
-    above = sum(v > 0 for v in summary.values)
-    parts = [f"{first} in {below}"] if below else []
-    parts += [f"{second} in {above}"] if above else []
-    return f"{' and '.join(parts)} of {summary.n}" if parts else "neither"
+            return f"dominant: {second}"
+        return "dominant: neither, the interval contains 0"
+    sides = (
+        (first, sum(v < 0 for v in summary.values)),
+        (second, sum(v > 0 for v in summary.values)),
+    )
+    parts = [f"{name} in {count}" for name, count in sides if count]
+    if not parts:
+        return "dominant: neither"
+    return f"dominant: {listed(parts)} of {counted(summary.n, 'repetition')}"
 
 
 def _told(run: Run, groups: Sequence[Group]) -> list[str]:
@@ -201,7 +204,9 @@ def _told(run: Run, groups: Sequence[Group]) -> list[str]:
         sentences.append(f"{lead}{listed(parts)} of goodput (median{_basis(goodputs)}).")
         f = by_metric.get(F)
         if f and f.median:
-            sentences.append(f"Session fairness F is {_said(f)}: {f.remark}.")
+            sentences.append(
+                f"Session fairness F, from {MINUS}0.5 to 0.5, is {_said(f)}; {f.remark}."
+            )
         jain = by_metric.get("fairness.jain_session")
         if jain and jain.median:
             sentences.append(f"Jain's index over the session is {_said(jain)}; 1 is fair.")

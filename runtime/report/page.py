@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from .answer import Answer, Entry, entries
+from .answer import FLOOR, Answer, Entry, entries
 from .figures import Drawing
 from .glossary import glossary
 from .render import Rendered
@@ -59,6 +59,7 @@ def context(
         "title": one_line(run.plan.title or run.plan.experiment),
         "headline": headline(run),
         "answer": found,
+        "chance": any(m.metric == FLOOR for m in results.measures),
         "choice": choice,
         "missing": missing,
         "sessions": run.sessions,

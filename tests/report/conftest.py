@@ -209,7 +209,8 @@ def write_run(path: Path, spec: Spec) -> Path:
         )  # fmt: skip
         if status == "ok":
             fill(spec, cell, index, rows)
-    axes = "".join(f'"{name}" VARCHAR, ' for name in spec.sweep)
+    quoted = (name.replace('"', '""') for name in spec.sweep)
+    axes = "".join(f'"{name}" VARCHAR, ' for name in quoted)
     schemas = {
         **SCHEMAS,
         "cells": f"cell VARCHAR, key VARCHAR, configuration VARCHAR, {axes}repetition BIGINT,"

@@ -19,7 +19,6 @@ _LEFT = 0.46
 _BOTTOM = 0.36
 _TOP = 0.18
 _ABOVE = 0.26  # between rows, for a panel's heading and the tick labels above it
-_CHARACTER = 0.06
 MAX_LABEL = 16
 
 
@@ -43,8 +42,15 @@ def short(label: str) -> str:
 
 
 def label_room(labels: Iterable[str]) -> float:
-    """Return the width in inches that labels at the right edge need."""
-    return 0.08 + _CHARACTER * max((len(short(label)) for label in labels), default=0)
+    """Return the width in inches that labels at the right edge need, inside `paper_style`."""
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextToPath
+
+    font = FontProperties(family=rcParams["font.family"], size=rcParams["font.size"])
+    measure = TextToPath().get_text_width_height_descent
+    points = [measure(short(label), font, ismath=False)[0] for label in labels]
+    return 0.1 + max(points, default=0.0) / 72
 
 
 def grid(

@@ -1,0 +1,201 @@
+"""The numbers and words that a report begins with."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fairc.runtime.report import build
+from fairc.runtime.report.answer import answer, dominance
+from fairc.runtime.report.run import Run
+from fairc.runtime.report.summary import GOODPUT, F, Results, summarise
+from fairc.runtime.report.words import (
+    MINUS,
+    decimals_for,
+    listed,
+    number,
+    one_line,
+    quantity,
+    scale_for,
+)
+
+Maker = Callable[..., Path]
+
+
+@pytest.mark.parametrize(
+    ("values", "median", "interval"),
+    [
+        ((), None, None),
+        ((1.0, 5.0), 3.0, None),
+        ((1.0, 2.0, 3.0, 4.0, 5.0), 3.0, None),
+        ((6.0, 1.0, 5.0, 2.0, 4.0, 3.0), 3.5, (1.0, 6.0)),
+        # Le Boudec's table: n = 10 takes the 2nd and 9th, n = 30 the 10th and 21st.
+        (tuple(map(float, range(1, 11))), 5.5, (2.0, 9.0)),
+        (tuple(map(float, range(1, 31))), 15.5, (10.0, 21.0)),
+        ((2.0,) * 8, 2.0, None),
+    ],
+)
+def test_median_and_its_interval(
+    values: tuple[float, ...], median: float | None, interval: tuple[float, float] | None
+) -> None:
+    summary = summarise(values)
+    assert summary.median == median
+    assert (summary.low, summary.high) == (interval or (None, None))
+
+
+def test_the_page_has_the_numbers_of_the_tables(make_run: Maker) -> None:
+    path = make_run(sweep={"loss": ("0%", "1%")}, repeat=7)
+    run = Run(path)
+    expected = run.rows(
+        "SELECT configuration, flow, quantile_cont(value, 0.5), count(*) FROM metrics"
+        " JOIN cells USING (cell) WHERE metric = 'goodput' GROUP BY ALL ORDER BY ALL"
+    )
+    found = answer(run, Results(run))
+    shown = sorted(
+        (g.configuration.id, e.measure.flow, float(e.median.exact), e.n)
+        for g in found.groups
+        for e in g.entries
+        if e.measure.metric == GOODPUT and e.median
+    )
+    assert len(shown) == 4
+    assert [(c, f, n) for c, f, _, n in shown] == [(c, f, n) for c, f, _, n in expected]
+    assert [v for *_, v, _ in shown] == pytest.approx([v for *_, v, _ in expected])
+    page = build(path)[0].read_text(encoding="utf-8")
+    printed = dict(re.findall(r'<data value="([^"]+)">([^<]+)</data>', page))
+    for _, _, value, _ in shown:
+        text = printed[repr(value)].replace(MINUS, "-")
+        assert math.isclose(float(text), value / 1e6, abs_tol=0.0005)
+
+
+def test_the_words_repeat_the_table(make_run: Maker) -> None:
+    run = Run(make_run())
+    found = answer(run, Results(run))
+    by_flow = {e.measure.flow: e for e in found.groups[0].entries if e.measure.metric == GOODPUT}
+    for flow in ("cubic", "bbr"):
+        entry = by_flow[flow]
+        assert entry.median is not None
+        assert f"{flow} got {entry.median.text} Mbit/s {entry.interval}" in found.sentences[0]
+    assert "median of 6 repetitions" in found.sentences[0]
+
+
+def test_fewer_than_six_repetitions_print_their_values(make_run: Maker) -> None:
+    run = Run(make_run(repeat=4))
+    found = answer(run, Results(run))
+    assert "too few for a 95 % interval, which needs 6" in found.sentences[0]
+    for entry in found.groups[0].entries:
+        assert entry.low is None
+        if not entry.note.startswith("no interval: all"):
+            assert entry.note.startswith("no interval below 6 repetitions; values: ")
+            assert len(entry.note.split(": ")[1].split(", ")) == 4
+
+
+def test_zero_variance_has_no_interval(make_run: Maker) -> None:
+    run = Run(make_run(constant=True))
+    found = answer(run, Results(run))
+    assert {e.note for e in found.groups[0].entries} == {"no interval: all 6 values are equal"}
+    assert "all are equal, so there is no interval" in found.sentences[0]
+
+
+def test_invalid_and_failed_cells_are_left_out_with_their_number(make_run: Maker) -> None:
+    whole, bad = Run(make_run(repeat=8)), Run(
+        make_run(
+            repeat=8,
+            bad={
+                (0, 2): ("ok", "invalid", ["service rate 4 % below 1 Mbit/s"]),
+                (0, 3): ("ok", "flagged", ["CPU at 75 %"]),
+                (0, 5): ("failed", None, ["the guest hung"]),
+            },
+        )
+    )  # fmt: skip
+    group = answer(bad, Results(bad)).groups[0]
+    assert group.left_out == 2
+    assert {e.n for e in group.entries} == {6}
+    results, everything = Results(bad), Results(whole)
+    measure = results.select(F)[0]
+    kept = results.summary(measure, bad.configurations[0]).values
+    full = everything.summary(measure, whole.configurations[0]).values
+    assert kept == tuple(v for i, v in enumerate(full, 1) if i not in (2, 5))
+    page = html.unescape(build(bad.path)[0].read_text(encoding="utf-8"))
+    assert "2 of 8 cells left out" in page
+    for reason in ("service rate 4 % below 1 Mbit/s", "CPU at 75 %", "the guest hung"):
+        assert reason in page
+    assert "repetition 5 (cell0000005)" in page
+
+
+def test_no_cell_counts(make_run: Maker) -> None:
+    reasons = ["base RTT is 70 ms"]
+    path = make_run(repeat=2, bad={(0, r): ("ok", "invalid", reasons) for r in (1, 2)})
+    run = Run(path)
+    assert "no repetition counts" in answer(run, Results(run)).sentences[0]
+    page = build(path)[0].read_text(encoding="utf-8")
+    assert "No figure <code>rates</code>" in page
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ((-0.3, -0.2, -0.2, -0.1, -0.25, -0.15), "dominant: a"),
+        ((0.3, 0.2, 0.2, 0.1, 0.25, 0.15), "dominant: b"),
+        ((-0.3, 0.2, 0.2, 0.1, 0.25, 0.15), "dominant: neither, the interval contains 0"),
+        ((-0.3, 0.2), "dominant: a in 1 and b in 1 of 2 repetitions"),
+        ((0.2,), "dominant: b in 1 of 1 repetition"),
+        ((0.0, 0.0), "dominant: neither"),
+    ],
+)
+def test_dominant_side(values: tuple[float, ...], words: str) -> None:
+    assert dominance(summarise(values), ("a", "b")) == words
+
+
+def test_many_configurations_are_surveyed(make_run: Maker) -> None:
+    sweep = {"loss": ("0%", "1%", "2%", "5%"), "rtt": ("10ms", "50ms", "100ms", "300ms")}
+    run = Run(make_run(sweep=sweep, repeat=6, duration_s=3.0))
+    found = answer(run, Results(run))
+    assert not found.told_in_full
+    assert len(found.groups) == 16
+    medians = {
+        g.configuration.label: float(e.median.exact)
+        for g in found.groups
+        for e in g.entries
+        if e.measure.metric == F and e.median
+    }
+    low, high = min(medians, key=medians.__getitem__), max(medians, key=medians.__getitem__)
+    assert (
+        f"from {number(medians[low], 3)} ({low}) to {number(medians[high], 3)} ({high})"
+        in found.sentences[0]
+    )
+    # In the order of the axes' values, not of the text: 10ms, 50ms, 100ms.
+    assert [g.configuration.label for g in found.groups[:3]] == [
+        "loss = 0%, rtt = 10ms",
+        "loss = 0%, rtt = 50ms",
+        "loss = 0%, rtt = 100ms",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (1e6, "bit/s", "1 Mbit/s"),
+        (610_000, "bit/s", "0.61 Mbit/s"),
+        (12_500, "B", "12.5 kB"),
+        (0.05, "s", "50 ms"),
+        (0.0, "s", "0 µs"),
+        (-0.12, "1", f"{MINUS}0.12"),
+    ],
+)
+def test_quantities(value: float, unit: str, text: str) -> None:
+    assert quantity(value, unit) == text
+
+
+def test_numbers_and_lists() -> None:
+    assert number(-0.0001, 2) == "0.00"
+    assert decimals_for([12.3, 0.1]) == 1
+    assert scale_for("pkt", [3.0]).unit == "pkt"
+    assert listed(["a"]) == "a"
+    assert listed(["a", "b", "c"]) == "a, b and c"
+    assert listed(list("abcdefghijklmno")).endswith("l and 3 more")
+    assert one_line("a\n b\x07") == "a b\N{REPLACEMENT CHARACTER}"

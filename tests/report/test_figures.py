@@ -1,0 +1,154 @@
+"""Figures: what they are drawn from, and that their files are the same each time."""
+
+from __future__ import annotations
+
+import math
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fairc.runtime.report import build
+from fairc.runtime.report.choose import choose
+from fairc.runtime.report.figures import DEFAULT, Subject
+from fairc.runtime.report.figures.base import decimate
+from fairc.runtime.report.figures.rates import load
+from fairc.runtime.report.figures.style import SERIES, VARIABLES, WIDTHS, spread
+from fairc.runtime.report.render import render
+from fairc.runtime.report.run import Run
+from fairc.runtime.report.summary import F, Results
+from fairc.runtime.report.svg import themed, tidy
+
+Maker = Callable[..., Path]
+
+
+def subject_of(path: Path) -> Subject:
+    run = Run(path)
+    results = Results(run)
+    return Subject(run, results, *choose(run, results))
+
+
+def test_decimation_keeps_every_extreme() -> None:
+    times = np.arange(10_000) / 10
+    values = np.sin(times)
+    values[1234], values[7777] = 9.0, -9.0
+    t, v = decimate(times, values, 100)
+    assert len(t) <= 202
+    assert t == sorted(t)
+    assert (max(v), min(v)) == (9.0, -9.0)
+    assert t[v.index(9.0)] == times[1234]
+    edges = np.linspace(times[0], times[-1], 101)
+    for low, high in pairwise(edges):
+        inside = values[(times >= low) & (times < high)]
+        kept = [y for x, y in zip(t, v, strict=True) if low <= x < high]
+        assert (min(kept), max(kept)) == (inside.min(), inside.max())
+
+
+def test_short_series_are_left_alone_and_nan_is_dropped() -> None:
+    assert decimate([0, 1, 2], [5, math.nan, 7], 10) == ([0, 2], [5, 7])
+
+
+def test_rates_are_bytes_over_time(make_run: Maker) -> None:
+    run = Run(make_run(repeat=2, duration_s=20.0))
+    configuration = run.configurations[0]
+    series = load(run, configuration, max_bins=20)
+    assert series is not None
+    assert series.bin_s == pytest.approx(1.0)
+    cell = configuration.counted[1].cell
+    ((total,),) = run.rows(
+        "SELECT sum(ip_bytes) FROM slots WHERE cell = ? AND flow = 'bbr' AND slot BETWEEN 30 AND 39",
+        [cell],
+    )
+    assert series.t_s[3] == pytest.approx(3.5)
+    assert series.rates["bbr"][1, 3] == pytest.approx(total * 8 / 1.0)
+
+
+def test_many_configurations_show_a_few_and_say_which(make_run: Maker) -> None:
+    losses = tuple(f"{i}%" for i in range(14))
+    subject = subject_of(make_run(sweep={"loss": losses}, repeat=2, duration_s=2.0))
+    results = subject.results
+    measure = results.select(F)[0]
+    medians = [results.summary(measure, c).median for c in subject.run.configurations]
+    known = [m for m in medians if m is not None]
+    shown = [results.summary(measure, c).median for c in subject.shown]
+    assert len(subject.shown) == 3
+    assert {min(known), max(known)} <= set(shown)
+    assert "those of 14 with the smallest, the middle and the largest" in subject.choice
+
+
+def test_one_repetition_is_named(make_run: Maker) -> None:
+    subject = subject_of(make_run(repeat=5))
+    configuration = subject.shown[0]
+    chosen = subject.results.representative(configuration)
+    assert chosen is not None
+    values = {
+        o.repetition: v
+        for o, v in subject.results.points(subject.results.select(F)[0], configuration)
+    }
+    assert values[chosen[0].repetition] == sorted(values.values())[2]
+    window = next(k for k in DEFAULT if k.name == "window").make(subject, None)
+    assert f"repetition {chosen[0].repetition}, the one whose" in window.caption
+
+
+@pytest.mark.parametrize("connections", [1, 3])
+@pytest.mark.parametrize("flows", [("a", "b"), tuple(f"flow{i}" for i in range(9))])
+def test_every_figure_at_every_width(
+    make_run: Maker, flows: tuple[str, ...], connections: int
+) -> None:
+    subject = subject_of(make_run(flows=flows, connections=connections, repeat=2, duration_s=5.0))
+    for kind in DEFAULT:
+        rendered = render(kind.make(subject, None))
+        assert set(rendered.svg) == set(WIDTHS)
+        for width, svg in rendered.svg.items():
+            root = ET.fromstring(svg)
+            assert root.get("width") == f"{WIDTHS[width] * 72:g}pt"
+            assert "style=" not in svg
+            assert root.get("aria-label") == rendered.drawing.alt
+            texts = {"".join(e.itertext()).strip() for e in root.iter() if e.tag.endswith("text")}
+            if kind.name in ("rates", "window"):
+                assert set(flows) <= texts
+
+
+def test_files_are_the_same_each_time(make_run: Maker) -> None:
+    path = make_run(sweep={"loss": ("0%", "1%")}, repeat=3, duration_s=5.0)
+    formats = ("html", "md", "svg", "pdf")
+    first = {p: p.read_bytes() for p in build(path, formats)}
+    second = {p: p.read_bytes() for p in build(path, formats)}
+    assert first == second
+    names = {p.name for p in first}
+    assert {"report.html", "report.md", "all.pdf", "rates.svg", "rates-column.pdf"} <= names
+    for p, data in first.items():
+        if p.suffix == ".pdf":
+            assert data.startswith(b"%PDF")
+            assert b"CreationDate" not in data
+            assert b"/Type3" not in data
+
+
+def test_inlined_svg_follows_the_page() -> None:
+    raw = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="72pt" height="9pt">'
+        f'<path id="p1" d="M 1.23456 2.5" style="stroke: {SERIES[0]}; fill: none"/>'
+        "<text style=\"font: bold 7px 'DejaVu Sans'; text-anchor: middle\">a</text>"
+        '<g clip-path="url(#p1)"/></svg>'
+    )
+    svg = tidy(raw, "rates-page", 'say "hi"')
+    assert 'd="M 1.23 2.5"' in svg
+    assert 'font-weight="bold"' in svg
+    assert 'clip-path="url(#rates-page-0)"' in svg
+    assert 'id="rates-page-0"' in svg
+    inline = themed(svg, "figure page")
+    assert f'stroke="var(--{VARIABLES[SERIES[0]]})"' in inline
+    assert re.search(r"<svg[^>]* width=", inline) is None
+
+
+def test_labels_are_moved_apart_and_keep_their_order() -> None:
+    moved = spread([0.5, 0.52, 0.51, 0.9], 0.1)
+    assert moved[3] == 0.9
+    low, high, middle = moved[:3]
+    assert middle - low == pytest.approx(0.1)
+    assert high - middle == pytest.approx(0.1)
+    assert middle == pytest.approx(0.51)

@@ -1,0 +1,157 @@
+"""The page and the text as files: self-contained, escaped, refused with a clear error."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from fairc.runtime.report import ReportError, build
+
+Maker = Callable[..., Path]
+HOSTILE = """</title><script>alert("1")</script>'"&amp;`| $x^$ ﷽"""
+
+
+class Page(HTMLParser):
+    """Collects tags, and attributes that could load something."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.loads: list[tuple[str, str]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name in ("src", "href", "srcset", "action", "data", "xlink:href"):
+                self.loads.append((tag, value or ""))
+            assert not name.startswith("on"), (tag, name)
+            assert name != "style", tag
+
+
+def parsed(text: str) -> Page:
+    page = Page()
+    page.feed(text)
+    page.close()
+    return page
+
+
+def test_nothing_is_loaded_and_the_policy_fits(make_run: Maker) -> None:
+    text = build(make_run(repeat=2, duration_s=5.0))[0].read_text(encoding="utf-8")
+    page = parsed(text)
+    assert "script" not in page.tags
+    for tag, target in page.loads:
+        assert (tag, target) == ("link", "data:,") or target.startswith("#")
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)
+    assert style is not None
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
+    assert policy is not None
+    directives = html.unescape(policy[1])
+    assert directives.startswith("default-src 'none'; ")
+    assert f"style-src 'sha256-{digest}'" in directives
+    ids = re.findall(r' id="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+
+
+def test_hostile_names_stay_text(make_run: Maker) -> None:
+    path = make_run(
+        title=HOSTILE,
+        flows=("<script>alert(2)</script>", "$\\frac{x}$`|"),
+        sweep={HOSTILE: (HOSTILE, "</svg><script>alert(3)</script>")},
+        repeat=2,
+        duration_s=3.0,
+        source=f"# {HOSTILE}\n```\n</pre><script>alert(4)</script>\n",
+        bad={(0, 1): ("ok", "invalid", ["<img src=x onerror=alert(5)>"])},
+    )
+    lock = {"<script>": HOSTILE, "list": [{"a": 1}, {"b": [1, 2]}]}
+    (path / "lock.json").write_text(json.dumps(lock), encoding="utf-8")
+    page_file, text_file, *_ = build(path, ["html", "md", "svg", "pdf"])
+    text = page_file.read_text(encoding="utf-8")
+    page = parsed(text)
+    assert "script" not in page.tags
+    assert "img" not in page.tags
+    assert page.tags.count("title") == 1
+    assert html.escape(HOSTILE.split("`")[0], quote=False) in text.replace("&#34;", '"').replace(
+        "&#39;", "'"
+    )
+    markdown = text_file.read_text(encoding="utf-8")
+    outside = re.sub(r"(?s)(````+)text\n.*?\n\1\n", "", markdown)
+    assert "<script" not in outside
+    assert "<img" not in outside
+
+
+def test_sections_are_in_order(make_run: Maker) -> None:
+    path = make_run(repeat=2, duration_s=3.0)
+    page, text = (p.read_text(encoding="utf-8") for p in build(path, ["html", "md"]))
+    for content, pattern in ((page, r"<h2[^>]*>([^<]+)</h2>"), (text, r"(?m)^## (.+)$")):
+        heads = re.findall(pattern, content)
+        assert heads[0] == "The answer"
+        wanted = ["Validity", "All metrics", "What the metrics are", "Run it again"]
+        assert [h for h in heads if h in wanted] == wanted
+    for content in (page, text):
+        for needle in ("2 flows over a 1 Mbit/s bottleneck", "6.12.43+deb12", "fexp 1",
+                       "uniform in 0 to 50 ms", "fairc run quickstart.fexp"):  # fmt: skip
+            assert needle in content
+
+
+def test_confirmatory_and_exploratory(make_run: Maker) -> None:
+    text = build(make_run(repeat=2, duration_s=3.0), ["md"])[0].read_text(encoding="utf-8")
+    kinds = {
+        row.split("|")[1].strip(): row.split("|")[-2].strip()
+        for row in text.splitlines()
+        if row.endswith(("confirmatory |", "exploratory |"))
+    }
+    assert kinds["fairness.floor"] == "confirmatory"
+    assert kinds["utilization"] == "exploratory"
+
+
+def test_without_fairness(make_run: Maker) -> None:
+    page = build(make_run(fairness=False, repeat=2, duration_s=3.0))[0]
+    assert "No figure <code>fairness</code>: no fairness was measured" in page.read_text("utf-8")
+
+
+def test_errors_are_clear(make_run: Maker, tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match="no such directory"):
+        build(tmp_path / "none")
+    with pytest.raises(ReportError, match=r"has no plan\.json"):
+        build(tmp_path)
+    good = make_run(repeat=1, duration_s=2.0)
+    with pytest.raises(ReportError, match=r"'htlm'; known: html, md, pdf, svg"):
+        build(good, ["htlm"])
+
+    def broken(name: str, change: Callable[[Path], object]) -> Path:
+        copy = tmp_path / name
+        shutil.copytree(good, copy)
+        change(copy)
+        return copy
+
+    with pytest.raises(ReportError, match="fairc run"):
+        build(broken("a", lambda p: (p / "tables" / "slots.parquet").unlink()))
+    with pytest.raises(ReportError, match=r"slots\.parquet cannot be read"):
+        build(broken("b", lambda p: (p / "tables" / "slots.parquet").write_bytes(b"rubbish")))
+    with pytest.raises(ReportError, match="not a plan of this version"):
+        build(broken("c", lambda p: (p / "plan.json").write_text('{"version": 9}')))
+    with pytest.raises(ReportError, match=r"plan\.json cannot be read"):
+        build(broken("d", lambda p: (p / "plan.json").write_text("{")))
+    with pytest.raises(ReportError, match=r"cells\.jsonl:1 is not a cell"):
+        build(broken("e", lambda p: (p / "cells.jsonl").write_text("{}\n")))
+
+
+def test_importing_the_report_is_light() -> None:
+    code = (
+        "import sys, fairc.runtime.report as r; r.FORMATS;"
+        "print([m for m in ('numpy', 'matplotlib', 'duckdb', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
