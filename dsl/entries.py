@@ -137,17 +137,17 @@ def match(entry: Entry, given: tuple[Argument, ...], span: Span, at: Span | None
 
 
 def _parameter(entry: Entry, name: str, span: Span) -> Parameter:
-    found = next((p for p in entry.parameters if p.name == name), None)
-    if found is not None:
-        return found
-    near = suggest(name, [p.name for p in entry.parameters])
-    fail(
-        "unknown-argument",
-        f"`{entry.name}` takes no argument called `{name}`",
-        span,
-        note=f"did you mean `{near}`?" if near else "",
-        help=_signature(entry),
-    )
+    known = {p.name: p for p in entry.parameters}
+    if name not in known:
+        near = suggest(name, known)
+        fail(
+            "unknown-argument",
+            f"`{entry.name}` takes no argument called `{name}`",
+            span,
+            note=f"did you mean `{near}`?" if near else "",
+            help=_signature(entry),
+        )
+    return known[name]
 
 
 def _signature(entry: Entry) -> str:

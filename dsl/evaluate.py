@@ -144,7 +144,7 @@ def _call(node: syntax.Expr, scope: Scope) -> Value:
         with gather.attempt():
             key = argument.key
             value = evaluate(argument.value, scope)
-            arguments.append(Argument(key.text if key else None, value, key and key.span))
+            arguments.append(Argument(key.text if key else None, value, key.span if key else None))
     gather.finish()
     bound = scope.get(node.name.text, node.name.span)
     if isinstance(bound, Symbol):  # `policy(buffer)` with `policy` swept over words
@@ -239,8 +239,6 @@ def _arithmetic(operator: str, left: Value, right: Value, span: Span, scope: Sco
 
 
 def _quantity(value: Value, scope: Scope) -> Quantity:
-    if isinstance(value, Quantity):
-        return value
     if isinstance(value, Symbol):
         near = suggest(value.name, scope.names())
         fail(
@@ -250,7 +248,9 @@ def _quantity(value: Value, scope: Scope) -> Quantity:
             note=f"did you mean `{near}`?" if near else "",
             help="names of quantities come from `sweep`, `let` and the topology's parameters",
         )
-    fail("wrong-type", f"{value.words} cannot be used in arithmetic", value.span)
+    if not isinstance(value, Quantity):
+        fail("wrong-type", f"{value.words} cannot be used in arithmetic", value.span)
+    return value
 
 
 def _mismatch(what: str, a: Quantity, b: Quantity, span: Span) -> None:
@@ -299,14 +299,14 @@ def _logic(node: syntax.Expr, scope: Scope) -> Value:
 
 def truth(value: Value, scope: Scope) -> bool:
     """Return the outcome of a condition. Raises CompileError for a value that is none."""
-    if isinstance(value, Truth):
-        return value.value
-    fail(
-        "wrong-type",
-        f"a condition is needed here, not {value.words}",
-        value.span,
-        help="compare it with something, as in `loss == 1%`",
-    )
+    if not isinstance(value, Truth):
+        fail(
+            "wrong-type",
+            f"a condition is needed here, not {value.words}",
+            value.span,
+            help="compare it with something, as in `loss == 1%`",
+        )
+    return value.value
 
 
 def check_words(node: syntax.Expr, scope: Scope, known: Collection[str]) -> None:

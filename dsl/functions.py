@@ -34,15 +34,15 @@ def interval(first: Value, last: Value, span: Span) -> ListValue:
 
 
 def _whole(value: Value, where: str) -> int:
-    if isinstance(value, Quantity) and value.dimension == NUMBER and value.number.denominator == 1:
-        return value.number.numerator
-    got = value.canonical if isinstance(value, Quantity) else value.words
-    fail(
-        "wrong-type",
-        f"{where} needs whole numbers, not {got}",
-        value.span,
-        help="quantities are listed, or scaled: `1..5 * 10ms` is written `[1, 2, 3, 4, 5] * 10ms`",
-    )
+    if not isinstance(value, Quantity) or value.dimension != NUMBER or value.number % 1:
+        got = value.canonical if isinstance(value, Quantity) else value.words
+        fail(
+            "wrong-type",
+            f"{where} needs whole numbers, not {got}",
+            value.span,
+            help="scale a range of them in parentheses: `(1..5) * 10ms`",
+        )
+    return value.number.numerator
 
 
 def _refuse_long(length: int, span: Span) -> None:

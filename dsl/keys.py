@@ -44,12 +44,18 @@ EXPERIMENT: Registry[Parameter] = Registry(
         P("topology", Entries(TOPOLOGIES), "the network"),
         P("duration", A_POSITIVE_TIME, "a fixed length of each cell"),
         P("warmup", A_TIME, "the start of each cell that metrics leave out", "0s"),
-        P("stop", Words("end", ("first", "all")), "whose end is the cell's end", "all"),
+        P("stop", Words("value of `stop`", ("first", "all")), "whose end is the cell's end", "all"),
         P("deadline", A_POSITIVE_TIME, "the latest end of a cell", "10 times the fair share's"),
         P("repeat", Quantities((NUMBER,), low=1, high=10**6, whole=True), "repetitions", "1"),
         P("seed", A_WHOLE, "where all randomness comes from", "1"),
         P("paired", A_SWITCH, "the same losses for every value of the sweep", "off"),
-        P("order", Words("order", ("file", "random")), "order of the cells", "file", runs=False),
+        P(
+            "order",
+            Words("value of `order`", ("file", "random")),
+            "order of the cells",
+            "file",
+            runs=False,
+        ),
         P("sample", A_COUNT, "how many configurations are drawn", runs=False),
         P("measure", Lists(Entries(METRICS)), "the metrics"),
     ],
@@ -153,6 +159,16 @@ class PartialError(CompileError):
         self.partial = partial
 
 
+def _closed_word(node: syntax.Expr, key: Parameter) -> Symbol | None:
+    """Return the word itself for a key with a few fixed words.
+
+    `stop = first` means the word, also where a swept name is called `first`.
+    """
+    if not isinstance(node, syntax.Name) or not isinstance(key.kind, Words):
+        return None
+    return Symbol(node.text, node.span) if node.span.text in key.kind.choices else None
+
+
 class Block:
     """The settings of one block, evaluated and checked on demand."""
 
@@ -197,7 +213,7 @@ class Block:
         if setting is None:
             return None
         key = self.keys.get(name, setting.key.span)
-        value = evaluate(setting.value, scope)
+        value = _closed_word(setting.value, key) or evaluate(setting.value, scope)
         gather = Gather()
         with gather.attempt():
             key.kind.check(value, f"`{name}`", setting.value.span)

@@ -111,7 +111,7 @@ class FigureChecker:
             with gather.attempt():
                 value = self._value(entry, argument)
                 key = argument.key
-                given.append(Argument(key.text if key else None, value, key and key.span))
+                given.append(Argument(key.text if key else None, value, key.span if key else None))
         if gather.found:
             gather.finish()
         with gather.attempt():

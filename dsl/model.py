@@ -171,19 +171,62 @@ class Configuration:
 
 
 class Experiment(Protocol):
-    """A checked experiment. `excluded` is known once `configurations` has been exhausted."""
+    """A checked experiment; everything but `diagnostics` is the same for ever."""
 
-    name: str
-    title: str
-    citation: str  # the file's `source = "..."`
-    file: Source
-    axes: tuple[Axis, ...]
-    repeat: int
-    seed: int
-    paired: bool
-    measure: tuple[MetricRequest, ...]
-    figures: tuple[FigureRequest, ...]
-    diagnostics: Diagnostics  # warnings found so far
+    @property
+    def name(self) -> str:
+        """The name behind `experiment`."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """The file's `title`, or an empty text."""
+        ...
+
+    @property
+    def citation(self) -> str:
+        """The file's `source`, or an empty text."""
+        ...
+
+    @property
+    def file(self) -> Source:
+        """The text that it comes from."""
+        ...
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The swept names in file order."""
+        ...
+
+    @property
+    def repeat(self) -> int:
+        """The number of repetitions of each configuration, >= 1."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """Where all randomness comes from, >= 0."""
+        ...
+
+    @property
+    def paired(self) -> bool:
+        """Whether the losses are the same for every value of the sweep."""
+        ...
+
+    @property
+    def measure(self) -> tuple[MetricRequest, ...]:
+        """The metrics, in file order."""
+        ...
+
+    @property
+    def figures(self) -> tuple[FigureRequest, ...]:
+        """The figures of `report`, in file order."""
+        ...
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """Warnings found so far; making configurations may add to them."""
+        ...
 
     def configurations(self) -> Iterator[Configuration]:
         """Yield every configuration that keeps at least one repetition, in file order.

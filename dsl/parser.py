@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import syntax
 from .diagnostics import CompileError, Diagnostic
@@ -140,7 +140,7 @@ class Builder:
         return syntax.Body(span, self._all(c))
 
     def _nodes(self, span: Span, c: list[Any]) -> syntax.Node:
-        kind = "host" if c[0].type == "NODE" else "router"
+        kind: Literal["host", "router"] = "host" if c[0].type == "NODE" else "router"
         return syntax.Nodes(span, kind, tuple(self._word(t) for t in c[1:]))
 
     def _link(self, span: Span, c: list[Any]) -> syntax.Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .diagnostics import CompileError, Diagnostic, Label
 from .source import Source, Span
@@ -73,7 +73,7 @@ class SyntaxErrors:
         self.source = source
         self.found: list[Diagnostic] = []
 
-    def watch(self, parse: Callable[[], Any]) -> Tree[Token]:
+    def watch(self, parse: Callable[[], Tree[Token]]) -> Tree[Token]:
         """Return what `parse` returns. Raises CompileError if there was an error, repaired or not."""
         from lark import UnexpectedInput
 
@@ -82,15 +82,16 @@ class SyntaxErrors:
             tree = parse()
         except UnexpectedInput:
             assert self.found, "the parser gave up without a report"
-        if self.found:
+        if tree is None or self.found:
             raise CompileError(self.found)
-        return tree  # type: ignore[no-any-return]
+        return tree
 
     def on_error(self, error: UnexpectedInput) -> bool:
         """Describe an error; return whether the parser can go on behind it."""
         from lark import UnexpectedCharacters, UnexpectedToken
 
         if isinstance(error, UnexpectedCharacters):
+            assert error.pos_in_stream is not None
             self.found.append(self._character(error.pos_in_stream))
             repaired = self.source.text[error.pos_in_stream] == ";"
             return repaired and len(self.found) < SLIP_LIMIT
@@ -226,8 +227,8 @@ class SyntaxErrors:
                 help="commas separate the items of lists and calls; statements need none",
             ), bool(accepts & {"_RBRACE", "$END"})
         opened = self._unclosed(start)
-        labels = ()
-        if opened and opened.text == "{" and "_RBRACE" in accepts and token.type.isupper():
+        labels: tuple[Label, ...] = ()
+        if opened and opened.text == "{" and "_RBRACE" in accepts:
             labels = (Label(opened, "inside the block that is opened here"),)
         return Diagnostic(
             "syntax",

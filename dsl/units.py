@@ -26,7 +26,8 @@ class Dimension(NamedTuple):
         """Return the dimension of a product (sign 1) or a quotient (sign -1)."""
         exponents = [a + sign * b for a, b in zip(self[:4], other[:4], strict=True)]
         share = self.percent or other.percent if sign > 0 else self.percent and not other.percent
-        return Dimension(*exponents, percent=int(bool(share) and not any(exponents)))
+        data, time, packet, bdp = exponents
+        return Dimension(data, time, packet, bdp, int(bool(share) and not any(exponents)))
 
 
 NUMBER = Dimension()
