@@ -9,10 +9,12 @@ from typing import NamedTuple
 from fairc.compiler.plan import Cell, MetricRequest
 
 from . import validity
-from .measurement import FlowRecord, Measurement, load
+from .measurement import ArtefactError, FlowRecord, Measurement, load
 from .measurement.series import Series, collect
 from .metrics import METRICS, goodput
 from .results import FlowResult, MetricValue
+
+__all__ = ["Analysis", "ArtefactError", "analyse", "write_series"]
 
 
 class Analysis(NamedTuple):
@@ -22,6 +24,7 @@ class Analysis(NamedTuple):
     metrics: tuple[MetricValue, ...]
     verdict: validity.Verdict
     reasons: tuple[str, ...]
+    ended_by: str
     series: Series
 
 
@@ -45,8 +48,14 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
         ),
         verdict=verdict,
         reasons=reasons,
+        ended_by=measurement.ending.ended_by,
         series=collect(measurement, tuple((c.expected, c.sent, c.lost) for c in losses)),
     )
+
+
+def write_series(path: Path, series: Series) -> None:
+    """Write a cell's series; the same series give the same bytes."""
+    series.save(path)
 
 
 def _flow(measurement: Measurement, flow: FlowRecord) -> FlowResult:

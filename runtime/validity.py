@@ -86,7 +86,7 @@ def loss_counts(measurement: Measurement) -> tuple[LossCount, ...]:
 def _loss_count(measurement: Measurement, flow: FlowRecord) -> LossCount:
     behind = flow.queue.behind
     counted = flow.left & ~behind.pending
-    expected = measurement.paths.loss(measurement.paths.behind(flow.queue.place, flow.plan))
+    expected = measurement.paths.loss_after(flow.queue.place, flow.plan)
     return LossCount(expected, int(counted.sum()), int((counted & behind.lost).sum()))
 
 

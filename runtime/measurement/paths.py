@@ -96,6 +96,10 @@ class Paths:
         """Return the egress interfaces that a flow's data passes before a queue."""
         return self.of(flow)[: -len(self.behind(queue, flow)) - 1]
 
+    def loss_after(self, queue: Place, flow: Flow) -> float:
+        """Return the probability that a packet of a flow is lost at random behind a queue."""
+        return self.loss(self.behind(queue, flow))
+
     def loss(self, places: tuple[Place, ...]) -> float:
         """Return the probability that a packet is lost at random on these interfaces."""
         kept = 1.0
