@@ -85,7 +85,7 @@ class Compilation:
                 ready = self._lower(configuration)
                 if ready is None:
                     continue
-                if repetition == 1 and len(kept) < KEPT_CONFIGURATIONS:
+                if repetition == 1 < self._experiment.repeat and len(kept) < KEPT_CONFIGURATIONS:
                     kept.append(ready)
                 if repetition in ready.repetitions:
                     yield ready.cell(repetition)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from fairc.dsl.model import Configuration, File
 
@@ -13,6 +14,13 @@ from .seeds import canonical, cell_seed, identity, stream_seed, uniform
 from .wiring import host_address
 
 FIRST_PORT = 5001
+NOT_IN_IDENTITY: Any = {
+    "id": True,
+    "bindings": True,
+    "captures": True,
+    "nodes": {"__all__": {"interfaces": {"__all__": {"source": True}}}},
+    "flows": {"__all__": {"source": True}},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,93 +33,48 @@ class Settings:
 
 
 class Lowered:
-    """A configuration that is ready: `cell(repetition)` gives its cells.
-
-    What repetitions share is made once. The identity of a cell is put together from canonical
-    JSON fragments, which is the canonical JSON of the whole.
-    """
+    """A configuration that is ready: `cell(repetition)` gives its cells, which share its nodes."""
 
     def __init__(self, settings: Settings, configuration: Configuration, draft: Draft) -> None:
         self.repetitions = configuration.repetitions
         self._settings = settings
         self._draft = draft
         self._bindings = dict(configuration.bindings)
-        scenario = draft.scenario
-        fixed = {
-            "experiment": settings.experiment,
-            "configuration": identity(canonical(self._bindings)),
-            "bindings": self._bindings,
-            "warmup_ns": scenario.warmup_ns,
-            "duration_ns": scenario.duration_ns,
-            "deadline_ns": draft.deadline_ns,
-            "stop": scenario.stop,
-        }
-        self._fixed = fixed | {
-            "cables": draft.frozen_cables,
-            "captures": tuple(draft.captures),
-        }
-        self._fragments = {key: canonical(value) for key, value in fixed.items()}
-        self._fragments["cables"] = _list([_fragment(cable) for cable in draft.frozen_cables])
-        self._node_fragments = [_fragment(node) for node in draft.frozen_nodes]
+        self._configuration = identity(canonical(self._bindings))
 
     def cell(self, repetition: int) -> plan.Cell:
         """Return the cell of one repetition."""
-        seed = cell_seed(
-            self._settings.seed, self._bindings, repetition, paired=self._settings.paired
-        )
-        nodes = [_seeded(node, seed) for node in self._draft.frozen_nodes]
-        flows = [
-            _flow(self._draft, flow, seed, FIRST_PORT + number)
-            for number, flow in enumerate(self._draft.flows)
-        ]
-        fragments = self._fragments | {
-            "repetition": str(repetition),
-            "seed": str(seed),
-            "flows": _list([_fragment(flow) for flow in flows]),
-            "nodes": _list(
-                [
-                    known if node is shared else _fragment(node)
-                    for node, shared, known in zip(
-                        nodes, self._draft.frozen_nodes, self._node_fragments, strict=True
-                    )
-                ]
+        settings, draft, scenario = self._settings, self._draft, self._draft.scenario
+        seed = cell_seed(settings.seed, self._bindings, repetition, paired=settings.paired)
+        cell = plan.Cell(
+            id="",
+            experiment=settings.experiment,
+            configuration=self._configuration,
+            bindings=self._bindings,
+            repetition=repetition,
+            seed=seed,
+            nodes=tuple(_seeded(node, seed) for node in draft.frozen_nodes),
+            cables=draft.frozen_cables,
+            flows=tuple(
+                _flow(draft, flow, seed, FIRST_PORT + number)
+                for number, flow in enumerate(draft.flows)
             ),
-        }
-        text = ",".join(f'"{key}":{fragments[key]}' for key in sorted(fragments))
-        return plan.Cell.model_validate(
-            {
-                **self._fixed,
-                "id": identity(f"{{{text}}}"),
-                "repetition": repetition,
-                "seed": seed,
-                "nodes": tuple(nodes),
-                "flows": tuple(flows),
-            }
+            captures=tuple(draft.captures),
+            warmup_ns=scenario.warmup_ns,
+            duration_ns=scenario.duration_ns,
+            deadline_ns=draft.deadline_ns,
+            stop=scenario.stop,
         )
+        return cell.model_copy(update={"id": identity_of(cell)})
 
 
 def identity_of(cell: plan.Cell) -> str:
-    """Compute a cell's id from the cell: of everything but itself, the captures and the sources."""
-    value = cell.model_dump(mode="json", exclude={"id", "captures"})
-    return identity(canonical(_without_sources(value)))
+    """Return a cell's id: a hash of its JSON without white space, fields in the schema's order.
 
-
-def _fragment(part: plan.Model) -> str:
-    """Write a part of a cell as it enters the identity."""
-    return canonical(_without_sources(part.model_dump(mode="json")))
-
-
-def _without_sources(value: object) -> object:
-    """Drop every `source`: a line that moves in its file changes no cell."""
-    if isinstance(value, dict):
-        return {key: _without_sources(item) for key, item in value.items() if key != "source"}
-    if isinstance(value, list):
-        return [_without_sources(item) for item in value]
-    return value
-
-
-def _list(fragments: list[str]) -> str:
-    return f"[{','.join(fragments)}]"
+    Left out: the id itself, what is captured, the lines that things come from (a comment added
+    to a file changes no cell), and the bindings, for which `configuration` stands in any order.
+    """
+    return identity(cell.model_dump_json(exclude=NOT_IN_IDENTITY))
 
 
 def _seeded(node: plan.Node, seed: int) -> plan.Node:

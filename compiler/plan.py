@@ -146,9 +146,9 @@ class Capture(Model):
 class Cell(Model):
     """One configuration and one repetition: everything that an engine needs to run it.
 
-    id: SHA-256 of everything else but the captures and the `source`s, as canonical JSON; its first
-    16 hexadecimal digits.
-    configuration: the same over the swept values, so repetitions share it.
+    id: SHA-256 of the cell's JSON without white space, fields in the schema's order, without `id`,
+    `bindings`, `captures` and every `source`; its first 16 hexadecimal digits.
+    configuration: the same over the bindings, keys sorted; so repetitions share it.
     bindings: swept name -> canonical value. stop: when the cell ends by itself.
     duration_ns: a fixed length after the epoch, or None. deadline_ns: the latest end.
     """

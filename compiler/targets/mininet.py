@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -35,7 +35,7 @@ def begin(directory: Path) -> Callable[[Cell], None]:
 
     def write(cell: Cell) -> None:
         script = cells / f"{cell.id}.py"
-        script.write_text(render(cell), encoding="utf-8")
+        script.write_bytes(render(cell).encode())
         script.chmod(0o755)
 
     return write
@@ -43,21 +43,12 @@ def begin(directory: Path) -> Callable[[Cell], None]:
 
 def render(cell: Cell) -> str:
     """Write the Mininet program of a cell: equal text for an equal cell."""
-    macs = {
-        (node.name, interface.name): mac_address(interface.address)
+    ends = {
+        (node.name, interface.name): interface
         for node in cell.nodes
         for interface in node.interfaces
     }
-    sources = {
-        (node.name, interface.name): interface.source
-        for node in cell.nodes
-        for interface in node.interfaces
-    }
-    owners = {
-        interface.address.partition("/")[0]: macs[node.name, interface.name]
-        for node in cell.nodes
-        for interface in node.interfaces
-    }
+    peers = {cable.a: cable.b for cable in cell.cables} | {c.b: c.a for c in cell.cables}
     return _template().render(
         id=cell.id,
         header=list(_header(cell)),
@@ -67,52 +58,61 @@ def render(cell: Cell) -> str:
         drain_ns=drain_ns(cell),
         lead_ns=LEAD_NS + LEAD_PER_PROGRAM_NS * (1 + 2 * len(cell.flows)),
         nodes=[
-            {
-                "name": node.name,
-                "kind": node.kind,
-                "sysctl": sysctls(node, cell.flows),
-                "ip": list(_ip_lines(node, cell, macs, owners)),
-                "tc": [
-                    {"source": interface.source, "lines": lines}
-                    for interface in node.interfaces
-                    if (lines := _tc_lines(interface))
-                ],
-            }
+            (
+                node.name,
+                node.kind,
+                sysctls(node, cell.flows).items(),
+                list(
+                    _ip_lines(
+                        node, {i.name: ends[peers[node.name, i.name]] for i in node.interfaces}
+                    )
+                ),
+                [(i.source, lines) for i in node.interfaces if (lines := _tc_lines(i))],
+            )
             for node in cell.nodes
         ],
         cables=[
-            {
-                "node_a": cable.a[0],
-                "name_a": cable.a[1],
-                "mac_a": macs[cable.a],
-                "node_b": cable.b[0],
-                "name_b": cable.b[1],
-                "mac_b": macs[cable.b],
-                "source": sources[cable.a],
-            }
+            (
+                ends[cable.a].source,
+                *cable.a,
+                mac_address(ends[cable.a].address),
+                *cable.b,
+                mac_address(ends[cable.b].address),
+            )
             for cable in cell.cables
         ],
         seeds=[
-            {"node": node.name, "interface": interface.name, "seed": interface.impairment.seed}
-            for node in cell.nodes
-            for interface in node.interfaces
+            (*place, interface.impairment.seed)
+            for place, interface in ends.items()
             if interface.impairment is not None and interface.impairment.seed is not None
         ],
         captures=[
-            {
-                "name": capture.name,
-                "node": capture.node,
-                "interface": capture.interface,
-                "direction": capture.direction,
-                "meaning": f"{capture.point} of the bottleneck {'/'.join(capture.queue)}",
-            }
+            (
+                f"{capture.point} of the bottleneck {'/'.join(capture.queue)}",
+                capture.name,
+                capture.node,
+                capture.interface,
+                capture.direction,
+            )
             for capture in cell.captures
         ],
-        flows=[_programs(flow, cell.duration_ns) for flow in cell.flows],
+        pings=[
+            (flow.name, flow.client, flow.server, flow.address, flow.base_rtt_ns)
+            for flow in cell.flows
+        ],
         monitor=json.dumps({"every_ns": SAMPLE_EVERY_NS}),
+        servers=[
+            (flow.source, f"{flow.name}.server", flow.server, "tcp-server", _server(flow))
+            for flow in cell.flows
+        ],
+        clients=[
+            (flow.source, f"{flow.name}.client", flow.client, "tcp-client", _client(flow, cell))
+            for flow in cell.flows
+        ],
     )
 
 
+@lru_cache(maxsize=4096)
 def mac_address(address: str) -> str:
     """Return a locally administered MAC address that tells the IPv4 address (`10.0.0.1/30`)."""
     octets = address.partition("/")[0].split(".")
@@ -162,22 +162,19 @@ def _header(cell: Cell) -> Iterator[str]:
     yield f"repetition     {cell.repetition}, seed {cell.seed}"
 
 
-def _ip_lines(
-    node: Node, cell: Cell, macs: dict[tuple[str, str], str], owners: dict[str, str]
-) -> Iterator[str]:
-    """Yield the lines of `ip -batch` that bring a node's interfaces up and its routes in."""
+def _ip_lines(node: Node, peers: dict[str, Interface]) -> Iterator[str]:
+    """Yield the lines of `ip -batch` that bring a node's interfaces up and its routes in.
+
+    peers: interface name -> the other end of its cable.
+    """
     yield "link set dev lo up"
     for interface in node.interfaces:
         name = interface.name
         yield f"link set dev {name} mtu 1500 gso_max_segs 1 up"
         yield f"address add {interface.address} dev {name}"
-    peers = {cable.a: cable.b for cable in cell.cables} | {
-        cable.b: cable.a for cable in cell.cables
-    }
-    addresses = {mac: address for address, mac in owners.items()}
-    for interface in node.interfaces:
-        mac = macs[peers[node.name, interface.name]]
-        yield f"neighbour add {addresses[mac]} lladdr {mac} dev {interface.name} nud permanent"
+    for name, peer in peers.items():
+        address = peer.address.partition("/")[0]
+        yield f"neighbour add {address} lladdr {mac_address(address)} dev {name} nud permanent"
     for route in node.routes:
         yield f"route add {route.destination} via {route.via}"
 
@@ -229,34 +226,32 @@ def _percent(probability: float) -> str:
     return f"{100 * probability:.10f}".rstrip("0").rstrip(".")
 
 
-def _programs(flow: Flow, duration_ns: int | None) -> dict[str, object]:
-    """Return what the template says about a flow: its server's and its client's description."""
-    common = {
+def _server(flow: Flow) -> str:
+    """Describe a flow's server to the endpoints."""
+    return json.dumps(_common(flow) | {"cca": flow.cca, "sample_every_ns": SAMPLE_EVERY_NS})
+
+
+def _client(flow: Flow, cell: Cell) -> str:
+    """Describe a flow's client: it stops with its flow or with the cell, whatever comes first."""
+    stops = [ns for ns in (flow.stop_ns, cell.duration_ns) if ns is not None]
+    return json.dumps(
+        _common(flow)
+        | {
+            "workload": flow.workload.model_dump(),
+            "start_ns": flow.start_ns,
+            "stop_ns": min(stops, default=None),
+            "progress_every_ns": SAMPLE_EVERY_NS,
+        }
+    )
+
+
+def _common(flow: Flow) -> dict[str, object]:
+    return {
         "flow": flow.name,
         "address": flow.address,
         "port": flow.port,
         "connections": flow.connections,
         "buffer_bytes": flow.buffer_bytes,
-    }
-    stops = [ns for ns in (flow.stop_ns, duration_ns) if ns is not None]
-    server = common | {"cca": flow.cca, "sample_every_ns": SAMPLE_EVERY_NS}
-    client = common | {
-        "workload": flow.workload.model_dump(),
-        "start_ns": flow.start_ns,
-        "stop_ns": min(stops, default=None),
-        "progress_every_ns": SAMPLE_EVERY_NS,
-    }
-    return {
-        "name": flow.name,
-        "server": flow.server,
-        "client": flow.client,
-        "address": flow.address,
-        "base_rtt_ns": flow.base_rtt_ns,
-        "source": flow.source,
-        "server_name": f"{flow.name}.server",
-        "client_name": f"{flow.name}.client",
-        "server_json": json.dumps(server),
-        "client_json": json.dumps(client),
     }
 
 
@@ -279,4 +274,7 @@ def _template() -> Template:
 
 def comment(text: object) -> str:
     """Make a text safe for a comment: one line, nothing but printable characters."""
-    return "".join(char if char.isprintable() else "?" for char in str(text))
+    line = str(text)
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() else "?" for char in line)
