@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
-from fairc.runtime.engines.base import Engine
+from fairc.runtime.engines.base import Engine, EngineUnavailable
 
 from . import archive, lock
 from .analysis import analyse
@@ -201,6 +201,8 @@ class Sweep:
         folder.mkdir()
         try:
             return self.engine.run(cell, folder)
+        except EngineUnavailable:
+            raise
         except Exception as error:  # noqa: BLE001  it is told with the cell
             # An engine may not raise; if it does all the same, only this cell is lost.
             return RawResult(

@@ -50,7 +50,8 @@ class Engine(Protocol):
         """Run one cell; workdir is an empty folder of its own.
 
         A cell that hangs, crashes or overruns is a RawResult with an error, never an exception;
-        nothing that was started outlives the call.
+        nothing that was started outlives the call. Raises EngineUnavailable when this machine
+        lacks what this very cell needs: then the sweep ends.
         """
         ...
 

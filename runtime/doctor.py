@@ -1,0 +1,123 @@
+"""What this machine offers each engine, and what to install."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
+from fairc.runtime.engines import ENGINES, LaterEngine, host
+from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.vm import image, qemu
+
+APT = "sudo apt-get install --no-install-recommends"
+SPACE_BYTES = 4 << 30
+WANTED_CCAS = ("cubic", "bbr", "reno")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that an engine needs: is it there, what was found, what helps."""
+
+    what: str
+    well: bool
+    found: str = ""
+    remedy: str = ""
+    needed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """An engine, and what was found for it."""
+
+    name: str
+    summary: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can run an ordinary cell here."""
+        return all(finding.well for finding in self.findings if finding.needed)
+
+
+def examine() -> list[Examined]:
+    """Look at everything that an engine of this version needs."""
+    return [
+        Examined(kind.name, kind.summary, tuple(EXAMINATIONS[kind.name]()))
+        for kind in ENGINES
+        if kind.name in EXAMINATIONS and not isinstance(kind, LaterEngine)
+    ]
+
+
+def vm() -> Iterator[Finding]:
+    """Yield what the virtual-time machine needs."""
+    try:
+        yield Finding("QEMU", True, qemu.version())
+    except EngineUnavailable as error:
+        yield Finding("QEMU", False, "; ".join(error.missing), error.remedy)
+    for tool in ("taskset", "setpriv"):
+        yield program(tool, "util-linux")
+    built = image.find()
+    if built is not None:
+        yield Finding("image", True, f"kernel {built.kernel}, {built.folder}")
+    else:
+        yield Finding("image", False, "not built", image.BUILD_COMMAND)
+        for tool, package in image.TOOLS.items():
+            yield program(tool, package)
+    yield endpoints()
+    yield cache_space()
+
+
+def cache_space() -> Finding:
+    """Return whether the cache's disk has room for an image and snapshots."""
+    folder = image.folder()
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    room = f"{free / 1e9:.1f} GB free at {folder}"
+    writable = os.access(folder, os.W_OK)
+    return Finding(
+        "room for image and snapshots",
+        writable and (free > SPACE_BYTES or image.find() is not None),
+        room if writable else f"{folder} cannot be written",
+        "make room, or let XDG_CACHE_HOME name another place",
+    )
+
+
+def mininet() -> Iterator[Finding]:
+    """Yield what the host needs; the kernel can only be tried as root."""
+    root = host.is_root()
+    yield Finding("root", root, "" if root else f"user {os.getuid()}", "run fairc with sudo")
+    for name, package in host.PROGRAMS.items():
+        yield program(name, package)
+    version = host.mininet_version()
+    yield Finding("Mininet", version is not None, version or "", f"{APT} {host.MININET_PACKAGE}")
+    yield endpoints()
+    if not root:
+        return
+    feature = partial(Finding, remedy="a kernel with this module, or `--engine vm`")
+    yield feature("kernel: veth", host.has_veth())
+    for kind in host.QDISCS:
+        yield feature(f"kernel: sch_{host.module(kind)} ({kind})", host.has_qdisc(kind))
+    for cca in WANTED_CCAS:
+        yield feature(f"kernel: tcp_{cca}", host.has_cca(cca), needed=False)
+
+
+def program(name: str, package: str) -> Finding:
+    """Return whether a program is installed."""
+    path = shutil.which(name)
+    return Finding(name, path is not None, path or "", f"{APT} {package}")
+
+
+def endpoints() -> Finding:
+    """Return whether the endpoints' program has been built."""
+    try:
+        return Finding("fairc-endpoints", True, str(find_endpoints()))
+    except EndpointsMissing as error:
+        return Finding("fairc-endpoints", False, str(error), "make setup")
+
+
+EXAMINATIONS: dict[str, Callable[[], Iterator[Finding]]] = {"vm": vm, "mininet": mininet}

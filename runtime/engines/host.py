@@ -1,0 +1,124 @@
+"""What this machine's kernel and programs can do for a cell; each thing is tried once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+
+from fairc.compiler.plan import Cell
+
+PYTHON = "python3"
+# Program -> the Debian package that has it.
+PROGRAMS = {
+    PYTHON: "python3",
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "tcpdump": "tcpdump",
+    "unshare": "util-linux",
+}
+MININET_PACKAGE = "mininet"
+
+# Queueing discipline -> arguments with which it can be tried.
+QDISCS = {
+    "netem": "limit 10 delay 1ms",
+    "tbf": "rate 1mbit burst 1514 limit 3028",
+    "bfifo": "limit 3028",
+    "pfifo": "limit 10",
+}
+PROBE_S = 10.0
+
+
+def missing_programs() -> list[str]:
+    """Return the packages of the programs that are not installed."""
+    return sorted({package for program, package in PROGRAMS.items() if not shutil.which(program)})
+
+
+@cache
+def mininet_version() -> str | None:
+    """Return the version of Mininet that the system's Python finds, or None."""
+    code = "from mininet.net import VERSION; print(VERSION)"
+    return _output([PYTHON, "-c", code])
+
+
+@cache
+def program_version(*command: str) -> str | None:
+    """Return the first line that a program prints about its version, or None."""
+    text = _output(list(command))
+    return text.splitlines()[0] if text else None
+
+
+@cache
+def has_qdisc(kind: str) -> bool:
+    """Whether the kernel has a queueing discipline; tried in a network namespace of its own."""
+    words = QDISCS[kind].split()
+    return _succeeds(["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", kind, *words])
+
+
+@cache
+def has_veth() -> bool:
+    """Whether the kernel has pairs of virtual interfaces."""
+    return _succeeds(["unshare", "--net", "ip", "link", "add", "a", "type", "veth", "peer", "b"])
+
+
+@cache
+def has_cca(name: str) -> bool:
+    """Whether the kernel lets this user choose a congestion control algorithm; may load a module."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        try:
+            probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+        except OSError:
+            return False
+    return True
+
+
+def is_root() -> bool:
+    """Whether network namespaces can be made."""
+    return os.geteuid() == 0
+
+
+def needs(cell: Cell) -> Iterator[tuple[str, bool]]:
+    """Yield what a cell needs of the kernel, in words, and whether it is there."""
+    yield "network interfaces of type veth", has_veth()
+    kinds = set()
+    for node in cell.nodes:
+        for interface in node.interfaces:
+            if interface.impairment is not None:
+                kinds.add("netem")
+            if interface.shaper is not None:
+                kinds.add("tbf")
+            if interface.queue is not None:
+                kinds.add("bfifo" if interface.queue.limit_bytes is not None else "pfifo")
+    for kind in sorted(kinds):
+        yield f"the queueing discipline {kind} (module sch_{module(kind)})", has_qdisc(kind)
+    for cca in sorted({flow.cca for flow in cell.flows}):
+        yield f"the congestion control {cca} (module tcp_{cca})", has_cca(cca)
+
+
+def module(kind: str) -> str:
+    """Return the kernel module of a queueing discipline, without `sch_`."""
+    return "fifo" if kind in ("bfifo", "pfifo") else kind
+
+
+def _output(command: list[str]) -> str | None:
+    try:
+        done = subprocess.run(
+            command,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=PROBE_S,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _succeeds(command: list[str]) -> bool:
+    return _output(command) is not None

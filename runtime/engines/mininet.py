@@ -1,0 +1,132 @@
+"""The same scripts on this machine's kernel, in real time, as root."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from fairc.compiler.plan import Cell
+from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
+from fairc.compiler.targets.mininet import render
+from fairc.runtime import archive, supervisor
+from fairc.runtime.results import RawResult
+
+from . import host
+from .base import EngineUnavailable
+
+# Namespaces, pings and captures before the epoch, draining queues and statistics after the end.
+MARGIN_S = 60.0
+POLL_S = 0.05
+INSTEAD = "`--engine vm` needs neither root nor this kernel's modules"
+
+
+class MininetEngine:
+    """Runs the emitted Mininet script of a cell on the host, one at a time: they share its CPU."""
+
+    name = "mininet"
+    parallel = False
+
+    def __init__(self, report: Callable[[str], None] = lambda _: None) -> None:
+        self._closed = threading.Event()
+
+    @property
+    def identity(self) -> str:
+        """Hash of the kernel, iproute2, Mininet and the endpoints."""
+        text = json.dumps(self.versions, sort_keys=True)
+        with find_endpoints().open("rb") as program:
+            endpoints = hashlib.file_digest(program, "sha256").hexdigest()
+        return hashlib.sha256(f"{text} {endpoints}".encode()).hexdigest()
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What the lock records."""
+        return {
+            "kernel": Path("/proc/sys/kernel/osrelease").read_text().strip(),
+            "build": Path("/proc/sys/kernel/version").read_text().strip(),
+            "tc": host.program_version("tc", "-V") or "unknown",
+            "tcpdump": host.program_version("tcpdump", "--version") or "unknown",
+            "mininet": host.mininet_version() or "unknown",
+        }
+
+    def prepare(self) -> None:
+        """See that programs and rights are there. Raises EngineUnavailable."""
+        if not host.is_root():
+            raise EngineUnavailable(
+                ("the engine `mininet` makes network namespaces, and needs root for that",),
+                f"run it with sudo, or use another engine: {INSTEAD}",
+            )
+        packages = host.missing_programs()
+        if host.mininet_version() is None:
+            packages.append(host.MININET_PACKAGE)
+        if packages:
+            raise EngineUnavailable(
+                tuple(f"{name} is not installed" for name in packages),
+                f"apt-get install --no-install-recommends {' '.join(packages)}; or {INSTEAD}",
+            )
+        try:
+            find_endpoints()
+        except EndpointsMissing as error:
+            raise EngineUnavailable((str(error),), "make setup") from None
+
+    def run(self, cell: Cell, workdir: Path) -> RawResult:
+        """Run the cell's script. Raises EngineUnavailable when the kernel lacks what it needs."""
+        missing = tuple(f"this kernel lacks {what}" for what, there in host.needs(cell) if not there)
+        if missing:
+            raise EngineUnavailable(missing, f"use another engine: {INSTEAD}")
+        started = time.monotonic()
+        artefacts = workdir / "artefacts"
+        artefacts.mkdir()
+        (workdir / "cell.py").write_text(render(cell), encoding="utf-8")
+        (workdir / NAME).symlink_to(find_endpoints())
+        console = workdir / "console"
+        error = self._supervise(cell, workdir, artefacts, console)
+        text = console.read_text(errors="replace")
+        error = error or ending(artefacts, text)
+        return RawResult(
+            error=error,
+            artefacts=artefacts,
+            sha256=archive.digest(artefacts) if not error else "",
+            console=text,
+            virtual_s=time.monotonic() - started,
+            wall_s=time.monotonic() - started,
+        )
+
+    def _supervise(self, cell: Cell, workdir: Path, artefacts: Path, console: Path) -> str:
+        """Run the script to its end; return why it had to be stopped, or nothing."""
+        deadline_s = cell.deadline_ns / 1e9 + MARGIN_S
+        with console.open("wb") as output:
+            child = supervisor.start(
+                [host.PYTHON, str(workdir / "cell.py"), str(artefacts)],
+                cwd=workdir,
+                stdout=output,
+                stderr=output,
+                deadline_s=deadline_s,
+            )
+        try:
+            while child.poll() is None:
+                if self._closed.wait(POLL_S):
+                    return "interrupted"
+        finally:
+            child.kill()
+            child.wait()
+        return f"it did not end within {deadline_s:.0f} s" if child.timed_out else ""
+
+    def close(self) -> None:
+        """Stop the cell that is running."""
+        self._closed.set()
+
+
+def ending(artefacts: Path, console: str) -> str:
+    """Return why a script that has ended did not come to its end; empty when it did."""
+    last = (console.strip().splitlines() or ["it printed nothing"])[-1]
+    try:
+        document = json.loads((artefacts / "cell.json").read_text())
+    except FileNotFoundError:
+        return f"the script ended early: {last}"
+    except ValueError as error:
+        return f"the script left a broken cell.json: {error}"
+    return f"the script failed: {last}" if document.get("ended_by") == "failed" else ""
