@@ -86,7 +86,7 @@ class Checker:
         flows = self._unique(syntax.Flow, "flow")
         users = self._unique(syntax.Users, "users")
         excludes = list(self._of(syntax.Exclude))
-        grid = self._try(lambda: Grid(bindings, excludes, lets, repeat))
+        grid = self._try(lambda: Grid(bindings, excludes, lets, repeat, self._overrides.names))
         if grid is None:
             grid = Grid([], [], lets, repeat)
             excludes = []
@@ -101,7 +101,8 @@ class Checker:
         figures = self._figures(axes, grid, words, lets)
         for name in ("sample", "order"):
             self._try(lambda name=name: self._not_swept(block, name, static))  # type: ignore[misc]
-        self._unused(bindings, block, flows, lets, excludes)
+        if not self.diagnostics.errors:
+            self._unused(bindings, block, flows, lets, excludes)
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
             self._try(lambda: self._check_count(grid, excludes))
         title = self._text(block, "title", static)

@@ -49,8 +49,7 @@ class Condition:
             name: _value(text) for name, text in bindings.items() if name in self.names
         }
         values["repetition"] = Quantity(Fraction(repetition), NUMBER, self._node.span)
-        scope = Scope(values)
-        return truth(evaluate(self._node, scope), scope)
+        return truth(evaluate(self._node, Scope(values)), self._node.span)
 
 
 def condition(text: str) -> Condition:

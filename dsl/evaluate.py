@@ -190,7 +190,7 @@ def _prefix(node: syntax.Expr, scope: Scope) -> Value:
     assert isinstance(node, syntax.Prefix)
     value = evaluate(node.inner, scope)
     if node.operator == "not":
-        return Truth(not truth(value, scope), node.span)
+        return Truth(not truth(value, node.inner.span), node.span)
     return _map(value, node.span, lambda q: Quantity(-q.number, q.dimension, node.span), scope)
 
 
@@ -293,17 +293,20 @@ def _compare(node: syntax.Expr, scope: Scope) -> Value:
 
 def _logic(node: syntax.Expr, scope: Scope) -> Value:
     assert isinstance(node, syntax.Logic)
-    values = [truth(value, scope) for value in _items(node.operands, scope)]
+    values = [
+        truth(value, part.span)
+        for value, part in zip(_items(node.operands, scope), node.operands, strict=True)
+    ]
     return Truth(all(values) if node.operator == "and" else any(values), node.span)
 
 
-def truth(value: Value, scope: Scope) -> bool:
-    """Return the outcome of a condition. Raises CompileError for a value that is none."""
+def truth(value: Value, at: Span) -> bool:
+    """Return the outcome of a condition. Raises CompileError at `at` for a value that is none."""
     if not isinstance(value, Truth):
         fail(
             "wrong-type",
             f"a condition is needed here, not {value.words}",
-            value.span,
+            at,
             help="compare it with something, as in `loss == 1%`",
         )
     return value.value

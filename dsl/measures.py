@@ -190,4 +190,4 @@ def _canonical(value: Value) -> str | tuple[str, ...]:
 def condition(node: syntax.Expr, scope: Scope, words: Collection[str]) -> None:
     """Raise CompileError unless a condition can be evaluated for a first configuration."""
     check_words(node, scope, words)
-    truth(evaluate(node, scope), scope)
+    truth(evaluate(node, scope), node.span)

@@ -198,7 +198,7 @@ class Builder:
         return cast(syntax.Expr, self.build(tree))
 
     def _number(self, token: Token) -> syntax.Number:
-        match = re.fullmatch(r"(\d+(?:\.\d+)?(?:[eE][+-]?\d+\b)?)(.*)", token)
+        match = re.fullmatch(r"(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(.*)", token)
         assert match
         return syntax.Number(self._at(token), match[1], match[2])
 

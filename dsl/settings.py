@@ -27,6 +27,11 @@ class Overrides:
                 self._values[name] = (syntax.Word(Span(source, 0, len(name)), name), value)
         gather.finish()
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that are set."""
+        return frozenset(self._values)
+
     def apply(
         self, bindings: list[syntax.Binding], lets: dict[str, syntax.Expr], block: Block
     ) -> None:
@@ -56,8 +61,6 @@ class Overrides:
                     word.span,
                     help="use `--where` to run some of its values only",
                 )
-            if not isinstance(value, syntax.ListOf | syntax.Chain | syntax.Interval | syntax.Call):
-                value = syntax.ListOf(value.span, (value,))
             bindings[i] = replace(binding, value=value)
             return
         if name in lets:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .diagnostics import CompileError, Diagnostic, Label
+from .registry import suggest
 from .source import Source, Span
 from .units import UNITS
 
@@ -40,6 +41,14 @@ VALUE = frozenset({"QUANTITY", "_LSQB", "MINUS", "CALL"})
 OPERATORS = frozenset(
     {"PLUS", "MINUS", "STAR", "SLASH", "COMPARE", "AND", "OR", "_DOT", "_DOTDOT", "PER"}
 )
+
+
+BLOCKS = frozenset(
+    {"FLOW", "SWEEP", "EXPERIMENT", "EXCLUDE", "USERS", "HOSTS", "REPORT", "TOPOLOGY"}
+)
+KEYWORDS = BLOCKS | {"FEXP", "IMPORT", "LET", "NODE", "ROUTER", "LINK", "PEP", "POLICER"}
+
+_SPACED_UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[ \t]+([A-Za-z]+(?:/s\b)?|%)")
 
 
 def refuse_characters(source: Source) -> None:
@@ -181,20 +190,9 @@ class SyntaxErrors:
         start, end = token.start_pos, token.end_pos
         assert start is not None and end is not None
         span = Span(self.source, start, end)
-        spaced = re.search(
-            r"(?<![\w.])(\d+(?:\.\d+)?)[ \t]+((?:[A-Za-z]+(?:/s)?|%))$",
-            self.source.text[:start].rstrip() if token.type != "SLASH" else
-            self.source.text[:start] + "/s",
-        )  # fmt: skip
-        if spaced and spaced[2] in UNITS:
-            stop = min(spaced.end(), start + 2 if token.type == "SLASH" else spaced.end())
-            return Diagnostic(
-                "spaced-unit",
-                "a number and its unit are written together",
-                Span(self.source, spaced.start(), stop),
-                note="without the space",
-                help=f"write `{spaced[1]}{spaced[2]}`",
-            ), False
+        spaced = self._spaced_unit(start)
+        if spaced is not None:
+            return spaced, False
         if token.type == "_COLON" and "_EQUALS" in accepts:
             return Diagnostic(
                 "syntax",
@@ -239,11 +237,47 @@ class SyntaxErrors:
             help=self._help(token, accepts, opened),
         ), False
 
+    def _spaced_unit(self, offset: int) -> Diagnostic | None:
+        """Find `10 Mbit/s` at or just before an unexpected token.
+
+        The number was taken for a whole value and the unit for the next key, so the parser
+        stumbles over the unit, over what follows it, or over the slash inside it.
+        """
+        begin = self.source.text.rfind("\n", 0, offset) + 1
+        line = self.source.line(self.source.position(offset)[0])
+        before = self.source.text[:offset].rstrip()
+        begin = min(begin, before.rfind("\n") + 1)
+        text = self.source.text[begin : offset + len(line)]
+        for match in _SPACED_UNIT.finditer(text):
+            start, end = begin + match.start(), begin + match.end()
+            near = start < offset <= end or (
+                end <= offset and not text[match.end() :][: offset - end].strip()
+            )
+            if near and match[2] in UNITS:
+                return Diagnostic(
+                    "spaced-unit",
+                    "a number and its unit are written together",
+                    Span(self.source, start, end),
+                    note="without the space",
+                    help=f"write `{match[1]}{match[2]}`",
+                )
+        return None
+
     def _help(self, token: Token, accepts: frozenset[str], opened: Span | None) -> str | None:
-        if token.type == "_LPAR" and "_COMMA" not in accepts:
+        start = token.start_pos or 0
+        if token.type == "_LPAR" and re.search(r"\w[ \t]+$", self.source.text[:start][-80:]):
             return "in a call the parenthesis follows the name without a space"
-        if labels_missing_brace(token.type, opened):
-            return f"is the `}}` missing that closes the block of line {opened.line}?"  # type: ignore[union-attr]
+        if token.type == "FEXP":
+            return "`fexp 1` stands at the top of the file, once"
+        words = [name.lower() for name in accepts if name in KEYWORDS]
+        glued = next((word for word in words if token.startswith(word) and token != word), None)
+        if glued:
+            return f"is a space missing behind `{glued}`?"
+        near = suggest(str(token), words)
+        if near:
+            return f"did you mean `{near}`?"
+        if token.type in BLOCKS and opened is not None and opened.text == "{":
+            return f"is the `}}` missing that closes the block of line {opened.line}?"
         if token.type == "_RBRACE" and opened and opened.text != "{":
             return f"close the `{opened.text}` of line {opened.line} first"
         if token.type == "_RBRACE" and not opened:
@@ -263,12 +297,6 @@ class SyntaxErrors:
 
 
 CLOSING = {"(": ")", "[": "]", "{": "}"}
-
-
-def labels_missing_brace(token_type: str, opened: Span | None) -> bool:
-    """Tell whether a word that only begins a block was met inside another block."""
-    blocks = {"FLOW", "SWEEP", "EXPERIMENT", "EXCLUDE", "USERS", "HOSTS", "REPORT", "TOPOLOGY"}
-    return token_type in blocks and opened is not None and opened.text == "{"
 
 
 def shortened(token: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -45,6 +45,7 @@ class Grid:
     """All configurations of a sweep, in file order, the last name fastest.
 
     Building it evaluates the lists once; nothing is ever multiplied out in memory.
+    single: names for which one value stands for a list of it (`--set loss=1%`).
     """
 
     def __init__(
@@ -53,8 +54,10 @@ class Grid:
         excludes: Sequence[syntax.Exclude],
         lets: Mapping[str, syntax.Expr],
         repeat: int,
+        single: Collection[str] = (),
     ) -> None:
         self._lets = lets
+        self._single = single
         self.repeat = repeat
         self.groups: list[Group] = []
         gather = Gather()
@@ -82,6 +85,8 @@ class Grid:
         """Return the distinct rows of a binding, given the names bound before it."""
         value = evaluate(expression, self.scope(bound))
         items = value.items if isinstance(value, ListValue) else None
+        if items is None and binding.names[0].text in self._single:
+            items = (value,)
         if items is None:
             fail(
                 "wrong-type",
@@ -198,7 +203,7 @@ class Grid:
         for condition, names in self._excludes:
             if "repetition" in names:
                 each.append(condition)
-            elif truth(evaluate(condition, scope := self.scope(bound)), scope):
+            elif truth(evaluate(condition, self.scope(bound)), condition.span):
                 return ()
         if not each:
             return tuple(everything)
@@ -207,7 +212,7 @@ class Grid:
     def _holds(self, condition: syntax.Expr, bound: Bindings, repetition: int) -> bool:
         number = Quantity(Fraction(repetition), NUMBER, condition.span)
         scope = self.scope(bound, {"repetition": number})
-        return truth(evaluate(condition, scope), scope)
+        return truth(evaluate(condition, scope), condition.span)
 
     def check_excludes(self, bound: Bindings) -> None:
         """Raise CompileError for conditions that cannot be evaluated for a configuration."""
