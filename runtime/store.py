@@ -84,15 +84,19 @@ class Store:
 
     # The plan
 
-    def adopt(self, write: Callable[[Path], None]) -> None:
-        """Take a plan over: `write` puts plan.json and cells.jsonl into the folder it is given."""
+    def stage(self, write: Callable[[Path], None]) -> Path:
+        """Return a folder into which `write` has put plan.json and cells.jsonl, to be adopted."""
         folder = self.scratch("plan")
         write(folder)
+        return folder
+
+    def adopt(self, staged: Path) -> None:
+        """Make a staged plan the run's plan."""
         for name in (CELLS, PLAN):  # the header last: without it there is no plan
-            _sync(folder / name)
-            (folder / name).replace(self.path / name)
+            _sync(staged / name)
+            (staged / name).replace(self.path / name)
         _sync(self.path)
-        self._discard(folder)
+        self._discard(staged)
 
     @property
     def plan(self) -> Plan:

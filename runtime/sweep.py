@@ -19,9 +19,7 @@ from fairc.compiler.plan import Cell
 from fairc.runtime.engines.base import Engine, EngineUnavailable
 
 from . import archive, lock
-from .analysis import analyse
-from .measurement import ArtefactError
-from .measurement.artefacts import Artefacts
+from .analysis import ArtefactError, analyse, write_series
 from .progress import Progress
 from .results import CellResult, RawResult
 from .store import CONSOLE, RAW, SERIES, Store, key_of
@@ -260,8 +258,7 @@ class Sweep:
             return result, raw.console
         try:
             analysed = analyse(ran.cell, raw.artefacts, self._requests)
-            ending = Artefacts(raw.artefacts).ending()
-            analysed.series.save(folder / SERIES)
+            write_series(folder / SERIES, analysed.series)
         except ArtefactError as error:
             return result.model_copy(update={"error": str(error)}), raw.console
         except Exception as error:  # noqa: BLE001  it is told with the cell
@@ -272,7 +269,7 @@ class Sweep:
             "status": "ok",
             "verdict": analysed.verdict,
             "reasons": analysed.reasons,
-            "ended_by": ending.ended_by,
+            "ended_by": analysed.ended_by,
             "flows": analysed.flows,
             "metrics": analysed.metrics,
         }

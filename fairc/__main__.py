@@ -1,0 +1,75 @@
+"""The command line: `fairc`, or `python -m fairc`. What it promises: docs/cli.md.
+
+Only click and the standard library are imported here and by the modules of the commands; what is
+heavy is imported where it is used, so that `fairc --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+
+import click
+
+from fairc import __version__
+from fairc.cli import check, clean, compile, console, doctor, image, plan, report, run, table
+from fairc.cli.failures import guarded
+from fairc.cli.options import quiet
+
+COMMANDS: tuple[click.Command, ...] = (
+    check.check,
+    plan.plan,
+    compile.compile_,
+    run.run,
+    table.table,
+    report.report,
+    doctor.doctor,
+    image.image,
+    clean.clean,
+)
+# Known from the plan of the project, so that nobody searches for a mistyped word.
+LATER = ("fmt", "show", "compare", "pack", "verify", "calibrate", "cell")
+
+
+class Commands(click.Group):
+    """The commands in the order of their use; a wrong word is answered with the nearest one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of COMMANDS."""
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is called. Raises UsageError."""
+        word = args[0]
+        if word in self.commands:
+            return super().resolve_command(ctx, args)
+        if word in LATER:
+            raise click.UsageError(
+                f"`fairc {word}` does not exist yet in version {__version__}", ctx
+            )
+        near = difflib.get_close_matches(word, self.commands, 1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        raise click.UsageError(f"there is no command `{word}`{hint}", ctx)
+
+
+@click.group(
+    cls=Commands,
+    commands=list(COMMANDS),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="fairc")
+@quiet()
+def fairc() -> None:
+    """Declare network experiments, run them, and see what they say."""
+
+
+def main() -> None:
+    """Run the command line and exit with its status."""
+    console.prepare()
+    sys.exit(guarded(lambda: fairc.main(prog_name="fairc", standalone_mode=False)))
+
+
+if __name__ == "__main__":
+    main()

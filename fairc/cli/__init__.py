@@ -1,0 +1,10 @@
+"""The commands, one module each; at import they need only click and the standard library.
+
+    console    standard output and standard error
+    failures   exceptions -> exit statuses and words
+    sources    a file's name -> experiment or compilation, with its diagnostics shown
+    options    options that several commands share
+    check, plan, compile, run, table, report, doctor, image, clean   the commands
+
+`fairc/__main__.py` lists them. What they promise: docs/cli.md.
+"""

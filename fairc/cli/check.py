@@ -1,0 +1,81 @@
+"""`fairc check`: is a file right? Prints every diagnostic."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import console
+from .failures import Status
+from .options import quiet, type_path
+
+if TYPE_CHECKING:
+    from fairc.dsl.diagnostics import Diagnostics
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=type_path)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("full", "concise", "json")),
+    default="full",
+    show_default=True,
+    help="json goes to standard output, for editors and CI.",
+)
+@quiet()
+def check(files: tuple[Path, ...], form: str) -> int:
+    """Parse and check experiments; nothing is run.
+
+    What is understood but cannot run yet is a warning here, and an error from `plan` on.
+    """
+    from fairc import dsl
+    from fairc.dsl.diagnostics import Diagnostics
+
+    total: list[Diagnostics] = [diagnose(path) for path in files]
+    everything = Diagnostics(d for found in total for d in found)
+    if form == "json":
+        console.result(dsl.render_json(everything).rstrip("\n"))
+    elif form == "concise":
+        console.diagnostics(dsl.render_concise(everything))
+    else:
+        console.diagnostics(dsl.render_full(everything, console.coloured(sys.stderr)))
+    if form != "json":
+        for path, found in zip(files, total, strict=True):
+            console.say(f"{path}: {verdict(found)}")
+    return Status.WRONG if everything.errors else Status.WELL
+
+
+def diagnose(path: Path) -> Diagnostics:
+    """Return everything that there is to say about a file."""
+    from fairc import compiler
+    from fairc.dsl.diagnostics import CompileError, Diagnostics
+
+    from .sources import load
+
+    try:
+        experiment, found = load(path, {})
+        if experiment is None or found.errors or any(d.code == "not-yet" for d in found):
+            return found
+        compilation = compiler.compile(experiment)
+        for cell in compilation.cells():
+            if cell.repetition > 1:  # every configuration has been looked at
+                break
+        return Diagnostics([*found, *compilation.diagnostics])
+    except CompileError as error:
+        return Diagnostics(error.diagnostics)
+
+
+def verdict(found: Diagnostics) -> str:
+    """Sum up in words."""
+    errors = len(found.errors)
+    warnings = len(found) - errors
+    parts = [
+        f"{count} {word}{'' if count == 1 else 's'}"
+        for count, word in ((errors, "error"), (warnings, "warning"))
+        if count
+    ]
+    return ", ".join(parts) or "nothing to complain about"

@@ -1,0 +1,40 @@
+"""`fairc compile`: write the plan, and the programs that run it without fairc."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from . import console
+from .failures import Wrong
+from .options import quiet, settings, type_path
+from .sources import compiled, show_warnings
+
+
+@click.command("compile")
+@click.argument("file", type=type_path)
+@click.option("-o", "--output", metavar="DIR", required=True, type=type_path, help="Where to.")
+@click.option(
+    "--target",
+    "targets",
+    metavar="TARGET",
+    multiple=True,
+    default=("mininet",),
+    show_default=True,
+    help="What to emit beside the plan: mininet, json; may be repeated.",
+)
+@settings()
+@quiet()
+def compile_(file: Path, output: Path, targets: tuple[str, ...], settings: dict[str, str]) -> None:
+    """Write the plan and the emitted programs; byte-identical each time."""
+    from fairc.compiler import emit
+
+    compilation = compiled(file, settings)
+    try:
+        emit(compilation, output, targets)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise Wrong(str(error), "name another folder with -o") from None
+    show_warnings(compilation)
+    cells = compilation.plan.cells
+    console.result(f"{output}: {cells} {'cell' if cells == 1 else 'cells'}")

@@ -1,0 +1,73 @@
+"""Standard output carries results; standard error carries progress and diagnostics."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fairc.runtime.progress import Progress
+
+_quiet = False
+
+
+def be_quiet() -> None:
+    """Say nothing more but results and errors."""
+    global _quiet
+    _quiet = True
+
+
+def prepare() -> None:
+    """Let characters that a stream cannot encode be replaced instead of ending the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors="replace")
+
+
+def result(text: str) -> None:
+    """Print a part of the result."""
+    print(text)
+
+
+def say(text: str) -> None:
+    """Tell what is going on."""
+    if not _quiet:
+        print(text, file=sys.stderr, flush=True)
+
+
+def complain(text: str) -> None:
+    """Tell what is wrong; also when quiet."""
+    sys.stdout.flush()
+    print(text, file=sys.stderr, flush=True)
+
+
+def diagnostics(text: str) -> None:
+    """Print rendered diagnostics, if there are any."""
+    if text:
+        complain(text.rstrip("\n"))
+
+
+def coloured(stream: TextIO) -> bool:
+    """Whether colours may be written to a stream (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def progress() -> Progress:
+    """Return what shows a sweep's progress here."""
+    from fairc.runtime.progress import Bar, Lines, Silent
+
+    if _quiet:
+        return Silent()
+    if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        return Bar(terminal(sys.stderr))
+    return Lines(say)
+
+
+def terminal(stream: TextIO) -> Console:
+    """Return a rich console on a stream; it honours NO_COLOR by itself."""
+    from rich.console import Console
+
+    return Console(file=stream, highlight=False, emoji=False)

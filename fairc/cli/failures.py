@@ -1,0 +1,177 @@
+"""What goes wrong, in words and as an exit status. No traceback reaches a user."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from enum import IntEnum
+from pathlib import Path
+
+import click
+
+from . import console
+
+REPORT_TO = "https://github.com/fairc/fairc/issues"
+EXTRAS = {
+    "duckdb": "report",
+    "matplotlib": "report",
+    "numpy": "report",
+    "scipy": "report",
+    "zstandard": "report",
+}
+# What a user's machine, and no bug, can be the reason of.
+MACHINE_ERRORS = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM),
+    *(errno.EMFILE, errno.ENFILE, errno.EIO),
+)
+
+
+class Status(IntEnum):
+    """Exit statuses (docs/cli.md)."""
+
+    WELL = 0
+    NOT_ALL_VALID = 1
+    WRONG = 2
+    UNAVAILABLE = 3
+    BUG = 70
+    INTERRUPTED = 130
+    PIPE = 141
+
+
+class Wrong(click.ClickException):
+    """What the user asked for cannot be done; exit status 2. help: what to do."""
+
+    exit_code = Status.WRONG
+
+    def __init__(self, message: str, help: str = "") -> None:
+        super().__init__(message)
+        self.help = help
+
+    def show(self, file: object = None) -> None:
+        """Print it on standard error."""
+        console.complain(f"error: {self.message}")
+        if self.help:
+            console.complain(f"help: {self.help}")
+
+
+def guarded(command: Callable[[], object]) -> int:
+    """Call the command line; return its exit status whatever happens."""
+    try:
+        status = command()
+        sys.stdout.flush()
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.UsageError as error:
+        error.show()
+        return Status.WRONG
+    except (KeyboardInterrupt, click.Abort):
+        console.complain("interrupted")
+        return Status.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has had enough; nothing may be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Status.PIPE
+    except Exception as error:  # noqa: BLE001  this is the last place before the user
+        return _explain(error)
+    return status if isinstance(status, int) else Status.WELL
+
+
+def _explain(error: Exception) -> int:
+    """Say what an exception means to a user; return the exit status."""
+    if isinstance(error, click.ClickException):
+        error.show()
+        return Status.WRONG
+    if isinstance(error, ModuleNotFoundError) and (extra := EXTRAS.get(error.name or "")):
+        console.complain(f"error: the Python library `{error.name}` is not installed")
+        console.complain(f"help: pip install 'fairc[{extra}]'")
+        return Status.UNAVAILABLE
+    if isinstance(error, OSError) and error.errno in MACHINE_ERRORS:
+        about = f"{error.filename}: " if error.filename else ""
+        console.complain(f"error: {about}{error.strerror}")
+        return Status.UNAVAILABLE
+    for words in (_of_runtime, _of_report, _of_compiler):
+        if (status := words(error)) is not None:
+            return status
+    return _internal(error)
+
+
+# The packages below are heavy. One that has not been imported cannot have raised anything.
+
+
+def _of_runtime(error: Exception) -> int | None:
+    if "fairc.runtime.engines.base" in sys.modules:
+        from fairc.runtime.engines.base import EngineUnavailable
+
+        if isinstance(error, EngineUnavailable):
+            for missing in error.missing:
+                console.complain(f"error: {missing}")
+            console.complain(f"help: {error.remedy}")
+            return Status.UNAVAILABLE
+    if "fairc.runtime.store" in sys.modules:
+        from fairc.runtime.store import StoreError
+
+        if isinstance(error, StoreError):
+            console.complain(f"error: {error}")
+            return Status.WRONG
+    return None
+
+
+def _of_report(error: Exception) -> int | None:
+    if "fairc.runtime.report" in sys.modules:
+        from fairc.runtime.report import ReportError
+
+        if isinstance(error, ReportError):
+            console.complain(f"error: {error}")
+            return Status.WRONG
+    return None
+
+
+def _of_compiler(error: Exception) -> int | None:
+    if "fairc.dsl.diagnostics" in sys.modules:
+        from fairc.dsl.diagnostics import CompileError, Diagnostics
+
+        from .sources import show
+
+        if isinstance(error, CompileError):
+            show(Diagnostics(error.diagnostics))
+            return Status.WRONG
+    return None
+
+
+def _internal(error: Exception) -> int:
+    """Write the traceback to a log and tell on one line where it is."""
+    if os.environ.get("FAIRC_DEBUG") == "1":
+        traceback.print_exception(error)
+    words = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    try:
+        place = f"; the log is {_log(error)}"
+    except OSError as unwritten:
+        place = f"; no log could be written ({unwritten.strerror}), FAIRC_DEBUG=1 shows it"
+    console.complain(f"internal error: {words}{place}; please report it with the log: {REPORT_TO}")
+    return Status.BUG
+
+
+def _log(error: Exception) -> Path:
+    from fairc import __version__
+
+    folder = _log_folder()
+    descriptor, name = tempfile.mkstemp(prefix="error-", suffix=".log", dir=folder)
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as log:
+        log.write(f"fairc {__version__}, Python {sys.version}\n{' '.join(sys.argv)}\n\n")
+        traceback.print_exception(error, file=log)
+    return Path(name)
+
+
+def _log_folder() -> Path | None:
+    """Return where logs go by the XDG base directory specification; None: where temporary files go."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
+    folder = Path(state) / "fairc"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK) else None

@@ -1,0 +1,63 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import console
+
+type_path = click.Path(path_type=Path)
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def _settings(
+    context: click.Context, parameter: click.Parameter, items: tuple[str, ...]
+) -> dict[str, str]:
+    """Split `NAME=EXPR`; what NAME and EXPR may be is for the language to say."""
+    found: dict[str, str] = {}
+    for item in items:
+        name, equals, text = item.partition("=")
+        if not equals or not name.strip() or not text.strip():
+            raise click.BadParameter(f"{item!r} is not NAME=EXPR", context, parameter)
+        if name.strip() in found:
+            raise click.BadParameter(f"{name.strip()!r} is set twice", context, parameter)
+        found[name.strip()] = text.strip()
+    return found
+
+
+def settings() -> Decorator:
+    """`--set NAME=EXPR`, as a mapping."""
+    return click.option(
+        "--set",
+        "settings",
+        metavar="NAME=EXPR",
+        multiple=True,
+        callback=_settings,
+        help="Replace the whole value of a sweep name, a `let` or a key such as `repeat`.",
+    )
+
+
+def where(help: str) -> Decorator:
+    """`--where EXPR`: the text, or None."""
+    return click.option("--where", metavar="EXPR", help=help)
+
+
+def quiet() -> Decorator:
+    """`--quiet`, which takes effect by itself."""
+
+    def switch(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+        if value:
+            console.be_quiet()
+
+    return click.option(
+        "--quiet",
+        "-q",
+        is_flag=True,
+        expose_value=False,
+        callback=switch,
+        help="No progress, only results and errors.",
+    )

@@ -1,0 +1,76 @@
+"""`fairc plan`: what a run would do, and what it would cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import console
+from .options import quiet, settings, type_path
+from .sources import compiled, show_warnings
+
+LABELS = (
+    ("experiment", "experiment"),
+    ("configurations", "configurations"),
+    ("excluded", "excluded cells"),
+    ("cells", "cells"),
+    ("virtual_s", "virtual time"),
+    ("wall_s", "wall time, about"),
+    ("disk_bytes", "disk, about"),
+)
+
+
+@click.command()
+@click.argument("file", type=type_path)
+@settings()
+@click.option("--jobs", "-j", type=click.IntRange(1), help="Cells at once [default: all cores].")
+@click.option("--format", "form", type=click.Choice(("text", "json")), default="text")
+@quiet()
+def plan(file: Path, settings: dict[str, str], jobs: int | None, form: str) -> None:
+    """Show cells, estimated time and disk, and warnings; nothing is run."""
+    from fairc.runtime.estimate import Estimate
+    from fairc.runtime.progress import duration
+
+    compilation = compiled(file, settings)
+    estimate = Estimate(jobs)
+    for cell in compilation.cells():
+        estimate.add(cell)
+    header = compilation.plan
+    document: dict[str, Any] = {
+        "experiment": header.experiment,
+        "configurations": header.configurations,
+        "excluded": header.excluded,
+        "cells": header.cells,
+        "virtual_s": round(estimate.virtual_s, 3),
+        "wall_s": round(estimate.wall_s, 1),
+        "disk_bytes": round(estimate.disk_bytes),
+        "warnings": [d.message for d in compilation.diagnostics],
+    }
+    if form == "json":
+        console.result(json.dumps(document, indent=2, ensure_ascii=False))
+        return
+    words = {
+        **document,
+        "virtual_s": duration(estimate.virtual_s),
+        "wall_s": f"{duration(estimate.wall_s)} on {estimate.jobs} cores",
+        "disk_bytes": size(estimate.disk_bytes),
+    }
+    for key, label in LABELS:
+        console.result(f"{label:<18}{words[key]}")
+    show_warnings(compilation)
+
+
+def size(count: float) -> str:
+    """Write an amount of bytes for people.
+
+    >>> size(999), size(12_345_678)
+    ('999 B', '12.3 MB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} TB"

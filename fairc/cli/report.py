@@ -1,0 +1,36 @@
+"""`fairc report`: build the report from stored results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from . import console
+from .options import quiet, type_path
+
+
+@click.command()
+@click.argument("run", metavar="RUN", type=type_path)
+@click.option(
+    "--format",
+    "forms",
+    type=click.Choice(("html", "md", "pdf", "svg")),
+    multiple=True,
+    default=("html",),
+    show_default=True,
+    help="May be repeated; pdf and svg are the figures.",
+)
+@quiet()
+def report(run: Path, forms: tuple[str, ...]) -> None:
+    """Build the report of RUN from what is stored; nothing is run."""
+    from fairc.runtime.report import build
+    from fairc.runtime.store import Store, read_plan
+
+    from .results import refresh
+
+    read_plan(run)  # or a mistyped name would become a directory
+    with Store(run) as store:
+        refresh(store)
+        for path in build(run, forms):
+            console.result(str(path))

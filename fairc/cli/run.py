@@ -1,0 +1,118 @@
+"""`fairc run`: run what is missing, and report."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import console
+from .failures import Status, Wrong
+from .options import quiet, settings, type_path, where
+from .sources import compiled, selection, show_warnings
+
+if TYPE_CHECKING:
+    from fairc.compiler.plan import Plan
+    from fairc.runtime.store import Store
+    from fairc.runtime.sweep import Counts
+
+RESULTS = Path("results")
+
+
+@click.command()
+@click.argument("target", metavar="FILE|DIR", type=type_path)
+@click.option("-o", "--output", metavar="RUN", type=type_path, help="[default: results/EXPERIMENT]")
+@click.option("--engine", metavar="NAME", help="vm, mininet or docker.  [default: vm]")
+@click.option("--jobs", "-j", type=click.IntRange(1), help="Cells at once.  [default: all cores]")
+@settings()
+@where("Run only cells that fulfil a condition, as in `exclude`.")
+@click.option("--fresh", is_flag=True, help="Run all cells again, also those that are there.")
+@quiet()
+def run(
+    target: Path,
+    output: Path | None,
+    engine: str | None,
+    jobs: int | None,
+    settings: dict[str, str],
+    where: str | None,
+    fresh: bool,
+) -> int:
+    """Run what is missing of FILE, or of the compiled plan in DIR, and write the report.
+
+    Ctrl-C at any time: finished cells are kept, and the same command resumes.
+    """
+    from fairc.runtime import engines, lock
+    from fairc.runtime.store import LOCK, Store
+    from fairc.runtime.sweep import Sweep
+
+    plan, write = planned(target, settings)
+    wanted = selection(where, (axis.name for axis in plan.axes))
+    try:
+        made = engines.make(engine, console.say)
+    except LookupError as error:
+        raise Wrong(error.args[0]) from None
+    with closing(made), Store(output or RESULTS / plan.experiment) as store:
+        staged = store.stage(write)
+        made.prepare()
+        store.adopt(staged)
+        store.write_json(LOCK, lock.describe(store.path, made))
+        sweep = Sweep(
+            store, made, console.progress(), jobs or len(os.sched_getaffinity(0)), wanted, fresh
+        )
+        try:
+            counts = sweep.run()
+        except KeyboardInterrupt:
+            console.complain("interrupted: finished cells are kept; the same command resumes")
+            return Status.INTERRUPTED
+        if counts.total == 0:
+            raise Wrong("no cell of the plan fulfils the condition of --where")
+        return conclude(store, counts)
+
+
+def planned(target: Path, settings: dict[str, str]) -> tuple[Plan, Callable[[Path], None]]:
+    """Return a plan's header, and what writes the plan into a folder. Raises CompileError."""
+    if target.is_dir():
+        from fairc.runtime.store import CELLS, PLAN, read_plan
+
+        if settings:
+            raise Wrong(f"--set changes a file; {target} is a plan that has been compiled already")
+
+        def copy(folder: Path) -> None:
+            for name in (PLAN, CELLS):
+                shutil.copyfile(target / name, folder / name)
+
+        return read_plan(target), copy
+
+    from fairc.compiler import emit
+
+    compilation = compiled(target, settings)
+
+    def write(folder: Path) -> None:
+        emit(compilation, folder, ("json",))
+        show_warnings(compilation)
+
+    return compilation.plan, write
+
+
+def conclude(store: Store, counts: Counts) -> int:
+    """Write tables and report, and say how it went; return the exit status."""
+    from fairc.runtime.report import build
+
+    from .results import refresh, summary
+
+    refresh(store)
+    (page,) = build(store.path, ("html",))
+    for line in summary(store.path):
+        console.result(line)
+    console.result("")
+    console.result(
+        f"{counts.total} cells: {counts.valid} valid, {counts.flagged} flagged,"
+        f" {counts.invalid} invalid, {counts.failed} failed"
+    )
+    console.result(f"report: {page}")
+    return Status.WELL if counts.all_well else Status.NOT_ALL_VALID
