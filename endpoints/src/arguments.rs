@@ -36,9 +36,9 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
                 let value = rest.next().ok_or("--epoch-ns needs a number of ns")?;
                 let parsed = value.parse::<i64>();
                 epoch_ns =
-                    Some(parsed.map_err(|_| format!("--epoch-ns: `{}` is not a number", value))?);
+                    Some(parsed.map_err(|_| format!("--epoch-ns: `{value}` is not a number"))?);
             }
-            option if option.starts_with('-') => return Err(format!("unknown option {}", option)),
+            option if option.starts_with('-') => return Err(format!("unknown option {option}")),
             _ => plain.push(word),
         }
     }
@@ -61,9 +61,7 @@ pub fn help(roles: &[Role]) -> String {
          JSON object. Events come out as one JSON object per line, with times in ns after the epoch.\n\n\
          Roles:\n",
     );
-    for role in roles {
-        text.push_str(&format!("  {:<12} {}\n", role.name, role.help));
-    }
+    text.extend(roles.iter().map(|role| format!("  {:<12} {}\n", role.name, role.help)));
     text.push_str(
         "\nExit status: 0 the work is done, 1 after an error event, 2 bad description,\n\
          127 unknown role. SIGTERM and SIGINT end a role in order, with status 0.\n",
@@ -81,29 +79,18 @@ mod tests {
 
     #[test]
     fn options_may_stand_anywhere() {
-        let expected = Command::Run {
-            role: "monitor".into(),
-            epoch_ns: -5,
-            description: "{}".into(),
-        };
+        let expected =
+            Command::Run { role: "monitor".into(), epoch_ns: -5, description: "{}".into() };
         assert_eq!(parse(&words("monitor --epoch-ns -5 {}")).unwrap(), expected);
         assert_eq!(parse(&words("--epoch-ns -5 monitor {}")).unwrap(), expected);
     }
 
     #[test]
     fn what_is_wrong_is_said() {
-        assert!(parse(&words("monitor {}"))
-            .unwrap_err()
-            .contains("--epoch-ns is missing"));
-        assert!(parse(&words("monitor --epoch-ns soon {}"))
-            .unwrap_err()
-            .contains("`soon`"));
-        assert!(parse(&words("monitor --epoch-ns"))
-            .unwrap_err()
-            .contains("needs a number"));
-        assert!(parse(&words("monitor --fast {}"))
-            .unwrap_err()
-            .contains("--fast"));
+        assert!(parse(&words("monitor {}")).unwrap_err().contains("--epoch-ns is missing"));
+        assert!(parse(&words("monitor --epoch-ns soon {}")).unwrap_err().contains("`soon`"));
+        assert!(parse(&words("monitor --epoch-ns")).unwrap_err().contains("needs a number"));
+        assert!(parse(&words("monitor --fast {}")).unwrap_err().contains("--fast"));
         assert!(parse(&words("monitor")).unwrap_err().starts_with("usage"));
     }
 }

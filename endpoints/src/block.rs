@@ -2,7 +2,7 @@
 
 use crate::sys;
 use std::io;
-use std::os::unix::io::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Length of the block, bytes. Its pages stay in the processor's cache, and one `sendfile` fills a
 /// large part of a send buffer.

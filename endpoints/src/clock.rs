@@ -2,7 +2,7 @@
 
 use crate::sys;
 use std::io;
-use std::os::unix::io::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// The experiment's clock.
 #[derive(Debug, Clone, Copy)]
@@ -50,10 +50,7 @@ impl Timer {
     /// # Errors
     /// What the kernel says.
     pub fn new(clock: Clock) -> io::Result<Self> {
-        Ok(Timer {
-            clock,
-            fd: sys::timer()?,
-        })
+        Ok(Timer { clock, fd: sys::timer()? })
     }
 
     /// Fires once at `at_ns` after the epoch; at once if that has passed.

@@ -23,10 +23,10 @@ pub trait Description: Sized {
 /// # Errors
 /// A message that says what is wrong, and where.
 pub fn read<D: Description>(text: &str) -> Result<D, String> {
-    let mut fields = Fields::parse(text).map_err(|what| format!("bad description: {}", what))?;
+    let mut fields = Fields::parse(text).map_err(|what| format!("bad description: {what}"))?;
     D::take(&mut fields)
         .and_then(|description| fields.end().map(|()| description))
-        .map_err(|what| format!("bad description: {}", what))
+        .map_err(|what| format!("bad description: {what}"))
 }
 
 /// Of role `tcp-server`.
@@ -116,10 +116,9 @@ impl Description for TcpClient {
             progress_every_ns: fields.number("progress_every_ns", SHORTEST_PERIOD, i64::MAX)?,
         };
         match client.stop_ns {
-            Some(stop) if stop <= client.start_ns => Err(format!(
-                "`stop_ns` {} is not after `start_ns` {}",
-                stop, client.start_ns
-            )),
+            Some(stop) if stop <= client.start_ns => {
+                Err(format!("`stop_ns` {} is not after `start_ns` {}", stop, client.start_ns))
+            }
             _ => Ok(client),
         }
     }
@@ -127,16 +126,13 @@ impl Description for TcpClient {
 
 impl Description for Monitor {
     fn take(fields: &mut Fields) -> Result<Self, String> {
-        Ok(Monitor {
-            every_ns: fields.number("every_ns", SHORTEST_PERIOD, i64::MAX)?,
-        })
+        Ok(Monitor { every_ns: fields.number("every_ns", SHORTEST_PERIOD, i64::MAX)? })
     }
 }
 
 fn address(fields: &mut Fields) -> Result<Ipv4Addr, String> {
     let text = fields.text("address")?;
-    text.parse()
-        .map_err(|_| format!("`address` is `{}`, not an IPv4 address", text))
+    text.parse().map_err(|_| format!("`address` is `{text}`, not an IPv4 address"))
 }
 
 fn cca(fields: &mut Fields) -> Result<String, String> {
@@ -144,26 +140,16 @@ fn cca(fields: &mut Fields) -> Result<String, String> {
     // TCP_CA_NAME_MAX of the kernel is 16 with the closing zero.
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if name.len() > 15 || !name.bytes().all(plain) {
-        return Err(format!(
-            "`cca` is `{}`, not a name of a congestion control",
-            name
-        ));
+        return Err(format!("`cca` is `{name}`, not a name of a congestion control"));
     }
     Ok(name)
 }
 
 fn workload(fields: &mut Fields) -> Result<Workload, String> {
     let workload = match fields.text("kind")?.as_str() {
-        "file" => Workload::File {
-            bytes: fields.number("bytes", 0, i64::MAX)? as u64,
-        },
+        "file" => Workload::File { bytes: fields.number("bytes", 0, i64::MAX)? as u64 },
         "bulk" => Workload::Bulk,
-        other => {
-            return Err(format!(
-                "`workload.kind` is `{}`, not `file` or `bulk`",
-                other
-            ))
-        }
+        other => return Err(format!("`workload.kind` is `{other}`, not `file` or `bulk`")),
     };
     fields.end().map(|()| workload)
 }
@@ -196,10 +182,7 @@ mod tests {
             (r#"{"kind": "file"}"#, "bytes"),
             (r#"{"kind": "file", "bytes": -1}"#, "-1"),
             (r#"{"kind": "file", "bytes": 1.5}"#, "1.5"),
-            (
-                r#"{"kind": "file", "bytes": 18446744073709551615}"#,
-                "18446744073709551615",
-            ),
+            (r#"{"kind": "file", "bytes": 18446744073709551615}"#, "18446744073709551615"),
             (r#""bulk""#, "workload"),
         ] {
             let message = client(workload, "null").unwrap_err();
@@ -209,9 +192,7 @@ mod tests {
 
     #[test]
     fn a_stop_before_the_start_is_refused() {
-        assert!(client(r#"{"kind": "bulk"}"#, "-5")
-            .unwrap_err()
-            .contains("`stop_ns` -5"));
+        assert!(client(r#"{"kind": "bulk"}"#, "-5").unwrap_err().contains("`stop_ns` -5"));
     }
 
     #[test]
@@ -227,11 +208,7 @@ mod tests {
             (r#""cubic""#, r#""cu bic""#, "cca"),
             (r#""cubic""#, r#""a-name-that-is-too-long""#, "cca"),
             (r#""connections": 1"#, r#""connections": 0"#, "connections"),
-            (
-                r#""buffer_bytes": 1"#,
-                r#""buffer_bytes": 2000000000"#,
-                "buffer_bytes",
-            ),
+            (r#""buffer_bytes": 1"#, r#""buffer_bytes": 2000000000"#, "buffer_bytes"),
             ("100000", "99999", "sample_every_ns"),
             (r#""flow""#, r#""colour": 1, "flow""#, "colour"),
             (r#""port": 1,"#, "", "port"),

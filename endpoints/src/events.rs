@@ -101,10 +101,7 @@ pub struct Usage {
 impl Report for Event<'_> {
     fn write(&self, line: &mut Line) -> io::Result<()> {
         match self {
-            Event::Listening {
-                cca,
-                send_buffer_bytes,
-            } => line
+            Event::Listening { cca, send_buffer_bytes } => line
                 .field("event", "listening")?
                 .field("cca", cca)?
                 .field("send_buffer_bytes", send_buffer_bytes)?,
@@ -118,11 +115,10 @@ impl Report for Event<'_> {
             Event::Sample { connection, sample } => {
                 return sample.write(counted(line, "sample", *connection)?)
             }
-            Event::Connected {
-                connection,
-                receive_buffer_bytes,
-            } => counted(line, "connected", *connection)?
-                .field("receive_buffer_bytes", receive_buffer_bytes)?,
+            Event::Connected { connection, receive_buffer_bytes } => {
+                counted(line, "connected", *connection)?
+                    .field("receive_buffer_bytes", receive_buffer_bytes)?
+            }
             Event::FirstByte { connection } => counted(line, "first-byte", *connection)?,
             Event::Progress { connection, bytes } => {
                 counted(line, "progress", *connection)?.field("bytes", bytes)?
@@ -133,10 +129,7 @@ impl Report for Event<'_> {
             Event::Stopped { connection, bytes } => {
                 counted(line, "stopped", *connection)?.field("bytes", bytes)?
             }
-            Event::Error {
-                connection,
-                message,
-            } => line
+            Event::Error { connection, message } => line
                 .field("event", "error")?
                 .field("connection", connection)?
                 .field("message", message)?,
@@ -156,9 +149,7 @@ fn counted<'a, 'b>(
 
 impl Report for Usage {
     fn write(&self, line: &mut Line) -> io::Result<()> {
-        line.field("busy_ns", &self.busy_ns)?
-            .field("total_ns", &self.total_ns)
-            .map(drop)
+        line.field("busy_ns", &self.busy_ns)?.field("total_ns", &self.total_ns).map(drop)
     }
 }
 
@@ -187,12 +178,7 @@ impl Log {
     /// An empty log to standard output.
     #[must_use]
     pub fn new(clock: Clock) -> Self {
-        Log {
-            clock,
-            lines: Vec::with_capacity(BLOCK_BYTES + 4096),
-            clean: true,
-            broken: None,
-        }
+        Log { clock, lines: Vec::with_capacity(BLOCK_BYTES + 4096), clean: true, broken: None }
     }
 
     /// The clock that the lines' times are taken from.
@@ -219,10 +205,7 @@ impl Log {
     /// Writes an `error` event and remembers that there was one.
     pub fn error(&mut self, connection: Option<u32>, message: &str) {
         self.clean = false;
-        self.now(&Event::Error {
-            connection,
-            message,
-        });
+        self.now(&Event::Error { connection, message });
     }
 
     /// Writes out what was collected. A failure is kept for `close`.
@@ -260,17 +243,11 @@ mod tests {
             r#"{"t_ns":-7,"event":"first-byte","connection":3}"#.to_owned() + "\n"
         );
         assert_eq!(
-            line(&Event::Request {
-                connection: 0,
-                bytes: None
-            }),
+            line(&Event::Request { connection: 0, bytes: None }),
             r#"{"t_ns":-7,"event":"request","connection":0,"bytes":null}"#.to_owned() + "\n"
         );
         assert_eq!(
-            line(&Event::Error {
-                connection: None,
-                message: "a \"b\"\n"
-            }),
+            line(&Event::Error { connection: None, message: "a \"b\"\n" }),
             r#"{"t_ns":-7,"event":"error","connection":null,"message":"a \"b\"\n"}"#.to_owned()
                 + "\n"
         );
@@ -279,10 +256,7 @@ mod tests {
     #[test]
     fn a_line_of_the_monitor_has_no_event() {
         assert_eq!(
-            line(&Usage {
-                busy_ns: 1,
-                total_ns: 2
-            }),
+            line(&Usage { busy_ns: 1, total_ns: 2 }),
             r#"{"t_ns":-7,"busy_ns":1,"total_ns":2}"#.to_owned() + "\n"
         );
     }

@@ -19,12 +19,9 @@ impl Fields {
     /// A message with the place, if the text is no JSON object.
     pub fn parse(text: &str) -> Result<Self, String> {
         match serde_json::from_str(text) {
-            Ok(Value::Object(left)) => Ok(Fields {
-                prefix: String::new(),
-                left,
-            }),
-            Ok(other) => Err(format!("`{}` is not a JSON object", other)),
-            Err(error) => Err(format!("not JSON: {}", error)),
+            Ok(Value::Object(left)) => Ok(Fields { prefix: String::new(), left }),
+            Ok(other) => Err(format!("`{other}` is not a JSON object")),
+            Err(error) => Err(format!("not JSON: {error}")),
         }
     }
 
@@ -45,17 +42,14 @@ impl Fields {
     /// A message that names the field.
     pub fn number(&mut self, name: &str, least: i64, most: i64) -> Result<i64, String> {
         let value = self.take(name)?;
-        value
-            .as_i64()
-            .filter(|number| (least..=most).contains(number))
-            .ok_or_else(|| {
-                let range = match (least, most) {
-                    (i64::MIN, i64::MAX) => "a whole number".into(),
-                    (_, i64::MAX) => format!("a whole number of at least {}", least),
-                    _ => format!("a whole number from {} to {}", least, most),
-                };
-                self.wrong(name, &value, &range)
-            })
+        value.as_i64().filter(|number| (least..=most).contains(number)).ok_or_else(|| {
+            let range = match (least, most) {
+                (i64::MIN, i64::MAX) => "a whole number".into(),
+                (_, i64::MAX) => format!("a whole number of at least {least}"),
+                _ => format!("a whole number from {least} to {most}"),
+            };
+            self.wrong(name, &value, &range)
+        })
     }
 
     /// Takes a whole number, or None for null.
@@ -81,10 +75,7 @@ impl Fields {
     /// A message that names the field.
     pub fn object(&mut self, name: &str) -> Result<Fields, String> {
         match self.take(name)? {
-            Value::Object(left) => Ok(Fields {
-                prefix: format!("{}{}.", self.prefix, name),
-                left,
-            }),
+            Value::Object(left) => Ok(Fields { prefix: format!("{}{}.", self.prefix, name), left }),
             other => Err(self.wrong(name, &other, "an object")),
         }
     }
@@ -101,9 +92,7 @@ impl Fields {
     }
 
     fn take(&mut self, name: &str) -> Result<Value, String> {
-        self.left
-            .remove(name)
-            .ok_or_else(|| format!("field `{}{}` is missing", self.prefix, name))
+        self.left.remove(name).ok_or_else(|| format!("field `{}{}` is missing", self.prefix, name))
     }
 
     fn wrong(&self, name: &str, value: &Value, expected: &str) -> String {
@@ -121,10 +110,7 @@ pub struct Line<'a> {
 impl<'a> Line<'a> {
     /// Begins an object at the end of `text`.
     pub fn begin(text: &'a mut Vec<u8>) -> Self {
-        Line {
-            text,
-            before_name: b'{',
-        }
+        Line { text, before_name: b'{' }
     }
 
     /// Writes a number, a text or null.
@@ -155,14 +141,8 @@ mod tests {
     fn fields_are_taken_once_and_none_may_be_left() {
         let mut fields = Fields::parse(r#"{"a": 1, "b": {"c": "d"}, "e": null}"#).unwrap();
         assert_eq!(fields.number("a", 0, 1), Ok(1));
-        assert_eq!(
-            fields.number("a", 0, 1).unwrap_err(),
-            "field `a` is missing"
-        );
-        assert_eq!(
-            fields.object("b").unwrap().end().unwrap_err(),
-            "unknown field `b.c`"
-        );
+        assert_eq!(fields.number("a", 0, 1).unwrap_err(), "field `a` is missing");
+        assert_eq!(fields.object("b").unwrap().end().unwrap_err(), "unknown field `b.c`");
         assert_eq!(fields.end().unwrap_err(), "unknown field `e`");
         assert_eq!(fields.number_or_null("e", 0, 1), Ok(None));
         assert_eq!(fields.end(), Ok(()));
@@ -179,12 +159,7 @@ mod tests {
     fn a_line_is_an_object() {
         let mut text = Vec::new();
         let mut line = Line::begin(&mut text);
-        line.field("a", &-1)
-            .unwrap()
-            .field("b", "x\"\n")
-            .unwrap()
-            .field("c", &None::<u8>)
-            .unwrap();
+        line.field("a", &-1).unwrap().field("b", "x\"\n").unwrap().field("c", &None::<u8>).unwrap();
         line.end();
         assert_eq!(text, b"{\"a\":-1,\"b\":\"x\\\"\\n\",\"c\":null}\n");
     }

@@ -31,10 +31,8 @@ const BAD_DESCRIPTION: i32 = 2;
 const UNKNOWN_ROLE: i32 = 127;
 
 fn main() {
-    let words: Vec<String> = std::env::args_os()
-        .skip(1)
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     exit(match arguments::parse(&words) {
         Ok(Command::Help) => {
             print!("{}", arguments::help(roles::ROLES));
@@ -44,30 +42,23 @@ fn main() {
             println!("fairc-endpoints {}", env!("CARGO_PKG_VERSION"));
             0
         }
-        Ok(Command::Run {
-            role,
-            epoch_ns,
-            description,
-        }) => run(&role, epoch_ns, &description),
+        Ok(Command::Run { role, epoch_ns, description }) => run(&role, epoch_ns, &description),
         Err(message) => complain(&message, BAD_DESCRIPTION),
     });
 }
 
 /// Runs one role to its end and returns the exit status.
 fn run(name: &str, epoch_ns: i64, description: &str) -> i32 {
-    let role = match roles::ROLES.iter().find(|role| role.name == name) {
-        Some(role) => role,
-        None => {
-            let known: Vec<&str> = roles::ROLES.iter().map(|role| role.name).collect();
-            let message = format!("unknown role `{}`; roles: {}", name, known.join(", "));
-            return complain(&message, UNKNOWN_ROLE);
-        }
+    let Some(role) = roles::ROLES.iter().find(|role| role.name == name) else {
+        let known: Vec<&str> = roles::ROLES.iter().map(|role| role.name).collect();
+        let message = format!("unknown role `{name}`; roles: {}", known.join(", "));
+        return complain(&message, UNKNOWN_ROLE);
     };
     let mut log = events::Log::new(clock::Clock::new(epoch_ns));
     if let Err(error) = (role.run)(description, &mut log) {
         match error {
             roles::Failure::Description(message) => {
-                return complain(&format!("{}: {}", name, message), BAD_DESCRIPTION)
+                return complain(&format!("{name}: {message}"), BAD_DESCRIPTION)
             }
             roles::Failure::Work(message) => log.error(None, &message),
         }
@@ -75,14 +66,11 @@ fn run(name: &str, epoch_ns: i64, description: &str) -> i32 {
     match log.close() {
         Ok(true) => 0,
         Ok(false) => FAILED,
-        Err(error) => complain(
-            &format!("cannot write to standard output: {}", error),
-            FAILED,
-        ),
+        Err(error) => complain(&format!("cannot write to standard output: {error}"), FAILED),
     }
 }
 
 fn complain(message: &str, status: i32) -> i32 {
-    eprintln!("fairc-endpoints: {}", message);
+    eprintln!("fairc-endpoints: {message}");
     status
 }

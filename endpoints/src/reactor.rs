@@ -2,7 +2,7 @@
 
 use crate::sys;
 use std::io;
-use std::os::unix::io::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// What woke the loop up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,11 +53,7 @@ impl Reactor {
         let signals = sys::stop_signals()?;
         sys::epoll_control(&epoll, libc::EPOLL_CTL_ADD, &signals, libc::EPOLLIN, STOP)?;
         let ready = vec![libc::epoll_event { events: 0, u64: 0 }; MOST_AT_ONCE];
-        Ok(Reactor {
-            epoll,
-            _signals: signals,
-            ready,
-        })
+        Ok(Reactor { epoll, _signals: signals, ready })
     }
 
     /// Waits for a socket or timer as well, until it is closed.
@@ -84,12 +80,7 @@ impl Reactor {
         wakes.clear();
         let count = sys::epoll_wait(&self.epoll, &mut self.ready)?;
         let tokens = self.ready[..count].iter().map(|event| event.u64);
-        wakes.extend(
-            tokens
-                .clone()
-                .filter(|token| *token != STOP)
-                .map(Wake::Ready),
-        );
+        wakes.extend(tokens.clone().filter(|token| *token != STOP).map(Wake::Ready));
         wakes.extend(tokens.filter(|token| *token == STOP).map(|_| Wake::Stop));
         Ok(())
     }

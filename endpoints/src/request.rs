@@ -48,10 +48,7 @@ impl Request {
         }
         let version = u16::from_be_bytes([header[4], header[5]]);
         if version != VERSION {
-            return Err(format!(
-                "the request has version {}, not {}",
-                version, VERSION
-            ));
+            return Err(format!("the request has version {version}, not {VERSION}"));
         }
         let mut bytes = [0; 8];
         bytes.copy_from_slice(&header[8..]);
@@ -69,14 +66,8 @@ mod tests {
 
     #[test]
     fn the_layout_is_fixed() {
-        let request = Request {
-            connection: 258,
-            bytes: Some(10_000_000),
-        };
-        assert_eq!(
-            &request.encode(),
-            b"fair\x00\x01\x01\x02\x00\x00\x00\x00\x00\x98\x96\x80"
-        );
+        let request = Request { connection: 258, bytes: Some(10_000_000) };
+        assert_eq!(&request.encode(), b"fair\x00\x01\x01\x02\x00\x00\x00\x00\x00\x98\x96\x80");
     }
 
     #[test]
@@ -91,14 +82,8 @@ mod tests {
 
     #[test]
     fn strangers_are_refused() {
-        assert!(Request::decode(b"GET / HTTP/1.1\r\n")
-            .unwrap_err()
-            .contains("not one"));
-        let mut header = Request {
-            connection: 0,
-            bytes: None,
-        }
-        .encode();
+        assert!(Request::decode(b"GET / HTTP/1.1\r\n").unwrap_err().contains("not one"));
+        let mut header = Request { connection: 0, bytes: None }.encode();
         header[5] = 9;
         assert!(Request::decode(&header).unwrap_err().contains("version 9"));
     }

@@ -4,7 +4,7 @@ use crate::sys;
 use std::fs;
 use std::io;
 use std::net::SocketAddrV4;
-use std::os::unix::io::OwnedFd;
+use std::os::fd::OwnedFd;
 
 /// SYNs (or answers to one) that are repeated before a connection attempt fails. At 20 % loss both
 /// ways an exchange fails with probability 0.36, so that 20 of them never do.
@@ -23,29 +23,24 @@ pub fn listener(
     buffer_bytes: u32,
     backlog: u32,
 ) -> Result<OwnedFd, String> {
-    let socket = sys::tcp_socket().map_err(|error| format!("cannot open a socket: {}", error))?;
-    sys::set_option_bytes(
-        &socket,
-        libc::IPPROTO_TCP,
-        libc::TCP_CONGESTION,
-        cca.as_bytes(),
-    )
-    .map_err(|error| {
-        let available = fs::read_to_string(AVAILABLE).unwrap_or_else(|_| "unknown".into());
-        format!(
-            "congestion control `{}` is not available ({}); available: {}",
-            cca,
-            error,
-            available.trim_end()
-        )
-    })?;
+    let socket = sys::tcp_socket().map_err(|error| format!("cannot open a socket: {error}"))?;
+    sys::set_option_bytes(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, cca.as_bytes())
+        .map_err(|error| {
+            let available = fs::read_to_string(AVAILABLE).unwrap_or_else(|_| "unknown".into());
+            format!(
+                "congestion control `{}` is not available ({}); available: {}",
+                cca,
+                error,
+                available.trim_end()
+            )
+        })?;
     set_buffer(&socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, buffer_bytes)
         .and_then(|()| sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1))
         .and_then(|()| sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_SYNCNT, SYN_RETRIES))
-        .map_err(|error| format!("cannot prepare the listening socket: {}", error))?;
+        .map_err(|error| format!("cannot prepare the listening socket: {error}"))?;
     let backlog = i32::try_from(backlog).unwrap_or(i32::MAX).max(128);
     sys::listen(&socket, address, backlog)
-        .map_err(|error| format!("cannot listen on {}: {}", address, error))?;
+        .map_err(|error| format!("cannot listen on {address}: {error}"))?;
     Ok(socket)
 }
 
@@ -81,10 +76,7 @@ fn set_buffer(socket: &OwnedFd, force: i32, plain: i32, bytes: u32) -> io::Resul
 pub fn congestion_control(socket: &OwnedFd) -> io::Result<String> {
     let mut name = [0; 16];
     let length = sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &mut name)?;
-    let name = name[..length]
-        .split(|byte| *byte == 0)
-        .next()
-        .unwrap_or_default();
+    let name = name[..length].split(|byte| *byte == 0).next().unwrap_or_default();
     Ok(String::from_utf8_lossy(name).into_owned())
 }
 
@@ -146,9 +138,7 @@ mod tests {
     fn a_refused_connection_is_a_pending_error() {
         let address = sys::local_address(&listener(LOOPBACK, "reno", 50_000, 1).unwrap()).unwrap();
         let socket = connecting(address, 50_000);
-        let error = socket
-            .and_then(|socket| pending_error(&socket))
-            .unwrap_err();
+        let error = socket.and_then(|socket| pending_error(&socket)).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ECONNREFUSED));
     }
 }

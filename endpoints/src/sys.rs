@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::net::SocketAddrV4;
-use std::os::unix::io::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 const NS_PER_S: i64 = 1_000_000_000;
 
@@ -23,10 +23,7 @@ fn owned(result: libc::c_int) -> io::Result<OwnedFd> {
 }
 
 fn timespec(ns: i64) -> libc::timespec {
-    libc::timespec {
-        tv_sec: ns.div_euclid(NS_PER_S),
-        tv_nsec: ns.rem_euclid(NS_PER_S),
-    }
+    libc::timespec { tv_sec: ns.div_euclid(NS_PER_S), tv_nsec: ns.rem_euclid(NS_PER_S) }
 }
 
 /// `CLOCK_REALTIME`, ns.
@@ -34,7 +31,7 @@ fn timespec(ns: i64) -> libc::timespec {
 pub fn realtime_ns() -> i64 {
     let mut now = timespec(0);
     // SAFETY: `now` is a live timespec; this clock always exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut now) };
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut now) };
     now.tv_sec * NS_PER_S + now.tv_nsec
 }
 
@@ -77,14 +74,12 @@ pub fn timer() -> io::Result<OwnedFd> {
 /// # Errors
 /// What the kernel says.
 pub fn timer_set(timer: &OwnedFd, at_ns: i64, interval_ns: i64) -> io::Result<()> {
-    let spec = libc::itimerspec {
-        it_interval: timespec(interval_ns),
-        it_value: timespec(at_ns),
-    };
+    let spec = libc::itimerspec { it_interval: timespec(interval_ns), it_value: timespec(at_ns) };
     let flags = libc::TFD_TIMER_ABSTIME;
     // SAFETY: `spec` is live; a null old value is allowed.
-    let result =
-        unsafe { libc::timerfd_settime(timer.as_raw_fd(), flags, &spec, std::ptr::null_mut()) };
+    let result = unsafe {
+        libc::timerfd_settime(timer.as_raw_fd(), flags, &raw const spec, std::ptr::null_mut())
+    };
     checked(result.into()).map(drop)
 }
 
@@ -93,9 +88,9 @@ pub fn timer_set(timer: &OwnedFd, at_ns: i64, interval_ns: i64) -> io::Result<()
 /// # Errors
 /// What the kernel says.
 pub fn timer_read(timer: &OwnedFd) -> io::Result<bool> {
-    let mut times = [0_u8; 8];
+    let mut count = [0_u8; 8];
     // SAFETY: `times` is live and has this length.
-    let result = unsafe { libc::read(timer.as_raw_fd(), times.as_mut_ptr().cast(), times.len()) };
+    let result = unsafe { libc::read(timer.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
     match checked(result as i64) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
@@ -114,15 +109,11 @@ pub fn stop_signals() -> io::Result<OwnedFd> {
     unsafe {
         libc::signal(libc::SIGPIPE, libc::SIG_IGN);
         let mut set: libc::sigset_t = zeroed();
-        libc::sigemptyset(&mut set);
-        libc::sigaddset(&mut set, libc::SIGTERM);
-        libc::sigaddset(&mut set, libc::SIGINT);
-        checked(libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()).into())?;
-        owned(libc::signalfd(
-            -1,
-            &set,
-            libc::SFD_NONBLOCK | libc::SFD_CLOEXEC,
-        ))
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGTERM);
+        libc::sigaddset(&raw mut set, libc::SIGINT);
+        checked(libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()).into())?;
+        owned(libc::signalfd(-1, &raw const set, libc::SFD_NONBLOCK | libc::SFD_CLOEXEC))
     }
 }
 
@@ -146,13 +137,10 @@ pub fn epoll_control(
     interest: libc::c_int,
     token: u64,
 ) -> io::Result<()> {
-    let mut event = libc::epoll_event {
-        events: interest as u32,
-        u64: token,
-    };
+    let mut event = libc::epoll_event { events: interest as u32, u64: token };
     // SAFETY: `event` is live.
     let result =
-        unsafe { libc::epoll_ctl(epoll.as_raw_fd(), operation, fd.as_raw_fd(), &mut event) };
+        unsafe { libc::epoll_ctl(epoll.as_raw_fd(), operation, fd.as_raw_fd(), &raw mut event) };
     checked(result.into()).map(drop)
 }
 
@@ -196,13 +184,7 @@ pub fn set_option_bytes(socket: &OwnedFd, level: i32, option: i32, value: &[u8])
     let length = value.len() as libc::socklen_t;
     // SAFETY: `value` is live and has this length.
     let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            level,
-            option,
-            value.as_ptr().cast(),
-            length,
-        )
+        libc::setsockopt(socket.as_raw_fd(), level, option, value.as_ptr().cast(), length)
     };
     checked(result.into()).map(drop)
 }
@@ -225,7 +207,7 @@ pub fn get_option(
             level,
             option,
             value.as_mut_ptr().cast(),
-            &mut length,
+            &raw mut length,
         )
     };
     checked(result.into())?;
@@ -236,9 +218,7 @@ fn socket_address(address: SocketAddrV4) -> libc::sockaddr_in {
     libc::sockaddr_in {
         sin_family: libc::AF_INET as libc::sa_family_t,
         sin_port: address.port().to_be(),
-        sin_addr: libc::in_addr {
-            s_addr: u32::from(*address.ip()).to_be(),
-        },
+        sin_addr: libc::in_addr { s_addr: u32::from(*address.ip()).to_be() },
         sin_zero: [0; 8],
     }
 }
@@ -250,7 +230,7 @@ fn socket_address(address: SocketAddrV4) -> libc::sockaddr_in {
 pub fn listen(socket: &OwnedFd, address: SocketAddrV4, backlog: i32) -> io::Result<()> {
     let name = socket_address(address);
     let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
-    let pointer: *const libc::sockaddr_in = &name;
+    let pointer: *const libc::sockaddr_in = &raw const name;
     // SAFETY: `name` is a live sockaddr_in of this length.
     unsafe {
         checked(libc::bind(socket.as_raw_fd(), pointer.cast(), length).into())?;
@@ -265,7 +245,7 @@ pub fn listen(socket: &OwnedFd, address: SocketAddrV4, backlog: i32) -> io::Resu
 pub fn connect(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
     let name = socket_address(address);
     let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
-    let pointer: *const libc::sockaddr_in = &name;
+    let pointer: *const libc::sockaddr_in = &raw const name;
     // SAFETY: `name` is a live sockaddr_in of this length.
     let result = unsafe { libc::connect(socket.as_raw_fd(), pointer.cast(), length) };
     match checked(result.into()) {
@@ -293,9 +273,11 @@ pub fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
 pub fn local_address(socket: &OwnedFd) -> io::Result<SocketAddrV4> {
     let mut name = socket_address(SocketAddrV4::new(std::net::Ipv4Addr::UNSPECIFIED, 0));
     let mut length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
-    let pointer: *mut libc::sockaddr_in = &mut name;
+    let pointer: *mut libc::sockaddr_in = &raw mut name;
     // SAFETY: `name` is a live sockaddr_in of this length, `length` is live.
-    checked(unsafe { libc::getsockname(socket.as_raw_fd(), pointer.cast(), &mut length) }.into())?;
+    checked(
+        unsafe { libc::getsockname(socket.as_raw_fd(), pointer.cast(), &raw mut length) }.into(),
+    )?;
     let ip = std::net::Ipv4Addr::from(u32::from_be(name.sin_addr.s_addr));
     Ok(SocketAddrV4::new(ip, u16::from_be(name.sin_port)))
 }
@@ -306,14 +288,8 @@ pub fn local_address(socket: &OwnedFd) -> io::Result<SocketAddrV4> {
 /// What the kernel says.
 pub fn receive(socket: &OwnedFd, bytes: &mut [u8]) -> io::Result<usize> {
     // SAFETY: `bytes` is live and has this length.
-    let result = unsafe {
-        libc::recv(
-            socket.as_raw_fd(),
-            bytes.as_mut_ptr().cast(),
-            bytes.len(),
-            0,
-        )
-    };
+    let result =
+        unsafe { libc::recv(socket.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len(), 0) };
     checked(result as i64)
 }
 
@@ -336,12 +312,7 @@ pub fn discard(socket: &OwnedFd, most: usize) -> io::Result<usize> {
 pub fn send(socket: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: `bytes` is live and has this length.
     let result = unsafe {
-        libc::send(
-            socket.as_raw_fd(),
-            bytes.as_ptr().cast(),
-            bytes.len(),
-            libc::MSG_NOSIGNAL,
-        )
+        libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL)
     };
     checked(result as i64)
 }
@@ -358,7 +329,8 @@ pub fn send_file(
 ) -> io::Result<usize> {
     let mut offset = offset as libc::off_t;
     // SAFETY: `offset` is live.
-    let result = unsafe { libc::sendfile(socket.as_raw_fd(), file.as_raw_fd(), &mut offset, most) };
+    let result =
+        unsafe { libc::sendfile(socket.as_raw_fd(), file.as_raw_fd(), &raw mut offset, most) };
     checked(result as i64)
 }
 

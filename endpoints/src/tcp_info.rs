@@ -4,7 +4,7 @@ use crate::json::Line;
 use crate::sys;
 use std::convert::TryInto;
 use std::io;
-use std::os::unix::io::OwnedFd;
+use std::os::fd::OwnedFd;
 
 /// What a `sample` event tells of a connection. Names on the right are those of struct `tcp_info`
 /// in the kernel's `include/uapi/linux/tcp.h`.
@@ -87,7 +87,7 @@ pub fn read(socket: &OwnedFd) -> io::Result<Sample> {
     let mut raw = [0; NEEDED];
     let length = sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw)?;
     if length < NEEDED {
-        let message = format!("TCP_INFO has {} bytes here, {} are needed", length, NEEDED);
+        let message = format!("TCP_INFO has {length} bytes here, {NEEDED} are needed");
         return Err(io::Error::new(io::ErrorKind::Unsupported, message));
     }
     Ok(parse(&raw))
@@ -115,9 +115,7 @@ fn parse(raw: &[u8; NEEDED]) -> Sample {
         bytes_acked: u64_at(120),
         bytes_retransmitted: u64_at(208),
         delivered: u32_at(192),
-        pacing_bps: Some(u64_at(104))
-            .filter(|value| *value != u64::MAX)
-            .map(bits),
+        pacing_bps: Some(u64_at(104)).filter(|value| *value != u64::MAX).map(bits),
         delivery_bps: bits(u64_at(160)),
         busy_us: u64_at(168),
         rwnd_limited_us: u64_at(176),

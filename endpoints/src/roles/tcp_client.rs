@@ -7,9 +7,9 @@ use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::Request;
 use crate::roles::Failure;
 use crate::{socket, sys};
-use std::io;
+use std::io::{self, ErrorKind::WouldBlock};
 use std::net::SocketAddrV4;
-use std::os::unix::io::OwnedFd;
+use std::os::fd::OwnedFd;
 
 const ALARM: u64 = 0;
 const TICK: u64 = 1;
@@ -20,7 +20,8 @@ const FIRST_CONNECTION: u64 = 2;
 const RETRY_NS: i64 = 100_000_000;
 /// Most bytes to take out of a socket at once.
 const MOST_BYTES: u64 = 1 << 30;
-/// Share of the receive buffer that may fill before the client is woken up.
+/// The kernel wakes the client up when this share of the receive buffer has filled. It sends the
+/// same acknowledgements meanwhile; a quarter of the wake-ups and more are saved (docs/endpoints.md).
 const WAKE_SHARE: u32 = 8;
 
 /// Works until every connection has its bytes, until `stop_ns`, or until SIGTERM.
@@ -36,7 +37,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
         reactor.wait(&mut wakes)?;
         for wake in &wakes {
             match *wake {
-                Wake::Stop => client.stop(log),
+                Wake::Stop => return client.stop(log),
                 Wake::Ready(ALARM) => client.alarm(&reactor, log)?,
                 Wake::Ready(TICK) => client.tick(log)?,
                 Wake::Ready(token) => {
@@ -51,14 +52,13 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
 /// The state of the role.
 struct Client {
     description: TcpClient,
-    address: SocketAddrV4,
     /// Bytes that each connection asks for; None for bulk.
     wanted: Option<u64>,
     /// Fires at the start, at the stop, and when a connection is to be tried again.
     alarms: Timer,
     ticks: Timer,
     connections: Vec<Connection>,
-    /// Connections that have not ended, and those that are established.
+    /// Connections that have not ended, and those of them that are established.
     open: usize,
     live: usize,
 }
@@ -87,7 +87,7 @@ enum State {
 }
 
 impl Client {
-    fn new(description: TcpClient, reactor: &Reactor, log: &mut Log) -> Result<Self, Failure> {
+    fn new(description: TcpClient, reactor: &Reactor, log: &Log) -> Result<Self, Failure> {
         let alarms = Timer::new(log.clock())?;
         let ticks = Timer::new(log.clock())?;
         reactor.add(&alarms, Interest::Read, ALARM)?;
@@ -102,17 +102,16 @@ impl Client {
             })
             .collect();
         Ok(Client {
-            address: SocketAddrV4::new(description.address, description.port),
             wanted: match description.workload {
                 Workload::File { bytes } => Some(bytes),
                 Workload::Bulk => None,
             },
+            description,
             alarms,
             ticks,
             open: connections.len(),
             live: 0,
             connections,
-            description,
         })
     }
 
@@ -122,13 +121,8 @@ impl Client {
             return Ok(());
         }
         let now_ns = log.clock().now_ns();
-        if self
-            .description
-            .stop_ns
-            .map_or(false, |stop_ns| stop_ns <= now_ns)
-        {
-            self.stop(log);
-            return Ok(());
+        if self.description.stop_ns.is_some_and(|stop_ns| stop_ns <= now_ns) {
+            return self.stop(log);
         }
         for index in 0..self.connections.len() {
             if matches!(self.connections[index].state, State::Waiting(due_ns) if due_ns <= now_ns) {
@@ -139,13 +133,11 @@ impl Client {
     }
 
     fn set_alarm(&self) -> Result<(), Failure> {
-        let due = self
-            .connections
-            .iter()
-            .filter_map(|connection| match connection.state {
-                State::Waiting(due_ns) => Some(due_ns),
-                _ => None,
-            });
+        let states = self.connections.iter().map(|connection| &connection.state);
+        let due = states.filter_map(|state| match state {
+            State::Waiting(due_ns) => Some(*due_ns),
+            _ => None,
+        });
         match due.chain(self.description.stop_ns).min() {
             Some(at_ns) => self.alarms.once(at_ns)?,
             None => self.alarms.disarm()?,
@@ -155,14 +147,15 @@ impl Client {
 
     /// Starts to open a connection.
     fn connect(&mut self, index: usize, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
-        match socket::connecting(self.address, self.description.buffer_bytes) {
+        let TcpClient { address, port, buffer_bytes, .. } = self.description;
+        match socket::connecting(SocketAddrV4::new(address, port), buffer_bytes) {
             Ok(socket) => {
                 reactor.add(&socket, Interest::Write, FIRST_CONNECTION + index as u64)?;
                 self.connections[index].state = State::Connecting(socket);
+                Ok(())
             }
-            Err(error) => self.not_connected(index, error, log)?,
+            Err(error) => self.not_connected(index, error, log),
         }
-        Ok(())
     }
 
     /// Tries again later, if that can help.
@@ -173,27 +166,24 @@ impl Client {
         log: &mut Log,
     ) -> Result<(), Failure> {
         let connection = &mut self.connections[index];
-        if !may_pass(&error) {
-            log.error(Some(connection.number), &format!("connecting: {}", error));
-            connection.state = State::Ended;
-            self.open -= 1;
-            return Ok(());
+        if may_pass(&error) {
+            connection.refused = Some(error);
+            connection.state = State::Waiting(log.clock().now_ns().saturating_add(RETRY_NS));
+            return self.set_alarm();
         }
-        connection.refused = Some(error);
-        connection.state = State::Waiting(log.clock().now_ns().saturating_add(RETRY_NS));
-        self.set_alarm()
+        log.error(Some(connection.number), &format!("connecting: {error}"));
+        connection.state = State::Ended;
+        self.open -= 1;
+        Ok(())
     }
 
     /// Does what can be done for one connection.
     fn serve(&mut self, index: usize, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
         match std::mem::replace(&mut self.connections[index].state, State::Ended) {
-            State::Connecting(socket) => {
-                match socket::pending_error(&socket) {
-                    Ok(()) => self.ask(index, socket, reactor, log)?,
-                    Err(error) => self.not_connected(index, error, log)?,
-                }
-                Ok(())
-            }
+            State::Connecting(socket) => match socket::pending_error(&socket) {
+                Ok(()) => self.ask(index, socket, reactor, log),
+                Err(error) => self.not_connected(index, error, log),
+            },
             state => {
                 self.connections[index].state = state;
                 self.take(index, log)
@@ -209,28 +199,20 @@ impl Client {
         reactor: &Reactor,
         log: &mut Log,
     ) -> Result<(), Failure> {
-        let connection = &mut self.connections[index];
-        let number = connection.number;
+        let connection = self.connections[index].number;
         log.now(&Event::Connected {
-            connection: number,
+            connection,
             receive_buffer_bytes: socket::number(&socket, libc::SO_RCVBUF)?,
         });
-        let request = Request {
-            connection: number,
-            bytes: self.wanted,
-        }
-        .encode();
-        // An empty send buffer always takes 16 bytes, so a shorter count cannot happen.
-        if let Err(error) = sys::send(&socket, &request) {
-            log.error(Some(number), &format!("sending the request: {}", error));
+        let request = Request { connection, bytes: self.wanted };
+        // An empty send buffer takes 16 bytes at once, so there is no shorter count.
+        if let Err(error) = sys::send(&socket, &request.encode()) {
+            log.error(Some(connection), &format!("sending the request: {error}"));
             self.open -= 1;
             return Ok(());
         }
         reactor.change(&socket, Interest::Read, FIRST_CONNECTION + index as u64)?;
-        connection.state = State::Receiving {
-            socket,
-            low_water: 1,
-        };
+        self.connections[index].state = State::Receiving { socket, low_water: 1 };
         if self.live == 0 {
             self.ticks.every(self.description.progress_every_ns)?;
         }
@@ -238,86 +220,21 @@ impl Client {
         Ok(())
     }
 
-    /// Takes what has arrived on a connection and draws the conclusions.
+    /// Takes what has arrived on a connection, and ends it if that was the end.
     fn take(&mut self, index: usize, log: &mut Log) -> Result<(), Failure> {
-        let wanted = self.wanted;
         let share = u64::from(self.description.buffer_bytes / WAKE_SHARE).max(1);
         let connection = &mut self.connections[index];
-        let number = connection.number;
-        let (socket, low_water) = match &mut connection.state {
-            State::Receiving { socket, low_water } => (socket, low_water),
-            State::Closing(socket) => {
-                match sys::discard(socket, 1) {
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                    Ok(0) | Err(_) => {}
-                    Ok(_) => log.error(Some(number), "the server sent more than was asked for"),
-                }
-                return self.end(index);
-            }
+        let over = match &connection.state {
+            State::Receiving { .. } => connection.receive(self.wanted, share, log),
+            State::Closing(socket) => await_close(socket),
             _ => return Ok(()),
         };
-        let missing = wanted.map_or(u64::MAX, |wanted| wanted - connection.bytes);
-        // One byte more than is missing, to see if there is more than was asked for.
-        let most = missing.saturating_add(1).min(MOST_BYTES) as usize;
-        let taken = match sys::discard(socket, most) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-            Err(error) => {
-                let message = format!("receiving after {} bytes: {}", connection.bytes, error);
-                log.error(Some(number), &message);
-                return self.end(index);
-            }
-            Ok(taken) => taken as u64,
-        };
-        if taken == 0 {
-            let bytes = connection.bytes;
-            match wanted {
-                Some(0) => log.now(&Event::Done {
-                    connection: number,
-                    bytes,
-                }),
-                Some(wanted) => log.error(
-                    Some(number),
-                    &format!("the server closed after {} of {} bytes", bytes, wanted),
-                ),
-                None => log.error(
-                    Some(number),
-                    &format!("the server closed after {} bytes", bytes),
-                ),
-            }
-            return self.end(index);
+        match over {
+            Ok(false) => return Ok(()),
+            Ok(true) => {}
+            Err(message) => log.error(Some(connection.number), &message),
         }
-        if taken > missing {
-            log.error(Some(number), "the server sent more than was asked for");
-            return self.end(index);
-        }
-        if connection.bytes == 0 {
-            log.now(&Event::FirstByte { connection: number });
-        }
-        connection.bytes += taken;
-        let missing = missing - taken;
-        if missing == 0 {
-            log.now(&Event::Done {
-                connection: number,
-                bytes: connection.bytes,
-            });
-            sys::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, 1)?;
-            let state = std::mem::replace(&mut connection.state, State::Ended);
-            if let State::Receiving { socket, .. } = state {
-                connection.state = State::Closing(socket);
-            }
-            return Ok(());
-        }
-        let next = share.min(missing);
-        if next != *low_water {
-            *low_water = next;
-            sys::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, next as i32)?;
-        }
-        Ok(())
-    }
-
-    /// Forgets an established connection.
-    fn end(&mut self, index: usize) -> Result<(), Failure> {
-        self.connections[index].state = State::Ended;
+        connection.state = State::Ended;
         self.open -= 1;
         self.live -= 1;
         if self.live == 0 {
@@ -326,69 +243,100 @@ impl Client {
         Ok(())
     }
 
-    /// Reports how much every connection has delivered.
+    /// Reports how much every connection that is not complete has delivered.
     fn tick(&mut self, log: &mut Log) -> Result<(), Failure> {
         if !self.ticks.fired()? {
             return Ok(());
         }
         for index in 0..self.connections.len() {
-            if matches!(self.connections[index].state, State::Receiving { .. }) {
-                self.take(index, log)?;
-                self.report(index, log);
+            self.take(index, log)?;
+            let Connection { number, ref state, bytes, .. } = self.connections[index];
+            if matches!(state, State::Receiving { .. }) {
+                log.now(&Event::Progress { connection: number, bytes });
             }
         }
         Ok(())
     }
 
-    fn report(&self, index: usize, log: &mut Log) {
-        let Connection {
-            number,
-            state,
-            bytes,
-            ..
-        } = &self.connections[index];
-        if matches!(state, State::Receiving { .. }) {
-            log.now(&Event::Progress {
-                connection: *number,
-                bytes: *bytes,
-            });
-        }
-    }
-
     /// Ends everything: with what has arrived by now, and without waiting for more.
-    fn stop(&mut self, log: &mut Log) {
+    fn stop(&mut self, log: &mut Log) -> Result<(), Failure> {
         for index in 0..self.connections.len() {
-            if let Err(Failure::Work(message) | Failure::Description(message)) =
-                self.take(index, log)
-            {
-                log.error(None, &message);
-            }
-            let connection = &mut self.connections[index];
-            let number = connection.number;
-            match std::mem::replace(&mut connection.state, State::Ended) {
-                State::Receiving { socket, .. } => {
-                    // The server shall not go on sending to nobody.
-                    if let Err(error) = socket::reset_on_close(&socket) {
-                        log.error(Some(number), &error.to_string());
-                    }
-                    log.now(&Event::Stopped {
-                        connection: number,
-                        bytes: connection.bytes,
-                    });
+            self.take(index, log)?;
+            let Connection { number, state, bytes, refused } = &mut self.connections[index];
+            match (std::mem::replace(state, State::Ended), refused) {
+                (State::Closing(_) | State::Ended, _) => {}
+                (State::Waiting(_) | State::Connecting(_), Some(error)) => {
+                    log.error(Some(*number), &format!("could not connect: {error}"));
                 }
-                State::Waiting(_) | State::Connecting(_) => match &connection.refused {
-                    Some(error) => {
-                        log.error(Some(number), &format!("could not connect: {}", error));
+                (state, _) => {
+                    log.now(&Event::Stopped { connection: *number, bytes: *bytes });
+                    if let State::Receiving { socket, .. } = state {
+                        // The server shall not go on sending to nobody.
+                        socket::reset_on_close(&socket)?;
                     }
-                    None => log.now(&Event::Stopped {
-                        connection: number,
-                        bytes: 0,
-                    }),
-                },
-                State::Closing(_) | State::Ended => {}
+                }
             }
         }
         self.open = 0;
+        Ok(())
+    }
+}
+
+impl Connection {
+    /// Takes what has arrived; true: nothing more will come, and that is well.
+    fn receive(&mut self, wanted: Option<u64>, share: u64, log: &mut Log) -> Result<bool, String> {
+        let State::Receiving { socket, low_water } = &mut self.state else {
+            return Ok(false);
+        };
+        let connection = self.number;
+        let missing = wanted.map_or(u64::MAX, |wanted| wanted - self.bytes);
+        // One byte more than is missing, to see whether more comes than was asked for.
+        let most = missing.saturating_add(1).min(MOST_BYTES) as usize;
+        let taken = match sys::discard(socket, most) {
+            Err(error) if error.kind() == WouldBlock => return Ok(false),
+            Err(error) => return Err(format!("receiving after {} bytes: {error}", self.bytes)),
+            Ok(0) if missing == 0 => {
+                log.now(&Event::Done { connection, bytes: 0 });
+                return Ok(true);
+            }
+            Ok(0) => return Err(format!("the server closed after {} bytes", self.bytes)),
+            Ok(taken) => taken as u64,
+        };
+        if taken > missing {
+            return Err(TOO_MUCH.into());
+        }
+        if self.bytes == 0 {
+            log.now(&Event::FirstByte { connection });
+        }
+        self.bytes += taken;
+        let complete = taken == missing;
+        let next = if complete { 1 } else { share.min(missing - taken) };
+        if next != *low_water {
+            *low_water = next;
+            sys::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, next as i32)
+                .map_err(|error| format!("setting SO_RCVLOWAT: {error}"))?;
+        }
+        if complete {
+            log.now(&Event::Done { connection, bytes: self.bytes });
+            if let State::Receiving { socket, .. } =
+                std::mem::replace(&mut self.state, State::Ended)
+            {
+                self.state = State::Closing(socket);
+            }
+        }
+        Ok(false)
+    }
+}
+
+const TOO_MUCH: &str = "the server sent more than was asked for";
+
+/// Looks whether the server has closed a connection that is complete; true: it has.
+fn await_close(socket: &OwnedFd) -> Result<bool, String> {
+    match sys::discard(socket, 1) {
+        Err(error) if error.kind() == WouldBlock => Ok(false),
+        // All bytes are there: how the connection is taken down no longer matters.
+        Ok(0) | Err(_) => Ok(true),
+        Ok(_) => Err(TOO_MUCH.into()),
     }
 }
 

@@ -8,12 +8,15 @@ use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::{Request, REQUEST_BYTES};
 use crate::roles::Failure;
 use crate::{socket, sys, tcp_info};
-use std::io;
+use std::io::{self, ErrorKind::WouldBlock};
 use std::net::SocketAddrV4;
-use std::os::unix::io::OwnedFd;
+use std::os::fd::OwnedFd;
 
 const LISTENER: u64 = 0;
 const TICK: u64 = 1;
+/// Most bytes to hand over before timers, signals and other connections get their turn again; only
+/// a client on the same machine takes so much without a pause.
+const MOST_BYTES: u64 = 4 << 20;
 /// Token of the connection that was accepted first; the others follow.
 const FIRST_PEER: u64 = 2;
 
@@ -30,10 +33,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
         reactor.wait(&mut wakes)?;
         for wake in &wakes {
             match *wake {
-                Wake::Stop => {
-                    server.stop(log);
-                    return Ok(());
-                }
+                Wake::Stop => return server.stop(log),
                 Wake::Ready(LISTENER) => server.accept(&reactor, log)?,
                 Wake::Ready(TICK) => server.tick(log)?,
                 Wake::Ready(token) => {
@@ -70,33 +70,46 @@ struct Peer {
 /// How far a connection is.
 enum State {
     /// The request has not come completely.
-    Asking {
-        header: [u8; REQUEST_BYTES],
-        length: usize,
-    },
+    Asking { header: [u8; REQUEST_BYTES], length: usize },
     /// Data goes out.
-    Sending { request: Request, sent: u64 },
+    Sending(Transfer),
     /// All data is in the kernel's hands; the client has not closed yet.
-    Closing { request: Request, sent: u64 },
+    Closing(Transfer),
 }
 
-/// What became of a connection when it was served.
-enum Progress {
+/// What a connection asked for, and how much of it the kernel has taken.
+#[derive(Clone, Copy)]
+struct Transfer {
+    request: Request,
+    sent: u64,
+}
+
+/// Where serving a connection has led to.
+enum Step {
     /// It waits, for what it waited for before.
     Waits,
     /// It waits for something else now.
     WaitsFor(Interest),
-    /// The client has closed it, with all its data.
+    /// It is over.
+    Over(End),
+}
+
+/// How a connection ended.
+enum End {
+    /// The client has closed it after all its data.
     Complete,
-    /// The client went away.
-    Gone,
+    /// The client went away, or SIGTERM came.
+    Stopped,
+    /// Something failed.
+    Failed(String),
+    /// It never said what it wants. A client that was stopped that early tells so itself.
+    Silent,
 }
 
 impl Server {
     fn new(description: TcpServer, reactor: &Reactor, log: &mut Log) -> Result<Self, Failure> {
-        let address = SocketAddrV4::new(description.address, description.port);
         let listener = socket::listener(
-            address,
+            SocketAddrV4::new(description.address, description.port),
             &description.cca,
             description.buffer_bytes,
             description.connections,
@@ -112,38 +125,33 @@ impl Server {
         });
         // Whoever started the server may wait for this line.
         log.flush();
-        let asked = vec![false; description.connections as usize];
         Ok(Server {
+            asked: vec![false; description.connections as usize],
             description,
             listener,
             block,
             ticks,
             peers: Vec::new(),
-            asked,
             live: 0,
             ended: 0,
         })
     }
 
     /// Accepts every connection that waits.
-    fn accept(&mut self, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
+    fn accept(&mut self, reactor: &Reactor, log: &Log) -> Result<(), Failure> {
         loop {
             let socket = match sys::accept(&self.listener) {
                 Ok(socket) => socket,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // accept(2): errors of the connection that waited, which is gone.
-                Err(error) if is_of_the_network(&error) => continue,
-                Err(error) => return Err(Failure::Work(format!("cannot accept: {}", error))),
+                Err(error) if error.kind() == WouldBlock => return Ok(()),
+                Err(error) if is_of_the_connection(&error) => continue,
+                Err(error) => return Err(Failure::Work(format!("cannot accept: {error}"))),
             };
             let token = FIRST_PEER + self.peers.len() as u64;
             reactor.add(&socket, Interest::Read, token)?;
             self.peers.push(Some(Peer {
                 socket,
                 accepted_ns: log.clock().now_ns(),
-                state: State::Asking {
-                    header: [0; REQUEST_BYTES],
-                    length: 0,
-                },
+                state: State::Asking { header: [0; REQUEST_BYTES], length: 0 },
             }));
         }
     }
@@ -151,138 +159,93 @@ impl Server {
     /// Does what can be done for one connection.
     fn serve(&mut self, slot: usize, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
         // It may have ended by an earlier event of the same wake-up.
-        let mut peer = match self.peers[slot].take() {
-            Some(peer) => peer,
-            None => return Ok(()),
+        let Some(mut peer) = self.peers[slot].take() else {
+            return Ok(());
         };
-        if let State::Asking { header, length } = &mut peer.state {
-            let read = match sys::receive(&peer.socket, &mut header[*length..]) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-                // A client that was stopped before it asked. It tells so itself.
-                Ok(0) | Err(_) => return Ok(()),
-                Ok(read) => Some(read),
-            };
-            *length += read.unwrap_or(0);
-            if *length < REQUEST_BYTES {
-                self.peers[slot] = Some(peer);
-                return Ok(());
-            }
-            match Request::decode(header).and_then(|request| self.admit(request)) {
-                Ok(request) => self.begin(&mut peer, request, log)?,
-                Err(message) => {
-                    log.error(None, &message);
-                    return Ok(());
+        let step = match &mut peer.state {
+            State::Asking { header, length } => match hear(&peer.socket, header, length) {
+                Ok(None) => Step::Waits,
+                Ok(Some(request)) => self.begin(&mut peer, request, log)?,
+                Err(end) => Step::Over(end),
+            },
+            State::Sending(transfer) => match send(&self.block, &peer.socket, transfer) {
+                Step::WaitsFor(Interest::Write) => Step::Waits,
+                Step::WaitsFor(Interest::Read) => {
+                    peer.state = State::Closing(*transfer);
+                    Step::WaitsFor(Interest::Read)
                 }
-            }
-        }
-        match self.advance(&mut peer) {
-            Ok(Progress::Waits) => self.peers[slot] = Some(peer),
-            Ok(Progress::WaitsFor(interest)) => {
+                other => other,
+            },
+            State::Closing(_) => await_close(&peer.socket),
+        };
+        match step {
+            Step::Over(end) => return self.end(&peer, end, log),
+            Step::WaitsFor(interest) => {
                 reactor.change(&peer.socket, interest, FIRST_PEER + slot as u64)?;
-                self.peers[slot] = Some(peer);
             }
-            Ok(Progress::Complete) => self.end(&peer, None, log)?,
-            Ok(Progress::Gone) => self.end(&peer, Some(Ok(())), log)?,
-            Err(error) => self.end(&peer, Some(Err(error)), log)?,
+            Step::Waits => {}
         }
+        self.peers[slot] = Some(peer);
         Ok(())
     }
 
-    /// Checks that a request is one of those that were announced.
-    fn admit(&mut self, request: Request) -> Result<Request, String> {
-        match self.asked.get_mut(request.connection as usize) {
-            None => Err(format!(
-                "a request has number {}, but {} connections were announced",
-                request.connection, self.description.connections
-            )),
-            Some(true) => Err(format!("two requests have number {}", request.connection)),
-            Some(asked) => {
-                *asked = true;
-                Ok(request)
-            }
-        }
-    }
-
     /// Starts to send what was asked for.
-    fn begin(&mut self, peer: &mut Peer, request: Request, log: &mut Log) -> Result<(), Failure> {
+    fn begin(&mut self, peer: &mut Peer, request: Request, log: &mut Log) -> Result<Step, Failure> {
+        if let Err(message) = self.admit(request) {
+            return Ok(Step::Over(End::Failed(message)));
+        }
         let Request { connection, bytes } = request;
-        let cca = socket::congestion_control(&peer.socket)?;
         log.at(
             peer.accepted_ns,
-            &Event::Accepted {
-                connection,
-                cca: &cca,
-            },
+            &Event::Accepted { connection, cca: &socket::congestion_control(&peer.socket)? },
         );
         log.now(&Event::Request { connection, bytes });
-        peer.state = State::Sending { request, sent: 0 };
         if self.live == 0 {
             self.ticks.every(self.description.sample_every_ns)?;
         }
         self.live += 1;
-        Ok(())
+        let mut transfer = Transfer { request, sent: 0 };
+        let step = send(&self.block, &peer.socket, &mut transfer);
+        peer.state = match step {
+            Step::WaitsFor(Interest::Read) => State::Closing(transfer),
+            _ => State::Sending(transfer),
+        };
+        Ok(step)
     }
 
-    /// Sends until the buffer is full or all is sent; then waits for the client to close.
-    fn advance(&self, peer: &mut Peer) -> io::Result<Progress> {
-        let outcome = match &mut peer.state {
-            State::Asking { .. } => return Ok(Progress::Waits),
-            State::Sending { request, sent } => {
-                let wanted = request.bytes.unwrap_or(u64::MAX);
-                // A fresh request has been waited for with another interest than sending has.
-                let fresh = *sent == 0;
-                match fill(&self.block, &peer.socket, sent, wanted) {
-                    Ok(()) => {
-                        let shut = sys::shutdown_write(&peer.socket);
-                        peer.state = State::Closing {
-                            request: *request,
-                            sent: *sent,
-                        };
-                        shut.map(|()| Progress::WaitsFor(Interest::Read))
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(if fresh {
-                        Progress::WaitsFor(Interest::Write)
-                    } else {
-                        Progress::Waits
-                    }),
-                    Err(error) => Err(error),
-                }
+    /// Checks that a request is one of those that were announced.
+    fn admit(&mut self, request: Request) -> Result<(), String> {
+        let Request { connection, .. } = request;
+        let announced = self.description.connections;
+        match self.asked.get_mut(connection as usize) {
+            None => Err(format!(
+                "a request has number {connection}, but {announced} connections were announced"
+            )),
+            Some(true) => Err(format!("two requests have number {connection}")),
+            Some(asked) => {
+                *asked = true;
+                Ok(())
             }
-            State::Closing { .. } => match sys::discard(&peer.socket, 1) {
-                Ok(0) => Ok(Progress::Complete),
-                Ok(_) => Err(io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    "the client sent more than its request",
-                )),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Progress::Waits),
-                Err(error) => Err(error),
-            },
-        };
-        match outcome {
-            Err(error) if is_reset(&error) => Ok(Progress::Gone),
-            other => other,
         }
     }
 
-    /// Takes the last sample of a connection and, if it is not complete, says why it ended.
-    fn end(
-        &mut self,
-        peer: &Peer,
-        early: Option<io::Result<()>>,
-        log: &mut Log,
-    ) -> Result<(), Failure> {
-        let (request, sent) = match peer.state {
-            State::Asking { .. } => return Ok(()),
-            State::Sending { request, sent } | State::Closing { request, sent } => (request, sent),
+    /// Takes the last sample of a connection and says how it ended, if not as it should.
+    fn end(&mut self, peer: &Peer, end: End, log: &mut Log) -> Result<(), Failure> {
+        let (State::Sending(transfer) | State::Closing(transfer)) = peer.state else {
+            if let End::Failed(message) = end {
+                log.error(None, &message);
+            }
+            return Ok(());
         };
-        let connection = request.connection;
+        let connection = transfer.request.connection;
         let sample = tcp_info::read(&peer.socket)?;
-        let bytes = sample.bytes_acked.min(sent);
+        // An acknowledged FIN counts as a byte.
+        let bytes = sample.bytes_acked.min(transfer.sent);
         log.now(&Event::Sample { connection, sample });
-        match early {
-            None => {}
-            Some(Ok(())) => log.now(&Event::Stopped { connection, bytes }),
-            Some(Err(error)) => log.error(Some(connection), &format!("sending: {}", error)),
+        match end {
+            End::Complete | End::Silent => {}
+            End::Stopped => log.now(&Event::Stopped { connection, bytes }),
+            End::Failed(message) => log.error(Some(connection), &message),
         }
         self.live -= 1;
         self.ended += 1;
@@ -298,11 +261,10 @@ impl Server {
             return Ok(());
         }
         for peer in self.peers.iter().flatten() {
-            if let State::Sending { request, .. } | State::Closing { request, .. } = peer.state {
-                let sample = tcp_info::read(&peer.socket)?;
+            if let State::Sending(transfer) | State::Closing(transfer) = peer.state {
                 log.now(&Event::Sample {
-                    connection: request.connection,
-                    sample,
+                    connection: transfer.request.connection,
+                    sample: tcp_info::read(&peer.socket)?,
                 });
             }
         }
@@ -310,32 +272,75 @@ impl Server {
     }
 
     /// Ends every connection that lives, as SIGTERM asks.
-    fn stop(&mut self, log: &mut Log) {
+    fn stop(&mut self, log: &mut Log) -> Result<(), Failure> {
         for peer in std::mem::take(&mut self.peers).iter().flatten() {
-            if let Err(Failure::Work(message) | Failure::Description(message)) =
-                self.end(peer, Some(Ok(())), log)
-            {
-                log.error(None, &message);
-            }
+            self.end(peer, End::Stopped, log)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads as much of a request as has come; None while it is not complete.
+fn hear(
+    socket: &OwnedFd,
+    header: &mut [u8; REQUEST_BYTES],
+    length: &mut usize,
+) -> Result<Option<Request>, End> {
+    match sys::receive(socket, &mut header[*length..]) {
+        Err(error) if error.kind() == WouldBlock => return Ok(None),
+        Ok(0) | Err(_) => return Err(End::Silent),
+        Ok(read) => *length += read,
+    }
+    if *length < REQUEST_BYTES {
+        return Ok(None);
+    }
+    Request::decode(header).map(Some).map_err(End::Failed)
+}
+
+/// Hands data to the kernel until the buffer is full or it is the others' turn (then waits to
+/// write) or all of it has been sent (then waits to read that the client has closed).
+fn send(block: &Block, socket: &OwnedFd, transfer: &mut Transfer) -> Step {
+    let wanted = transfer.request.bytes.unwrap_or(u64::MAX);
+    let pause = transfer.sent.saturating_add(MOST_BYTES);
+    while transfer.sent < wanted {
+        if transfer.sent >= pause {
+            return Step::WaitsFor(Interest::Write);
+        }
+        match block.send(socket, transfer.sent, wanted - transfer.sent) {
+            Ok(sent) => transfer.sent += sent,
+            Err(error) if error.kind() == WouldBlock => return Step::WaitsFor(Interest::Write),
+            Err(error) => return Step::Over(broken(&error)),
         }
     }
-}
-
-/// Hands data to the kernel until all of it has been (Ok) or the buffer is full (`WouldBlock`).
-fn fill(block: &Block, socket: &OwnedFd, sent: &mut u64, wanted: u64) -> io::Result<()> {
-    while *sent < wanted {
-        *sent += block.send(socket, *sent, wanted - *sent)?;
+    match sys::shutdown_write(socket) {
+        Ok(()) => Step::WaitsFor(Interest::Read),
+        Err(error) => Step::Over(broken(&error)),
     }
-    Ok(())
 }
 
-/// Whether the other end has closed or reset the connection.
-fn is_reset(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ECONNRESET | libc::EPIPE))
+/// Looks whether the client has closed the connection, all data of which has been sent.
+fn await_close(socket: &OwnedFd) -> Step {
+    match sys::discard(socket, 1) {
+        Ok(0) => Step::Over(End::Complete),
+        Ok(_) => Step::Over(End::Failed("the client sent more than its request".into())),
+        Err(error) if error.kind() == WouldBlock => Step::Waits,
+        Err(error) => Step::Over(broken(&error)),
+    }
 }
 
-/// Whether `accept` reports an error of the connection instead of one of the listening socket.
-fn is_of_the_network(error: &io::Error) -> bool {
+/// How a connection ended that the kernel gave up. A client that resets it wants no more: whether
+/// that was meant is the client's to say.
+fn broken(error: &io::Error) -> End {
+    match error.raw_os_error() {
+        // ENOTCONN: the reset came between the last byte and the shutdown.
+        Some(libc::ECONNRESET | libc::EPIPE | libc::ENOTCONN) => End::Stopped,
+        _ => End::Failed(format!("sending: {error}")),
+    }
+}
+
+/// Whether `accept` reports an error of the connection that waited, which is gone, instead of one
+/// of the listening socket (accept(2), "Error handling").
+fn is_of_the_connection(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),
         Some(
