@@ -1,0 +1,256 @@
+"""What the tables of a run hold: their columns with units, and the rows that one cell adds to each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairc.compiler.plan import Cell
+
+from .measurement import SLOT_S
+from .measurement.series import Series
+from .results import CellResult
+
+# Between the entries of a list on its way into DuckDB; no text for people holds it.
+SEPARATOR = "\x1f"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One cell of the plan with its result; series: None when it failed."""
+
+    cell: Cell
+    result: CellResult
+    series: Series | None
+
+
+Columns = Mapping[str, Sequence[Any] | NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: name, DuckDB type, unit (empty for none), meaning in a line."""
+
+    name: str
+    type: str
+    unit: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: its name, what one row is, its columns, and the rows that one cell adds.
+
+    rows: column name -> values, all of one length; None or NaN becomes null.
+    """
+
+    name: str
+    row: str
+    columns: tuple[Column, ...]
+    rows: Callable[[Stored], Columns]
+
+
+CELL = Column("cell", "VARCHAR", "", "id of the cell")
+FLOW = Column("flow", "VARCHAR", "", "name of the flow")
+
+
+def _cell_rows(stored: Stored) -> Columns:
+    cell, result = stored.cell, stored.result
+    row = {
+        "cell": cell.id,
+        "key": result.key,
+        "configuration": cell.configuration,
+        "repetition": cell.repetition,
+        "seed": str(cell.seed),
+        "status": result.status,
+        "verdict": result.verdict,
+        "reasons": SEPARATOR.join(result.reasons or filter(None, [result.error])),
+        "ended_by": result.ended_by,
+        "virtual_s": result.virtual_s,
+        "wall_s": result.wall_s,
+        "engine": result.engine,
+        "image": result.image,
+        "result_sha256": result.result_sha256,
+    }
+    return {name: [value] for name, value in row.items()}
+
+
+def _flow_rows(stored: Stored) -> Columns:
+    flows = stored.result.flows
+    names = [column.name for column in TABLES["flows"].columns[1:]]
+    return {
+        "cell": [stored.cell.id] * len(flows),
+        **{name: [getattr(flow, name) for flow in flows] for name in names},
+    }
+
+
+def _metric_rows(stored: Stored) -> Columns:
+    metrics = stored.result.metrics
+    names = [column.name for column in TABLES["metrics"].columns[1:]]
+    return {
+        "cell": [stored.cell.id] * len(metrics),
+        **{name: [getattr(metric, name) for metric in metrics] for name in names},
+    }
+
+
+def _slot_rows(stored: Stored) -> Columns:
+    series = stored.series
+    if series is None:
+        return {}
+    flows, slots = series.ip_bytes.shape
+    return {
+        "cell": np.full(flows * slots, stored.cell.id, object),
+        "flow": np.repeat(series.flows.astype(object), slots),
+        "slot": np.tile(np.arange(slots), flows),
+        "t_s": np.tile(series.t_s, flows),
+        "ip_bytes": series.ip_bytes.ravel(),
+        "delivered_bytes": series.delivered_bytes.ravel(),
+        "active": series.active.ravel(),
+    }
+
+
+def _sample_rows(stored: Stored) -> Columns:
+    series = stored.series
+    if series is None:
+        return {}
+    return {
+        "cell": np.full(len(series.sample_t_s), stored.cell.id, object),
+        "flow": series.flows.astype(object)[series.sample_flow],
+        "connection": series.sample_connection,
+        "t_s": series.sample_t_s,
+        "cwnd_packets": series.sample_cwnd_packets,
+        "rtt_s": series.sample_rtt_s,
+        "pacing_bps": series.sample_pacing_bps,
+    }
+
+
+def _queue_rows(stored: Stored) -> Columns:
+    series = stored.series
+    if series is None:
+        return {}
+    queues, slots = series.queue_bytes.shape
+    return {
+        "cell": np.full(queues * slots, stored.cell.id, object),
+        "queue": np.repeat(series.queues.astype(object), slots),
+        "t_s": np.tile(series.t_s + SLOT_S, queues),
+        "bytes": series.queue_bytes.ravel(),
+        "packets": series.queue_packets.ravel(),
+    }
+
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (
+        Table(
+            "cells",
+            "a cell: one configuration and one repetition",
+            (
+                CELL,
+                Column("key", "VARCHAR", "", "name of its folder: a hash of cell, engine, image"),
+                Column("configuration", "VARCHAR", "", "id that its repetitions share"),
+                Column("repetition", "INTEGER", "", "number of the repetition, from 1"),
+                Column("seed", "VARCHAR", "", "seed of everything random in it"),
+                Column("status", "VARCHAR", "", "`ok` or `failed`"),
+                Column(
+                    "verdict",
+                    "VARCHAR",
+                    "",
+                    "`valid`, `flagged`, `invalid`: judges the set-up, never the outcome;"
+                    " null when it failed",
+                ),
+                Column("reasons", "VARCHAR[]", "", "what is against it, or why it failed"),
+                Column("ended_by", "VARCHAR", "", "`finished`, `first`, `duration` or `deadline`"),
+                Column("virtual_s", "DOUBLE", "s", "time that passed inside the machine"),
+                Column("wall_s", "DOUBLE", "s", "time that it took"),
+                Column("engine", "VARCHAR", "", "engine that ran it"),
+                Column("image", "VARCHAR", "", "identity of what the engine ran it on"),
+                Column("result_sha256", "VARCHAR", "", "SHA-256 of the raw artefacts"),
+            ),
+            _cell_rows,
+        ),
+        Table(
+            "flows",
+            "a flow of a cell",
+            (
+                CELL,
+                FLOW,
+                Column("cca", "VARCHAR", "", "congestion control"),
+                Column("connections", "INTEGER", "", "number of its connections"),
+                Column("start_s", "DOUBLE", "s", "planned start after the epoch"),
+                Column("first_byte_s", "DOUBLE", "s", "first data at the client; null: none came"),
+                Column("end_s", "DOUBLE", "s", "last byte or stop; null: a connection never ended"),
+                Column("completed", "BOOLEAN", "", "whether it moved its whole workload"),
+                Column("bytes", "BIGINT", "B", "application bytes delivered"),
+                Column("goodput_bps", "DOUBLE", "bit/s", "metric `goodput`"),
+            ),
+            _flow_rows,
+        ),
+        Table(
+            "metrics",
+            "a value of a metric, of a cell or of a flow",
+            (
+                CELL,
+                Column("metric", "VARCHAR", "", "full name, such as `fairness.F`"),
+                Column("flow", "VARCHAR", "", "name of the flow; null: of the whole cell"),
+                Column("value", "DOUBLE", "as in `unit`", "null where it is not defined"),
+                Column("unit", "VARCHAR", "", "SI unit; `1` for a ratio"),
+                Column("reason", "VARCHAR", "", "why it is not defined; empty where it is"),
+            ),
+            _metric_rows,
+        ),
+        Table(
+            "slots",
+            "a flow in a slot of 100 ms",
+            (
+                CELL,
+                FLOW,
+                Column("slot", "INTEGER", "", "number of the slot, from 0 at the epoch"),
+                Column("t_s", "DOUBLE", "s", "start of the slot after the epoch"),
+                Column(
+                    "ip_bytes",
+                    "DOUBLE",
+                    "B",
+                    "IP bytes at the bottleneck's exit, by serialisation time",
+                ),
+                Column("delivered_bytes", "DOUBLE", "B", "bytes delivered to the application"),
+                Column(
+                    "active",
+                    "BOOLEAN",
+                    "",
+                    "whether it lies wholly between first data and end of the flow",
+                ),
+            ),
+            _slot_rows,
+        ),
+        Table(
+            "samples",
+            "a connection's TCP_INFO at one time",
+            (
+                CELL,
+                FLOW,
+                Column("connection", "INTEGER", "", "number of the connection, from 0"),
+                Column("t_s", "DOUBLE", "s", "time after the epoch"),
+                Column("cwnd_packets", "DOUBLE", "packets", "congestion window"),
+                Column("rtt_s", "DOUBLE", "s", "smoothed RTT; null before the first measurement"),
+                Column("pacing_bps", "DOUBLE", "bit/s", "pacing rate; null where there is none"),
+            ),
+            _sample_rows,
+        ),
+        Table(
+            "queues",
+            "a bottleneck queue at the end of a slot of 100 ms",
+            (
+                CELL,
+                Column("queue", "VARCHAR", "", "`node/interface`"),
+                Column("t_s", "DOUBLE", "s", "time after the epoch"),
+                Column("bytes", "DOUBLE", "B", "frame bytes that wait"),
+                Column("packets", "DOUBLE", "packets", "frames that wait"),
+            ),
+            _queue_rows,
+        ),
+    )
+}

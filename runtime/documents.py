@@ -1,0 +1,71 @@
+"""Writes docs/tables.md and docs/metrics.md from the declarations that the code itself uses.
+
+python -m fairc.runtime.documents docs
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from .columns import TABLES
+from .metrics import METRICS
+
+_NOTICE = (
+    "<!-- Written by `python -m fairc.runtime.documents docs`; edit the code, not this file. -->"
+)
+
+
+def tables() -> str:
+    """Return docs/tables.md."""
+    return "\n".join(_tables())
+
+
+def _tables() -> Iterator[str]:
+    yield from ("# The tables of a run", "", _NOTICE, "")
+    yield "`tables/*.parquet` in a run directory (Parquet, zstd). Times are seconds after the epoch"
+    yield "of the cell; rows are in the order of the plan. For example, with DuckDB:"
+    yield ""
+    yield "    SELECT flow, median(goodput_bps) FROM 'tables/flows.parquet' GROUP BY flow"
+    for table in TABLES.values():
+        yield from ("", f"## {table.name}", "", f"One row: {table.row}.", "")
+        yield from ("| column | type | unit | meaning |", "|---|---|---|---|")
+        for column in table.columns:
+            unit = column.unit or "-"
+            yield f"| `{column.name}` | {column.type} | {unit} | {column.meaning} |"
+        if table.name == "cells":
+            yield from ("", "Before `repetition` stands one VARCHAR column for each swept name:")
+            yield "the value as the plan writes it. A name that is taken gets a `_` at its end."
+    yield ""
+
+
+def metrics() -> str:
+    """Return docs/metrics.md."""
+    return "\n".join(_metrics())
+
+
+def _metrics() -> Iterator[str]:
+    yield from ("# Metrics", "", _NOTICE, "")
+    yield "Every metric is computed from the stored raw artefacts of a cell, so a new one needs no new"
+    yield "run. The bare name of a metric with several values stands for the first of them."
+    for metric in METRICS:
+        title, _, rest = metric.definition.partition("\n")
+        yield from ("", f"## {metric.name}", "", title, rest.rstrip(), "")
+        yield from ("| value | unit | meaning |", "|---|---|---|")
+        for value in metric.values:
+            yield f"| `{value.name}` | {value.unit} | {value.meaning} |"
+    yield ""
+
+
+DOCUMENTS: dict[str, Callable[[], str]] = {"tables.md": tables, "metrics.md": metrics}
+
+
+def main(folder: Path) -> None:
+    """Write every document into a folder."""
+    for name, text in DOCUMENTS.items():
+        (folder / name).write_text(text(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

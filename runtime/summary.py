@@ -1,0 +1,158 @@
+"""One table of a metric over the repetitions: what `fairc table` prints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from . import tables
+from .metrics import value_named
+from .statistics import STATISTICS, Estimate, statistic
+
+if TYPE_CHECKING:
+    import duckdb
+
+FLOW = "flow"
+REPETITION = "repetition"
+Where = Callable[[Mapping[str, str]], bool]
+
+
+class Row(TypedDict):
+    """A row of `fairc table --format json`; value and interval in SI base units.
+
+    by: axis -> value, None for the flow of a value that is of a whole cell. n: values that were
+    summarised. invalid: cells left out, because their set-up is not valid or they failed.
+    """
+
+    metric: str
+    unit: str
+    stat: str
+    by: dict[str, str | None]
+    n: int
+    invalid: int
+    value: float | None
+    ci_low: float | None
+    ci_high: float | None
+
+
+class UnknownName(Exception):
+    """A metric, a statistic or an axis that does not exist; `kind` says which."""
+
+    def __init__(self, kind: str, name: str, choices: Iterable[str]) -> None:
+        self.kind, self.name, self.choices = kind, name, tuple(choices)
+        super().__init__(f"no {kind} is called `{name}`; known: {', '.join(self.choices)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A cell of the tables: its bindings and `repetition` as text, and whether it counts."""
+
+    id: str
+    names: Mapping[str, str]
+    counts: bool
+
+
+def summarise(
+    folder: Path,
+    axes: Sequence[str],
+    metric: str,
+    by: Sequence[str] | None = None,
+    where: Where | None = None,
+    stat: str = "median",
+) -> list[Row]:
+    """Summarise a metric over the cells of each group.
+
+    folder: of the tables. axes: the plan's swept names in file order. metric: `goodput`,
+    `fairness.F`; a metric of several values stands for its first one. by: what makes a group, out
+    of the axes, `flow` and `repetition`; None: all axes and `flow`. where: whether a cell is
+    looked at, of its bindings and `repetition` as text. Groups come in the order of the plan.
+
+    Raises UnknownName, and TableError when the tables cannot be read.
+    """
+    try:
+        summary = statistic(stat)
+    except KeyError:
+        raise UnknownName("statistic", stat, (*STATISTICS, "p90", "p99.9", "...")) from None
+    keys = tuple(by) if by is not None else (*axes, FLOW)
+    choices = (*axes, FLOW, REPETITION)
+    for key in keys:
+        if key not in choices:
+            raise UnknownName("axis", key, choices)
+    with tables.connect(folder) as connection:
+        name, unit = _metric(connection, metric)
+        cells = [c for c in _cells(connection, axes) if where is None or where(c.names)]
+        values = _values(connection, name)
+
+    flows = list(dict.fromkeys(flow for found in values.values() for flow, _ in found)) or [None]
+    groups: dict[tuple[str | None, ...], list[float]] = {}
+    left_out: Counter[tuple[str | None, ...]] = Counter()
+    for cell in cells:
+        found = values.get(cell.id, []) if cell.counts else [(flow, None) for flow in flows]
+        met = set()
+        for flow, number in found:
+            group = tuple(flow if key == FLOW else cell.names[key] for key in keys)
+            numbers = groups.setdefault(group, [])
+            if number is not None:
+                numbers.append(number)
+            met.add(group)
+        if not cell.counts:
+            left_out.update(met)
+    return [
+        _row(
+            name, unit, stat, dict(zip(keys, group, strict=True)), summary(numbers), left_out[group]
+        )
+        for group, numbers in groups.items()
+    ]
+
+
+def _row(
+    metric: str, unit: str, stat: str, by: dict[str, str | None], estimate: Estimate, invalid: int
+) -> Row:
+    return Row(
+        metric=metric,
+        unit=unit,
+        stat=stat,
+        by=by,
+        n=estimate.n,
+        invalid=invalid,
+        value=estimate.value,
+        ci_low=estimate.low,
+        ci_high=estimate.high,
+    )
+
+
+def _metric(connection: duckdb.DuckDBPyConnection, metric: str) -> tuple[str, str]:
+    """Return full name and unit of a metric. Raises UnknownName if the run has not measured it."""
+    measured = dict(
+        connection.execute("SELECT DISTINCT metric, unit FROM metrics ORDER BY ALL").fetchall()
+    )
+    try:
+        value = value_named(metric)
+    except KeyError:
+        raise UnknownName("metric", metric, measured) from None
+    if measured and value.name not in measured:
+        raise UnknownName("metric of this run", metric, measured)
+    return value.name, value.unit
+
+
+def _cells(connection: duckdb.DuckDBPyConnection, axes: Sequence[str]) -> Iterator[_Cell]:
+    columns = ["cell", "status", "verdict", REPETITION, *tables.axis_columns(axes).values()]
+    selected = ", ".join(tables.quoted(column) for column in columns)
+    for cell, status, verdict, repetition, *bound in connection.execute(
+        f"SELECT {selected} FROM cells"
+    ).fetchall():
+        names = {**dict(zip(axes, bound, strict=True)), REPETITION: str(repetition)}
+        yield _Cell(cell, names, status == "ok" and verdict != "invalid")
+
+
+def _values(
+    connection: duckdb.DuckDBPyConnection, metric: str
+) -> dict[str, list[tuple[str | None, float | None]]]:
+    values: dict[str, list[tuple[str | None, float | None]]] = {}
+    query = "SELECT cell, flow, value FROM metrics WHERE metric = ?"
+    for cell, flow, value in connection.execute(query, [metric]).fetchall():
+        values.setdefault(cell, []).append((flow, value))
+    return values
