@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from . import model, syntax
 from .diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
@@ -22,6 +22,7 @@ from .sweeps import RESERVED, Grid
 from .units import NUMBER
 from .values import Applied, ListValue, Quantity, Symbol, Text, TupleValue, Value
 
+P = ParamSpec("P")
 T = TypeVar("T")
 N = TypeVar("N", bound=syntax.Node)
 
@@ -48,23 +49,20 @@ class Checker:
         self._topologies = {t.name.text: t for t in self._unique(syntax.Topology, "topology")}
         experiments = self._unique(syntax.Experiment, "experiment")
         if not experiments:
-            self._try(
-                lambda: fail(
-                    "no-experiment",
-                    "this file has no experiment",
-                    None if not self._file.declarations else self._file.declarations[-1].span,
-                    help="add `experiment NAME { ... }`; see examples/quickstart.fexp",
-                )
+            last = self._file.declarations[-1:]
+            self._error(
+                "no-experiment",
+                "this file has no experiment",
+                last[0].span if last else None,
+                help="add `experiment NAME { ... }`; see examples/quickstart.fexp",
             )
         for extra in experiments[1:]:
-            self._try(
-                lambda extra=extra: fail(  # type: ignore[misc]
-                    "second-experiment",
-                    "a file holds one experiment",
-                    extra.name.span,
-                    labels=(Label(experiments[0].name.span, "the first one"),),
-                    help="put this one into a file of its own, or sweep over what differs",
-                )
+            self._error(
+                "second-experiment",
+                "a file holds one experiment",
+                extra.name.span,
+                labels=(Label(experiments[0].name.span, "the first one"),),
+                help="put this one into a file of its own, or sweep over what differs",
             )
         result = self._experiment(experiments[0], lets) if experiments else None
         return None if self.diagnostics.errors else result
@@ -79,14 +77,14 @@ class Checker:
         block = Block(
             experiment.name.span, self._of(syntax.Setting), EXPERIMENT, "an experiment"
         )  # fmt: skip
-        self._try(lambda: self._overrides.apply(bindings, lets, block))
+        self._try(self._overrides.apply, bindings, lets, block)
         self._try(block.checked)
         static = Scope({}, lets)
         repeat = self._number(block, "repeat", static)
         flows = self._unique(syntax.Flow, "flow")
         users = self._unique(syntax.Users, "users")
         excludes = list(self._of(syntax.Exclude))
-        grid = self._try(lambda: Grid(bindings, excludes, lets, repeat, self._overrides.names))
+        grid = self._try(Grid, bindings, excludes, lets, repeat, self._overrides.names)
         if grid is None:
             grid = Grid([], [], lets, repeat)
             excludes = []
@@ -100,15 +98,15 @@ class Checker:
         measure = self._measure(experiment, block, flows, lets)
         figures = self._figures(axes, grid, words, lets)
         for name in ("sample", "order"):
-            self._try(lambda name=name: self._not_swept(block, name, static))  # type: ignore[misc]
+            self._try(block.value, name, static)
         if not self.diagnostics.errors:
             self._unused(bindings, block, flows, lets, excludes)
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
-            self._try(lambda: self._check_count(grid, excludes))
+            self._try(self._check_count, grid, excludes)
         title = self._text(block, "title", static)
         citation = self._text(block, "source", static)
         seed = self._number(block, "seed", static)
-        paired = self._try(lambda: block.word("paired", static, "off")) == "on"
+        paired = self._try(block.word, "paired", static, "off") == "on"
         return CheckedExperiment(
             name=experiment.name.text,
             title=title,
@@ -127,25 +125,20 @@ class Checker:
 
     def _version(self) -> None:
         version = self._file.version
-        begin = Span(self._file.span.source, self._file.span.start, self._file.span.start)
-
-        def check() -> None:
-            if version is None:
-                fail(
-                    "no-version",
-                    "a file begins with the version of the language",
-                    begin,
-                    help="write `fexp 1` in its first line",
-                )
-            if (version.number.digits, version.number.unit) != ("1", ""):
-                fail(
-                    "unknown-version",
-                    f"there is no version {version.number.span.text} of the language here",
-                    version.number.span,
-                    help="this fairc reads `fexp 1`",
-                )
-
-        self._try(check)
+        if version is None:
+            self._error(
+                "no-version",
+                "a file begins with the version of the language",
+                Span(self._file.span.source, self._file.span.start, self._file.span.start),
+                help="write `fexp 1` in its first line",
+            )
+        elif (version.number.digits, version.number.unit) != ("1", ""):
+            self._error(
+                "unknown-version",
+                f"there is no version {version.number.span.text} of the language here",
+                version.number.span,
+                help="this fairc reads `fexp 1`",
+            )
 
     def _topology(
         self, experiment: syntax.Experiment, block: Block
@@ -158,47 +151,39 @@ class Checker:
         if setting:
             found.insert(0, (setting.key.span, setting.value))
         if not found:
-            self._try(
-                lambda: fail(
-                    "missing-key",
-                    "an experiment needs `topology`",
-                    experiment.name.span,
-                    note="`topology` is missing",
-                    help="for example `topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)`",
-                )
+            self._error(
+                "missing-key",
+                "an experiment needs `topology`",
+                experiment.name.span,
+                "`topology` is missing",
+                help="for example `topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)`",
             )
             return None
         for span, _ in found[1:]:
-            self._try(
-                lambda span=span: fail(  # type: ignore[misc]
-                    "duplicate-key",
-                    "an experiment has one topology",
-                    span,
-                    labels=(Label(found[0][0], "the first one"),),
-                    help="to compare topologies, sweep over them",
-                )
+            self._error(
+                "duplicate-key",
+                "an experiment has one topology",
+                span,
+                labels=(Label(found[0][0], "the first one"),),
+                help="to compare topologies, sweep over them",
             )
         return found[0][1]
 
     def _scenarios(self, builder: Builder, grid: Grid) -> None:
         """Evaluate everything with the first value of each axis, then each axis varied alone."""
         for bound in grid.varied():
-            self._try(lambda bound=bound: builder.build(bound))  # type: ignore[misc]
+            self._try(builder.build, bound)
         first = grid.scope(next(grid.varied()))
         for name, topology in self._topologies.items():
             if all(p.default is not None for p in topology.parameters):
                 value = Symbol(name, topology.name.span)
-                self._try(
-                    lambda value=value, topology=topology: builder.own_network(  # type: ignore[misc]
-                        topology, value, first
-                    )
-                )
+                self._try(builder.own_network, topology, value, first)
 
     def _lets(self, lets: Mapping[str, syntax.Expr], grid: Grid) -> None:
         """Evaluate every `let`, also those that nothing uses."""
         scope = grid.scope(next(grid.varied()))
         for name, value in lets.items():
-            self._try(lambda name=name, value=value: scope.get(name, value.span))  # type: ignore[misc]
+            self._try(scope.get, name, value.span)
 
     def _hosts_and_users(
         self, users: Sequence[syntax.Users], flows: Sequence[syntax.Flow], grid: Grid
@@ -208,7 +193,7 @@ class Checker:
             block = Block(hosts.span, hosts.settings.items, HOSTS, "`hosts`")
             self._try(block.checked)
             for name, setting in block.settings.items():
-                value = self._try(lambda b=block, n=name: b.value(n, scope))  # type: ignore[misc]
+                value = self._try(block.value, name, scope)
                 if isinstance(value, Symbol) and value.name == "on":
                     what = f"`{name} = on`"
                     self.diagnostics.add(
@@ -218,15 +203,17 @@ class Checker:
         for group in users:
             block = Block(group.name.span, group.settings.items, USERS, "`users`")
             self._try(block.checked)
-            self._try(lambda b=block: b.value("count", scope))  # type: ignore[misc]
+            self._try(block.value, "count", scope)
             self.diagnostics.add(not_yet("a group of `users`", group.span))
         for flow in flows:
             for setting in flow.settings.items:
-                value = setting.value
-                known = isinstance(value, syntax.Name) and value.text not in names
-                if setting.key.text == "users" and isinstance(value, syntax.Name) and known:
-                    hint = unknown("group of users", "users", value.text, names, value.span)
-                    self.diagnostics.add(hint)
+                group_name = setting.value
+                if setting.key.text != "users" or not isinstance(group_name, syntax.Name):
+                    continue
+                if group_name.text not in names:
+                    self.diagnostics.add(
+                        unknown("group of users", "users", group_name.text, names, group_name.span)
+                    )
 
     def _conditions(self, grid: Grid, excludes: Sequence[syntax.Exclude]) -> set[str]:
         """Check every `exclude`; return the words that a condition may compare with."""
@@ -238,7 +225,7 @@ class Checker:
         for bound in grid.varied():
             scope = grid.scope(bound, {"repetition": number})
             for exclude in excludes:
-                self._try(lambda e=exclude, s=scope: condition(e.condition, s, words))  # type: ignore[misc]
+                self._try(condition, exclude.condition, scope, words)
         return words
 
     def _measure(
@@ -258,7 +245,7 @@ class Checker:
             )
             return ()
         names = [flow.name.text for flow in flows]
-        return self._try(lambda: build_measures(setting.value, names, lets)) or ()
+        return self._try(build_measures, setting.value, names, lets) or ()
 
     def _figures(
         self,
@@ -273,15 +260,10 @@ class Checker:
         figures = []
         for report in self._of(syntax.Report):
             for figure in report.figures:
-                made = self._try(lambda f=figure: checker.build(f))  # type: ignore[misc]
+                made = self._try(checker.build, figure)
                 if made is not None:
                     figures.append(made)
         return tuple(figures)
-
-    def _not_swept(self, block: Block, name: str, scope: Scope) -> None:
-        setting = block.settings.get(name)
-        if setting is not None:
-            block.value(name, scope)
 
     def _unused(
         self,
@@ -352,14 +334,25 @@ class Checker:
                 )
         return list(found.values())
 
-    def _try(self, action: Callable[[], T]) -> T | None:
+    def _try(self, action: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | None:
         """Return what an action returns, or None after collecting what is wrong."""
         try:
-            return action()
+            return action(*arguments, **options)
         except CompileError as error:
             for diagnostic in error.diagnostics:
                 self.diagnostics.add(diagnostic)
         return None
+
+    def _error(
+        self,
+        code: str,
+        message: str,
+        span: Span | None,
+        note: str = "",
+        labels: tuple[Label, ...] = (),
+        help: str | None = None,
+    ) -> None:
+        self.diagnostics.add(Diagnostic(code, message, span, note, labels, help=help))
 
     def _warn(self, code: str, message: str, span: Span, help: str) -> None:
         self.diagnostics.add(
@@ -367,11 +360,11 @@ class Checker:
         )  # fmt: skip
 
     def _number(self, block: Block, name: str, scope: Scope) -> int:
-        value = self._try(lambda: block.value(name, scope))
+        value = self._try(block.value, name, scope)
         return int(value.number) if isinstance(value, Quantity) else 1
 
     def _text(self, block: Block, name: str, scope: Scope) -> str:
-        value = self._try(lambda: block.value(name, scope))
+        value = self._try(block.value, name, scope)
         return value.value if isinstance(value, Text) else ""
 
 

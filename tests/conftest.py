@@ -1,0 +1,28 @@
+"""Options and paths that all tests share."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+sys.path.insert(0, str(TESTS))  # so that `strategies` can be imported from every folder
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--update`, which rewrites golden files instead of comparing with them."""
+    parser.addoption("--update", action="store_true", help="rewrite golden files")
+
+
+@pytest.fixture
+def update(request: pytest.FixtureRequest) -> bool:
+    """Tell whether golden files are to be rewritten."""
+    return bool(request.config.getoption("--update"))
+
+
+@pytest.fixture(scope="session")
+def examples() -> Path:
+    """Return the folder of the example files."""
+    return TESTS.parent / "examples"
