@@ -1,0 +1,151 @@
+//! Starts the program under test, waits for it, and reads what it wrote.
+#![allow(dead_code)] // each test file uses a part
+
+use serde_json::{json, Value};
+use std::io::{BufRead, BufReader, Read};
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A period long enough that a test sees no tick unless it asks for one, ns.
+pub const NEVER: i64 = 3_600_000_000_000;
+
+/// The time now, ns of `CLOCK_REALTIME`.
+pub fn now_ns() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
+    i64::try_from(now.as_nanos()).expect("a clock before 2262")
+}
+
+/// A port that nobody listens on.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+/// Description of a server whose connections use cubic.
+pub fn server(port: u16, connections: u32) -> Value {
+    json!({"flow": "f", "address": "127.0.0.1", "port": port, "cca": "cubic",
+        "connections": connections, "buffer_bytes": 200_000, "sample_every_ns": NEVER})
+}
+
+/// Description of a client that starts at the epoch.
+pub fn client(port: u16, connections: u32, workload: &Value) -> Value {
+    json!({"flow": "f", "address": "127.0.0.1", "port": port, "connections": connections,
+        "buffer_bytes": 200_000, "workload": workload, "start_ns": 0, "stop_ns": null,
+        "progress_every_ns": NEVER})
+}
+
+/// The workload `file`.
+pub fn file(bytes: u64) -> Value {
+    json!({"kind": "file", "bytes": bytes})
+}
+
+/// The workload `bulk`.
+pub fn bulk() -> Value {
+    json!({"kind": "bulk"})
+}
+
+/// A running role; killed when a test gives up.
+pub struct Role {
+    child: Child,
+    output: BufReader<ChildStdout>,
+    seen: String,
+}
+
+/// How a role ended.
+pub struct Ended {
+    pub status: i32,
+    pub events: Vec<Value>,
+    pub stderr: String,
+}
+
+impl Role {
+    /// Starts a role whose epoch is now.
+    pub fn start(name: &str, description: &Value) -> Self {
+        Self::start_at(name, now_ns(), &description.to_string())
+    }
+
+    /// Starts a role with any description.
+    pub fn start_at(name: &str, epoch_ns: i64, description: &str) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fairc-endpoints"))
+            .args([name, "--epoch-ns", &epoch_ns.to_string(), description])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let output = BufReader::new(child.stdout.take().expect("piped"));
+        Role { child, output, seen: String::new() }
+    }
+
+    /// Starts a server and waits until it listens.
+    pub fn serve(description: &Value) -> Self {
+        let mut role = Self::start("tcp-server", description);
+        let size = role.output.read_line(&mut role.seen).expect("a line");
+        assert!(size > 0 && role.seen.contains("listening"), "no `listening`: {}", role.seen);
+        role
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, number: i32) {
+        let id = i32::try_from(self.child.id()).expect("a process id");
+        // SAFETY: takes no pointer; the child has not been waited for, so the id is its own.
+        assert_eq!(unsafe { libc::kill(id, number) }, 0);
+    }
+
+    /// Waits for the end and reads the rest.
+    pub fn end(mut self) -> Ended {
+        let mut text = std::mem::take(&mut self.seen);
+        self.output.read_to_string(&mut text).expect("text");
+        let mut stderr = String::new();
+        self.child.stderr.take().expect("piped").read_to_string(&mut stderr).expect("text");
+        let status = self.child.wait().expect("an end").code().expect("no signal killed it");
+        let events = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        Ended { status, events, stderr }
+    }
+
+    /// Ends the role at once.
+    pub fn kill(mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("an end");
+    }
+}
+
+impl Drop for Role {
+    fn drop(&mut self) {
+        // Fails when it has ended already, which is as good.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Ended {
+    /// Events of this kind, in order.
+    pub fn all(&self, event: &str) -> Vec<&Value> {
+        self.events.iter().filter(|line| line["event"] == event).collect()
+    }
+
+    /// The only event of this kind.
+    pub fn one(&self, event: &str) -> &Value {
+        let all = self.all(event);
+        assert_eq!(all.len(), 1, "{event} in {:#?}", self.events);
+        all[0]
+    }
+
+    /// The message of the only error.
+    pub fn error(&self) -> &str {
+        assert_eq!(self.status, 1, "{:#?}", self.events);
+        self.one("error")["message"].as_str().expect("a text")
+    }
+}
+
+/// Waits, without a limit of its own, until `condition` holds.
+pub fn wait_until(condition: impl Fn() -> bool) {
+    while !condition() {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
