@@ -7,10 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
+from fairc.compiler.plan import FigureRequest
+
 from . import page
 from .answer import answer
 from .choose import choose
-from .figures import DEFAULT, Drawing, NothingToDraw, Subject
+from .figures import DEFAULT, FIGURES, Drawing, FigureKind, NothingToDraw, Subject
 from .render import Rendered, render, write_pdf, write_svg
 from .run import ReportError, Run
 from .summary import Results
@@ -31,11 +33,19 @@ class _Report:
         return tuple(self._draw())
 
     def _draw(self) -> Iterator[Drawing]:
-        for kind in DEFAULT:
+        known = {kind.name: kind for kind in FIGURES}
+        wanted: list[tuple[FigureKind | None, FigureRequest | None]] = [
+            *((kind, None) for kind in DEFAULT),
+            *((known.get(request.kind), request) for request in self.run.plan.figures),
+        ]
+        for kind, request in wanted:
+            name = request.kind if request else kind.name if kind else ""
             try:
-                yield kind.make(self.subject, None)
+                if kind is None:
+                    raise NothingToDraw("this version cannot draw it")
+                yield kind.make(self.subject, request)
             except NothingToDraw as nothing:
-                self.missing.append(page.Missing(kind.name, str(nothing)))
+                self.missing.append(page.Missing(name, str(nothing)))
 
     @cached_property
     def rendered(self) -> tuple[Rendered, ...]:

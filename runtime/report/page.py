@@ -104,7 +104,11 @@ def markdown(values: dict[str, Any], drawings: Sequence[Drawing]) -> str:
 
 
 def _data(name: str) -> str:
-    return resources.files("fairc.runtime.report").joinpath("templates", name).read_text(encoding="utf-8")
+    return (
+        resources.files("fairc.runtime.report")
+        .joinpath("templates", name)
+        .read_text(encoding="utf-8")
+    )
 
 
 def _environment(*, html: bool) -> Any:

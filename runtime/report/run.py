@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-TABLES = ("cells", "flows", "metrics", "slots", "samples", "queues")
 # A cell's line names its configuration before anything that a user can write.
 _CONFIGURATION = re.compile(r'"configuration":\s*"([^"]*)"')
 
@@ -89,6 +88,8 @@ class Run:
             raise ReportError(f"{path} is not a run directory: there is no such directory")
         self.plan = self._plan()
         self.lock = self._json("lock.json")
+        from fairc.runtime.columns import TABLES
+
         missing = [t for t in TABLES if not (path / "tables" / f"{t}.parquet").is_file()]
         if missing:
             raise ReportError(
@@ -118,30 +119,21 @@ class Run:
 
     @cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:
-        import duckdb
+        from fairc.runtime.tables import TableError, connect
 
-        connection = duckdb.connect(":memory:", config={"threads": 1})
-        for table in TABLES:
-            file = str(self.path / "tables" / f"{table}.parquet").replace("'", "''")
-            try:
-                connection.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{file}')")
-            except duckdb.Error as error:
-                raise ReportError(f"tables/{table}.parquet cannot be read: {error}") from None
-        return connection
+        try:
+            return connect(self.path / "tables")
+        except TableError as error:
+            raise ReportError(str(error)) from None
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query over the tables."""
         return self._execute(sql, parameters).fetchall()
 
     def columns(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
-        """Return a query's columns as arrays; a null is a NaN."""
-        import numpy as np
-
+        """Return a query's columns as arrays; a null number is NaN, a null text is None."""
         raw = self._execute(sql, parameters).fetchnumpy()
-        return {
-            name: column.filled(np.nan) if isinstance(column, np.ma.MaskedArray) else column
-            for name, column in raw.items()
-        }
+        return {name: _unmasked(column) for name, column in raw.items()}
 
     def _execute(self, sql: str, parameters: Sequence[object]) -> duckdb.DuckDBPyConnection:
         import duckdb
@@ -159,7 +151,10 @@ class Run:
     @cached_property
     def configurations(self) -> tuple[Configuration, ...]:
         """Every configuration with a cell in the tables, in the order of the axes' values."""
-        axes = "".join(', "' + name.replace('"', '""') + '"' for name in self.axes)
+        from fairc.runtime.tables import axis_columns, quoted
+
+        columns = axis_columns(self.axes)
+        axes = "".join(f", {quoted(columns[name])}" for name in self.axes)
         groups: dict[str, tuple[tuple[tuple[str, str], ...], list[Outcome]]] = {}
         for row in self.rows(
             f"SELECT {_CELL}{axes} FROM cells ORDER BY configuration, repetition, cell"
@@ -234,6 +229,16 @@ class Run:
                 if (n.name, i.name) == (node, interface):
                     return i.queue
         return None
+
+
+def _unmasked(column: NDArray[Any]) -> NDArray[Any]:
+    import numpy as np
+
+    if not isinstance(column, np.ma.MaskedArray):
+        return column
+    if column.dtype == object:
+        return column.filled(None)
+    return column.astype(float).filled(np.nan) if column.mask.any() else column.data
 
 
 def in_list(values: Iterable[str]) -> tuple[str, list[str]]:

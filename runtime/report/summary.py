@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import median
 
 from .run import Configuration, Outcome, Run
 
@@ -13,7 +12,6 @@ GOODPUT = "goodput"
 F = "fairness.F"
 # Below this number no two order statistics enclose the median with 95 % (measurement.md, 13).
 MIN_REPETITIONS = 6
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +28,7 @@ class Summary:
     """Values of one measure over the repetitions of one configuration.
 
     values: in order of repetition. low, high: the 95 % interval of the median from order
-    statistics (Le Boudec, Performance Evaluation of Computer and Communication Systems, 2.2.2),
-    None where there is none.
+    statistics (runtime/statistics.py), None where there is none.
     """
 
     values: tuple[float, ...]
@@ -51,28 +48,11 @@ class Summary:
 
 
 def summarise(values: tuple[float, ...]) -> Summary:
-    """Return median and interval; no interval below 6 values or where all are equal."""
-    if not values:
-        return Summary((), None, None, None)
-    ranks = _ranks(len(values)) if min(values) != max(values) else None
-    ordered = sorted(values)
-    low, high = (ordered[ranks[0]], ordered[ranks[1]]) if ranks else (None, None)
-    return Summary(values, median(values), low, high)
+    """Return median and interval of the values."""
+    from fairc.runtime.statistics import median
 
-
-def _ranks(n: int) -> tuple[int, int] | None:
-    """Return the 0-based ranks j < k that enclose the median with at least 95 %, or None.
-
-    The widest symmetric pair that is still narrow enough: with B ~ Binomial(n, 1/2), the order
-    statistics j and n + 1 - j (from 1) cover the median with P(j <= B <= n - j).
-    """
-    tail, best = 0.0, None
-    for j in range(1, n // 2 + 1):
-        tail += math.comb(n, j - 1) / 2**n
-        if 1 - 2 * tail < CONFIDENCE:
-            break
-        best = (j - 1, n - j)
-    return best
+    estimate = median(values)
+    return Summary(values, estimate.value, estimate.low, estimate.high)
 
 
 class Results:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from fairc.compiler import plan
+from fairc.runtime.tables import axis_columns, quoted
 
 SLOT_S = 0.1
 RATE_BPS = 1_000_000
@@ -209,8 +210,7 @@ def write_run(path: Path, spec: Spec) -> Path:
         )  # fmt: skip
         if status == "ok":
             fill(spec, cell, index, rows)
-    quoted = (name.replace('"', '""') for name in spec.sweep)
-    axes = "".join(f'"{name}" VARCHAR, ' for name in quoted)
+    axes = "".join(f"{quoted(c)} VARCHAR, " for c in axis_columns(list(spec.sweep)).values())
     schemas = {
         **SCHEMAS,
         "cells": f"cell VARCHAR, key VARCHAR, configuration VARCHAR, {axes}repetition BIGINT,"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 import xml.etree.ElementTree as ET
@@ -12,9 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fairc.compiler.plan import FigureRequest
+from fairc.runtime.columns import TABLES
 from fairc.runtime.report import build
 from fairc.runtime.report.choose import choose
-from fairc.runtime.report.figures import DEFAULT, Subject
+from fairc.runtime.report.figures import DEFAULT, FIGURES, Drawing, Subject
 from fairc.runtime.report.figures.base import decimate
 from fairc.runtime.report.figures.rates import load
 from fairc.runtime.report.figures.style import SERIES, VARIABLES, WIDTHS, spread
@@ -22,6 +25,7 @@ from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import F, Results
 from fairc.runtime.report.svg import themed, tidy
+from fairc.runtime.report.words import number
 
 Maker = Callable[..., Path]
 
@@ -152,3 +156,75 @@ def test_labels_are_moved_apart_and_keep_their_order() -> None:
     assert middle - low == pytest.approx(0.1)
     assert high - middle == pytest.approx(0.1)
     assert middle == pytest.approx(0.51)
+
+
+ASKED = (
+    FigureRequest(kind="boxplot", metric="goodput", options={"by": ("loss",), "notch": "on"}),
+    FigureRequest(kind="cdf", metric="goodput"),
+    FigureRequest(kind="heatmap", metric="fairness.F", options={"x": "repetition", "y": "loss"}),
+    FigureRequest(kind="line", metric="goodput"),
+    FigureRequest(kind="cdf", metric="goodput", options={"where": "loss == 1%"}),
+    FigureRequest(kind="heatmap", metric="goodput", options={"x": "repetition", "y": "speed"}),
+    FigureRequest(kind="boxplot", metric="plt"),
+)
+
+
+def asked(subject: Subject, index: int) -> Drawing:
+    request = ASKED[index]
+    return next(k for k in FIGURES if k.name == request.kind).make(subject, request)
+
+
+def test_figures_that_the_experiment_asks_for(make_run: Maker) -> None:
+    path = make_run(
+        sweep={"loss": ("0%", "1%")}, repeat=6, duration_s=3.0, figures=ASKED,
+        bad={(1, 3): ("ok", "invalid", ["base RTT is 70 ms"])},
+    )  # fmt: skip
+    subject = subject_of(path)
+    boxes = texts_of(render(asked(subject, 0)).svg["page"])
+    assert {
+        "loss = 0%, flow = cubic n = 6",
+        "loss = 1%, flow = bbr n = 5",
+        "goodput (Mbit/s)",
+    } <= boxes
+    assert " Groups mix all values of loss." in asked(subject, 1).caption
+    assert {"flow = cubic n = 11", "flow = bbr n = 11"} <= texts_of(
+        render(asked(subject, 1)).svg["column"]
+    )
+    f = subject.results.select(F)[0]
+    expected = [
+        number(v, 2)
+        for c in subject.run.configurations
+        for o, v in subject.results.points(f, c)
+        if o.counts
+    ]
+    assert len(expected) == 11
+    assert set(expected) <= texts_of(render(asked(subject, 2)).svg["page"])
+    page = html.unescape(build(path)[0].read_text(encoding="utf-8"))
+    for reason in (
+        "No figure <code>line</code>: this version cannot draw it",
+        "`cdf` does not act on `where` yet",
+        "`y: speed` is not a swept name",
+        "no metric that can be computed is called plt",
+    ):
+        assert reason in page
+
+
+def texts_of(svg: str) -> set[str]:
+    root = ET.fromstring(svg)
+    found = ("".join(e.itertext()) for e in root.iter() if e.tag.endswith("text"))
+    return {" ".join(text.split()) for text in found}
+
+
+def test_colours_of_a_scale_are_not_those_that_follow_the_page() -> None:
+    from fairc.runtime.report.figures import heatmap
+
+    scales = {*heatmap._TWO_SIDED, *heatmap._ONE_SIDED, heatmap._DARK, heatmap._LIGHT}
+    assert not scales & set(VARIABLES)
+
+
+def test_the_synthetic_tables_have_the_documented_columns(make_run: Maker) -> None:
+    run = Run(make_run(sweep={"seed": ("a", "b")}, repeat=1, duration_s=1.0))
+    for name, table in TABLES.items():
+        found = {c: t for c, t, *_ in run.rows(f"DESCRIBE {name}")}
+        assert found | {c.name: c.type for c in table.columns} == found
+    assert [c.bindings for c in run.configurations] == [(("seed", "a"),), (("seed", "b"),)]

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Drawing:
     """One figure of a report.
 
-    name: stem of its files, unique in the report. section: `time` or `repetitions`. title: heading. caption: how to read it and
+    name: stem of its files, unique in the report. section: `time`, `repetitions` or
+    `asked` (by the experiment). title: heading. caption: how to read it and
     what it is made of. alt: what it shows, for those who do not see it.
     draw: draws it at one of the two widths, inside `paper_style`.
     """
@@ -56,7 +57,7 @@ class NothingToDraw(Exception):
 class FigureKind:
     """A kind of figure: its name in `report { ... }` and how it is made.
 
-    make: raises NothingToDraw. request: None for a default figure.
+    make: raises NothingToDraw. request: what `report` asks for; None for a default figure.
     """
 
     name: str
