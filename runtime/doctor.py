@@ -93,8 +93,9 @@ def mininet() -> Iterator[Finding]:
     yield Finding("root", root, "" if root else f"user {os.getuid()}", "run fairc with sudo")
     for name, package in host.PROGRAMS.items():
         yield program(name, package)
-    version = host.mininet_version()
-    yield Finding("Mininet", version is not None, version or "", f"{APT} {host.MININET_PACKAGE}")
+    found = host.mininet()
+    words = f"{found[1]}, of {found[0]}" if found else ""
+    yield Finding("Mininet", found is not None, words, f"{APT} {host.MININET_PACKAGE}")
     yield endpoints()
     if not root:
         return

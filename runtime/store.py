@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from pydantic import ValidationError
 
@@ -18,9 +18,6 @@ from fairc.compiler.plan import Cell, Plan
 
 from . import archive
 from .results import CellResult
-
-if TYPE_CHECKING:
-    from fairc.runtime.engines.base import Engine
 
 PLAN, CELLS, LOCK = "plan.json", "cells.jsonl", "lock.json"
 RESULT, SERIES, RAW, CONSOLE = "result.json", "series.npz", "raw.tar.zst", "console.txt"
@@ -32,9 +29,9 @@ class StoreError(Exception):
     """The run directory cannot be used; the message says why and what to do."""
 
 
-def key_of(cell: Cell, engine: Engine) -> str:
+def key_of(cell: Cell, engine: str, identity: str) -> str:
     """Return the name of a cell's result: a hash of the cell, the engine and what it runs on."""
-    text = f"{cell.id}\n{engine.name}\n{engine.identity}\n"
+    text = f"{cell.id}\n{engine}\n{identity}\n"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -147,6 +144,21 @@ class Store:
             return CellResult.model_validate_json((self.folder(key) / RESULT).read_bytes())
         except (FileNotFoundError, NotADirectoryError, ValidationError):
             return None  # an older version's result is as good as none: the cell runs again
+
+    def finished(self) -> Iterator[tuple[Cell, Path]]:
+        """Yield the plan's cells that the engine of the lock has run, with their folders, in order.
+
+        Raises StoreError.
+        """
+        engine = self.lock.get("engine")
+        if not isinstance(engine, dict) or not {"name", "identity"} <= engine.keys():
+            raise StoreError(
+                f"{self.path / LOCK} names no engine: no cell can be told from another"
+            )
+        for cell in self.cells():
+            folder = self.folder(key_of(cell, engine["name"], engine["identity"]))
+            if (folder / RESULT).is_file():
+                yield cell, folder
 
     def commit(self, key: str, folder: Path, result: CellResult) -> None:
         """Make a scratch folder, with what belongs to the result in it, the cell with this key.

@@ -165,7 +165,7 @@ class Sweep:
         """Find out what is missing: key -> whether only the analysis is; count the rest."""
         counts = Counts()
         for cell in filter(self.wanted, self.store.cells()):
-            key = key_of(cell, self.engine)
+            key = self._key(cell)
             result = None if self.fresh else self.store.result(key)
             if result is None or result.status == "failed":
                 self._todo[key] = False
@@ -175,9 +175,12 @@ class Sweep:
                 self._todo[key] = self.store.has_raw(key)
         return counts
 
+    def _key(self, cell: Cell) -> str:
+        return key_of(cell, self.engine.name, self.engine.identity)
+
     def _missing(self) -> Iterator[tuple[Cell, str]]:
         for cell in filter(self.wanted, self.store.cells()):
-            key = key_of(cell, self.engine)
+            key = self._key(cell)
             if key in self._todo:
                 yield cell, key
 

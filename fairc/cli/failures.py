@@ -93,53 +93,55 @@ def _explain(error: Exception) -> int:
         about = f"{error.filename}: " if error.filename else ""
         console.complain(f"error: {about}{error.strerror}")
         return Status.UNAVAILABLE
-    for words in (_of_runtime, _of_report, _of_compiler):
-        if (status := words(error)) is not None:
-            return status
+    for name, said in SAID.items():
+        kind = _imported(name)
+        if kind is not None and isinstance(error, kind):
+            return said(error)
     return _internal(error)
 
 
-# The packages below are heavy. One that has not been imported cannot have raised anything.
+def _imported(name: str) -> type[Exception] | None:
+    """Return an exception by `module:name`; what has not been imported cannot have been raised."""
+    module, _, kind = name.partition(":")
+    found: type[Exception] | None = getattr(sys.modules.get(module), kind, None)
+    return found
 
 
-def _of_runtime(error: Exception) -> int | None:
-    if "fairc.runtime.engines.base" in sys.modules:
-        from fairc.runtime.engines.base import EngineUnavailable
-
-        if isinstance(error, EngineUnavailable):
-            for missing in error.missing:
-                console.complain(f"error: {missing}")
-            console.complain(f"help: {error.remedy}")
-            return Status.UNAVAILABLE
-    if "fairc.runtime.store" in sys.modules:
-        from fairc.runtime.store import StoreError
-
-        if isinstance(error, StoreError):
-            console.complain(f"error: {error}")
-            return Status.WRONG
-    return None
+def _wrong(error: Exception) -> int:
+    console.complain(f"error: {error}")
+    return Status.WRONG
 
 
-def _of_report(error: Exception) -> int | None:
-    if "fairc.runtime.report" in sys.modules:
-        from fairc.runtime.report import ReportError
-
-        if isinstance(error, ReportError):
-            console.complain(f"error: {error}")
-            return Status.WRONG
-    return None
+def _no_endpoints(error: Exception) -> int:
+    console.complain(f"error: {error}")
+    console.complain("help: make setup")
+    return Status.UNAVAILABLE
 
 
-def _of_compiler(error: Exception) -> int | None:
-    if "fairc.dsl.diagnostics" in sys.modules:
-        from fairc.dsl.diagnostics import CompileError, Diagnostics
+def _unavailable(error: Exception) -> int:
+    for missing in error.missing:  # type: ignore[attr-defined]  # it is an EngineUnavailable
+        console.complain(f"error: {missing}")
+    console.complain(f"help: {error.remedy}")  # type: ignore[attr-defined]
+    return Status.UNAVAILABLE
 
-        from .sources import show
 
-        if isinstance(error, CompileError):
-            show(Diagnostics(error.diagnostics))
-            return Status.WRONG
-    return None
+def _diagnosed(error: Exception) -> int:
+    from fairc.dsl.diagnostics import Diagnostics
+
+    from .sources import show
+
+    show(Diagnostics(error.diagnostics))  # type: ignore[attr-defined]  # it is a CompileError
+    return Status.WRONG
+
+
+SAID: dict[str, Callable[[Exception], int]] = {
+    "fairc.dsl.diagnostics:CompileError": _diagnosed,
+    "fairc.compiler.targets.binary:EndpointsMissing": _no_endpoints,
+    "fairc.runtime.engines.base:EngineUnavailable": _unavailable,
+    "fairc.runtime.store:StoreError": _wrong,
+    "fairc.runtime.tables:TableError": _wrong,
+    "fairc.runtime.report.run:ReportError": _wrong,
+}
 
 
 def _internal(error: Exception) -> int:

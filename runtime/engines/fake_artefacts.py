@@ -160,7 +160,7 @@ def _client(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, 
 def _qdiscs(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
     """Return what `tc -s -j qdisc show` would have said in every node."""
     document: dict[str, Any] = {}
-    paths = Paths(cell)
+    paths = {flow.name: Paths(cell).of(flow) for flow in cell.flows}
     for node in cell.nodes:
         rows = document.setdefault(node.name, [])
         for interface in node.interfaces:
@@ -169,7 +169,7 @@ def _qdiscs(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
                 f
                 for frames in trace.frames.values()
                 for f in frames
-                if after and place in paths.of(f.flow)
+                if after and place in paths[f.flow.name]
             ]
             hop = interface.impairment
             lost = sum(f.lost for f in passed) if hop is not None and hop.loss else 0

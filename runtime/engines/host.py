@@ -11,10 +11,11 @@ from functools import cache
 
 from fairc.compiler.plan import Cell
 
-PYTHON = "python3"
+# Where Debian's Mininet can be, should another Python come first on PATH.
+PYTHONS = ("python3", "/usr/bin/python3")
 # Program -> the Debian package that has it.
 PROGRAMS = {
-    PYTHON: "python3",
+    "python3": "python3",
     "ip": "iproute2",
     "tc": "iproute2",
     "tcpdump": "tcpdump",
@@ -38,10 +39,13 @@ def missing_programs() -> list[str]:
 
 
 @cache
-def mininet_version() -> str | None:
-    """Return the version of Mininet that the system's Python finds, or None."""
-    code = "from mininet.net import VERSION; print(VERSION)"
-    return _output([PYTHON, "-c", code])
+def mininet() -> tuple[str, str] | None:
+    """Return the Python that finds Mininet, and Mininet's version; None when there is none."""
+    for python in PYTHONS:
+        version = _output([python, "-c", "from mininet.net import VERSION; print(VERSION)"])
+        if version is not None:
+            return python, version
+    return None
 
 
 @cache
@@ -61,7 +65,8 @@ def has_qdisc(kind: str) -> bool:
 @cache
 def has_veth() -> bool:
     """Whether the kernel has pairs of virtual interfaces."""
-    return _succeeds(["unshare", "--net", "ip", "link", "add", "a", "type", "veth", "peer", "b"])
+    pair = ["name", "probe0", "type", "veth", "peer", "name", "probe1"]
+    return _succeeds(["unshare", "--net", "ip", "link", "add", *pair])
 
 
 @cache

@@ -49,7 +49,7 @@ class MininetEngine:
             "build": Path("/proc/sys/kernel/version").read_text().strip(),
             "tc": host.program_version("tc", "-V") or "unknown",
             "tcpdump": host.program_version("tcpdump", "--version") or "unknown",
-            "mininet": host.mininet_version() or "unknown",
+            "mininet": _mininet()[1],
         }
 
     def prepare(self) -> None:
@@ -60,7 +60,7 @@ class MininetEngine:
                 f"run it with sudo, or use another engine: {INSTEAD}",
             )
         packages = host.missing_programs()
-        if host.mininet_version() is None:
+        if host.mininet() is None:
             packages.append(host.MININET_PACKAGE)
         if packages:
             raise EngineUnavailable(
@@ -74,7 +74,9 @@ class MininetEngine:
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Run the cell's script. Raises EngineUnavailable when the kernel lacks what it needs."""
-        missing = tuple(f"this kernel lacks {what}" for what, there in host.needs(cell) if not there)
+        missing = tuple(
+            f"this kernel lacks {what}" for what, there in host.needs(cell) if not there
+        )
         if missing:
             raise EngineUnavailable(missing, f"use another engine: {INSTEAD}")
         started = time.monotonic()
@@ -100,7 +102,7 @@ class MininetEngine:
         deadline_s = cell.deadline_ns / 1e9 + MARGIN_S
         with console.open("wb") as output:
             child = supervisor.start(
-                [host.PYTHON, str(workdir / "cell.py"), str(artefacts)],
+                [_mininet()[0], str(workdir / "cell.py"), str(artefacts)],
                 cwd=workdir,
                 stdout=output,
                 stderr=output,
@@ -118,6 +120,12 @@ class MininetEngine:
     def close(self) -> None:
         """Stop the cell that is running."""
         self._closed.set()
+
+
+def _mininet() -> tuple[str, str]:
+    found = host.mininet()
+    assert found is not None, "prepare comes first"
+    return found
 
 
 def ending(artefacts: Path, console: str) -> str:

@@ -1,0 +1,107 @@
+"""What is stored of a run, as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fairc.runtime.store import Store
+    from fairc.runtime.summary import Row
+
+TABLES = "tables"
+SHOWN_ROWS = 24
+
+
+def refresh(store: Store) -> None:
+    """Write the tables of a run anew from its stored cells; the store is locked."""
+    from fairc.runtime import tables
+
+    axes = tuple(axis.name for axis in store.plan.axes)
+    stored = (tables.read_stored(cell, folder) for cell, folder in store.finished())
+    tables.write(store.path / TABLES, axes, stored)
+
+
+def up_to_date(run: Path) -> bool:
+    """Whether the tables hold everything that is stored."""
+    from fairc.runtime.store import LOCK, PLAN
+
+    try:
+        written = (run / TABLES / "cells.parquet").stat().st_mtime_ns
+        return all((run / name).stat().st_mtime_ns <= written for name in (PLAN, LOCK, "cells"))
+    except FileNotFoundError:
+        return False
+
+
+def fresh_tables(run: Path) -> tuple[str, ...]:
+    """Bring the tables of a run up to date if they are not; return the swept names."""
+    from fairc.runtime.store import Store, read_plan
+
+    axes = tuple(axis.name for axis in read_plan(run).axes)
+    if not up_to_date(run):
+        with Store(run) as store:
+            refresh(store)
+    return axes
+
+
+def summary(run: Path) -> Iterator[str]:
+    """Yield the lines of the table that a run ends with: what was measured, per configuration."""
+    from fairc.runtime.store import read_plan
+    from fairc.runtime.summary import summarise
+
+    plan = read_plan(run)
+    axes = tuple(axis.name for axis in plan.axes)
+    asked = [request.name for request in plan.measure]
+    for metric in (name for name in ("goodput", "fairness") if name in asked):
+        rows = summarise(run / TABLES, axes, metric)
+        if not rows:
+            continue
+        yield ""
+        yield from text(rows[:SHOWN_ROWS])
+        if len(rows) > SHOWN_ROWS:
+            yield f"... and {len(rows) - SHOWN_ROWS} more: fairc table {run} {metric}"
+
+
+def text(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the lines of a table of one metric; numbers with a unit prefix that suits them all."""
+    from fairc.runtime.report.words import decimals_for, number, scale_for
+
+    known = [row["value"] for row in rows if row["value"] is not None]
+    scale = scale_for(rows[0]["unit"], known)
+    decimals = decimals_for(value / scale.factor for value in known)
+
+    def shown(value: float | None) -> str:
+        return "-" if value is None else number(value / scale.factor, decimals)
+
+    # A metric of the whole cell has no flow: then the column would be empty.
+    keys = [key for key in rows[0]["by"] if any(row["by"][key] is not None for row in rows)]
+    unit = f" ({scale.unit})" if scale.unit else ""
+    head = [*keys, f"{rows[0]['stat']} {rows[0]['metric']}{unit}", "95 % CI", "n", "left out"]
+    body = [
+        [
+            *(row["by"][key] or "" for key in keys),
+            shown(row["value"]),
+            interval(row, shown(row["ci_low"]), shown(row["ci_high"])),
+            str(row["n"]),
+            str(row["invalid"] or ""),
+        ]
+        for row in rows
+    ]
+    return aligned([head, *body], left=len(keys))
+
+
+def interval(row: Row, low: str, high: str) -> str:
+    """Write a confidence interval; a dash where there is none."""
+    return "-" if row["ci_low"] is None else f"{low} .. {high}"
+
+
+def aligned(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
+    """Yield rows as lines in columns; the first `left` columns are flush left, the others right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            cell.ljust(width) if number < left else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()

@@ -1,0 +1,99 @@
+"""`fairc table`: one table of a metric."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import console
+from .failures import Wrong
+from .options import quiet, type_path, where
+
+if TYPE_CHECKING:
+    from fairc.runtime.summary import Row
+
+
+@click.command()
+@click.argument("run", metavar="RUN", type=type_path)
+@click.argument("metric")
+@click.option("--by", metavar="A,B", help="Swept names, flow, repetition.  [default: swept, flow]")
+@where("Look only at cells that fulfil a condition, as in `exclude`.")
+@click.option("--stat", default="median", show_default=True, help="median, mean, p90, ...")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "csv", "json")),
+    default="text",
+    show_default=True,
+    help="csv and json are in SI base units.",
+)
+@quiet()
+def table(run: Path, metric: str, by: str | None, where: str | None, stat: str, form: str) -> None:
+    """Print one table of METRIC (fairness.F, goodput, ...): value, n and 95 % confidence interval."""
+    from fairc.runtime.summary import UnknownName, summarise
+
+    from .results import TABLES, fresh_tables
+
+    axes = fresh_tables(run)
+    groups = None if by is None else [word.strip() for word in by.split(",") if word.strip()]
+    try:
+        rows = summarise(run / TABLES, axes, metric, groups, chosen(where, axes), stat)
+    except UnknownName as error:
+        raise Wrong(str(error)) from None
+    for line in FORMS[form](rows):
+        console.result(line)
+
+
+def chosen(where: str | None, axes: Sequence[str]) -> Callable[[Mapping[str, str]], bool] | None:
+    """Return which cells `--where` looks at. Raises CompileError."""
+    if where is None:
+        return None
+    from fairc import dsl
+
+    condition = dsl.condition(where)
+    condition.check(axes)
+    return lambda names: condition.matches(
+        {axis: names[axis] for axis in axes}, int(names["repetition"])
+    )
+
+
+def as_text(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield a table for people."""
+    from .results import text
+
+    yield from text(rows) if rows else ["no cell of the run is looked at"]
+
+
+def as_json(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the array that docs/cli.md describes."""
+    yield json.dumps(rows, indent=2, ensure_ascii=False)
+
+
+def as_csv(rows: Sequence[Row]) -> Iterator[str]:
+    """Write the columns of the JSON form, with one column for each entry of `by`."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    keys = list(rows[0]["by"]) if rows else []
+    writer.writerow(["metric", "unit", "stat", *keys, "n", "invalid", "value", "ci_low", "ci_high"])
+    for row in rows:
+        numbers = (row["value"], row["ci_low"], row["ci_high"])
+        writer.writerow(
+            [
+                *(row["metric"], row["unit"], row["stat"]),
+                *(row["by"][key] for key in keys),
+                *(row["n"], row["invalid"], *numbers),
+            ]
+        )
+    yield from ()
+
+
+FORMS: dict[str, Callable[[Sequence[Row]], Iterator[str]]] = {
+    "text": as_text,
+    "csv": as_csv,
+    "json": as_json,
+}
