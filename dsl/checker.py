@@ -39,6 +39,7 @@ class Checker:
         self._file = file
         self._overrides = overrides
         self.diagnostics = Diagnostics()
+        self._silent: set[str] = set()
 
     def check(self) -> CheckedExperiment | None:
         """Return the experiment, or None if there are errors."""
@@ -85,9 +86,10 @@ class Checker:
         users = self._unique(syntax.Users, "users")
         excludes = list(self._of(syntax.Exclude))
         grid = self._try(Grid, bindings, excludes, lets, repeat, self._overrides.names)
-        if grid is None:
+        if grid is None:  # go on without the sweep; what its names then lack is not news
             grid = Grid([], [], lets, repeat)
             excludes = []
+            self._silent = {word.text for binding in bindings for word in binding.names}
         parts = Parts(self._topology(experiment, block), self._topologies, flows, block, lets)
         builder = Builder(parts, grid, self.diagnostics.add)
         self._scenarios(builder, grid)
@@ -182,8 +184,8 @@ class Checker:
     def _lets(self, lets: Mapping[str, syntax.Expr], grid: Grid) -> None:
         """Evaluate every `let`, also those that nothing uses."""
         scope = grid.scope(next(grid.varied()))
-        for name, value in lets.items():
-            self._try(scope.get, name, value.span)
+        for name in lets:
+            self._try(scope.get, name)
 
     def _hosts_and_users(
         self, users: Sequence[syntax.Users], flows: Sequence[syntax.Flow], grid: Grid
@@ -340,7 +342,9 @@ class Checker:
             return action(*arguments, **options)
         except CompileError as error:
             for diagnostic in error.diagnostics:
-                self.diagnostics.add(diagnostic)
+                span = diagnostic.span
+                if not (span and span.text in self._silent and diagnostic.code.startswith("unkn")):
+                    self.diagnostics.add(diagnostic)
         return None
 
     def _error(

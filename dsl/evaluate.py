@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
+from itertools import pairwise
 from operator import eq, ge, gt, le, lt, ne
+from typing import NoReturn
 
 from . import functions, syntax
-from .diagnostics import Label
+from .diagnostics import CompileError, Label
 from .problems import Gather, fail
 from .registry import suggest
 from .source import Span
@@ -32,6 +34,7 @@ class Scope:
     """Names and their values; `let`s and defaults are evaluated when they are first asked for.
 
     parent: where names are looked up that this scope does not have.
+    circular: raises the error for names that need each other.
     """
 
     def __init__(
@@ -39,42 +42,57 @@ class Scope:
         values: Mapping[str, Value],
         deferred: Mapping[str, syntax.Expr] | None = None,
         parent: Scope | None = None,
+        circular: Callable[[tuple[str, ...]], NoReturn] | None = None,
     ) -> None:
         self._values = dict(values)
         self._deferred = deferred or {}
         self._parent = parent
-        self._open: set[str] = set()
+        self._circular = circular or self._defined_by_itself
+        self._open: dict[str, None] = {}
+        self._failed: dict[str, CompileError] = {}
 
-    def get(self, name: str, span: Span) -> Value | None:
-        """Return the value of a name used at `span`, or None if it is not bound here."""
+    def get(self, name: str) -> Value | None:
+        """Return the value of a name, or None if it is not bound. Raises CompileError."""
         if name in self._values:
             return self._values[name]
         if name in self._deferred:
-            return self._evaluate(name, span)
-        return self._parent.get(name, span) if self._parent else None
+            return self._evaluate(name)
+        return self._parent.get(name) if self._parent else None
 
     def names(self) -> set[str]:
         """Return every name that is bound."""
         outer = self._parent.names() if self._parent else set()
         return outer | set(self._values) | set(self._deferred)
 
-    def _evaluate(self, name: str, span: Span) -> Value:
-        expression = self._deferred[name]
+    def _evaluate(self, name: str) -> Value:
+        if name in self._failed:
+            raise self._failed[name]
         if name in self._open:
-            fail(
-                "circular",
-                f"`{name}` is defined by itself",
-                expression.span,
-                labels=(Label(span, "needed again here"),),
-                help="give one of the names a value of its own",
-            )
-        self._open.add(name)
+            names = list(self._open)
+            self._circular(tuple(names[names.index(name) :]))
+        self._open[name] = None
         try:
-            value = evaluate(expression, self)
+            value = evaluate(self._deferred[name], self)
+        except CompileError as error:
+            self._failed[name] = error
+            raise
         finally:
-            self._open.discard(name)
+            del self._open[name]
         self._values[name] = value
         return value
+
+    def _defined_by_itself(self, names: tuple[str, ...]) -> NoReturn:
+        """Refuse a circle, at the same place wherever it is entered."""
+        first = min(names, key=lambda name: self._deferred[name].span.start)
+        at = names.index(first)
+        circle = [*names[at:], *names[:at], first]
+        fail(
+            "circular",
+            f"`{first}` is defined by itself",
+            self._deferred[first].span,
+            notes=(", ".join(f"`{a}` needs `{b}`" for a, b in pairwise(circle)),),
+            help="give one of the names a value of its own",
+        )
 
 
 def evaluate(node: syntax.Expr, scope: Scope) -> Value:
@@ -133,7 +151,7 @@ def _name(node: syntax.Expr, scope: Scope) -> Value:
             node.span,
             help="names with a dot are used in `report`",
         )
-    return scope.get(node.text, node.span) or Symbol(node.text, node.span)
+    return scope.get(node.text) or Symbol(node.text, node.span)
 
 
 def _call(node: syntax.Expr, scope: Scope) -> Value:
@@ -146,7 +164,7 @@ def _call(node: syntax.Expr, scope: Scope) -> Value:
             value = evaluate(argument.value, scope)
             arguments.append(Argument(key.text if key else None, value, key.span if key else None))
     gather.finish()
-    bound = scope.get(node.name.text, node.name.span)
+    bound = scope.get(node.name.text)
     if isinstance(bound, Symbol):  # `policy(buffer)` with `policy` swept over words
         return Applied(bound.name, tuple(arguments), node.span, bound.span)
     function = functions.BUILTINS.get(node.name.text)
@@ -318,7 +336,7 @@ def check_words(node: syntax.Expr, scope: Scope, known: Collection[str]) -> None
     for part in node.walk():
         if isinstance(part, syntax.Name) and not part.rest:
             with gather.attempt():
-                if part.text in known or scope.get(part.text, part.span) is not None:
+                if part.text in known or scope.get(part.text) is not None:
                     continue
                 near = suggest(part.text, {*known, *scope.names()})
                 fail(

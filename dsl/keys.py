@@ -196,7 +196,7 @@ class Block:
                         f"{self.what} needs `{key.name}`",
                         self.span,
                         note=f"`{key.name}` is missing",
-                        help=f"`{key.name}` is {key.kind.words}: {key.summary}",
+                        help=f"give {key.kind.words}: {key.summary}",
                     )
         gather.finish()
 

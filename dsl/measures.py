@@ -32,6 +32,10 @@ def build_measures(
             value.span,
             help=f"write `[{value.span.text}]`",
         )
+    if not listed.items:
+        fail(
+            "empty-list", "`measure` is empty", value.span, help="name a metric, such as `goodput`"
+        )
     gather = Gather()
     requests: dict[str, model.MetricRequest] = {}
     spans: dict[str, Span] = {}

@@ -166,7 +166,7 @@ POLICERS: Registry[Entry] = Registry(
 A_POLICER = Entries(POLICERS)
 PEP_MODE = Words("PEP mode", ("none", "split"))
 
-_RATE = P("rate", A_RATE, "rate of the bottleneck on the wire, both ways", required=True)
+_RATE = P("rate", A_RATE, "rate of the bottleneck on the wire, both ways", "max(up, down)")
 _RTT = P("rtt", A_TIME, "base round trip of the path, without queueing", "0ms")
 _LOSS = P("loss", A_LOSS, "random loss in the data direction, after the queue", "0%")
 _QUEUE = P("queue", A_QUEUE, "buffer of the bottleneck in the data direction", "fifo(1000pkt)")

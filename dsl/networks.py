@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import NoReturn
 
 from . import model, syntax
 from .diagnostics import Diagnostic, Label, Severity
@@ -327,4 +328,15 @@ def argument_scope(
                 labels=(Label(parameter.span, f"`{name}` has no default"),),
             )
     gather.finish()
-    return Scope(values, deferred, outer)
+
+    def circular(circle: tuple[str, ...]) -> NoReturn:
+        """Defaults that need each other: one of them must be given."""
+        listed = " or ".join(f"`{name}`" for name in circle)
+        fail(
+            "missing-argument",
+            f"`{topology.name.text}` needs its argument {listed}",
+            value.span,
+            labels=tuple(Label(names[name].span, "needs another one") for name in circle),
+        )
+
+    return Scope(values, deferred, outer, circular)

@@ -74,19 +74,22 @@ class Unit(NamedTuple):
 
 
 def _units() -> dict[str, Unit]:
-    units = {"": Unit(Fraction(1), NUMBER), "%": Unit(Fraction(1, 100), SHARE)}
-    for name, exponent in (("s", 0), ("ms", -3), ("us", -6), ("ns", -9)):
+    prefixes = (("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12))
+    units = {"": Unit(Fraction(1), NUMBER)}
+    for prefix, exponent in prefixes:
+        units[f"{prefix}bit/s"] = Unit(Fraction(10) ** exponent, RATE)
+    for prefix, exponent in prefixes:
+        units[f"{prefix}B"] = Unit(8 * Fraction(10) ** exponent, DATA)
+    for power, prefix in ((1, "Ki"), (2, "Mi"), (3, "Gi")):
+        units[f"{prefix}B"] = Unit(8 * Fraction(1024) ** power, DATA, shown=False)
+    units["pkt"] = Unit(Fraction(1), PACKETS)
+    units["bdp"] = Unit(Fraction(1), BDP)
+    for name, exponent in (("ns", -9), ("us", -6), ("ms", -3), ("s", 0)):
         units[name] = Unit(Fraction(10) ** exponent, TIME)
     units["min"] = Unit(Fraction(60), TIME, shown=False)
     units["h"] = Unit(Fraction(3600), TIME, shown=False)
-    for exponent, prefix in ((12, "T"), (9, "G"), (6, "M"), (3, "k"), (0, "")):
-        units[f"{prefix}bit/s"] = Unit(Fraction(10) ** exponent, RATE)
-        units[f"{prefix}B"] = Unit(8 * Fraction(10) ** exponent, DATA)
-    for power, prefix in ((3, "Gi"), (2, "Mi"), (1, "Ki")):
-        units[f"{prefix}B"] = Unit(8 * Fraction(1024) ** power, DATA, shown=False)
-    units["pkt"] = Unit(Fraction(1), PACKETS)
+    units["%"] = Unit(Fraction(1, 100), SHARE)
     units["pkt/s"] = Unit(Fraction(1), PACKET_RATE)
-    units["bdp"] = Unit(Fraction(1), BDP)
     units["/s"] = Unit(Fraction(1), FREQUENCY)
     return units
 
