@@ -247,8 +247,12 @@ TABLES: dict[str, Table] = {
                 CELL,
                 Column("queue", "VARCHAR", "", "`node/interface`"),
                 Column("t_s", "DOUBLE", "s", "time after the epoch"),
-                Column("bytes", "DOUBLE", "B", "frame bytes that wait"),
-                Column("packets", "DOUBLE", "packets", "frames that wait"),
+                Column(
+                    "bytes", "DOUBLE", "B", "frame bytes that wait; null where that is not known"
+                ),
+                Column(
+                    "packets", "DOUBLE", "packets", "frames that wait; null where that is not known"
+                ),
             ),
             _queue_rows,
         ),

@@ -92,7 +92,7 @@ def _loss_count(measurement: Measurement, flow: FlowRecord) -> LossCount:
 
 def service_rate(measurement: Measurement) -> Iterator[Finding]:
     """Rules 3, 20: the bottleneck serves at its rate, within 1 %, while packets wait."""
-    for queue in measurement.queues:
+    for queue in _seen(measurement):
         frames, rate_bps = backlogged_rate(queue)
         if frames >= MIN_BACKLOGGED_FRAMES and _off(rate_bps, queue.rate_bps) > RATE_TOLERANCE:
             yield Finding(
@@ -165,7 +165,7 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
     A packet is captured before it is queued and after it has been sent, so one full frame more or
     less can be seen to wait.
     """
-    for queue in measurement.queues:
+    for queue in _seen(measurement):
         planned = queue.interface.queue
         if planned is None or planned.kind != "fifo":
             continue
@@ -224,13 +224,15 @@ def captures(measurement: Measurement) -> Iterator[Finding]:
         if cut:
             yield Finding("invalid", f"capture {name} ends in {cut} bytes of an unfinished packet")
     for queue in measurement.queues:
-        for matching, packets, words in (
-            (queue.through, queue.left, "left it without having been seen to enter"),
-            (queue.behind, queue.delivered, "were delivered without having been seen to leave it"),
-        ):
-            strange = int((matching.strangers & _of_flows(measurement, queue, packets)).sum())
-            if strange:
-                yield Finding("invalid", f"{queue.name}: {strange} packets {words}")
+        strange = queue.behind.strangers & _of_flows(measurement, queue, queue.delivered)
+        if strange.any():
+            words = f"{strange.sum()} packets were delivered that were not seen to leave it"
+            yield Finding("invalid", f"{queue.name}: {words}")
+    for queue in _seen(measurement):
+        strange = queue.through.strangers & _of_flows(measurement, queue, queue.left)
+        if strange.any():
+            words = f"{strange.sum()} packets left it that were not seen to enter"
+            yield Finding("invalid", f"{queue.name}: {words}")
         counted = drops_since(
             measurement.qdiscs_before.get(queue.place, ()),
             measurement.qdiscs_after.get(queue.place, ()),
@@ -241,6 +243,11 @@ def captures(measurement: Measurement) -> Iterator[Finding]:
                 "invalid",
                 f"{queue.name} counted {counted} drops, the captures show {missing}",
             )
+
+
+def _seen(measurement: Measurement) -> Iterator[QueueRecord]:
+    """Yield the queues whose packets are captured before and after them."""
+    return (queue for queue in measurement.queues if not queue.blind)
 
 
 def _of_flows(measurement: Measurement, queue: QueueRecord, packets: Packets) -> Bools:
@@ -338,7 +345,7 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
                 "invalid",
                 f"the server of flow {flow.name} took a sample {late_s * 1e3:.1f} ms too late",
             )
-    for queue in measurement.queues:
+    for queue in _seen(measurement):
         idle_s = _late_service(queue)
         if idle_s > LATE_S:
             yield Finding(

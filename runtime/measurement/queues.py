@@ -25,7 +25,9 @@ class QueueRecord:
     """What passed one queue, from before the epoch to the end; all frames, not only the flows'.
 
     entered, left, delivered: packets at the three points, in order of time. through: entered
-    found again in left. behind: left found again in delivered. epoch_ns: zero of `*_s`.
+    found again in left. behind: left found again in delivered. blind: packets come to the queue
+    unseen, because the bottleneck is on a flow's server itself: what needs their arrival (delay,
+    drops, backlog) is not known. epoch_ns: zero of `*_s`.
     """
 
     place: Place
@@ -36,6 +38,7 @@ class QueueRecord:
     delivered: pcap.Packets
     through: Matching
     behind: Matching
+    blind: bool
     epoch_ns: int
 
     @property
@@ -83,14 +86,16 @@ class QueueRecord:
         return times[order], np.cumsum(np.sign(sizes[order])), np.cumsum(sizes[order])
 
     def backlog_bytes(self, t_s: Floats) -> Floats:
-        """Return the frame bytes that wait at each time (what happens at it included)."""
+        """Return the frame bytes that wait at each time, what happens at it included; NaN if blind."""
         return self._stepped(self._backlog[2], t_s)
 
     def backlog_packets(self, t_s: Floats) -> Floats:
-        """Return the frames that wait at each time (what happens at it included)."""
+        """Return the frames that wait at each time, what happens at it included; NaN if blind."""
         return self._stepped(self._backlog[1], t_s)
 
     def _stepped(self, values: NDArray[np.int64], t_s: Floats) -> Floats:
+        if self.blind:
+            return np.full(len(t_s), np.nan)
         known = np.concatenate(([0], values)).astype(np.float64)
         return known[np.searchsorted(self._backlog[0], t_s, side="right")]
 
@@ -135,9 +140,11 @@ def _queue(
     if interface.shaper is None:
         raise ArtefactError(f"the bottleneck {'/'.join(place)} has no rate in the plan")
 
+    blind = any(f.bottleneck == place and not paths.before(place, f) for f in cell.flows)
+
     def at(point: str) -> pcap.Packets:
         names = [c.name for c in cell.captures if c.queue == place and c.point == point]
-        if not names:
+        if not names and not (blind and point == "entry"):
             raise ArtefactError(f"the plan has no {point} capture for {'/'.join(place)}")
         return pcap.concatenate(tuple(captures[name].packets for name in names))
 
@@ -154,6 +161,7 @@ def _queue(
         delivered=delivered,
         through=match(entered, left, waiting.get(place, 0)),
         behind=match(left, delivered, sum(waiting.get(p, 0) for p in behind)),
+        blind=blind,
         epoch_ns=epoch_ns,
     )
 

@@ -12,6 +12,8 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.results import MetricValue
 
+UNSEEN = "the bottleneck is on the server itself, so packets are not seen before its queue"
+
 
 @dataclass(frozen=True, slots=True)
 class Value:

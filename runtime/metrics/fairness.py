@@ -1,24 +1,29 @@
-"""Fairness between sessions that compete at a bottleneck; a flow is one session, whatever its connections.
+"""Fairness between sessions at a bottleneck; a flow is one session, whatever its connections.
 
-Competition time: from the moment when every session has had its first data (not before the warm-up) to
-the last byte of the first one that ends. It is divided into slots (option `slot`, 100 ms by default,
-borders at multiples of it after the epoch); the S slots that lie wholly inside count.
+Competition time: from the moment when every session has had its first data (not before the
+warm-up) to the last byte of the first one that ends. It is divided into slots (option `slot`,
+100 ms by default, borders at its multiples after the epoch); the S slots that lie wholly inside
+count.
 
     x_k,i = throughput of session k in slot i / max-min fair throughput of session k
-    j_i   = (sum_k x_k,i)^2 / (n * sum_k x_k,i^2)          1/n (one has all) .. 1 (fair); 1 for a slot without data
-    d_i   = -1 if the first declared session has the larger x in slot i, +1 if the second, 0 for a tie
-    fairness.F            = sum_i d_i * (1 - j_i) / S      -0.5 .. +0.5, exactly two sessions
-    fairness.dominance    = sign of F                      -1: the first declared session, +1: the second
+    j_i   = (sum_k x_k,i)^2 / (n * sum_k x_k,i^2)       1/n (one has all) .. 1 (all equal)
+    d_i   = -1 if the first declared session has the larger x in slot i, +1 if the second has,
+            0 for a tie
+
+    fairness.F            = sum_i d_i * (1 - j_i) / S   -0.5 .. +0.5, for exactly two sessions
+    fairness.dominance    = sign of F                   -1: the first session, +1: the second
     fairness.jain_session = Jain's index of the x over the whole competition time
     fairness.jain_slots   = sum_i j_i / S
-    fairness.floor        = E[1 - J], J = m^2 / (2 (K^2 + (m - K)^2)), K ~ Binomial(m, 1/2)
+    fairness.floor        = E[1 - J],  J = m^2 / (2 (K^2 + (m - K)^2)),  K ~ Binomial(m, 1/2)
 
-Throughput: IP bytes at the bottleneck's exit, apportioned by serialisation time. A starved session counts
-as zero while its application is active. floor: 1 - j of a slot whose m packets each belong to either session
-by the toss of a coin, m = full frames that the bottleneck sends in a slot; what lies below it says nothing.
+Throughput: IP bytes at the bottleneck's exit, apportioned by serialisation time. A starved
+session counts as zero while its application is active; a slot without any data counts as equal
+(j = 1). floor: what 1 - j is on average in a slot whose m packets each belong to either session
+by the toss of a coin, m = full frames that the bottleneck sends in a slot; a mean 1 - j near it
+says nothing about fairness.
 
-Unit: 1 (competition_time: s). Source: Corbel et al., Assessing the Impact of QUIC on Network Fairness, 2019
-(F); Jain, Chiu and Hawe, DEC-TR-301, 1984 (index); measurement.md, rules 15 to 17.
+Unit: 1 (competition_time: s). Source: Corbel et al., Assessing the Impact of QUIC on Network
+Fairness, 2019 (F); Jain, Chiu and Hawe, DEC-TR-301, 1984 (index); measurement.md, rules 15 to 17.
 """
 
 from __future__ import annotations

@@ -16,24 +16,30 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.results import MetricValue
 
-from .base import Metric, Value
+from .base import UNSEEN, Metric, Value
 
 TOTAL = Value("loss_rate.total", "1", "share of the packets lost for either cause")
 QUEUE = Value("loss_rate.queue", "1", "share of the packets that the bottleneck queue dropped")
 RANDOM = Value("loss_rate.random", "1", "share of the packets lost at random behind the queue")
+VALUES = (TOTAL, QUEUE, RANDOM)
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
     queue = flow.queue
-    entered = flow.entered & (queue.seconds(queue.entered) >= measurement.warmup_s)
-    left = flow.left & (queue.left_s >= measurement.warmup_s)
-    came = int((entered & ~queue.through.pending).sum())
-    passed = int((left & ~queue.behind.pending).sum())
-    if came == 0 or passed == 0:
+    left = flow.left & (queue.left_s >= measurement.warmup_s) & ~queue.behind.pending
+    if not left.any():
         reason = "no packet of the flow passed the bottleneck"
-        return tuple(value.of(None, flow.name, reason) for value in (TOTAL, QUEUE, RANDOM))
-    dropped = int((entered & queue.through.lost).sum()) / came
-    lost = int((left & queue.behind.lost).sum()) / passed
+        return tuple(value.of(None, flow.name, reason) for value in VALUES)
+    lost = float((left & queue.behind.lost).sum() / left.sum())
+    if queue.blind:
+        return (
+            TOTAL.of(None, flow.name, UNSEEN),
+            QUEUE.of(None, flow.name, UNSEEN),
+            RANDOM.of(lost, flow.name),
+        )
+    entered = flow.entered & (queue.seconds(queue.entered) >= measurement.warmup_s)
+    entered &= ~queue.through.pending
+    dropped = float((entered & queue.through.lost).sum() / max(1, entered.sum()))
     return (
         TOTAL.of(1 - (1 - dropped) * (1 - lost), flow.name),
         QUEUE.of(dropped, flow.name),
@@ -47,4 +53,4 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     return tuple(value for flow in flows for value in _of_flow(measurement, flow))
 
 
-METRIC = Metric("loss_rate", (TOTAL, QUEUE, RANDOM), compute)
+METRIC = Metric("loss_rate", VALUES, compute)

@@ -18,7 +18,7 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.results import MetricValue
 
-from .base import Metric, Value
+from .base import UNSEEN, Metric, Value
 
 MEAN = Value("queue_delay.mean", "s", "mean time in the bottleneck queue")
 P50 = Value("queue_delay.p50", "s", "median time in the bottleneck queue")
@@ -32,7 +32,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     delay = queue.delay_s[flow.left & (queue.left_s >= measurement.warmup_s)]
     delay = delay[np.isfinite(delay)]
     if not len(delay):
-        reason = "no packet of the flow passed the bottleneck"
+        reason = UNSEEN if queue.blind else "no packet of the flow passed the bottleneck"
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
     numbers = (delay.mean(), *np.percentile(delay, (50, 95)), delay.max())
     return tuple(value.of(float(n), flow.name) for value, n in zip(VALUES, numbers, strict=True))

@@ -1,0 +1,316 @@
+"""Each check of a cell's set-up: silent on a cell as planned, and in words on one that is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from madecell import MS, Made, crowded, lossy, made_cell, steady, through_queue, write_lines
+
+from fairc.runtime import validity
+from fairc.runtime.measurement import load
+from fairc.runtime.validity import LossCount, judge, pooled
+
+
+def verdict(made: Made, folder: Path, *changes: Callable[[Path], None]) -> tuple[str, str]:
+    """Return the verdict on a cell whose artefacts have been tampered with, and all reasons."""
+    made.write(folder)
+    for change in changes:
+        change(folder)
+    found, reasons = judge(load(made.cell, folder))
+    return found, "\n".join(reasons)
+
+
+def edit(name: str, change: Callable[[Any], Any]) -> Callable[[Path], None]:
+    """Return a change of one JSON artefact."""
+
+    def apply(folder: Path) -> None:
+        document = json.loads((folder / name).read_text())
+        change(document)
+        (folder / name).write_text(json.dumps(document))
+
+    return apply
+
+
+def edit_lines(name: str, change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None]:
+    """Return a change of every line of one NDJSON artefact."""
+
+    def apply(folder: Path) -> None:
+        lines = [json.loads(line) for line in (folder / name).read_text().splitlines()]
+        for line in lines:
+            change(line)
+        write_lines(folder / name, lines)
+
+    return apply
+
+
+def set_pings(rtt_ns: int) -> Callable[[Path], None]:
+    return edit("ping.json", lambda d: d[0].update(rtts_ns=[rtt_ns] * 9))
+
+
+def test_a_cell_as_planned_is_valid(tmp_path: Path) -> None:
+    made = crowded()
+    assert verdict(made, tmp_path) == ("valid", "")
+    queue = load(made.cell, tmp_path).queues[0]
+    assert len(queue.drops_s) > 50, "the case exercises a full queue"
+
+
+@pytest.mark.parametrize("limit", [3, 8])
+def test_a_queue_in_packets_is_valid_too(tmp_path: Path, limit: int) -> None:
+    assert verdict(crowded(limit_bytes=None, limit_packets=limit), tmp_path) == ("valid", "")
+
+
+def test_a_shaper_of_another_rate_is_invalid(tmp_path: Path) -> None:
+    made = crowded()
+    planned = made_cell(rate_bps=1_020_000)
+    found, reasons = verdict(Made(planned, made.packets, made.ended_ns), tmp_path)
+    assert found == "invalid"
+    assert "served 1e+06 bit/s while packets waited, not 1.02e+06 bit/s" in reasons
+
+
+def test_a_rate_within_one_percent_is_valid(tmp_path: Path) -> None:
+    made = crowded()
+    planned = made_cell(rate_bps=1_009_000)
+    assert verdict(Made(planned, made.packets, made.ended_ns), tmp_path)[0] == "valid"
+
+
+def test_the_tokens_of_an_idle_shaper_do_not_count(tmp_path: Path) -> None:
+    """Pairs of frames: the first goes at once, so only the second says how fast the shaper is."""
+    cell = made_cell()
+    pairs = [p for t in range(50, 9_000, 30) for p in steady(t * MS + 1, MS, 0, t * MS)[1:] * 2]
+    made = Made(cell, through_queue(cell, pairs), 9_300 * MS)
+    made.write(tmp_path)
+    frames, rate_bps = validity.backlogged_rate(load(cell, tmp_path).queues[0])
+    assert frames == len(pairs) // 2
+    assert rate_bps == pytest.approx(1e6, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("rtt_ms", "expected"), [(49.4, "invalid"), (49.6, "valid"), (50.4, "valid"), (50.6, "invalid")]
+)
+def test_base_rtt(tmp_path: Path, rtt_ms: float, expected: str) -> None:
+    found, reasons = verdict(crowded(), tmp_path, set_pings(int(rtt_ms * MS)))
+    assert found == expected
+    assert ("the base RTT is" in reasons) == (expected == "invalid")
+
+
+def test_base_rtt_of_a_long_path_has_one_percent(tmp_path: Path) -> None:
+    made = crowded(delay_ns=150 * MS)
+    assert "the base RTT" not in verdict(made, tmp_path, set_pings(302_900_000))[1]
+
+
+def test_no_ping_came_back(tmp_path: Path) -> None:
+    found, reasons = verdict(crowded(), tmp_path, edit("ping.json", lambda d: d.pop()))
+    assert (found, "flow b: no ping came back" in reasons) == ("invalid", True)
+
+
+def test_planned_random_loss_is_valid_and_unplanned_is_not(tmp_path: Path) -> None:
+    assert verdict(lossy(0.03, 15), tmp_path / "planned") == ("valid", "")
+    found, reasons = verdict(lossy(0.0, 15), tmp_path / "unplanned")
+    assert found == "invalid"
+    assert "a probability of 0 does not explain that" in reasons
+    assert "h/h-eth1 dropped" in reasons
+
+
+def test_a_smaller_buffer_than_planned(tmp_path: Path) -> None:
+    made = crowded()
+    found, reasons = verdict(
+        Made(made_cell(limit_bytes=30_000), made.packets, made.ended_ns), tmp_path
+    )
+    assert (found, "packets that would have fitted" in reasons) == ("invalid", True)
+
+
+def test_a_larger_buffer_than_planned(tmp_path: Path) -> None:
+    made = crowded()
+    found, reasons = verdict(
+        Made(made_cell(limit_bytes=8_000), made.packets, made.ended_ns), tmp_path
+    )
+    assert (found, "more than its limit of 8000" in reasons) == ("invalid", True)
+
+
+def test_a_drop_in_another_queue(tmp_path: Path) -> None:
+    change = edit("qdisc-after.json", lambda d: d["h"][0].update(drops=1))
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert (found, "the queue at h/h-eth0 dropped 1 packets" in reasons) == ("invalid", True)
+
+
+def test_drops_before_the_cell_do_not_count(tmp_path: Path) -> None:
+    changes = [
+        edit(f"qdisc-{when}.json", lambda d: d["h"][0].update(drops=5))
+        for when in ("before", "after")
+    ]
+    assert verdict(crowded(), tmp_path, *changes) == ("valid", "")
+
+
+def test_missing_counters(tmp_path: Path) -> None:
+    found, reasons = verdict(crowded(), tmp_path, edit("qdisc-after.json", lambda d: d.pop("h")))
+    assert (found, "no counters of the queue at h/h-eth0" in reasons) == ("invalid", True)
+
+
+def test_counters_that_disagree_with_the_captures(tmp_path: Path) -> None:
+    change = edit("qdisc-after.json", lambda d: [q.update(drops=0) for q in d["r1"]])
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert (found, "counted 0 drops, the captures show" in reasons) == ("invalid", True)
+
+
+def test_a_capture_that_lost_packets(tmp_path: Path) -> None:
+    def change(folder: Path) -> None:
+        log = folder / "exit-r1-eth2.log"
+        log.write_text(log.read_text().replace("0 packets dropped", "3 packets dropped"))
+
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert (found, "capture exit-r1-eth2 missed 3 packets" in reasons) == ("invalid", True)
+
+
+def test_a_capture_without_counts(tmp_path: Path) -> None:
+    found, reasons = verdict(
+        crowded(), tmp_path, lambda f: (f / "exit-r1-eth2.log").write_text("killed") and None
+    )
+    assert (found, "tcpdump printed no counts" in reasons) == ("invalid", True)
+
+
+def test_a_capture_that_ends_in_a_packet(tmp_path: Path) -> None:
+    def change(folder: Path) -> None:
+        file = folder / "delivered-h-eth1.pcap"
+        file.write_bytes(file.read_bytes()[:-7])
+
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert found == "invalid"
+    assert "capture delivered-h-eth1 ends in" in reasons
+
+
+def test_packets_that_nobody_saw_enter(tmp_path: Path) -> None:
+    def change(folder: Path) -> None:
+        file = folder / "entry-r1-eth0.pcap"
+        file.write_bytes(file.read_bytes()[: 24 + 40 * 112])
+
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert (found, "packets left it that were not seen to enter" in reasons) == ("invalid", True)
+
+
+def test_a_super_packet(tmp_path: Path) -> None:
+    cell = made_cell(limit_bytes=100_000)
+    packets = steady(500 * MS, 20 * MS, 0)
+    packets[-1] = packets[-1].__class__(packets[-1].entered_ns, 0, frame_bytes=2962)
+    made = Made(cell, through_queue(cell, packets), 800 * MS)
+    found, reasons = verdict(made, tmp_path)
+    assert (found, "a frame of 2962 bytes came to r1/r1-eth2" in reasons) == ("invalid", True)
+
+
+def test_another_cca(tmp_path: Path) -> None:
+    change = edit_lines("a.server.ndjson", lambda e: e.update(cca="reno") if "cca" in e else None)
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert (found, "flow a used reno, not cubic" in reasons) == ("invalid", True)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(1, "ended with status 1"), (-9, "was ended by signal 9")]
+)
+def test_a_process_that_ended_badly(tmp_path: Path, status: int, words: str) -> None:
+    change = edit("cell.json", lambda d: d["processes"].update({"a.client": status}))
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert (found, f"a.client {words}" in reasons) == ("invalid", True)
+
+
+def test_a_process_that_never_ran(tmp_path: Path) -> None:
+    change = edit("cell.json", lambda d: d["processes"].pop("b.server"))
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert (found, "b.server is not among the processes" in reasons) == ("invalid", True)
+
+
+@pytest.mark.parametrize("field", ["rwnd_limited_us", "sndbuf_limited_us"])
+@pytest.mark.parametrize(("microseconds", "expected"), [(42_000, "valid"), (43_000, "flagged")])
+def test_a_connection_limited_by_its_host(
+    tmp_path: Path, field: str, microseconds: int, expected: str
+) -> None:
+    """The connection lives from 0.05 s to 4.3 s, so 1 % of it is 42.5 ms."""
+    change = edit_lines(
+        "b.server.ndjson", lambda e: e.update({field: microseconds}) if field in e else None
+    )
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert found == expected
+    assert ("flow b, connection 0: limited by" in reasons) == (expected == "flagged")
+
+
+def test_a_busy_machine_is_flagged(tmp_path: Path) -> None:
+    change = edit_lines("monitor.ndjson", lambda e: e.update(busy_ns=e["total_ns"] * 71 // 100))
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert (found, "over 70% busy in 43 of 43 slots" in reasons) == ("flagged", True)
+
+
+def test_a_late_client(tmp_path: Path) -> None:
+    cell = made_cell()
+    packets = steady(2_000 * MS, 20 * MS, 0, 61 * MS) + steady(2_000 * MS, 30 * MS, 1, 59 * MS)
+    made = Made(cell, through_queue(cell, packets), 2_300 * MS)
+    found, reasons = verdict(made, tmp_path)
+    assert found == "invalid"
+    assert "flow a started 11.0 ms behind its schedule" in reasons
+    assert "flow b" not in reasons
+
+
+def test_a_late_sample(tmp_path: Path) -> None:
+    change = edit_lines(
+        "a.server.ndjson", lambda e: e.update(t_ns=511 * MS) if e["t_ns"] == 500 * MS else None
+    )
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert found == "invalid"
+    assert "the server of flow a took a sample 11.0 ms too late" in reasons
+
+
+def test_a_sample_left_out(tmp_path: Path) -> None:
+    def change(folder: Path) -> None:
+        lines = (folder / "a.server.ndjson").read_text().splitlines(keepends=True)
+        kept = [line for line in lines if '"t_ns": 500000000,' not in line]
+        assert len(kept) == len(lines) - 1
+        (folder / "a.server.ndjson").write_text("".join(kept))
+
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert (found, "took a sample 100.0 ms too late" in reasons) == ("invalid", True)
+
+
+def test_a_shaper_that_overslept(tmp_path: Path) -> None:
+    made = crowded()
+    shifted = [
+        p.__class__(p.sent, p.number, p.left_ns + 12 * MS, p.delivered_ns)
+        if p.left_ns is not None and p.left_ns > 4_000 * MS
+        else p
+        for p in made.packets
+    ]
+    found, reasons = verdict(Made(made.cell, shifted, made.ended_ns), tmp_path)
+    assert found == "invalid"
+    assert "let packets wait 12.0 ms too long" in reasons
+
+
+def test_notes_of_the_script_are_flagged(tmp_path: Path) -> None:
+    made = crowded()
+    made.notes.append("the losses at h/h-eth1 are not seeded: no two runs are equal")
+    assert verdict(made, tmp_path) == ("flagged", made.notes[0])
+
+
+def test_reasons_begin_with_the_gravest(tmp_path: Path) -> None:
+    made = crowded()
+    made.notes.append("a note")
+    found, reasons = verdict(made, tmp_path, set_pings(1))
+    assert found == "invalid"
+    assert reasons.splitlines()[-1] == "a note"
+
+
+def test_the_level_of_the_loss_test() -> None:
+    """1000 packets, 1 %: P(X <= 0) = 4.3e-5 < 5e-5 <= P(X <= 1); the upper tail from 24 or 25 on."""
+    from scipy.stats import binom
+
+    accepted = [k for k in range(60) if LossCount(0.01, 1000, k).plausible]
+    assert accepted[0] == 1
+    assert accepted == list(range(accepted[0], accepted[-1] + 1))
+    assert binom.sf(accepted[-1] - 1, 1000, 0.01) >= 5e-5 > binom.sf(accepted[-1], 1000, 0.01)
+    assert LossCount(0.0, 1000, 0).plausible
+    assert not LossCount(0.0, 1000, 1).plausible
+    assert LossCount(0.5, 0, 0).plausible
+
+
+def test_counts_are_pooled_by_probability() -> None:
+    counts = [LossCount(0.01, 100, 2), LossCount(0.0, 50, 0), LossCount(0.01, 300, 1)]
+    assert pooled(counts) == (LossCount(0.0, 50, 0), LossCount(0.01, 400, 3))
