@@ -102,16 +102,22 @@ def answer(run: Run, results: Results) -> Answer:
 def entries(
     run: Run, results: Results, measures: Sequence[Measure], configuration: Configuration
 ) -> tuple[Entry, ...]:
-    """Return the printed summaries of one configuration; a measure it does not have is left out."""
+    """Return the printed summaries of one configuration; a measure it lacks is left out."""
     made = []
     for measure in measures:
         summary = results.summary(measure, configuration)
-        if not summary.n and not results.points(measure, configuration):
+        undefined = results.undefined(measure, configuration)
+        if not (summary.n or undefined or results.points(measure, configuration)):
             continue
         scale, decimals = _format(results, measure.metric)
-        made.append(
-            entry(measure, summary, scale, decimals, _remark(run, results, measure, configuration))
-        )
+        remarks = [_remark(run, results, measure, configuration)]
+        if undefined:
+            remarks.append(
+                f"not defined in {counted(len(undefined), 'repetition')}: "
+                + "; ".join(sorted(set(undefined)))
+            )
+        remark = "; ".join(filter(None, remarks))
+        made.append(entry(measure, summary, scale, decimals, remark))
     return tuple(made)
 
 
@@ -145,7 +151,7 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
             values = ", ".join(number(v / scale.factor, decimals) for v in summary.values)
             note = f"no interval below {MIN_REPETITIONS} repetitions; values: {values}"
     elif not summary.n:
-        note = "no repetition counts"
+        note = "no value"
     return Entry(
         measure, what, scale.unit, value(summary.median), value(summary.low), value(summary.high),
         summary.n, note, remark,

@@ -232,13 +232,14 @@ class Run:
 
 
 def _unmasked(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column of DuckDB as a plain array."""
     import numpy as np
 
-    if not isinstance(column, np.ma.MaskedArray):
-        return column
-    if column.dtype == object:
-        return column.filled(None)
-    return column.astype(float).filled(np.nan) if column.mask.any() else column.data
+    if not np.ma.is_masked(column):
+        return np.asarray(column)
+    plain = column.astype(object if column.dtype == object else float)
+    plain[np.ma.getmaskarray(column)] = None if column.dtype == object else np.nan
+    return np.asarray(plain.data)
 
 
 def in_list(values: Iterable[str]) -> tuple[str, list[str]]:

@@ -81,6 +81,17 @@ class Results:
         return found
 
     @cached_property
+    def _reasons(self) -> dict[tuple[str, str | None, str], str]:
+        """(metric, flow, cell) -> why the value is not defined."""
+        rows = self.run.rows("SELECT metric, flow, cell, reason FROM metrics WHERE value IS NULL")
+        return {(metric, flow, cell): reason or "" for metric, flow, cell, reason in rows}
+
+    def undefined(self, measure: Measure, configuration: Configuration) -> tuple[str, ...]:
+        """Return why the cells that count without a value have none, one reason for each."""
+        keys = ((measure.metric, measure.flow, o.cell) for o in configuration.counted)
+        return tuple(self._reasons[key] for key in keys if key in self._reasons)
+
+    @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """Every measure: goodput and fairness first, flows in the order of the experiment."""
         places = {flow: i for i, flow in enumerate(self.run.flows)}

@@ -19,14 +19,15 @@ SLOT_S = 0.1
 RATE_BPS = 1_000_000
 
 SCHEMAS = {
-    "flows": "cell VARCHAR, flow VARCHAR, cca VARCHAR, connections BIGINT, start_s DOUBLE,"
+    "flows": "cell VARCHAR, flow VARCHAR, cca VARCHAR, connections INTEGER, start_s DOUBLE,"
     " first_byte_s DOUBLE, end_s DOUBLE, completed BOOLEAN, bytes BIGINT, goodput_bps DOUBLE",
-    "metrics": "cell VARCHAR, metric VARCHAR, flow VARCHAR, value DOUBLE, unit VARCHAR",
-    "slots": "cell VARCHAR, flow VARCHAR, slot BIGINT, t_s DOUBLE, ip_bytes BIGINT,"
-    " delivered_bytes BIGINT, active BOOLEAN",
-    "samples": "cell VARCHAR, flow VARCHAR, connection BIGINT, t_s DOUBLE, cwnd_packets BIGINT,"
+    "metrics": "cell VARCHAR, metric VARCHAR, flow VARCHAR, value DOUBLE, unit VARCHAR,"
+    " reason VARCHAR",
+    "slots": "cell VARCHAR, flow VARCHAR, slot INTEGER, t_s DOUBLE, ip_bytes DOUBLE,"
+    " delivered_bytes DOUBLE, active BOOLEAN",
+    "samples": "cell VARCHAR, flow VARCHAR, connection INTEGER, t_s DOUBLE, cwnd_packets DOUBLE,"
     " rtt_s DOUBLE, pacing_bps DOUBLE",
-    "queues": "cell VARCHAR, queue VARCHAR, t_s DOUBLE, bytes BIGINT, packets BIGINT",
+    "queues": "cell VARCHAR, queue VARCHAR, t_s DOUBLE, bytes DOUBLE, packets DOUBLE",
 }
 
 
@@ -35,7 +36,7 @@ class Spec:
     """What a synthetic run is made of.
 
     sweep: swept name -> values. bad: (configuration index, repetition) -> (status, verdict,
-    reasons). constant: every repetition has the same numbers.
+    reasons). undefined: (configuration index, repetition) -> why F is. constant: every repetition has the same numbers.
     """
 
     title: str = "CUBIC against BBR on a 1 Mbit/s link"
@@ -44,6 +45,7 @@ class Spec:
     repeat: int = 6
     duration_s: float = 60.0
     bad: dict[tuple[int, int], tuple[str, str | None, list[str]]] = field(default_factory=dict)
+    undefined: dict[tuple[int, int], str] = field(default_factory=dict)
     constant: bool = False
     connections: int = 1
     fairness: bool = True
@@ -176,17 +178,19 @@ def fill(
             (cell.id, flow.name, flow.cca, flow.connections, 0.01, 0.11, spec.duration_s, True,
              round(sums[i] * 0.96), goodputs[i])
         )  # fmt: skip
-        rows["metrics"].append((cell.id, "goodput", flow.name, goodputs[i], "bit/s"))
-        rows["metrics"].append((cell.id, "rtt.mean", flow.name, 0.09 + 0.01 * i, "s"))
+        rows["metrics"].append((cell.id, "goodput", flow.name, goodputs[i], "bit/s", ""))
+        rows["metrics"].append((cell.id, "rtt.mean", flow.name, 0.09 + 0.01 * i, "s", ""))
     jain = sum(goodputs) ** 2 / (n * sum(g * g for g in goodputs))
     if spec.fairness:
         if n == 2:
             sign = 1 if goodputs[1] > goodputs[0] else -1
-            rows["metrics"].append((cell.id, "fairness.F", None, sign * (1 - jain) * 1.8, "1"))
-        rows["metrics"].append((cell.id, "fairness.jain_session", None, jain, "1"))
-        rows["metrics"].append((cell.id, "fairness.floor", None, 0.1015625, "1"))
-        rows["metrics"].append((cell.id, "fairness.jain_slots", None, jain - 0.06, "1"))
-    rows["metrics"].append((cell.id, "utilization", None, 0.97, "1"))
+            reason = spec.undefined.get((index, cell.repetition), "")
+            f = None if reason else sign * (1 - jain) * 1.8
+            rows["metrics"].append((cell.id, "fairness.F", None, f, "1", reason))
+        rows["metrics"].append((cell.id, "fairness.jain_session", None, jain, "1", ""))
+        rows["metrics"].append((cell.id, "fairness.floor", None, 0.1015625, "1", ""))
+        rows["metrics"].append((cell.id, "fairness.jain_slots", None, jain - 0.06, "1", ""))
+    rows["metrics"].append((cell.id, "utilization", None, 0.97, "1", ""))
 
 
 def write_run(path: Path, spec: Spec) -> Path:
@@ -213,7 +217,7 @@ def write_run(path: Path, spec: Spec) -> Path:
     axes = "".join(f"{quoted(c)} VARCHAR, " for c in axis_columns(list(spec.sweep)).values())
     schemas = {
         **SCHEMAS,
-        "cells": f"cell VARCHAR, key VARCHAR, configuration VARCHAR, {axes}repetition BIGINT,"
+        "cells": f"cell VARCHAR, key VARCHAR, configuration VARCHAR, {axes}repetition INTEGER,"
         " seed VARCHAR, status VARCHAR, verdict VARCHAR, reasons VARCHAR[], ended_by VARCHAR,"
         " virtual_s DOUBLE, wall_s DOUBLE, engine VARCHAR, image VARCHAR, result_sha256 VARCHAR",
     }

@@ -127,6 +127,30 @@ def test_invalid_and_failed_cells_are_left_out_with_their_number(make_run: Maker
     assert "repetition 5 (cell0000005)" in page
 
 
+def test_a_value_that_is_not_defined_says_why(make_run: Maker) -> None:
+    run = Run(make_run(repeat=7, undefined={(0, 4): "the sessions never competed"}))
+    found = answer(run, Results(run))
+    entry = next(e for e in found.groups[0].entries if e.measure.metric == F)
+    assert entry.n == 6
+    assert entry.remark.endswith("not defined in 1 repetition: the sessions never competed")
+    nothing = Run(make_run(repeat=1, undefined={(0, 1): "the sessions never competed"}))
+    entry = next(
+        e for e in answer(nothing, Results(nothing)).groups[0].entries if e.measure.metric == F
+    )
+    assert (entry.n, entry.median, entry.note) == (0, None, "no value")
+    assert "the sessions never competed" in build(nothing.path)[0].read_text(encoding="utf-8")
+
+
+def test_null_numbers_and_texts(make_run: Maker) -> None:
+    columns = Run(make_run(repeat=1, duration_s=1.0)).columns(
+        "SELECT * FROM (VALUES (1, 'a', true, 1.5), (NULL, NULL, NULL, NULL)) AS t(i, s, b, d)"
+    )
+    assert columns["s"].tolist() == ["a", None]
+    for name, first in (("i", 1.0), ("b", 1.0), ("d", 1.5)):
+        assert columns[name][0] == first
+        assert math.isnan(columns[name][1])
+
+
 def test_no_cell_counts(make_run: Maker) -> None:
     reasons = ["base RTT is 70 ms"]
     path = make_run(repeat=2, bad={(0, r): ("ok", "invalid", reasons) for r in (1, 2)})

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.run import Configuration, Outcome, Run
-from fairc.runtime.report.words import scale_for
+from fairc.runtime.report.words import Scale, scale_for
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
 from .traces import BINS, Line, Panel, chosen_words, draw_panels, representatives
@@ -47,6 +45,8 @@ def _panels(
     run: Run, configuration: Configuration, outcome: Outcome, heading: str, bins: int
 ) -> list[Panel]:
     """Return a panel per queue: in packets where the limit is in packets, else in bytes."""
+    import numpy as np
+
     table = run.columns(
         "SELECT queue, t_s, bytes, packets FROM queues WHERE cell = ? ORDER BY queue, t_s",
         [outcome.cell],
@@ -56,24 +56,22 @@ def _panels(
         mine = {k: v[table["queue"] == name] for k, v in table.items()}
         node, _, interface = name.partition("/")
         queue = run.queue_of(configuration.id, node, interface)
-        title = f"{heading}: {name}" if heading else name
-        if queue is not None and queue.limit_packets is not None:
-            panel = _panel(title, "packets", 1.0, mine["t_s"], mine["packets"], bins)
-            limit = float(queue.limit_packets)
-        else:
-            most = float(queue.limit_bytes) if queue and queue.limit_bytes else 0.0
-            scale = scale_for("B", [most, float(mine["bytes"].max())])
-            panel = _panel(title, scale.unit, scale.factor, mine["t_s"], mine["bytes"], bins)
-            limit = most / scale.factor
-        panels.append(
-            Panel(panel.heading, panel.unit, panel.lines, (limit, "limit") if limit else None)
-        )
+        in_packets = queue is not None and queue.limit_packets is not None
+        backlog = mine["packets" if in_packets else "bytes"].astype(float)
+        limit = float((queue.limit_packets or queue.limit_bytes or 0) if queue else 0)
+        largest = float(np.nanmax(backlog, initial=limit))
+        scale = Scale(1.0, "packets") if in_packets else scale_for("B", [largest])
+        times, values = decimate(mine["t_s"], backlog / scale.factor, bins)
+        if times:
+            panels.append(
+                Panel(
+                    f"{heading}: {name}" if heading else name,
+                    scale.unit,
+                    (Line("backlog", 0, times, values),),
+                    (limit / scale.factor, "limit") if limit else None,
+                )
+            )
     return panels
-
-
-def _panel(title: str, unit: str, factor: float, times: Any, values: Any, bins: int) -> Panel:
-    t, v = decimate(times, values.astype(float) / factor, bins)
-    return Panel(title, unit, (Line("backlog", 0, t, v),))
 
 
 KIND = FigureKind("queue", make)
