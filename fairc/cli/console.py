@@ -27,9 +27,16 @@ def prepare() -> None:
             reconfigure(errors="replace")
 
 
+class ReaderGoneError(Exception):
+    """Whoever read standard output has had enough (click would call a BrokenPipeError status 1)."""
+
+
 def result(text: str) -> None:
-    """Print a part of the result."""
-    print(text)
+    """Print a part of the result. Raises ReaderGoneError."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        raise ReaderGoneError from None
 
 
 def say(text: str) -> None:

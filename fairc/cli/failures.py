@@ -15,7 +15,7 @@ import click
 
 from . import console
 
-REPORT_TO = "https://github.com/fairc/fairc/issues"
+REPORT_TO = "CONTRIBUTING.md says where"
 EXTRAS = {
     "duckdb": "report",
     "matplotlib": "report",
@@ -62,7 +62,6 @@ def guarded(command: Callable[[], object]) -> int:
     """Call the command line; return its exit status whatever happens."""
     try:
         status = command()
-        sys.stdout.flush()
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.UsageError as error:
@@ -71,7 +70,7 @@ def guarded(command: Callable[[], object]) -> int:
     except (KeyboardInterrupt, click.Abort):
         console.complain("interrupted")
         return Status.INTERRUPTED
-    except BrokenPipeError:
+    except console.ReaderGoneError:
         # Whoever read our output has had enough; nothing may be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Status.PIPE
@@ -153,7 +152,7 @@ def _internal(error: Exception) -> int:
         place = f"; the log is {_log(error)}"
     except OSError as unwritten:
         place = f"; no log could be written ({unwritten.strerror}), FAIRC_DEBUG=1 shows it"
-    console.complain(f"internal error: {words}{place}; please report it with the log: {REPORT_TO}")
+    console.complain(f"internal error: {words}{place}; please report it with the log ({REPORT_TO})")
     return Status.BUG
 
 

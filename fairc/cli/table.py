@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,8 +76,9 @@ def as_json(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def as_csv(rows: Sequence[Row]) -> Iterator[str]:
-    """Write the columns of the JSON form, with one column for each entry of `by`."""
-    writer = csv.writer(sys.stdout, lineterminator="\n")
+    """Yield the columns of the JSON form, with one column for each entry of `by`."""
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
     keys = list(rows[0]["by"]) if rows else []
     writer.writerow(["metric", "unit", "stat", *keys, "n", "invalid", "value", "ci_low", "ci_high"])
     for row in rows:
@@ -89,7 +90,7 @@ def as_csv(rows: Sequence[Row]) -> Iterator[str]:
                 *(row["n"], row["invalid"], *numbers),
             ]
         )
-    yield from ()
+    yield from lines.getvalue().splitlines()
 
 
 FORMS: dict[str, Callable[[Sequence[Row]], Iterator[str]]] = {

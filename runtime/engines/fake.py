@@ -20,8 +20,9 @@ from fairc.runtime.results import RawResult
 from . import fake_artefacts, fluid
 
 # fail: the script fails. hang: nothing happens until the engine is closed. crash: `run` raises,
-# which the contract forbids. garble: an artefact is cut off.
-Fault = Literal["fail", "hang", "crash", "garble"]
+# which the contract forbids. garble: an artefact is cut off. note: the script notes something, so
+# that the cell is flagged.
+Fault = Literal["fail", "hang", "crash", "garble", "note"]
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 SWITCHES = "FAIRC_FAKE"
 
@@ -74,7 +75,8 @@ class FakeEngine:
             error = "interrupted"
         trace = fluid.simulate(cell)
         if not error:
-            fake_artefacts.write(cell, trace, artefacts)
+            notes = ("the fake engine was told to leave a note",) if fault == "note" else ()
+            fake_artefacts.write(cell, trace, artefacts, notes)
         if fault == "garble":
             (artefacts / "ping.json").write_text('[{"flow": "cut o')
         return RawResult(

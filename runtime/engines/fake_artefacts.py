@@ -19,8 +19,8 @@ SNAPLEN = 96
 CLIENT_PORT = 40_000
 
 
-def write(cell: Cell, trace: Trace, folder: Path) -> None:
-    """Write every file of a cell; cell.json last."""
+def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -> None:
+    """Write every file of a cell; cell.json, with the notes, last."""
     for capture in cell.captures:
         _capture(cell, capture, trace, folder)
     for flow in cell.flows:
@@ -70,7 +70,7 @@ def write(cell: Cell, trace: Trace, folder: Path) -> None:
             "ended_ns": trace.ended_ns,
             "ended_by": trace.ended_by,
             "processes": dict.fromkeys([*names, *(c.name for c in cell.captures), "monitor"], 0),
-            "notes": ["invented by the fake engine: not a measurement"],
+            "notes": list(notes),
         },
     )
 

@@ -1,0 +1,61 @@
+"""Call the command line in this process, with the fake engine and folders of the test's own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fairc.__main__ import main
+from fairc.cli import console
+
+TINY = """fexp 1
+experiment tiny {
+  topology = bottleneck(rate: rate, rtt: 50ms, queue: fifo(2bdp))
+  sweep { rate = [1Mbit/s, 2Mbit/s] }
+  flow a { cca = cubic   workload = file(100kB) }
+  flow b { cca = bbr     workload = file(100kB) }
+  repeat  = 3
+  measure = [fairness, goodput]
+}
+"""
+
+
+@dataclass(frozen=True)
+class Called:
+    """How a call of the command line ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+Fairc = Callable[..., Called]
+
+
+@pytest.fixture
+def fairc(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Fairc:
+    """Return a function that calls `fairc ARGUMENTS...` in an empty folder with `tiny.fexp`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FAIRC_ENGINE", "fake")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("FAIRC_FAKE", raising=False)
+    monkeypatch.delenv("FAIRC_DEBUG", raising=False)
+    (tmp_path / "tiny.fexp").write_text(TINY)
+
+    def call(*arguments: object) -> Called:
+        monkeypatch.setattr(console, "_quiet", False)
+        monkeypatch.setattr(sys, "argv", ["fairc", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.out + captured.err
+        assert isinstance(end.value.code, int)
+        return Called(int(end.value.code), captured.out, captured.err)
+
+    return call

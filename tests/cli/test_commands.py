@@ -1,0 +1,279 @@
+"""What the commands promise: results, formats, exit statuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.engines.fake import FakeEngine
+
+Fairc = Callable[..., Any]  # conftest.py
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = {"pydantic", "lark", "rich", "numpy", "jinja2", "duckdb", "matplotlib", "fairc.dsl"}
+    code = (
+        "import sys; sys.argv = ['fairc', '--help']\n"
+        "from fairc.__main__ import main\n"
+        "try:\n    main()\n"
+        f"finally:\n    print(sorted({heavy!r} & sys.modules.keys()), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "run" in done.stdout
+    assert done.stderr == "[]\n"
+
+
+def test_plan_as_json(fairc: Fairc) -> None:
+    called = fairc("plan", "tiny.fexp", "--format", "json")
+    assert (called.status, called.err) == (0, "")
+    plan = json.loads(called.out)
+    assert list(plan) == [
+        *("experiment", "configurations", "excluded", "cells"),
+        *("virtual_s", "wall_s", "disk_bytes", "warnings"),
+    ]
+    assert (plan["experiment"], plan["configurations"], plan["cells"]) == ("tiny", 2, 6)
+    # Two files of 100 kB take 1.673 s at 1 Mbit/s, with their headers; half of it at 2 Mbit/s.
+    assert plan["virtual_s"] == pytest.approx(3 * 1.5 * 1.673, rel=0.05)
+    assert not Path("results").exists()
+
+
+def test_set_changes_the_plan(fairc: Fairc) -> None:
+    called = fairc(
+        *("plan", "tiny.fexp", "--format", "json", "--set", "repeat=2", "--set", "rate=[3Mbit/s]")
+    )
+    plan = json.loads(called.out)
+    assert (plan["configurations"], plan["cells"]) == (1, 2)
+
+
+def test_compiling_twice_gives_the_same_bytes(fairc: Fairc) -> None:
+    for folder in ("one", "two"):
+        assert fairc("compile", "tiny.fexp", "-o", folder, "--target", "json").status == 0
+    for name in ("plan.json", "cells.jsonl"):
+        assert (Path("one") / name).read_bytes() == (Path("two") / name).read_bytes()
+
+
+def test_compile_does_not_overwrite_other_things(fairc: Fairc) -> None:
+    Path("mine").mkdir()
+    Path("mine/thesis.tex").write_text("x")
+    called = fairc("compile", "tiny.fexp", "-o", "mine", "--target", "json")
+    assert called.status == 2
+    assert Path("mine/thesis.tex").read_text() == "x"
+
+
+@pytest.mark.parametrize("target", ["slurm", "minimet"])
+def test_compile_refuses_targets(fairc: Fairc, target: str) -> None:
+    called = fairc("compile", "tiny.fexp", "-o", "out", "--target", target)
+    assert called.status == 2
+    assert target in called.err
+
+
+def test_run_reports_and_runs_only_what_is_missing(fairc: Fairc) -> None:
+    first = fairc("run", "tiny.fexp")
+    assert first.status == 0
+    assert "6 cells: 6 valid, 0 flagged, 0 invalid, 0 failed" in first.out
+    assert "goodput" in first.out and "fairness.F" in first.out
+    assert Path("results/tiny/report.html").is_file()
+    lock = json.loads(Path("results/tiny/lock.json").read_text())
+    assert lock["engine"]["name"] == "fake"
+    again = fairc("run", "tiny.fexp")
+    assert again.status == 0
+    assert "to run" not in again.err
+    assert again.out == first.out
+    more = fairc("run", "tiny.fexp", "--set", "repeat=4")
+    assert "2 cells to run; 6 are there already" in more.err
+    assert "8 cells: 8 valid" in more.out
+    back = fairc("run", "tiny.fexp")  # the cells of repetition 4 stay, but do not count
+    assert back.out == first.out
+    assert len(list(Path("results/tiny/cells").iterdir())) == 8
+    fresh = fairc("run", "tiny.fexp", "--fresh")
+    assert "6 cells to run" in fresh.err
+
+
+def test_where_runs_a_part_of_the_same_plan(fairc: Fairc) -> None:
+    called = fairc("run", "tiny.fexp", "--where", "rate == 2Mbit/s and repetition < 3")
+    assert called.status == 0
+    assert "2 cells: 2 valid" in called.out
+    whole = fairc("run", "tiny.fexp")
+    assert "4 cells to run; 2 are there already" in whole.err
+    none = fairc("run", "tiny.fexp", "--where", "repetition > 99")
+    assert none.status == 2
+    assert "no cell" in none.err
+
+
+def test_run_of_a_compiled_plan(fairc: Fairc) -> None:
+    fairc("compile", "tiny.fexp", "-o", "plan", "--target", "json")
+    called = fairc("run", "plan", "-o", "there")
+    assert called.status == 0
+    assert Path("there/plan.json").read_bytes() == Path("plan/plan.json").read_bytes()
+    assert fairc("run", "there", "-o", "there").status == 0  # a run directory is a plan, too
+    assert fairc("run", "plan", "--set", "repeat=2").status == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("fail", "2 failed"),
+        ("crash", "2 failed"),
+        ("garble", "2 failed"),
+        ("note", "2 flagged"),
+    ],
+)
+def test_not_all_valid_is_exit_status_1(
+    fairc: Fairc, monkeypatch: pytest.MonkeyPatch, fault: str, words: str
+) -> None:
+    monkeypatch.setenv("FAIRC_FAKE", f"{fault}:2")
+    called = fairc("run", "tiny.fexp")
+    assert called.status == 1
+    assert words in called.out
+    assert "4 valid" in called.out
+    monkeypatch.delenv("FAIRC_FAKE")
+    again = fairc("run", "tiny.fexp")
+    if "failed" in words:  # such a cell runs again
+        assert again.status == 0
+    else:
+        assert "to run" not in again.err
+
+
+def test_table(fairc: Fairc) -> None:
+    fairc("run", "tiny.fexp")
+    rows = json.loads(fairc("table", "results/tiny", "goodput", "--format", "json").out)
+    assert [row["by"] for row in rows] == [
+        {"rate": rate, "flow": flow} for rate in ("1Mbit/s", "2Mbit/s") for flow in ("a", "b")
+    ]
+    for row in rows:
+        assert list(row) == [
+            *("metric", "unit", "stat", "by", "n", "invalid", "value", "ci_low", "ci_high")
+        ]
+        assert (row["metric"], row["unit"], row["stat"]) == ("goodput", "bit/s", "median")
+        assert (row["n"], row["invalid"], row["ci_low"]) == (3, 0, None)
+        assert 0.3e6 < row["value"] < 2e6
+    filtered = fairc(
+        *("table", "results/tiny", "goodput", "--by", "flow", "--where", "rate == 1Mbit/s"),
+        *("--stat", "mean", "--format", "csv"),
+    )
+    (head, *lines) = csv.reader(filtered.out.splitlines())
+    assert head[:4] == ["metric", "unit", "stat", "flow"]
+    assert [line[3:5] for line in lines] == [["a", "3"], ["b", "3"]]
+    text = fairc("table", "results/tiny", "fairness.F")
+    assert text.status == 0
+    assert "2Mbit/s" in text.out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("results/tiny", "gootput"),
+        ("results/tiny", "goodput", "--by", "nobody"),
+        ("results/tiny", "goodput", "--stat", "mode"),
+        ("results/tiny", "goodput", "--where", "nobody == 1"),
+        ("nowhere", "goodput"),
+    ],
+)
+def test_table_of_nothing(fairc: Fairc, arguments: tuple[str, ...]) -> None:
+    fairc("run", "tiny.fexp", "--set", "repeat=1", "--quiet")
+    called = fairc("table", *arguments)
+    assert (called.status, called.out) == (2, "")
+    assert called.err
+    assert not Path("nowhere").exists()
+
+
+def test_report(fairc: Fairc) -> None:
+    fairc("run", "tiny.fexp", "--quiet")
+    page = Path("results/tiny/report.html")
+    page.unlink()
+    called = fairc("report", "results/tiny", "--format", "html", "--format", "md")
+    assert called.status == 0
+    assert called.out.split() == ["results/tiny/report.html", "results/tiny/report.md"]
+    assert page.is_file()
+    assert fairc("report", "nowhere").status == 2
+
+
+def test_clean_raw_keeps_results(fairc: Fairc) -> None:
+    fairc("run", "tiny.fexp", "--quiet")
+    called = fairc("clean", "--raw", "results/tiny")
+    assert called.status == 0
+    assert not list(Path("results/tiny/cells").glob("*/raw.tar.zst"))
+    assert "to run" not in fairc("run", "tiny.fexp").err
+
+
+def test_a_machine_that_lacks_something(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacks(self: FakeEngine) -> None:
+        raise EngineUnavailable(("there is no flux capacitor",), "apt-get install flux")
+
+    monkeypatch.setattr(FakeEngine, "prepare", lacks)
+    called = fairc("run", "tiny.fexp")
+    assert called.status == 3
+    assert "no flux capacitor" in called.err
+    assert "apt-get install flux" in called.err
+
+
+def test_docker_comes_later(fairc: Fairc) -> None:
+    called = fairc("run", "tiny.fexp", "--engine", "docker")
+    assert called.status == 3
+    assert "does not exist yet" in called.err
+
+
+def test_the_fake_engine_is_not_offered(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FAIRC_ENGINE")
+    called = fairc("run", "tiny.fexp", "--engine", "fake")
+    assert called.status == 2
+    assert "no engine is called `fake`" in called.err
+
+
+@pytest.mark.parametrize("word", ["fmt", "show", "compare", "pack", "verify", "calibrate", "cell"])
+def test_commands_that_come_later(fairc: Fairc, word: str) -> None:
+    called = fairc(word)
+    assert called.status == 2
+    assert "does not exist yet" in called.err
+
+
+@pytest.mark.parametrize("arguments", [("rum",), ("run",), ("run", "--cluster", "x", "tiny.fexp")])
+def test_wrong_use(fairc: Fairc, arguments: tuple[str, ...]) -> None:
+    called = fairc(*arguments)
+    assert (called.status, called.out) == (2, "")
+
+
+def test_an_internal_error_is_one_line_and_a_log(
+    fairc: Fairc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: FakeEngine) -> None:
+        raise ZeroDivisionError("of the test")
+
+    monkeypatch.setattr(FakeEngine, "prepare", broken)
+    called = fairc("run", "tiny.fexp", "--quiet")
+    assert called.status == 70
+    assert len(called.err.splitlines()) == 1
+    assert "ZeroDivisionError: of the test" in called.err
+    (log,) = Path("state/fairc").iterdir()
+    assert str(log) in called.err
+    assert "Traceback" in log.read_text()
+
+
+def test_quiet_says_nothing(fairc: Fairc) -> None:
+    called = fairc("run", "--quiet", "tiny.fexp")
+    assert (called.status, called.err) == (0, "")
+    assert fairc("--quiet", "check", "tiny.fexp").err == ""
+
+
+def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    example = Path(__file__).parents[2] / "examples/quickstart.fexp"
+    done = subprocess.run(
+        [sys.executable, "-m", "fairc", "plan", str(example)],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        check=False,
+        cwd=tmp_path,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, b"")

@@ -1,0 +1,111 @@
+"""Stopped at any moment: finished cells are kept, nothing is left running, the run resumes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+TINY = (Path(__file__).parent / "conftest.py").read_text().split('"""')[3]
+
+
+def start(folder: Path, fake: str, *arguments: str) -> subprocess.Popen[str]:
+    """Start `fairc run tiny.fexp` on the fake engine, which does what `fake` says."""
+    (folder / "tiny.fexp").write_text(TINY)
+    return subprocess.Popen(
+        [sys.executable, "-m", "fairc", "run", "tiny.fexp", "--jobs", "2", *arguments],
+        cwd=folder,
+        env={**os.environ, "FAIRC_ENGINE": "fake", "FAIRC_FAKE": fake},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def eventually(true: Callable[[], bool]) -> None:
+    limit = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+
+
+def finished(folder: Path) -> set[str]:
+    return {path.parent.name for path in folder.glob("results/tiny/cells/*/result.json")}
+
+
+def resume(folder: Path, kept: set[str]) -> None:
+    """Run again; what was kept is not run again, and everything is there and whole."""
+    stamps = {key: inode(folder, key) for key in kept}
+    process = start(folder, "")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert "6 cells: 6 valid" in out
+    assert f"{6 - len(kept)} cells to run; {len(kept)} are there already" in err.replace(
+        "1 cell ", "1 cells "
+    )
+    assert {key: inode(folder, key) for key in kept} == stamps
+    assert len(finished(folder)) == 6
+    assert not (folder / "results/tiny/.partial/plan").exists()
+
+
+def inode(folder: Path, key: str) -> int:
+    return (folder / "results/tiny/cells" / key).stat().st_ino
+
+
+def test_ctrl_c(tmp_path: Path) -> None:
+    process = start(tmp_path, "hang:3")  # four cells end, two never do
+    eventually(lambda: len(finished(tmp_path)) == 4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command resumes" in err
+    assert "Traceback" not in err
+    assert out == ""
+    kept = finished(tmp_path)
+    assert len(kept) == 4
+    resume(tmp_path, kept)
+
+
+def test_ctrl_c_before_the_first_cell(tmp_path: Path) -> None:
+    process = start(tmp_path, "hang:1")
+    eventually((tmp_path / "results/tiny/lock.json").exists)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert finished(tmp_path) == set()
+
+
+@pytest.mark.parametrize("when", [1, 3])
+def test_sigkill_in_the_middle(tmp_path: Path, when: int) -> None:
+    process = start(tmp_path, "pause:0.1,hang:3")
+    eventually(lambda: len(finished(tmp_path)) >= when)
+    process.kill()
+    process.communicate()
+    kept = finished(tmp_path)
+    for key in kept:  # a cell is whole or not there
+        folder = tmp_path / "results/tiny/cells" / key
+        assert json.loads((folder / "result.json").read_text())["status"] == "ok"
+        assert {path.name for path in folder.iterdir()} == {
+            *("result.json", "series.npz", "raw.tar.zst")
+        }
+    resume(tmp_path, kept)
+
+
+def test_two_runs_on_one_directory(tmp_path: Path) -> None:
+    first = start(tmp_path, "hang:1")
+    eventually((tmp_path / "results/tiny/lock.json").exists)
+    second = start(tmp_path, "")
+    _, err = second.communicate(timeout=60)
+    assert second.returncode == 2
+    assert f"another fairc (process {first.pid})" in err
+    first.send_signal(signal.SIGINT)
+    first.communicate(timeout=60)
+    assert first.returncode == 130
