@@ -39,7 +39,7 @@ def _ingresses(draft: Draft, egress: End, flows: list[DraftFlow]) -> list[End]:
             draft.report(
                 Diagnostic(
                     code="no-entry-capture",
-                    message=f"the bottleneck of flow `{flow.flow.name}` is on its server itself",
+                    message=f"the bottleneck of the flow `{flow.flow.name}` is on its server itself",
                     span=flow.flow.span,
                     notes=("packets cannot be seen before the queue, only after it",),
                     help="put a router between the server and the slowest link",

@@ -27,7 +27,7 @@ def find_bottlenecks(draft: Draft) -> None:
         draft.report(
             Diagnostic(
                 code="no-bottleneck",
-                message=f"nothing limits flow `{flow.flow.name}`: no link on its path has a rate",
+                message=f"nothing limits the flow `{flow.flow.name}`: no link on its path has a rate",
                 span=flow.flow.span,
                 help="give a link between its server and its client a `rate`",
             )
@@ -46,7 +46,7 @@ def size_buffers(draft: Draft) -> None:
             draft.report(
                 Diagnostic(
                     code="buffer-too-large",
-                    message=f"flow `{flow.flow.name}` needs socket buffers that Linux cannot give",
+                    message=f"the flow `{flow.flow.name}` needs socket buffers that Linux cannot give",
                     span=flow.flow.span,
                     notes=(f"{reason}, the most that a socket takes is {MAX_BUFFER_BYTES}",),
                     help="make the rate, the RTT or the queue of the bottleneck smaller",
@@ -60,7 +60,6 @@ def set_deadline(draft: Draft) -> None:
     if scenario.deadline_ns is not None:
         draft.deadline_ns = scenario.deadline_ns
         return
-    _refuse_endless(draft)
     if scenario.duration_ns is not None:
         draft.deadline_ns = scenario.duration_ns + DURATION_MARGIN_NS
         return
@@ -90,28 +89,6 @@ def fair_share_ns(draft: Draft) -> dict[Place, int]:
             bytes_across[flow.bottleneck.place] += workload.size_bytes * flow.flow.connections
             rates_bps[flow.bottleneck.place] = flow.rate_bps
     return {place: total * 8 * 10**9 // rates_bps[place] for place, total in bytes_across.items()}
-
-
-def _refuse_endless(draft: Draft) -> None:
-    """Refuse flows that nothing ends: `bulk` without `stop` in a cell without an end of its own."""
-    scenario = draft.scenario
-    endless = [
-        flow
-        for flow in scenario.flows
-        if not isinstance(flow.workload, File) and flow.stop_ns is None
-    ]
-    ends_by_itself = scenario.duration_ns is not None or (
-        scenario.stop == "first" and len(endless) < len(scenario.flows)
-    )
-    for flow in [] if ends_by_itself else endless:
-        draft.report(
-            Diagnostic(
-                code="endless-flow",
-                message=f"nothing ends flow `{flow.name}`: `bulk` sends for as long as it may",
-                span=flow.span,
-                help="give the experiment a `duration`, or the flow a `stop`",
-            )
-        )
 
 
 def _power_of_two(number: int) -> int:

@@ -44,7 +44,7 @@ def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
         draft.report(
             Diagnostic(
                 code="short-duration",
-                message=f"flow `{flow.flow.name}` runs for less than {FEW_RTTS} base RTTs",
+                message=f"the flow `{flow.flow.name}` runs for less than {FEW_RTTS} base RTTs",
                 span=flow.flow.span,
                 notes=(f"{lasts_ns / 1e9:g} s, and a base RTT of {flow.base_rtt_ns / 1e6:g} ms",),
                 help="make the duration longer",
@@ -59,7 +59,7 @@ def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
             draft.report(
                 Diagnostic(
                     code="short-duration",
-                    message=f"the duration ends before flow `{flow.flow.name}` can have its file",
+                    message=f"the duration ends before the flow `{flow.flow.name}` can have its file",
                     span=flow.flow.span,
                     notes=(f"{total} bytes at {share:g} Mbit/s take {needed_ns / 1e9:.1f} s",),
                     help="make the duration longer, or the file smaller",

@@ -10,6 +10,8 @@ from fairc.dsl.model import Direction
 from . import plan
 from .draft import FRAME_BYTES, Draft, End
 
+IDLE_QUEUE_PACKETS = 1000  # what a queue holds that is not given (docs/language.md)
+
 
 def size_queues(draft: Draft) -> None:
     """Fill in the queue of every shaped egress; an egress without a rate has none."""
@@ -60,6 +62,8 @@ def _resolve(draft: Draft, end: End, way: Direction, rtts_ns: set[int]) -> plan.
         limit = int(size.amount)
     elif size.unit == "s":
         limit = int(size.amount * way.rate_bps / 8)
+    elif not rtts_ns:
+        return _of_idle_link(draft, way)
     else:
         longest_ns = _longest_rtt(draft, way, rtts_ns)
         if longest_ns is None:
@@ -69,15 +73,28 @@ def _resolve(draft: Draft, end: End, way: Direction, rtts_ns: set[int]) -> plan.
     return plan.Queue(kind="fifo", limit_bytes=limit)
 
 
+def _of_idle_link(draft: Draft, way: Direction) -> plan.Queue:
+    """Return the default queue for a link that no flow crosses, where `bdp` means nothing."""
+    draft.report(
+        Diagnostic(
+            code="idle-link",
+            message="no flow crosses this link, so its queue has no size in `bdp`",
+            span=way.queue.size.span,
+            note=f"{IDLE_QUEUE_PACKETS} packets are taken",
+            severity=Severity.WARNING,
+        )
+    )
+    return plan.Queue(kind="fifo", limit_packets=IDLE_QUEUE_PACKETS)
+
+
 def _longest_rtt(draft: Draft, way: Direction, rtts_ns: set[int]) -> int | None:
-    """Return the RTT that `bdp` means on a link, ns; report when there is none, or several."""
+    """Return the RTT that `bdp` means on a link, ns; report when it is zero, or one of several."""
     longest_ns = max(rtts_ns, default=0)
     if longest_ns == 0:
-        reason = "the base RTT is zero" if rtts_ns else "no flow crosses this link"
         draft.report(
             Diagnostic(
                 code="bdp-without-rtt",
-                message=f"a size in `bdp` has no meaning here: {reason}",
+                message="a size in `bdp` has no meaning here: the base RTT is zero",
                 span=way.queue.size.span,
                 help="give the path a delay, or the size in bytes, packets or time",
             )
@@ -98,17 +115,30 @@ def _longest_rtt(draft: Draft, way: Direction, rtts_ns: set[int]) -> int | None:
 
 
 def _check(draft: Draft, way: Direction, limit_bytes: int) -> None:
-    """Refuse a queue that no full frame fits into; warn under two."""
-    if limit_bytes >= 2 * FRAME_BYTES:
-        return
-    fits = limit_bytes >= FRAME_BYTES
-    draft.report(
-        Diagnostic(
-            code="tiny-queue",
-            message=f"this queue holds {limit_bytes} bytes, less than two full frames",
-            span=way.queue.size.span,
-            note="" if fits else f"not even one frame of {FRAME_BYTES} bytes fits",
-            help=f"two full frames are {2 * FRAME_BYTES} bytes, or `2pkt`",
-            severity=Severity.WARNING if fits else Severity.ERROR,
+    """Refuse a queue that no full frame fits into; warn under two.
+
+    The front end has warned already where the size does not depend on the path.
+    """
+    size = way.queue.size
+    if limit_bytes < FRAME_BYTES:
+        draft.report(
+            Diagnostic(
+                code="useless-queue",
+                message="this queue cannot hold a single full packet",
+                span=size.span,
+                note=f"{limit_bytes} bytes, a packet is {FRAME_BYTES}",
+                notes=("whatever is sent while the link is busy would be lost",),
+                help="make it two packets or more",
+            )
         )
-    )
+    elif limit_bytes < 2 * FRAME_BYTES and size.unit == "bdp":
+        draft.report(
+            Diagnostic(
+                code="small-queue",
+                message="this queue holds less than two full packets",
+                span=size.span,
+                note=f"about {limit_bytes / FRAME_BYTES:.2g} packets of {FRAME_BYTES} bytes",
+                notes=("a burst of two packets always loses one, whatever the CCA does",),
+                severity=Severity.WARNING,
+            )
+        )

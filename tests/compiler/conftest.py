@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from fairc.dsl.diagnostics import Diagnostics
+from fairc.compiler import Cell, compile
+from fairc.compiler.lower import lower
+from fairc.dsl.diagnostics import Diagnostic, Diagnostics
 from fairc.dsl.model import (
     Axis,
     Bulk,
@@ -157,11 +159,27 @@ def experiment(*scenarios: Scenario, repeat: int = 1, **options: Any) -> MadeExp
     return MadeExperiment(made, axes=axes, repeat=repeat, **options)
 
 
+def cell(made: Scenario, **options: Any) -> Cell:
+    """The only cell of an experiment with one configuration; no errors."""
+    cells = list(compile(experiment(made, **options)).cells())
+    assert len(cells) == 1
+    return cells[0]
+
+
+def found(made: Scenario) -> dict[str, Diagnostic]:
+    """What the passes report about a scenario, by code."""
+    reported: list[Diagnostic] = []
+    lower(made, reported.append)
+    assert len({d.code for d in reported}) == len(reported)
+    return {d.code: d for d in reported}
+
+
+BUILDERS: tuple[Callable[..., Any], ...] = (
+    span, size, way, link, network, flow, scenario, dumbbell, quickstart, experiment, cell, found,
+)  # fmt: skip
+
+
 @pytest.fixture
 def make() -> SimpleNamespace:
     """What builds experiments by hand."""
-    names: dict[str, Callable[..., Any]] = {
-        f.__name__: f
-        for f in (span, size, way, link, network, flow, scenario, dumbbell, quickstart, experiment)
-    }
-    return SimpleNamespace(**names)
+    return SimpleNamespace(**{builder.__name__: builder for builder in BUILDERS})
