@@ -1,0 +1,84 @@
+"""Starts the endpoints program as a cell does, and reads what it wrote."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAM = Path(__file__).parents[2] / "endpoints/target/release/fairc-endpoints"
+EVERY_NS = 100_000_000
+
+Event = dict[str, Any]
+Run = tuple[list[Event], list[Event]]
+
+
+@pytest.fixture(scope="session")
+def program() -> Path:
+    """The program that `make setup` builds."""
+    if not PROGRAM.exists():
+        pytest.skip("endpoints/target/release/fairc-endpoints is not built (make setup)")
+    return PROGRAM
+
+
+@pytest.fixture
+def transfer(program: Path) -> Iterator[Callable[..., Run]]:
+    """A function that runs a server and a client to their ends and returns both's events."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(prefix: tuple[str, ...], role: str, description: Event) -> subprocess.Popen[str]:
+        program_and_role = (*prefix, str(program), role)
+        command = [*program_and_role, "--epoch-ns", str(epoch_ns), json.dumps(description)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        started.append(process)
+        return process
+
+    def run(workload: Event, connections: int = 1, prefix: tuple[str, ...] = ()) -> Run:
+        common = {
+            "flow": "f",
+            "address": "127.0.0.1",
+            "port": _free_port(),
+            "connections": connections,
+            "buffer_bytes": 200_000,
+        }
+        stop_ns = 5 * EVERY_NS if workload["kind"] == "bulk" else None
+        serving = {**common, "cca": "cubic", "sample_every_ns": EVERY_NS}
+        asking = {
+            **common,
+            "workload": workload,
+            "start_ns": 0,
+            "stop_ns": stop_ns,
+            "progress_every_ns": EVERY_NS,
+        }
+        server = start(prefix, "tcp-server", serving)
+        assert server.stdout is not None
+        listening = server.stdout.readline()
+        client = start(prefix, "tcp-client", asking)
+        client_text, _ = client.communicate()
+        server_text, _ = server.communicate()
+        assert (server.returncode, client.returncode) == (0, 0), server_text + client_text
+        return _events(listening + server_text), _events(client_text)
+
+    epoch_ns = time.time_ns()
+    yield run
+    for process in started:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _events(text: str) -> list[Event]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port

@@ -1,0 +1,63 @@
+"""What the program writes is what docs/architecture.md promises, field by field."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CONTRACT = ROOT / "docs/architecture.md"
+ROW = re.compile(r"\| `(?P<event>[a-z-]+)` \| (?P<by>server|client|both) \| (?P<fields>.*) \|$")
+
+
+def promised() -> dict[str, tuple[str, set[str]]]:
+    """Event -> (by whom, names of its fields), from the table of the contract.
+
+    In the last column the fields come first; what is said about them follows a colon or semicolon.
+    """
+    rows = filter(None, (ROW.match(line) for line in CONTRACT.read_text().splitlines()))
+    return {
+        row["event"]: (
+            row["by"],
+            set(re.findall(r"`([a-z_]+)`", re.split("[:;]", row["fields"])[0])),
+        )
+        for row in rows
+    }
+
+
+def test_the_contract_lists_the_events() -> None:
+    assert {"listening", "sample", "progress", "stopped", "error"} <= set(promised())
+
+
+@pytest.mark.parametrize("workload", [{"kind": "file", "bytes": 100_000}, {"kind": "bulk"}])
+def test_every_event_has_the_fields_that_are_promised(
+    transfer: Callable[..., Any], workload: dict[str, object]
+) -> None:
+    server, client = transfer(workload, connections=2)
+    expected = promised()
+    seen = set()
+    for side, events in (("server", server), ("client", client)):
+        for event in events:
+            by, fields = expected[event["event"]]
+            assert by in (side, "both"), event
+            assert set(event) == {"t_ns", "event", *fields}
+            seen.add(event["event"])
+    always = {"listening", "accepted", "request", "sample", "connected", "first-byte"}
+    ends = {"done"} if workload["kind"] == "file" else {"stopped", "progress"}
+    assert always | ends <= seen
+
+
+def test_the_program_needs_no_library_of_the_machine_it_runs_on(program: Path) -> None:
+    output = subprocess.run(
+        ["readelf", "--program-headers", "--dynamic", program],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "INTERP" not in output
+    assert "NEEDED" not in output
