@@ -52,15 +52,19 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Application bytes that a flow's client had received: `bytes` in all at each `t_s`."""
+    """Application bytes that a flow's client had received: `bytes` in all at each `t_s`.
+
+    The first entry is the first data (0 bytes), the others are the client's reports.
+    """
 
     t_s: Floats
     bytes: Floats
 
     def at(self, t_s: Floats) -> Floats:
-        """Return the bytes known to be delivered at each time (a step function)."""
-        known = np.concatenate(([0.0], self.bytes))
-        return known[np.searchsorted(self.t_s, t_s, side="right")]
+        """Return the bytes delivered until each time; evenly between two reports (100 ms)."""
+        if not len(self.t_s):
+            return np.zeros(len(t_s))
+        return np.interp(t_s, self.t_s, self.bytes, left=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ def load(artefacts: Artefacts, flow: Flow) -> Endpoints:
         first_byte_s=min(first.values(), default=None),
         end_s=max(ended.values()) if len(ended) == flow.connections else None,
         completed=len(done) == flow.connections,
-        progress=_progress(client, client_file),
+        progress=_progress(client, client_file, min(first.values(), default=None)),
         samples=_samples(server.get("sample", []), server_file),
         ccas=frozenset(
             str(e.get("cca")) for e in (*server.get("listening", ()), *server.get("accepted", ()))
@@ -121,20 +125,28 @@ def _by_event(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any
     return events
 
 
-def _progress(client: Mapping[str, list[dict[str, Any]]], file: str) -> Progress:
+def _progress(
+    client: Mapping[str, list[dict[str, Any]]], file: str, first_s: float | None
+) -> Progress:
     """Sum the connections: each report adds what is new since the last one of its connection."""
     reports = sorted(
         (e["t_ns"], field(e, "connection", file), field(e, "bytes", file))
         for event in ("progress", "done", "stopped")
         for e in client.get(event, ())
     )
+    if first_s is None:
+        if any(received for _, _, received in reports):
+            raise ArtefactError(f"{file}: bytes were received, but there is no first-byte")
+        return Progress(np.empty(0), np.empty(0))
     last: dict[int, int] = {}
     total = 0
-    at: list[float] = []
-    totals: list[float] = []
+    at = [first_s]
+    totals = [0.0]
     for t_ns, connection, received in reports:
         if received < last.get(connection, 0):
             raise ArtefactError(f"{file}: the bytes of connection {connection} decrease")
+        if t_ns * NS < first_s:
+            continue
         total += received - last.get(connection, 0)
         last[connection] = received
         at.append(t_ns * NS)

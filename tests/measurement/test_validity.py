@@ -166,9 +166,10 @@ def test_a_capture_that_lost_packets(tmp_path: Path) -> None:
 
 
 def test_a_capture_without_counts(tmp_path: Path) -> None:
-    found, reasons = verdict(
-        crowded(), tmp_path, lambda f: (f / "exit-r1-eth2.log").write_text("killed") and None
-    )
+    def change(folder: Path) -> None:
+        (folder / "exit-r1-eth2.log").write_text("killed")
+
+    found, reasons = verdict(crowded(), tmp_path, change)
     assert (found, "tcpdump printed no counts" in reasons) == ("invalid", True)
 
 

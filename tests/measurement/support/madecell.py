@@ -185,7 +185,7 @@ class Passed:
             bytes(s.frame_bytes - HEADERS),
             sequence=self.number * PAYLOAD % 2**32,
             flags=s.flags,
-            options=timestamps(s.entered_ns // MS, 1),
+            options=timestamps(s.entered_ns // MS % 2**32, 1),
         )
         return ethernet(
             ipv4(f"10.0.{s.flow + 1}.1", f"10.0.{s.flow + 11}.1", 6, segment, ip_id=self.number)

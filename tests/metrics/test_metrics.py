@@ -1,0 +1,302 @@
+"""Each metric against numbers worked out by hand from a made-up cell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from madecell import FULL, MS, PAYLOAD, Made, Passed, Sent, crowded, lossy, made_cell, write_json
+
+from fairc.compiler.plan import Cell, MetricRequest
+from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.metrics import METRICS, fairness, value_named
+from fairc.runtime.metrics.base import Value
+
+# A full frame takes 10 ms at this rate, so that a slot of 100 ms holds ten of them.
+RATE_BPS = FULL * 8 * 100
+
+
+def hand_made(plan: str, **options: object) -> Made:
+    """A cell in which slot k of the exit carries the frames that the k-th word says, 10 ms each.
+
+    A letter is a frame of that flow, `.` is none; frames wait 5 ms in the queue; no delay behind it.
+    """
+    cell = made_cell(rate_bps=RATE_BPS, delay_ns=0, **options)  # type: ignore[arg-type]
+    packets: list[Passed] = []
+    for at, letter in enumerate(plan.replace(" ", "")):
+        if letter != ".":
+            left_ns = at * 10 * MS
+            sent = Sent(left_ns - 5 * MS, "ab".index(letter))
+            packets.append(Passed(sent, len(packets), left_ns, left_ns))
+    return Made(cell, packets, len(plan.replace(" ", "")) * 10 * MS)
+
+
+# Both have had data from 0.05 s on; a has its last byte at 0.50 s. Slots 1 to 4 count.
+SHARED = "a....b.... aaaaaabbbb aaaaaaaaaa ababababab bbbbaabbbb a....b...b"
+
+
+def values(
+    made: Made, folder: Path, name: str, *sessions: str, **options: float
+) -> dict[tuple[str, str | None], float | None]:
+    measurement = load(made.cell, made.write(folder))
+    return {(v.metric, v.flow): v.value for v in results(measurement, name, *sessions, **options)}
+
+
+def results(measurement: Measurement, name: str, *sessions: str, **options: float):  # type: ignore[no-untyped-def]
+    metric = next(m for m in METRICS if m.name == name)
+    request = MetricRequest(name=name, sessions=sessions, options=dict(options))
+    return metric.compute(measurement, request)
+
+
+def test_fairness_by_hand(tmp_path: Path) -> None:
+    found = values(hand_made(SHARED), tmp_path, "fairness")
+    j = [100 / (2 * 52), 0.5, 1.0, 100 / (2 * 68)]
+    f = (-(1 - j[0]) - (1 - j[1]) + 0 + (1 - j[3])) / 4
+    assert found["fairness.F", None] == pytest.approx(f)
+    assert found["fairness.dominance", None] == -1
+    assert found["fairness.jain_slots", None] == pytest.approx(sum(j) / 4)
+    assert found["fairness.jain_session", None] == pytest.approx(41**2 / (2 * (23**2 + 18**2)))
+    assert found["fairness.competition_time", None] == pytest.approx(0.45)
+    assert found["fairness.floor", None] == pytest.approx(fairness.floor(10))
+
+
+def test_the_first_declared_session_is_a(tmp_path: Path) -> None:
+    made = hand_made(SHARED)
+    one = values(made, tmp_path, "fairness", "a", "b")
+    other = values(made, tmp_path, "fairness", "b", "a")
+    assert one["fairness.F", None] == -(other["fairness.F", None] or 0)
+    assert other["fairness.dominance", None] == 1
+    assert one["fairness.jain_slots", None] == other["fairness.jain_slots", None]
+
+
+def test_the_slot_is_an_option(tmp_path: Path) -> None:
+    """Slots of 200 ms: [0.2, 0.4) is the only whole one; a has 15 of its frames, b 5."""
+    found = values(hand_made(SHARED), tmp_path, "fairness", slot=0.2)
+    assert found["fairness.F", None] == pytest.approx(-(1 - 400 / (2 * (225 + 25))))
+    assert found["fairness.floor", None] == pytest.approx(fairness.floor(20))
+
+
+def test_a_starved_session_counts_as_zero(tmp_path: Path) -> None:
+    found = values(hand_made("ab........ aaaaaaaaaa aaaaaaaaaa ab"), tmp_path, "fairness")
+    assert found["fairness.F", None] == pytest.approx(-0.5)
+    assert found["fairness.jain_slots", None] == pytest.approx(0.5)
+
+
+def test_slots_without_data_stay_in_the_count(tmp_path: Path) -> None:
+    found = values(
+        hand_made("ab........ .......... bbbbbbbbbb .......... ab"), tmp_path, "fairness"
+    )
+    assert found["fairness.F", None] == pytest.approx(0.5 / 3)
+    assert found["fairness.jain_slots", None] == pytest.approx((1 + 0.5 + 1) / 3)
+
+
+def test_warm_up_is_left_out(tmp_path: Path) -> None:
+    found = values(hand_made(SHARED, warmup_ns=300 * MS), tmp_path, "fairness")
+    assert found["fairness.competition_time", None] == pytest.approx(0.2)
+    assert found["fairness.F", None] == pytest.approx((1 - 100 / (2 * 68)) / 2)
+
+
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        ("aaaa...... aaaaaaaaaa", "flow b never received data"),
+        ("aaaa...... bbbbbbbbbb", "one session ended before the other had its first data"),
+    ],
+)
+def test_sessions_that_never_compete(tmp_path: Path, plan: str, reason: str) -> None:
+    made = hand_made(plan)
+    found = results(load(made.cell, made.write(tmp_path)), "fairness")
+    assert {v.metric for v in found} == {v.name for v in fairness.METRIC.values}
+    assert all(v.value is None and reason in v.reason for v in found)
+
+
+def test_less_than_one_slot_of_competition(tmp_path: Path) -> None:
+    made = hand_made("a......... b.a..a.... b")
+    found = {v.metric: v for v in results(load(made.cell, made.write(tmp_path)), "fairness")}
+    assert found["fairness.F"].value is None
+    assert "less than one whole slot of 0.1 s" in found["fairness.F"].reason
+    assert found["fairness.competition_time"].value == pytest.approx(0.05)
+    assert found["fairness.jain_session"].value is not None
+
+
+def test_fairness_of_one_session_is_not_defined(tmp_path: Path) -> None:
+    made = hand_made("aaaa", flows=1)
+    found = results(load(made.cell, made.write(tmp_path)), "fairness")
+    assert all(v.value is None and v.reason == "fairness needs two sessions" for v in found)
+
+
+RATES = st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e9)), min_size=1, max_size=50)
+
+
+@given(st.integers(1, 6), st.data())
+def test_jain_lies_between_one_nth_and_one(n: int, data: st.DataObject) -> None:
+    x = data.draw(st.lists(st.floats(0, 1e9), min_size=n, max_size=n))
+    index = fairness.jain(np.array(x).reshape(n, 1))[0]
+    assert 1 / n - 1e-9 <= index <= 1 + 1e-9
+
+
+@given(st.floats(1e-3, 1e6), st.integers(1, 5))
+def test_jain_of_equals_is_one_and_does_not_depend_on_scale(x: float, n: int) -> None:
+    assert fairness.jain(np.full((n, 1), x))[0] == pytest.approx(1)
+
+
+@given(RATES)
+def test_f_is_bounded_and_antisymmetric(rates: list[tuple[float, float]]) -> None:
+    x = np.array(rates).T
+    f = fairness.session_fairness(x)
+    assert -0.5 - 1e-9 <= f <= 0.5 + 1e-9
+    assert fairness.session_fairness(x[::-1]) == -f
+
+
+def test_the_floor_at_1_mbit_is_that_of_the_rules() -> None:
+    """measurement.md, rule 16: 8 packets a slot, about 0.10. By hand, over k of 8 packets."""
+    by_hand = 112 * (1 - 64 / 68) + 56 * (1 - 64 / 80) + 16 * (1 - 64 / 100) + 2 * 0.5
+    assert fairness.floor(8) == pytest.approx(by_hand / 256)
+    assert fairness.floor(8) == pytest.approx(0.10, abs=0.005)
+    assert fairness.floor(1) == pytest.approx(0.5)
+    assert fairness.floor(826) == pytest.approx(1 / 826, rel=0.01)
+
+
+def test_goodput_by_hand(tmp_path: Path) -> None:
+    """a has 25 frames by 0.50 s; b 20 by 0.59 s."""
+    found = values(hand_made(SHARED), tmp_path, "goodput")
+    assert found["goodput", "a"] == pytest.approx(25 * PAYLOAD * 8 / 0.5)
+    assert found["goodput", "b"] == pytest.approx(20 * PAYLOAD * 8 / 0.59)
+
+
+def test_goodput_after_the_warm_up(tmp_path: Path) -> None:
+    """Of a's frames, 8 have come by 0.2 s, that of 0.2 s included."""
+    found = values(hand_made(SHARED, warmup_ns=200 * MS), tmp_path, "goodput", "a")
+    assert found == {("goodput", "a"): pytest.approx((25 - 8) * PAYLOAD * 8 / 0.3)}
+
+
+def test_a_flow_that_ends_in_the_warm_up_has_no_goodput(tmp_path: Path) -> None:
+    made = hand_made(SHARED, warmup_ns=550 * MS)
+    a, b = results(load(made.cell, made.write(tmp_path)), "goodput")
+    assert (a.value, a.reason) == (None, "the flow ended before the warm-up did")
+    assert b.value == pytest.approx(PAYLOAD * 8 / 0.04, rel=0.2)
+
+
+def test_throughput_and_utilization_by_hand(tmp_path: Path) -> None:
+    """a's last frame begins at its end, 0.50 s, so 24 frames count; 45 in all by 0.59 s, less one."""
+    made = hand_made(SHARED)
+    found = values(made, tmp_path, "throughput")
+    assert found["throughput", "a"] == pytest.approx(24 * FULL * 8 / 0.5)
+    assert found["throughput", "b"] == pytest.approx(19 * FULL * 8 / 0.59)
+    used = values(made, tmp_path, "utilization")
+    assert used == {("utilization", None): pytest.approx(44 * 10 * MS / (590 * MS))}
+
+
+def test_a_full_link_is_fully_used(tmp_path: Path) -> None:
+    found = values(hand_made("ab" * 50), tmp_path, "utilization")
+    assert found["utilization", None] == pytest.approx(1.0)
+
+
+def test_queue_delay_by_hand(tmp_path: Path) -> None:
+    """Three frames at once and one later: they wait 5 ms, and one of them 45 ms."""
+    made = hand_made("a.a.a.a.a.", flows=1)
+    last = made.packets[-1]
+    slow = Sent(last.sent.entered_ns - 40 * MS, 0)
+    made.packets[-1] = Passed(slow, last.number, last.left_ns, last.delivered_ns)
+    found = values(made, tmp_path, "queue_delay")
+    assert found["queue_delay.mean", "a"] == pytest.approx((4 * 5 + 45) / 5 * 1e-3)
+    assert found["queue_delay.p50", "a"] == pytest.approx(5e-3)
+    assert found["queue_delay.p95", "a"] == pytest.approx((5 + 0.8 * 40) * 1e-3)
+    assert found["queue_delay.max", "a"] == pytest.approx(45e-3)
+
+
+def test_loss_rates_are_those_of_the_model(tmp_path: Path) -> None:
+    made = lossy(0.03, 15)
+    found = values(made, tmp_path, "loss_rate")
+    ours = [p for p in made.packets if p.sent.flow == 0]
+    left = [p for p in ours if p.left_ns is not None]
+    queue = 1 - len(left) / len(ours)
+    random = sum(p.delivered_ns is None for p in left) / len(left)
+    assert 0.01 < random < 0.1 < queue
+    assert found["loss_rate.queue", "a"] == pytest.approx(queue)
+    assert found["loss_rate.random", "a"] == pytest.approx(random)
+    assert found["loss_rate.total", "a"] == pytest.approx(1 - (1 - queue) * (1 - random))
+    assert found["loss_rate.random", "b"] == 0
+
+
+def test_rtt_by_hand(tmp_path: Path) -> None:
+    """Samples of 80 ms each 100 ms; pings of 50.05 ms; min_rtt 51 ms."""
+    made = crowded()
+    found = values(made, tmp_path, "rtt", "b")
+    assert found["rtt.mean", "b"] == pytest.approx(0.080)
+    assert found["rtt.min", "b"] == pytest.approx(0.051)
+    assert found["rtt.base", "b"] == pytest.approx(0.05005)
+
+
+def test_rtt_without_samples_or_pings(tmp_path: Path) -> None:
+    made = crowded()
+    folder = made.write(tmp_path)
+    listening = (folder / "a.server.ndjson").read_text().splitlines()[0]
+    (folder / "a.server.ndjson").write_text(listening + "\n")
+    write_json(folder / "ping.json", [])
+    found = {v.metric: v.reason for v in results(load(made.cell, folder), "rtt", "a")}
+    assert found == {
+        "rtt.mean": "the sender has no RTT sample",
+        "rtt.min": "the sender has no RTT sample",
+        "rtt.base": "no ping came back",
+    }
+
+
+def two_bottlenecks() -> Cell:
+    """The made-up cell with a slow link of its own for flow a, before the common one."""
+    cell = made_cell(rate_bps=RATE_BPS, delay_ns=0)
+    shaper = next(i.shaper for n in cell.nodes for i in n.interfaces if i.bottleneck)
+    assert shaper is not None
+    slow = shaper.model_copy(update={"rate_bps": RATE_BPS // 5})
+    server = cell.nodes[0]
+    interface = server.interfaces[0].model_copy(update={"shaper": slow})
+    nodes = (server.model_copy(update={"interfaces": (interface,)}), *cell.nodes[1:])
+    return cell.model_copy(update={"nodes": nodes})
+
+
+def test_x_is_relative_to_the_max_min_fair_rate(tmp_path: Path) -> None:
+    """a can have a fifth of the link at most, so 2 of 10 frames are its fair share: F is 0."""
+    plan = "ab........ aabbbbbbbb aabbbbbbbb ab"
+    made = hand_made(plan)
+    made.cell = two_bottlenecks()
+    found = values(made, tmp_path, "fairness")
+    assert found["fairness.F", None] == pytest.approx(0, abs=1e-9)
+    assert found["fairness.jain_slots", None] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("metric", list(METRICS), ids=lambda m: m.name)
+def test_every_metric_gives_what_it_declares(metric, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    made = crowded()
+    found = metric.compute(load(made.cell, made.write(tmp_path)), MetricRequest(name=metric.name))
+    assert {v.metric for v in found} == {v.name for v in metric.values}
+    assert {(v.metric, v.unit) for v in found} == {(v.name, v.unit) for v in metric.values}
+    assert all(v.flow in ("a", "b", None) for v in found)
+    assert all(v.value is not None for v in found), "nothing is undefined in an ordinary cell"
+
+
+@pytest.mark.parametrize("metric", list(METRICS), ids=lambda m: m.name)
+def test_every_metric_is_defined_in_its_module(metric) -> None:  # type: ignore[no-untyped-def]
+    assert metric.compute.__module__ == f"fairc.runtime.metrics.{metric.name}"
+    assert "Unit: " in metric.definition
+    assert "Source: " in metric.definition
+    assert all(v.name == metric.name or v.name.startswith(metric.name + ".") for v in metric.values)
+
+
+def test_a_bare_name_means_the_first_value() -> None:
+    assert value_named("fairness").name == "fairness.F"
+    assert value_named("fairness.floor").name == "fairness.floor"
+    assert value_named("goodput").unit == "bit/s"
+    with pytest.raises(KeyError):
+        value_named("fairness.G")
+
+
+def test_a_missing_value_needs_a_reason() -> None:
+    value = Value("x", "s", "")
+    assert value.of(None, reason="because").reason == "because"
+    assert value.of(float("nan"), reason="because").value is None
+    assert value.of(1.0, reason="unused").reason == ""
+    with pytest.raises(ValueError, match="needs a reason"):
+        value.of(None)
