@@ -13,6 +13,7 @@ In order of control flow:
     freeze    nodes and cables as parts of the plan
     grid      a lowered configuration and a repetition give a cell
     seeds     identities and random streams
+    variation what the seeds vary, in words
     compilation   the plan's header and the stream of cells
     plan      the contract: Plan and Cell
     schema    the plan's JSON Schema

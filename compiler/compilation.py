@@ -13,6 +13,7 @@ from fairc.dsl.model import Configuration, Experiment
 from .grid import Lowered, Settings
 from .lower import lower
 from .plan import Axis, Cell, FigureRequest, MetricRequest, Plan
+from .variation import VARIATIONS, in_order, variations
 
 KEPT_CONFIGURATIONS = 2000  # some 30 kB each; those beyond are lowered again per repetition
 
@@ -28,6 +29,8 @@ class Compilation:
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
         self._settings = Settings(experiment.name, experiment.seed, experiment.paired)
+        self._variations: frozenset[str] = frozenset()
+        self._seen_all = False
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
 
     @property
@@ -89,10 +92,12 @@ class Compilation:
                     kept.append(ready)
                 if repetition in ready.repetitions:
                     yield ready.cell(repetition)
+            self._seen_all = True
             self.diagnostics.raise_if_errors()
 
     def _lower(self, configuration: Configuration) -> Lowered | None:
         """Lower one configuration, unless something is wrong already or with this one."""
+        self._variations |= variations(configuration.scenario)
         draft = lower(configuration.scenario, self._report)
         if any(found.severity is Severity.ERROR for found in self._found.values()):
             return None
@@ -105,19 +110,10 @@ class Compilation:
         self._found.setdefault((diagnostic.code, *place), diagnostic)
 
     def _varied(self) -> tuple[str, ...]:
-        """Say what differs between repetitions (measurement.md, rule 11)."""
-        first = next(iter(self._experiment.configurations()), None)
-        if first is None:
-            return ()
-        scenario = first.scenario
-        varied = []
-        if any(flow.start_ns is None for flow in scenario.flows):
-            varied.append(
-                "the start of each flow without a `start`:"
-                " uniform in [0, one base RTT), at least [0, 10 ms)"
-            )
-        if any(
-            way.loss > 0 for link in scenario.network.links for way in (link.forward, link.backward)
-        ):
-            varied.append("the random losses: one stream per link and direction")
-        return tuple(varied)
+        """Say what the seeds vary in any configuration; those lowered already are not built again."""
+        if not self._seen_all:
+            for configuration in self._experiment.configurations():
+                self._variations |= variations(configuration.scenario)
+                if len(self._variations) == len(VARIATIONS):
+                    break
+        return in_order(self._variations)

@@ -36,14 +36,15 @@ def emit(compilation: Compilation, directory: Path, targets: Iterable[str] = ("m
 
 def _write(compilation: Compilation, directory: Path, beginnings: Mapping[str, Begin]) -> None:
     """Write everything into an empty folder, one cell at a time."""
-    plan = compilation.plan
     writers = [begin(directory) for begin in beginnings.values()]
     with (directory / "cells.jsonl").open("w", encoding="utf-8") as lines:
         for cell in compilation.cells():
             lines.write(cell.model_dump_json() + "\n")
             for write in writers:
                 write(cell)
-    (directory / "plan.json").write_text(plan.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    (directory / "plan.json").write_text(
+        compilation.plan.model_dump_json(indent=2) + "\n", encoding="utf-8"
+    )
 
 
 def _refuse_other(directory: Path) -> None:

@@ -1,0 +1,35 @@
+"""What the seeds vary between repetitions, in words (measurement.md, rule 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fairc.dsl.model import Scenario
+
+
+def _random_starts(scenario: Scenario) -> bool:
+    return any(flow.start_ns is None for flow in scenario.flows)
+
+
+def _random_losses(scenario: Scenario) -> bool:
+    links = scenario.network.links
+    return any(way.loss > 0 for link in links for way in (link.forward, link.backward))
+
+
+VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
+    (
+        _random_starts,
+        "the start of each flow without a `start`: uniform in [0, one base RTT), at least [0, 10 ms)",
+    ),
+    (_random_losses, "the random losses: one stream per link and direction"),
+)
+
+
+def variations(scenario: Scenario) -> frozenset[str]:
+    """Return what the seeds vary in one configuration; nothing means that repetitions are equal."""
+    return frozenset(words for holds, words in VARIATIONS if holds(scenario))
+
+
+def in_order(found: frozenset[str]) -> tuple[str, ...]:
+    """Return what was found in the order of the table."""
+    return tuple(words for _, words in VARIATIONS if words in found)

@@ -1,0 +1,228 @@
+"""Queues, bottlenecks, buffers, deadlines and warnings, against numbers worked out by hand."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from fairc.compiler.freeze import netem_packets
+from fairc.compiler.plan import Cell, Interface
+from fairc.dsl.diagnostics import Severity
+from fairc.dsl.model import Bulk, File
+
+S = 10**9
+
+
+def bottleneck(cell: Cell) -> Interface:
+    """The only interface of a cell that is a bottleneck."""
+    (found,) = [i for node in cell.nodes for i in node.interfaces if i.bottleneck]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("amount", "unit", "limit_bytes", "limit_packets"),
+    [
+        (2, "bdp", 12_500, None),  # 2 x 1 Mbit/s x 50 ms / 8
+        (1, "bdp", 6_250, None),
+        (11_250, "B", 11_250, None),
+        (0.1, "s", 12_500, None),  # 100 ms at 1 Mbit/s
+        (50, "pkt", None, 50),
+    ],
+)
+def test_queue_sizes(
+    make: SimpleNamespace,
+    amount: float,
+    unit: str,
+    limit_bytes: int | None,
+    limit_packets: int | None,
+) -> None:
+    cell = make.cell(make.quickstart(queue=make.size(amount, unit)))
+    queue = bottleneck(cell).queue
+    assert queue is not None
+    assert (queue.limit_bytes, queue.limit_packets) == (limit_bytes, limit_packets)
+
+
+def test_bdp_takes_the_longest_rtt_and_warns(make: SimpleNamespace) -> None:
+    slow = make.way(8_000_000, queue=make.size(1, "bdp"))
+    links = [make.link("s1", "r1", slow)]
+    links += [make.link("r1", f"c{n}", make.way(100_000_000, 5 * n)) for n in (1, 2)]
+    net = make.network(["s1", "c1", "c2"], ["r1"], links)
+    made = make.scenario(net, [make.flow("near"), make.flow("far", client="c2")])
+    cell = make.cell(made)
+    assert [flow.base_rtt_ns for flow in cell.flows] == [10_000_000, 20_000_000]
+    queue = bottleneck(cell).queue
+    assert queue is not None and queue.limit_bytes == 20_000  # 8 Mbit/s x 20 ms
+    warning = make.found(made)["unequal-rtts"]
+    assert warning.severity is Severity.WARNING
+    assert warning.span == slow.queue.size.span
+    assert "10 ms, 20 ms" in warning.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "severity"),
+    [
+        ({"rtt_ms": 0, "amount": 2, "unit": "bdp"}, "bdp-without-rtt", Severity.ERROR),
+        ({"rtt_ms": 50, "amount": 1513, "unit": "B"}, "useless-queue", Severity.ERROR),
+        ({"rtt_ms": 50, "amount": 0, "unit": "pkt"}, "useless-queue", Severity.ERROR),
+        ({"rtt_ms": 50, "amount": 0.4, "unit": "bdp"}, "small-queue", Severity.WARNING),
+    ],
+)
+def test_sizes_that_mean_little(
+    make: SimpleNamespace, options: dict[str, Any], code: str, severity: Severity
+) -> None:
+    size = make.size(options["amount"], options["unit"])
+    diagnostic = make.found(make.quickstart(rtt_ms=options["rtt_ms"], queue=size))[code]
+    assert (diagnostic.span, diagnostic.severity) == (size.span, severity)
+
+
+def test_a_queue_of_two_frames_is_fine(make: SimpleNamespace) -> None:
+    assert make.found(make.quickstart(queue=make.size(3028, "B"))) == {}
+
+
+def test_an_unshaped_link_has_neither_shaper_nor_queue(make: SimpleNamespace) -> None:
+    links = [make.link("s1", "r1", make.way(1_000_000, 5)), make.link("r1", "c1", make.way())]
+    made = make.scenario(make.network(["s1", "c1"], ["r1"], links), [make.flow("f")])
+    cell = make.cell(made)
+    free = [i for n in cell.nodes for i in n.interfaces if i.name in ("r1-eth1", "c1-eth0")]
+    assert len(free) == 2
+    assert all(i.shaper is None and i.queue is None and i.impairment is None for i in free)
+
+
+def test_a_queue_without_a_rate_is_refused(make: SimpleNamespace) -> None:
+    unshaped = make.way(None, queue=make.size(10))
+    links = [make.link("s1", "r1", make.way(1_000_000, 5)), make.link("r1", "c1", unshaped)]
+    made = make.scenario(make.network(["s1", "c1"], ["r1"], links), [make.flow("f")])
+    assert make.found(made)["queue-without-rate"].span == unshaped.queue.span
+
+
+def test_a_link_that_no_flow_crosses_keeps_the_default(make: SimpleNamespace) -> None:
+    idle = make.way(1_000_000, 5, queue=make.size(1, "bdp"))
+    links = [make.link("s1", "c1", make.way(1_000_000, 5)), make.link("s1", "x1", idle)]
+    made = make.scenario(make.network(["s1", "c1", "x1"], [], links), [make.flow("f")])
+    assert make.found(made)["idle-link"].severity is Severity.WARNING
+    (node,) = [n for n in make.cell(made).nodes if n.name == "x1"]
+    assert node.interfaces[0].queue is not None
+    assert node.interfaces[0].queue.limit_packets == 1000
+
+
+def test_the_shaper_holds_one_frame(make: SimpleNamespace) -> None:
+    shapers = [
+        i.shaper for n in make.cell(make.quickstart()).nodes for i in n.interfaces if i.shaper
+    ]
+    assert len(shapers) == 10  # both ends of four access links and of the slow one
+    assert {shaper.burst_bytes for shaper in shapers} == {1514}
+
+
+def test_delay_and_loss_sit_on_a_hop_and_the_queue_does_not(make: SimpleNamespace) -> None:
+    cell = make.cell(make.quickstart(loss=0.01))
+    (hop,) = [node for node in cell.nodes if node.kind == "hop"]
+    assert all(i.shaper is None and i.queue is None for i in hop.interfaces)
+    towards_server, towards_client = [i.impairment for i in hop.interfaces]
+    assert towards_server is not None and towards_client is not None
+    assert (towards_server.delay_ns, towards_server.loss) == (25_000_000, 0)
+    assert (towards_client.delay_ns, towards_client.loss) == (25_000_000, 0.01)
+    assert towards_server.seed is None, "nothing is random there"
+    assert towards_client.seed is not None
+    others = [i for n in cell.nodes if n.kind != "hop" for i in n.interfaces]
+    assert all(i.impairment is None for i in others)
+
+
+def test_netem_limits() -> None:
+    assert netem_packets(1_000_000, 25_000_000) == 1000
+    # 2 x 1 Gbit/s x 100 ms / 8 = 25,000,000 bytes, 16512.5 frames of 1514 bytes
+    assert netem_packets(1_000_000_000, 100_000_000) == 16_513
+
+
+def test_of_equal_rates_the_first_on_the_path_is_the_bottleneck(make: SimpleNamespace) -> None:
+    way = make.way(1_000_000, 5)
+    links = [make.link(a, b, way) for a, b in (("s1", "r1"), ("r1", "r2"), ("r2", "c1"))]
+    cell = make.cell(
+        make.scenario(make.network(["s1", "c1"], ["r1", "r2"], links), [make.flow("f")])
+    )
+    assert cell.flows[0].bottleneck == ("s1", "s1-eth0")
+
+
+def test_a_path_without_any_rate_is_refused(make: SimpleNamespace) -> None:
+    links = [make.link("s1", "c1", make.way(None, 5))]
+    flow = make.flow("f")
+    made = make.scenario(make.network(["s1", "c1"], [], links), [flow])
+    assert make.found(made)["no-bottleneck"].span == flow.span
+
+
+@pytest.mark.parametrize(
+    ("rate_bps", "rtt_ms", "amount", "buffer_bytes"),
+    [
+        (1_000_000, 50, 2, 256 * 1024),  # 2 x (6,250 + 12,500) is below the least
+        (100_000_000, 100, 1, 8 * 2**20),  # 2 x (1.25 MB + 1.25 MB) = 5 MB
+        (100_000_000, 100, 0.5, 4 * 2**20),  # 2 x (1.25 MB + 0.625 MB) = 3.75 MB
+    ],
+)
+def test_buffers(
+    make: SimpleNamespace, rate_bps: int, rtt_ms: float, amount: float, buffer_bytes: int
+) -> None:
+    made = make.quickstart(rate_bps=rate_bps, rtt_ms=rtt_ms, queue=make.size(amount, "bdp"))
+    assert {flow.buffer_bytes for flow in make.cell(made).flows} == {buffer_bytes}
+
+
+def test_buffers_that_no_socket_can_have(make: SimpleNamespace) -> None:
+    made = make.quickstart(rate_bps=10**11, rtt_ms=1000)
+    assert make.found(made)["buffer-too-large"].severity is Severity.ERROR
+
+
+def test_the_default_deadline_is_ten_times_the_fair_share(make: SimpleNamespace) -> None:
+    # 2 x 10 MB at 1 Mbit/s: 160 s; four round trips of 50 ms; starts within 50 ms
+    assert make.cell(make.quickstart()).deadline_ns == 10 * (160 * S + S // 5) + S // 20
+
+
+def test_other_deadlines(make: SimpleNamespace) -> None:
+    net, bulk = make.dumbbell(), [make.flow("f", workload=Bulk(), stop_ns=200 * S)]
+    assert make.cell(make.scenario(net, bulk)).deadline_ns == 201 * S
+    assert make.cell(make.scenario(net, bulk, duration_ns=60 * S)).deadline_ns == 61 * S
+    assert make.cell(make.scenario(net, bulk, deadline_ns=7 * S)).deadline_ns == 7 * S
+    tiny = [make.flow("f", workload=File(1000))]
+    assert make.cell(make.scenario(net, tiny)).deadline_ns == 10 * S + S // 20
+
+
+def test_durations_that_are_too_short(make: SimpleNamespace) -> None:
+    net = make.dumbbell()
+    few_rtts = make.scenario(net, [make.flow("f", workload=Bulk())], duration_ns=S // 4)
+    assert "less than 10 base RTTs" in make.found(few_rtts)["short-duration"].message
+    # 1 MB at half of 1 Mbit/s takes 16 s
+    flows = [make.flow("a", workload=File(10**6)), make.flow("b", "s2", "c2", workload=Bulk())]
+    assert (
+        "file"
+        in make.found(make.scenario(net, flows, duration_ns=16 * S - 1))["short-duration"].message
+    )
+    assert make.found(make.scenario(net, flows, duration_ns=16 * S)) == {}
+
+
+def test_rates_that_an_engine_may_not_follow(make: SimpleNamespace) -> None:
+    net = make.dumbbell(rate_bps=100_000_001)
+    fast = [make.link(a, b, make.way(10**9)) for a, b in (("s1", "r1"), ("r2", "c1"))]
+    slow = net.links[-1]
+    made = make.scenario(make.network(["s1", "c1"], ["r1", "r2"], [*fast, slow]), [make.flow("f")])
+    warning = make.found(made)["fast-link"]
+    assert (warning.span, warning.severity) == (slow.forward.span, Severity.WARNING)
+
+
+def test_captures_of_the_quickstart(make: SimpleNamespace) -> None:
+    cell = make.cell(make.quickstart())
+    assert [(c.point, c.node, c.interface, c.direction) for c in cell.captures] == [
+        ("entry", "r1", "r1-eth0", "in"),
+        ("entry", "r1", "r1-eth1", "in"),
+        ("exit", "r1", "r1-eth2", "out"),
+        ("delivered", "r1-r2", "r1-r2-eth1", "out"),
+    ]
+    assert {capture.queue for capture in cell.captures} == {("r1", "r1-eth2")}
+
+
+def test_captures_without_a_hop_and_without_an_entry(make: SimpleNamespace) -> None:
+    links = [make.link("s1", "r1", make.way(1_000_000)), make.link("r1", "c1", make.way(2_000_000))]
+    made = make.scenario(make.network(["s1", "c1"], ["r1"], links), [make.flow("f")])
+    assert [(c.point, c.node, c.interface, c.direction) for c in make.cell(made).captures] == [
+        ("exit", "s1", "s1-eth0", "out"),
+        ("delivered", "r1", "r1-eth0", "in"),
+    ]
+    assert make.found(made)["no-entry-capture"].severity is Severity.WARNING
