@@ -19,8 +19,8 @@ TEMPORARY = re.compile(r"fairc-[a-z]+-(\d+)-(\d+)-\w+")
 END_S = 2.0
 
 
-def orphans() -> Iterator[int]:
-    """Yield the processes that a fairc has started that does not run any more."""
+def marks() -> Iterator[tuple[int, str]]:
+    """Yield the processes that carry a mark (which every descendant inherits), and the mark."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -30,8 +30,18 @@ def orphans() -> Iterator[int]:
             continue
         for variable in environment.split(b"\0"):
             name, _, value = variable.partition(b"=")
-            if name == MARK.encode() and not owner_runs(value.decode(errors="replace")):
-                yield int(entry.name)
+            if name == MARK.encode():
+                yield int(entry.name), value.decode(errors="replace")
+
+
+def marked(mark: str) -> Iterator[int]:
+    """Yield the processes that one fairc has started, by its mark."""
+    return (pid for pid, found in marks() if found == mark)
+
+
+def orphans() -> Iterator[int]:
+    """Yield the processes that a fairc has started that does not run any more."""
+    return (pid for pid, mark in marks() if not owner_runs(mark))
 
 
 def owner_runs(mark: str) -> bool:

@@ -1,0 +1,99 @@
+"""The engines that the contract is tried on. An engine joins by an entry in ENGINES."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fairc import dsl
+from fairc.compiler import Cell, compile
+from fairc.runtime.engines import host
+from fairc.runtime.engines.base import Engine, EngineUnavailable
+from fairc.runtime.engines.fake import FakeEngine
+from fairc.runtime.engines.mininet import MininetEngine
+
+# No loss and no delay: a host without netem can run it, too.
+SPEC = """fexp 1
+topology pair() {
+  node s  router r  node c
+  link s -- r { rate = 20Mbit/s }
+  link r -- c { rate = 2Mbit/s  queue = fifo(20pkt) }
+}
+experiment contract {
+  topology = pair()
+  flow f { from = s  to = c  cca = reno  workload = WORKLOAD }
+  DURATION
+  measure = [goodput]
+}
+"""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An engine under test.
+
+    make: a new engine. short: a cell that ends; endless: one that runs until it is stopped.
+    exact: whether the same cell gives the same bytes.
+    """
+
+    make: Callable[[], Engine]
+    short: Cell
+    endless: Cell
+    exact: bool
+
+
+def cell(workload: str, more: str) -> Cell:
+    """Compile the only cell of an experiment."""
+    text = SPEC.replace("WORKLOAD", workload).replace("DURATION", more)
+    experiment, found = dsl.load(dsl.Source("contract.fexp", text))
+    assert experiment is not None, dsl.render_full(found)
+    (only,) = compile(experiment).cells()
+    return only
+
+
+def fake() -> Subject:
+    """The fake engine hangs where it is told to: in repetition 2."""
+    short = cell("file(100kB)", "")
+    endless = short.model_copy(update={"repetition": 2})
+    return Subject(lambda: FakeEngine(faults={2: "hang"}), short, endless, exact=True)
+
+
+def mininet() -> Subject:
+    """The mininet engine, if this user and this kernel can run the cell."""
+    short, endless = cell("file(100kB)", ""), cell("bulk", "duration = 300s")
+    try:
+        MininetEngine().prepare()
+    except EngineUnavailable as lacking:
+        pytest.skip(f"mininet: {lacking}")
+    missing = [what for what, there in host.needs(short) if not there]
+    if missing:
+        pytest.skip(f"mininet: this kernel lacks {', '.join(missing)}")
+    return Subject(MininetEngine, short, endless, exact=False)
+
+
+ENGINES: dict[str, Callable[[], Subject]] = {"fake": fake, "mininet": mininet}
+
+
+@pytest.fixture(params=ENGINES)
+def subject(request: pytest.FixtureRequest) -> Subject:
+    """Return each engine in turn."""
+    return ENGINES[request.param]()
+
+
+@pytest.fixture
+def engine(subject: Subject) -> Iterator[Engine]:
+    """Return a prepared engine that is closed afterwards."""
+    made = subject.make()
+    made.prepare()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ended(tmp_path: Path) -> Callable[[Path], str]:
+    """Return what says how a cell ended, by its cell.json."""
+    return lambda artefacts: str(json.loads((artefacts / "cell.json").read_text())["ended_by"])

@@ -1,0 +1,92 @@
+"""What every engine promises (runtime/engines/base.py)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairc.runtime.analysis import analyse
+from fairc.runtime.clean import marked
+from fairc.runtime.engines.base import Engine
+from fairc.runtime.results import RawResult
+from fairc.runtime.supervisor import mark
+
+Subject = Any  # conftest.py
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Any:
+    """See that a test leaves no process of ours behind."""
+    yield
+    limit = time.monotonic() + 5
+    while left := list(marked(mark())):
+        assert time.monotonic() < limit, f"still running: {left}"
+        time.sleep(0.01)
+
+
+def test_a_cell_has_a_result(
+    subject: Subject, engine: Engine, tmp_path: Path, ended: Callable[[Path], str]
+) -> None:
+    raw = engine.run(subject.short, tmp_path)
+    assert raw.error == ""
+    assert len(raw.sha256) == 64
+    assert raw.artefacts.is_relative_to(tmp_path)
+    assert raw.virtual_s > 0
+    assert raw.wall_s > 0
+    assert ended(raw.artefacts) == "finished"
+
+
+def test_the_result_can_be_analysed(subject: Subject, engine: Engine, tmp_path: Path) -> None:
+    raw = engine.run(subject.short, tmp_path)
+    analysis = analyse(subject.short, raw.artefacts, ())
+    (flow,) = analysis.flows
+    assert flow.completed
+    assert flow.bytes == 100_000
+    assert analysis.verdict != "invalid", analysis.reasons
+
+
+def test_the_same_cell_gives_the_same_bytes(
+    subject: Subject, engine: Engine, tmp_path: Path
+) -> None:
+    if not subject.exact:
+        pytest.skip("this engine runs in real time")
+    hashes = set()
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        hashes.add(engine.run(subject.short, tmp_path / name).sha256)
+    assert len(hashes) == 1
+
+
+def test_close_stops_a_running_cell(subject: Subject, engine: Engine, tmp_path: Path) -> None:
+    results: list[RawResult] = []
+    thread = threading.Thread(target=lambda: results.append(engine.run(subject.endless, tmp_path)))
+    thread.start()
+    thread.join(1.0)
+    assert thread.is_alive()
+    engine.close()
+    thread.join(10.0)
+    assert not thread.is_alive()
+    assert results[0].error
+
+
+def test_identity_and_versions_are_stable(subject: Subject, engine: Engine) -> None:
+    other = subject.make()
+    other.prepare()
+    assert (other.name, other.identity, other.versions) == (
+        *(engine.name, engine.identity),
+        engine.versions,
+    )
+    assert engine.identity
+    other.close()
+
+
+def test_closing_twice_is_fine(subject: Subject) -> None:
+    made = subject.make()
+    made.prepare()
+    made.close()
+    made.close()
