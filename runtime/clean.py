@@ -67,7 +67,7 @@ def end_orphans() -> list[str]:
             continue
         ended.append(f"process {pid} ({name})")
     limit = time.monotonic() + END_S
-    while time.monotonic() < limit and any(_alive(pid) for pid in waiting):
+    while time.monotonic() < limit and any(alive(pid) for pid in waiting):
         time.sleep(0.01)
     return ended
 
@@ -79,7 +79,8 @@ def _command(pid: int) -> str:
         return "ended"
 
 
-def _alive(pid: int) -> bool:
+def alive(pid: int) -> bool:
+    """Whether a process runs: it is there, and no zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

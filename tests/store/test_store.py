@@ -1,0 +1,145 @@
+"""The run directory: whole cells or none, one writer, nothing of a plan lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fairc import dsl
+from fairc.compiler import Cell, compile, emit
+from fairc.runtime import archive
+from fairc.runtime.results import CellResult
+from fairc.runtime.store import RAW, Store, StoreError, key_of, read_plan
+
+SPEC = """fexp 1
+experiment small {
+  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, queue: fifo(2bdp))
+  flow f { cca = cubic  workload = file(100kB) }
+  repeat = 2
+  measure = [goodput]
+}
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """Return an unlocked run directory with a plan of two cells."""
+
+    def write(folder: Path) -> None:
+        experiment, _ = dsl.load(dsl.Source("small.fexp", SPEC))
+        assert experiment is not None
+        emit(compile(experiment), folder, ("json",))
+
+    store = Store(tmp_path / "run")
+    with store:
+        store.adopt(store.stage(write))
+        store.write_json("lock.json", {"engine": {"name": "fake", "identity": "i"}})
+    return store
+
+
+def result(cell: Cell, key: str) -> CellResult:
+    return CellResult(
+        cell=cell.id, key=key, status="ok", virtual_s=1.0, wall_s=1.0, engine="fake", image="i"
+    )
+
+
+def put(store: Store, cell: Cell) -> str:
+    key = key_of(cell, "fake", "i")
+    folder = store.scratch(key)
+    (folder / RAW).write_bytes(b"raw")
+    store.commit(key, folder, result(cell, key))
+    return key
+
+
+def test_the_plan_is_kept(store: Store) -> None:
+    assert store.plan.cells == 2
+    assert [cell.repetition for cell in store.cells()] == [1, 2]
+
+
+def test_a_key_depends_on_cell_engine_and_identity(store: Store) -> None:
+    one, two = store.cells()
+    keys = {key_of(c, e, i) for c in (one, two) for e in ("vm", "fake") for i in ("x", "y")}
+    assert len(keys) == 8
+    assert all(len(key) == 16 for key in keys)
+
+
+def test_a_committed_cell_is_there_and_can_be_replaced(store: Store) -> None:
+    one, _ = store.cells()
+    with store:
+        key = put(store, one)
+        assert store.result(key) == result(one, key)
+        put(store, one)
+    assert [cell.id for cell, _ in store.finished()] == [one.id]
+
+
+def test_what_is_unfinished_is_removed_at_the_next_start(store: Store) -> None:
+    one, _ = store.cells()
+    key = key_of(one, "fake", "i")
+    with store:
+        (store.scratch(key) / RAW).write_bytes(b"half")
+    assert store.result(key) is None
+    with store:
+        assert not (store.path / ".partial" / key).exists()
+    assert list(store.finished()) == []
+
+
+def test_a_result_of_another_version_is_none(store: Store) -> None:
+    one, _ = store.cells()
+    with store:
+        key = put(store, one)
+    path = store.folder(key) / "result.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "unknown": 1}))
+    assert store.result(key) is None
+
+
+def test_two_writers_are_refused(store: Store) -> None:
+    with store, pytest.raises(StoreError, match="another fairc"), Store(store.path):
+        pass
+    with Store(store.path):  # the lock is free again
+        pass
+
+
+def test_raw_artefacts_can_be_removed(store: Store) -> None:
+    one, _ = store.cells()
+    with store:
+        key = put(store, one)
+        assert store.remove_raw() == 3
+    assert not store.has_raw(key)
+    assert store.result(key) is not None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "fairc-plan", "version": 9}'])
+def test_a_broken_plan_is_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / "plan.json").write_text(text)
+    with pytest.raises(StoreError, match=r"plan\.json"):
+        read_plan(tmp_path)
+
+
+def test_a_broken_cell_is_told_with_its_line(store: Store) -> None:
+    with (store.path / "cells.jsonl").open("a") as lines:
+        lines.write("{}\n")
+    with pytest.raises(StoreError, match=r"cells\.jsonl:3"):
+        list(store.cells())
+
+
+def test_an_archive_depends_on_contents_alone(tmp_path: Path) -> None:
+    for name, order in (("one", "ab"), ("two", "ba")):
+        (tmp_path / name).mkdir()
+        for file in order:
+            (tmp_path / name / file).write_text(file * 1000)
+        archive.pack(tmp_path / name, tmp_path / f"{name}.tar.zst")
+    (tmp_path / "two" / "a").chmod(0o600)
+    archive.pack(tmp_path / "two", tmp_path / "again.tar.zst")
+    packed = {path.read_bytes() for path in tmp_path.glob("*.tar.zst")}
+    assert len(packed) == 1
+    (tmp_path / "out").mkdir()
+    archive.unpack(tmp_path / "one.tar.zst", tmp_path / "out")
+    assert archive.digest(tmp_path / "out") == archive.digest(tmp_path / "one")
+
+
+def test_a_damaged_archive_is_a_value_error(tmp_path: Path) -> None:
+    (tmp_path / "raw").write_bytes(b"not zstd")
+    with pytest.raises(ValueError, match="damaged"):
+        archive.unpack(tmp_path / "raw", tmp_path)

@@ -1,0 +1,107 @@
+"""Supervised commands: they end with their parent and with their deadline, and can be found."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fairc.runtime import clean
+from fairc.runtime.supervisor import mark, start, started, temporary_prefix
+
+PARENT = """
+import sys, threading, time
+from fairc.runtime.supervisor import mark, start
+# The thread that starts the command ends; the command must not end with it.
+thread = threading.Thread(target=start, args=(["sh", "-c", "sleep 600 & sleep 600"],))
+thread.start(); thread.join()
+print(mark(), flush=True)
+time.sleep(600)
+"""
+
+
+def eventually(true: Callable[[], bool]) -> None:
+    limit = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+
+
+def running(mark: str) -> list[int]:
+    """Return the processes with a mark that have not ended."""
+    return [pid for pid in clean.marked(mark) if clean.alive(pid)]
+
+
+@pytest.mark.parametrize(("command", "status"), [("exit 7", 7), ("kill -9 $$", 137), ("true", 0)])
+def test_the_status_is_the_commands(command: str, status: int) -> None:
+    child = start(["sh", "-c", command])
+    assert child.wait() == status
+    assert not child.timed_out
+
+
+def test_streams_pass_through() -> None:
+    child = start(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert child.communicate(b"hello") == (b"hello", None)
+
+
+def test_the_deadline_ends_the_whole_group() -> None:
+    child = start(["sh", "-c", "sleep 600 & sleep 600"], deadline_s=0.2)
+    child.wait()
+    assert child.timed_out
+    assert running(mark()) == []
+
+
+def test_kill_ends_the_whole_group() -> None:
+    child = start(["sh", "-c", "sleep 600 & sleep 600"])
+    child.kill()
+    child.wait()
+    assert running(mark()) == []
+
+
+def test_it_dies_with_a_parent_that_is_killed() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    theirs = parent.stdout.readline().strip()
+    eventually(lambda: len(running(theirs)) >= 3)  # watcher and two sleeps, at least
+    parent.kill()
+    parent.communicate()
+    eventually(lambda: running(theirs) == [])
+
+
+def test_no_such_command() -> None:
+    with pytest.raises(FileNotFoundError, match="no-such-command"):
+        start(["no-such-command"])
+
+
+def test_orphans_are_found_and_others_are_left_alone(tmp_path: Path) -> None:
+    gone = subprocess.Popen(["true"])
+    theirs = f"{gone.pid}:{started(gone.pid) or 0}"
+    gone.wait()
+    orphan = subprocess.Popen(["sleep", "600"], env={**os.environ, "FAIRC_RUN": theirs})
+    ours = subprocess.Popen(["sleep", "600"], env={**os.environ, "FAIRC_RUN": mark()})
+    try:
+        eventually(lambda: orphan.pid in clean.orphans())
+        assert ours.pid not in clean.orphans()
+        assert any(str(orphan.pid) in words for words in clean.end_orphans())
+        assert orphan.wait() == -signal.SIGKILL
+        assert ours.poll() is None
+    finally:
+        for process in (orphan, ours):
+            process.kill()
+            process.wait()
+
+
+def test_temporary_folders_of_dead_runs_are_removed(tmp_path: Path) -> None:
+    ours = tmp_path / f"{temporary_prefix('vm')}abc"
+    dead = tmp_path / "fairc-vm-999999999-1-abc"
+    notes = tmp_path / "fairc-notes"
+    for folder in (ours, dead, notes):
+        folder.mkdir()
+    assert clean.remove_temporary(tmp_path) == [f"temporary folder {dead}"]
+    assert ours.is_dir() and notes.is_dir()
