@@ -12,8 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
-from fairc.compiler.targets import endpoints, mininet
+from fairc.compiler.targets import mininet
+from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime import supervisor
+from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.results import RawResult
 from fairc.runtime.vm import exchange, image, qemu, snapshot
 
@@ -59,7 +61,11 @@ class VmEngine:
     def prepare(self) -> None:
         """Find the image and take the snapshot. Raises EngineUnavailable."""
         qemu.version()
-        self._snapshot = snapshot.obtain(image.require(), endpoints.find(), self._progress)
+        try:
+            endpoints = find_endpoints()
+        except EndpointsMissing as problem:
+            raise EngineUnavailable((str(problem),), "make setup") from problem
+        self._snapshot = snapshot.obtain(image.require(), endpoints, self._progress)
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Restore the snapshot, run the cell's script, and fetch what it left."""

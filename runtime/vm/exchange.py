@@ -100,11 +100,11 @@ class Device:
 
     def write_result(self, header: dict[str, Any], paths: list[str]) -> None:
         """Write the files and then the header; OSError when they do not fit."""
-        listing = [[os.path.basename(path), os.path.getsize(path)] for path in paths]  # noqa: PTH119, PTH202
+        sizes = [os.stat(path).st_size for path in paths]
         position, filled = DATA_OFFSET, 0
         view = memoryview(self._buffer)
-        for (_, size), path in zip(listing, paths, strict=True):
-            with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+        for size, path in zip(sizes, paths, strict=True):
+            with open(path, "rb", buffering=0) as file:
                 while size:
                     count = file.readinto(view[filled : filled + min(size, CHUNK - filled)])
                     if not count:
@@ -114,7 +114,8 @@ class Device:
                         self._write(position, CHUNK)
                         position, filled = position + CHUNK, 0
         self._write(position, filled)
-        head = pack_header({**header, "files": listing})
+        names = [os.path.basename(path) for path in paths]
+        head = pack_header({**header, "files": list(zip(names, sizes, strict=True))})
         view[: len(head)] = head
         self._write(0, len(head))
 

@@ -144,7 +144,7 @@ def _mmdebstrap(tarball: Path, log: Path) -> None:
         "--variant=minbase",
         "--include=" + ",".join(recipe.PACKAGES),
         '--aptopt=Apt::Install-Recommends "false"',
-        f"--customize-hook={recipe.GUEST / 'customize.sh'} \"$1\"",
+        f'--customize-hook={recipe.GUEST / "customize.sh"} "$1"',
         recipe.SUITE,
         str(tarball),
         source.format(recipe.MIRROR, recipe.SUITE),
@@ -181,13 +181,11 @@ def _unpack_boot_files(tarball: Path, target: Path) -> None:
                 (target / plain[member.name]).write_bytes(file.read())
             elif (name := member.name.rpartition("/")[2]) in modules:
                 (target / modules[name]).write_bytes(lzma.decompress(file.read()))
-    absent = [
-        name
-        for name in (*plain.values(), *modules.values())
-        if not (target / name).exists()
-    ]
+    absent = [name for name in (*plain.values(), *modules.values()) if not (target / name).exists()]
     if absent:
-        raise EngineUnavailable((f"the image lacks {', '.join(sorted(set(absent)))}",), BUILD_COMMAND)
+        raise EngineUnavailable(
+            (f"the image lacks {', '.join(sorted(set(absent)))}",), BUILD_COMMAND
+        )
 
 
 def _make_file_system(tarball: Path, target: Path) -> None:

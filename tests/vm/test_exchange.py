@@ -12,7 +12,9 @@ from fairc.runtime.vm import exchange
 
 SIZE = 8 << 20
 FILES = st.dictionaries(
-    st.text("abcdefgh.-_0123456789", min_size=1, max_size=12).filter(lambda n: n not in (".", "..")),
+    st.text("abcdefgh.-_0123456789", min_size=1, max_size=12).filter(
+        lambda n: n not in (".", "..")
+    ),
     st.binary(max_size=5000),
     max_size=5,
 )
@@ -20,7 +22,9 @@ FILES = st.dictionaries(
 
 @given(files=FILES)
 @settings(max_examples=30, deadline=None)
-def test_files_come_back_as_they_went_in(tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes]) -> None:
+def test_files_come_back_as_they_went_in(
+    tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes]
+) -> None:
     folder = tmp_path_factory.mktemp("exchange")
     exchange.create(folder / "device", {"kind": "job"}, files, SIZE)
     out = folder / "out"

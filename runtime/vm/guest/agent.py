@@ -7,10 +7,13 @@ generator, runs the script, writes what it left into the exchange and ends the m
 
 import ctypes
 import fcntl
+import hashlib
 import mmap
 import os
+import runpy
 import select
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -21,87 +24,108 @@ HERE = "/run/fairc"
 OUT = "/tmp/out"
 PVPANIC_PORT = 0x505
 RNDRESEEDCRNG = 0x5207
-SIOCSIFFLAGS, SIOCGIFFLAGS, IFF_UP = 0x8914, 0x8913, 1
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
 sys.path[:0] = [HERE]
-sys.path.append("/usr/lib/python3/dist-packages")
+sys.path.append("/usr/lib/python3/dist-packages")  # Mininet; `-S` leaves it out
 
 libc = ctypes.CDLL(None, use_errno=True)
-out = None  # set by main: port_writer()
 
 
-def mount(kind, target, options=""):
-    os.makedirs(target, exist_ok=True) if target.startswith(("/dev/", "/run/")) else None
+def mount(kind: str, target: str, options: str = "") -> None:
+    """Mount a file system that the kernel makes up."""
+    os.makedirs(target, exist_ok=True)
     if libc.mount(kind.encode(), target.encode(), kind.encode(), 0, options.encode()):
         raise OSError(ctypes.get_errno(), f"mount {target}")
 
 
-def write(path, text):
+def write(path: str, text: str) -> None:
+    """Write a kernel option."""
     with open(path, "w") as file:
         file.write(text)
 
 
-def prepare():
-    """Everything that all cells share: mounts, modules, imports, warm caches."""
-    os.environ.update(PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", HOME="/root",
-                      LANG="C.UTF-8", TERM="dumb")
+def load_modules() -> None:
+    """Load what cells use, and every TCP congestion controller that the kernel has."""
+    with open(f"{HERE}/modules") as file:
+        modules = file.read().split()
+    names = os.listdir(f"/lib/modules/{os.uname().release}/kernel/net/ipv4")
+    ccas = sorted(name.partition(".")[0] for name in names if name.startswith("tcp_"))
+    subprocess.run(["modprobe", "-a", *modules, *ccas], check=True)
+
+
+def loopback_up() -> None:
+    """Do what `ip link set lo up` does."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", IFF_UP))
+
+
+def prepare() -> None:
+    """Do what all cells share: mounts, modules, imports, programs in the page cache."""
+    os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", HOME="/root", LANG="C.UTF-8")
     mount("tmpfs", "/tmp", "size=75%")
     mount("devpts", "/dev/pts")
     mount("tmpfs", "/dev/shm")
     mount("cgroup2", "/sys/fs/cgroup")
-    modules = open(f"{HERE}/modules").read().split()
-    release = os.uname().release
-    ccas = sorted(name.split(".")[0] for name in os.listdir(f"/lib/modules/{release}/kernel/net/ipv4")
-                  if name.startswith("tcp_") and not name.startswith("tcp_diag"))
-    subprocess.run(["modprobe", "-a", *modules, *ccas], check=True)
+    load_modules()
     write("/proc/sys/kernel/printk", "4 4 1 4")
     write("/proc/sys/vm/panic_on_oom", "1")
     write("/proc/sys/net/ipv4/tcp_congestion_control", "cubic")
-    import fcntl as _fcntl
-    import socket
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        request = struct.pack("16sH14x", b"lo", IFF_UP)
-        _fcntl.ioctl(control, SIOCSIFFLAGS, request)
+    loopback_up()
+
+    import json  # noqa: F401
+    import shutil  # noqa: F401
+
     import mininet.link
     import mininet.net
-    import mininet.node
-    import mininet.topo
-    import mininet.util  # noqa: F401
-    import json, runpy  # noqa: E401, F401
-    for command in (["ip", "-V"], ["tc", "-V"], ["tcpdump", "--version"], ["ethtool", "--version"], ["ping", "-V"],
-                    [f"{HERE}/fairc-endpoints", "--version"], ["bash", "-c", "true"], ["mnexec", "true"]):
-        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    import mininet.node  # noqa: F401
+
+    for command in (["ip", "-V"], ["tc", "-V"], ["tcpdump", "--version"]):
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([f"{HERE}/fairc-endpoints", "--version"], stdout=subprocess.DEVNULL, check=True)
 
 
-def port_writer():
-    """Return a function that writes a byte to an I/O port.
+class Pause:
+    """A write to the pvpanic port: QEMU pauses (while the snapshot is made) or ends (in a cell).
 
-    This kernel has no /dev/port, so the OUT instruction itself is placed in executable memory:
-    mov edx, edi; mov eax, esi; out dx, al; ret.
+    This kernel has no /dev/port, so the instructions are placed in executable memory. They note the
+    clock right before: the host finds it in the memory by the marker (snapshot.py explains why).
     """
-    if libc.ioperm(PVPANIC_PORT, 1, 1):
-        raise OSError(ctypes.get_errno(), "ioperm")
-    page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-    page.write(bytes.fromhex("89fa 89f0 ee c3"))
-    address = ctypes.addressof(ctypes.c_char.from_buffer(page))
-    function = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int)(address)
-    function.page = page  # or it would be unmapped
-    return function
+
+    CODE = bytes.fromhex(
+        "0f31"  # rdtsc
+        "48c1e220"  # shl rdx, 32
+        "4809d0"  # or rax, rdx
+        "488907"  # mov [rdi], rax
+        "89f2"  # mov edx, esi
+        "b801000000"  # mov eax, 1
+        "ee"  # out dx, al
+        "c3"  # ret
+    )
+
+    def __init__(self) -> None:
+        if libc.ioperm(PVPANIC_PORT, 1, 1):
+            raise OSError(ctypes.get_errno(), "ioperm")
+        everything = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
+        self.page = mmap.mmap(-1, mmap.PAGESIZE, prot=everything)
+        self.page[: len(self.CODE)] = self.CODE
+        self.page[256:288] = hashlib.sha256(b"fairc pause").digest()
+        start = ctypes.addressof(ctypes.c_char.from_buffer(self.page))
+        self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int)(start)
+        self.clock = start + 288
+
+    def __call__(self) -> None:
+        self.function(self.clock, PVPANIC_PORT)
 
 
-def pause_machine():
-    """Write to the pvpanic port: QEMU pauses (while the snapshot is made) or ends (in a cell)."""
-    out(PVPANIC_PORT, 1)
-
-
-def reseed(seed):
+def reseed(seed: bytes) -> None:
     """Make the kernel's random numbers a function of the seed alone."""
     with open("/dev/urandom", "wb", buffering=0) as pool:
         pool.write(seed)
         fcntl.ioctl(pool, RNDRESEEDCRNG)
 
 
-def run_script(script, seconds):
+def run_script(script: str, seconds: float) -> str:
     """Run the script in a child as Python's main program; return an error in words, or nothing."""
     child = os.fork()
     if not child:
@@ -111,7 +135,6 @@ def run_script(script, seconds):
             os.dup2(log, 1)
             os.dup2(log, 2)
             os.setsid()
-            import runpy
             sys.argv = [script, OUT]
             try:
                 runpy.run_path(script, run_name="__main__")
@@ -134,15 +157,15 @@ def run_script(script, seconds):
     return "" if code == 0 else f"the script ended with status {code}"
 
 
-def main():
-    global out
-    out = port_writer()
+def main(pause: Pause) -> None:
     prepare()
-    import exchange
-    device_name = open(f"{HERE}/exchange").read().strip()
+    import exchange  # from HERE
+
+    with open(f"{HERE}/exchange") as file:
+        device_name = file.read().strip()
     os.mkdir(OUT)
     print("fairc: ready", flush=True)
-    pause_machine()
+    pause()
 
     started = time.monotonic()
     device = exchange.Device(device_name)
@@ -157,16 +180,19 @@ def main():
         with open(f"{OUT}/console.txt", errors="replace") as console:
             print(console.read(), error, sep="\n", flush=True)
     paths = sorted(entry.path for entry in os.scandir(OUT) if entry.is_file(follow_symlinks=False))
-    device.write_result({"kind": "result", "error": error, "virtual_s": time.monotonic() - started}, paths)
-    pause_machine()
+    device.write_result(
+        {"kind": "result", "error": error, "virtual_s": time.monotonic() - started}, paths
+    )
+    pause()
 
 
 if __name__ == "__main__":
+    pause = Pause()
     try:
-        main()
+        main(pause)
     except BaseException:
         traceback.print_exc()
         sys.stdout.flush()
         sys.stderr.flush()
-        pause_machine()
+        pause()
     signal.pause()
