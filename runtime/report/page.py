@@ -14,7 +14,7 @@ from .figures import Drawing
 from .glossary import glossary
 from .render import Rendered
 from .run import Run
-from .story import VERDICTS, commands, flatten, headline, validity
+from .story import VERDICTS, commands, file_name, flatten, headline, validity
 from .summary import Results
 from .svg import themed
 from .words import one_line
@@ -57,6 +57,7 @@ def context(
     return {
         "plan": run.plan,
         "title": one_line(run.plan.title or run.plan.experiment),
+        "file": file_name(run),
         "headline": headline(run),
         "answer": found,
         "chance": any(m.metric == FLOOR for m in results.measures),
@@ -122,9 +123,23 @@ def _environment(*, html: bool) -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["code"] = _code
     environment.filters["md"] = _escape_markdown
     environment.filters["fence"] = _fence
     return environment
+
+
+def _code(text: str) -> Any:
+    """Return text as HTML in which pairs of backticks set code."""
+    from markupsafe import Markup, escape
+
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if i % 2 else escape(part)
+        for i, part in enumerate(parts)
+    )
 
 
 def _escape_markdown(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from fairc.compiler.plan import Cell, Flow, Queue
 
@@ -33,7 +34,18 @@ def headline(run: Run) -> str:
     if plan.excluded:
         text += f" ({plan.excluded} excluded)"
     swept = [f"{one_line(a.name)} ({listed([*map(one_line, a.values)])})" for a in plan.axes]
-    return f"{text}." + (f" Swept: {'; '.join(swept)}." if swept else "")
+    text += f". Swept: {'; '.join(swept)}." if swept else "."
+    return f"{text} {_engines(run)}"
+
+
+def _engines(run: Run) -> str:
+    """Say what the cells ran on; the engine's own summary tells measured from invented."""
+    from fairc.runtime.engines import ENGINES
+
+    summaries = {kind.name: kind.summary for kind in ENGINES}
+    used = [name for (name,) in run.rows("SELECT DISTINCT engine FROM cells ORDER BY ALL")]
+    told = [f"{name} ({summaries[name]})" if name in summaries else name for name in used]
+    return f"Engine: {listed(told)}."
 
 
 def _several(texts: Iterable[str], otherwise: str) -> str:
@@ -138,9 +150,14 @@ def validity(run: Run) -> tuple[dict[str, int], tuple[Remark, ...]]:
     return counts, tuple(Remark(v, r, tuple(cells)) for (v, r), cells in ordered)
 
 
+def file_name(run: Run) -> str:
+    """Return the name of the `.fexp` file, without the folder that it was in on one machine."""
+    return PurePath(run.plan.file).name
+
+
 def commands(run: Run) -> tuple[tuple[str, str], ...]:
     """Return what to type to run it again and to read it: (command, what it does)."""
-    file = shlex.quote(run.plan.file)
+    file = shlex.quote(file_name(run))
     results = shlex.quote(f"results/{run.plan.experiment}")
     return (
         (f"fairc run {file} -o {results}", "runs what is missing, and writes this report"),

@@ -36,7 +36,8 @@ class Spec:
     """What a synthetic run is made of.
 
     sweep: swept name -> values. bad: (configuration index, repetition) -> (status, verdict,
-    reasons). undefined: (configuration index, repetition) -> why F is. constant: every repetition has the same numbers.
+    reasons). undefined: (configuration index, repetition) -> why F is. first_ends_early: slots before
+    the end of the cell. constant: every repetition has the same numbers.
     """
 
     title: str = "CUBIC against BBR on a 1 Mbit/s link"
@@ -48,6 +49,8 @@ class Spec:
     undefined: dict[tuple[int, int], str] = field(default_factory=dict)
     constant: bool = False
     connections: int = 1
+    engine: str = "vm"
+    first_ends_early: int = 0
     fairness: bool = True
     source: str = (
         "fexp 1\n\nexperiment quickstart {\n  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)\n}\n"
@@ -160,9 +163,11 @@ def fill(
         total = sum(parts)
         for i, name in enumerate(spec.flows):
             share = parts[i] / total * RATE_BPS * 0.97 * SLOT_S / 8
+            active = i > 0 or slot < slots - spec.first_ends_early
+            share *= active
             sums[i] += share
             rows["slots"].append(
-                (cell.id, name, slot, round(t, 3), round(share), round(share * 0.96), True)
+                (cell.id, name, slot, round(t, 3), round(share), round(share * 0.96), active)
             )
             for connection in range(spec.connections):
                 phase = (t + 1.7 * i + connection) % 6
@@ -210,7 +215,7 @@ def write_run(path: Path, spec: Spec) -> Path:
         rows["cells"].append(
             (cell.id, f"key-{cell.id}", cell.configuration, *cell.bindings.values(),
              cell.repetition, str(cell.seed), status, verdict, reasons, "finished",
-             spec.duration_s, 4.0, "vm", "image-1", "ab" * 32)
+             spec.duration_s, 4.0, spec.engine, "image-1", "ab" * 32)
         )  # fmt: skip
         if status == "ok":
             fill(spec, cell, index, rows)
@@ -227,7 +232,7 @@ def write_run(path: Path, spec: Spec) -> Path:
         experiment="quickstart",
         title=spec.title,
         citation="",
-        file="quickstart.fexp",
+        file="/home/someone/quickstart.fexp",
         source=spec.source,
         source_sha256="cd" * 32,
         axes=tuple(plan.Axis(name=k, values=v) for k, v in spec.sweep.items()),

@@ -71,6 +71,19 @@ def test_rates_are_bytes_over_time(make_run: Maker) -> None:
     assert series.rates["bbr"][1, 3] == pytest.approx(total * 8 / 1.0)
 
 
+def test_a_rate_is_of_active_slots_and_ends_with_the_flow(make_run: Maker) -> None:
+    run = Run(make_run(repeat=1, duration_s=20.0, first_ends_early=37))
+    series = load(run, run.configurations[0], max_bins=20)
+    assert series is not None
+    ((total,),) = run.rows(
+        "SELECT sum(ip_bytes) FROM slots WHERE flow = 'cubic' AND active AND slot >= 160"
+    )
+    # Slots 160 to 162 are the last; their bin goes on to 169 without the flow.
+    assert series.rates["cubic"][0, 16] == pytest.approx(total * 8 / 0.3)
+    assert np.isnan(series.rates["cubic"][0, 17:]).all()
+    assert np.isfinite(series.rates["bbr"]).all()
+
+
 def test_many_configurations_show_a_few_and_say_which(make_run: Maker) -> None:
     losses = tuple(f"{i}%" for i in range(14))
     subject = subject_of(make_run(sweep={"loss": losses}, repeat=2, duration_s=2.0))
@@ -202,8 +215,8 @@ def test_figures_that_the_experiment_asks_for(make_run: Maker) -> None:
     page = html.unescape(build(path)[0].read_text(encoding="utf-8"))
     for reason in (
         "No figure <code>line</code>: this version cannot draw it",
-        "`cdf` does not act on `where` yet",
-        "`y: speed` is not a swept name",
+        "<code>cdf</code> does not act on <code>where</code> yet",
+        "<code>y: speed</code> is not a swept name",
         "no metric that can be computed is called plt",
     ):
         assert reason in page

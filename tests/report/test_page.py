@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from fairc.runtime.report import ReportError, build
+from fairc.runtime.report.page import _code
 
 Maker = Callable[..., Path]
 HOSTILE = """</title><script>alert("1")</script>'"&amp;`| $x^$ ﷽"""
@@ -101,8 +102,22 @@ def test_sections_are_in_order(make_run: Maker) -> None:
         assert [h for h in heads if h in wanted] == wanted
     for content in (page, text):
         for needle in ("2 flows over a 1 Mbit/s bottleneck", "6.12.43+deb12", "fexp 1",
-                       "uniform in 0 to 50 ms", "fairc run quickstart.fexp"):  # fmt: skip
+                       "uniform in 0 to 50 ms", "fairc run quickstart.fexp",
+                       "Engine: vm (a Linux machine in virtual time, without root)."):  # fmt: skip
             assert needle in content
+
+
+def test_backticks_set_code_and_nothing_else() -> None:
+    assert _code("a `<b>` c") == "a <code>&lt;b&gt;</code> c"
+    assert _code("a ` <c>") == "a ` &lt;c&gt;"
+
+
+def test_invented_results_are_called_so(make_run: Maker) -> None:
+    path = make_run(repeat=1, duration_s=2.0, engine="fake")
+    for file in build(path, ["html", "md"]):
+        assert "Engine: fake (invented results, for tests of fairc itself)." in file.read_text(
+            "utf-8"
+        )
 
 
 def test_confirmatory_and_exploratory(make_run: Maker) -> None:

@@ -39,7 +39,7 @@ class Series:
 def load(run: Run, configuration: Configuration, max_bins: int = MAX_BINS) -> Series | None:
     """Return the rates of the cells that count, or None where no cell has two slots.
 
-    A bin in which a flow was never active (by application state, measurement.md rule 15) is NaN,
+    A rate is the mean over those slots of a bin in which the flow is active. A bin in which a flow was never active (by application state, measurement.md rule 15) is NaN,
     so that a flow that has ended is not a flow that starves.
     """
     import numpy as np
@@ -66,12 +66,13 @@ def load(run: Run, configuration: Configuration, max_bins: int = MAX_BINS) -> Se
     for row, cell in enumerate(cells):
         for flow in flows:
             mine = (table["cell"] == cell) & (table["flow"] == flow)
+            # A slot holds at most what the link can send, so only whole active slots are divided by.
+            mine &= table["active"].astype(bool)
             at = bin_of[mine]
-            active = np.bincount(at, table["active"][mine].astype(float), minlength=bins)
+            slots = np.bincount(at, minlength=bins).astype(float)
             total = np.bincount(at, table["ip_bytes"][mine].astype(float), minlength=bins)
-            # The last bin of a flow is divided by the slots that it was active in.
-            seconds = np.where(active > 0, active, np.nan) * slot_s
-            rates[flow][row] = total * 8 / seconds
+            slots[slots == 0] = np.nan
+            rates[flow][row] = total * 8 / (slots * slot_s)
     start = float(table["t_s"][low])
     middle = start + (np.arange(bins) + 0.5) * per_bin * slot_s
     return Series(middle, per_bin * slot_s, rates)
@@ -96,8 +97,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
             " smallest to the largest of them."
         )
     caption = (
-        f"Rate of each flow at the bottleneck's exit (IP bytes), averaged over {bins}. {made_of}"
-        " A line is drawn while at least half of the repetitions have the flow active."
+        f"Rate of each flow at the bottleneck's exit (IP bytes), averaged over the slots in each"
+        f" {bins} in which its application is active. {made_of} A line is drawn while at least half of the repetitions have the flow active."
     )
     return Drawing(
         name="rates",
