@@ -14,6 +14,9 @@ from fairc.dsl.registry import Registry, suggest
 
 from ..plan import Cell
 from . import mininet
+from .binary import EndpointsMissing, find_endpoints
+
+__all__ = ["TARGETS", "EndpointsMissing", "Target", "find", "find_endpoints"]
 
 Writer = Callable[[Cell], None]
 Begin = Callable[[Path], Writer]

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 NAME = "fairc-endpoints"
+ROOT = Path(__file__).resolve().parents[2]
 VARIABLE = "FAIRC_ENDPOINTS"
 
 
@@ -24,7 +25,7 @@ def find_endpoints() -> Path:
         if not _runs(Path(named)):
             raise EndpointsMissing(f"{VARIABLE} names {named}, which is not a program")
         return Path(named)
-    built = Path(__file__).resolve().parents[2] / "endpoints/target/release" / NAME
+    built = ROOT / "endpoints/target/release" / NAME
     if _runs(built):
         return built
     on_path = shutil.which(NAME)

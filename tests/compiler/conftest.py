@@ -168,9 +168,9 @@ def cell(made: Scenario, **options: Any) -> Cell:
 
 def found(made: Scenario) -> dict[str, Diagnostic]:
     """What the passes report about a scenario, the first of each code."""
-    reported: dict[str, Diagnostic] = {}
-    lower(made, lambda diagnostic: reported.setdefault(diagnostic.code, diagnostic))
-    return reported
+    reported: list[Diagnostic] = []
+    lower(made, reported.append)
+    return {diagnostic.code: diagnostic for diagnostic in reversed(reported)}
 
 
 BUILDERS: tuple[Callable[..., Any], ...] = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Interface, IPv4Network
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,7 +42,8 @@ def build(make: SimpleNamespace, drawn: dict[str, Any]) -> Cell:
     hosts = drawn["hosts"]
     flows = [make.flow(f"f{n}", hosts[n], hosts[(n + 1) % len(hosts)]) for n in range(len(hosts))]
     net = make.network(hosts, drawn["routers"], links)
-    return make.cell(make.scenario(net, flows))
+    cell: Cell = make.cell(make.scenario(net, flows))
+    return cell
 
 
 def owner(cell: Cell, address: str) -> Node:
@@ -142,7 +144,7 @@ def test_the_base_rtt_is_what_the_hops_add(make: SimpleNamespace, drawn: dict[st
         total = 0
         for origin, address in ((flow.server, client), (flow.client, flow.address)):
             path = walk(cell, origin, address)
-            for here, onward in zip(path, path[1:], strict=False):
+            for here, onward in pairwise(path):
                 for cable in cell.cables:
                     for near, far in ((cable.a, cable.b), (cable.b, cable.a)):
                         if (near[0], far[0]) == (here, onward) and nodes[here].kind == "hop":

@@ -1,0 +1,145 @@
+"""Folders of compiled experiments: byte-identical, complete or not there, never over other files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from fairc.compiler import Cell, Compilation, Plan, compile, emit
+from fairc.compiler.targets import TARGETS, EndpointsMissing, binary
+from fairc.dsl.diagnostics import CompileError
+
+
+@pytest.fixture(autouse=True)
+def endpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program that stands for the endpoints: emission only copies it."""
+    program = tmp_path / "build" / "some-endpoints"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("FAIRC_ENDPOINTS", str(program))
+    return program
+
+
+@pytest.fixture
+def compilation(make: SimpleNamespace) -> Compilation:
+    return compile(make.experiment(make.quickstart(loss=0.01), repeat=2))
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): path.read_bytes() for path in files}
+
+
+def test_the_folder(compilation: Compilation, tmp_path: Path) -> None:
+    emit(compilation, tmp_path / "deep" / "out", ["mininet", "json"])
+    out = tmp_path / "deep" / "out"
+    assert Plan.model_validate_json((out / "plan.json").read_text()) == compilation.plan
+    lines = (out / "cells.jsonl").read_text().splitlines()
+    cells = [Cell.model_validate_json(line) for line in lines]
+    assert cells == list(compilation.cells())
+    scripts = {f"cells/{cell.id}.py" for cell in cells}
+    assert set(contents(out)) == scripts | {"plan.json", "cells.jsonl", "cells/fairc-endpoints"}
+    assert all(os.access(out / name, os.X_OK) for name in (*scripts, "cells/fairc-endpoints"))
+
+
+def test_json_alone_needs_no_endpoints(
+    compilation: Compilation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAIRC_ENDPOINTS", "/nowhere")
+    emit(compilation, tmp_path / "out", ["json"])
+    assert set(contents(tmp_path / "out")) == {"plan.json", "cells.jsonl"}
+
+
+def test_twice_gives_the_same_bytes(make: SimpleNamespace, tmp_path: Path) -> None:
+    for name in ("one", "two", "two"):  # the last one replaces an earlier plan
+        made = make.experiment(make.quickstart(), make.quickstart(loss=0.01), repeat=2)
+        emit(compile(made), tmp_path / name)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_an_interrupted_compilation_leaves_the_old_state(
+    make: SimpleNamespace, compilation: Compilation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    emit(compilation, tmp_path / "out")
+    before = contents(tmp_path / "out")
+    other = compile(make.experiment(make.quickstart(), repeat=3))
+    cells = other.cells
+
+    def interrupted() -> Iterator[Cell]:
+        yield next(cells())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(other, "cells", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        emit(other, tmp_path / "out")
+    assert contents(tmp_path / "out") == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["build", "out"]
+
+
+def test_errors_leave_nothing(make: SimpleNamespace, tmp_path: Path) -> None:
+    bad = make.experiment(make.quickstart(queue=make.size(100, "B")))
+    with pytest.raises(CompileError):
+        emit(compile(bad), tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["build"]
+
+
+def test_other_files_are_never_replaced(compilation: Compilation, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "thesis.tex").write_text("precious")
+    with pytest.raises(FileExistsError, match="is not a compiled plan"):
+        emit(compilation, home)
+    assert contents(home) == {"thesis.tex": b"precious"}
+    with pytest.raises(FileExistsError):
+        emit(compilation, home / "thesis.tex")
+
+
+def test_an_empty_folder_may_be_there(compilation: Compilation, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    emit(compilation, tmp_path / "out", ["json"])
+    assert (tmp_path / "out" / "plan.json").exists()
+
+
+def test_targets_that_are_not_there_yet_are_refused(
+    compilation: Compilation, tmp_path: Path
+) -> None:
+    assert TARGETS.names() == ["containers", "json", "kubernetes", "mininet", "slurm"]
+    with pytest.raises(CompileError) as caught:
+        emit(compilation, tmp_path / "out", ["mininet", "slurm", "minnet"])
+    not_yet, unknown = caught.value.diagnostics
+    assert "`slurm`" in not_yet.message and "not there yet" in not_yet.message
+    assert "did you mean `mininet`" in unknown.message
+    assert not (tmp_path / "out").exists()
+
+
+def test_missing_endpoints_are_named(
+    compilation: Compilation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAIRC_ENDPOINTS", str(tmp_path / "nothing"))
+    with pytest.raises(EndpointsMissing, match="FAIRC_ENDPOINTS names"):
+        emit(compilation, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_endpoints_are_found_in_the_checkout_then_on_path(
+    endpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FAIRC_ENDPOINTS")
+    monkeypatch.setenv("PATH", str(endpoints.parent))
+    endpoints.rename(endpoints.parent / "fairc-endpoints")
+    monkeypatch.setattr(binary, "ROOT", tmp_path)
+    assert binary.find_endpoints() == endpoints.parent / "fairc-endpoints"
+    built = tmp_path / "endpoints/target/release/fairc-endpoints"
+    built.parent.mkdir(parents=True)
+    built.write_text("#!/bin/sh\n")
+    built.chmod(0o755)
+    assert binary.find_endpoints() == built
+    built.unlink()
+    (endpoints.parent / "fairc-endpoints").unlink()
+    with pytest.raises(EndpointsMissing, match="make setup"):
+        binary.find_endpoints()

@@ -1,0 +1,160 @@
+"""The emitted Mininet program: golden files, and what holds for every one of them."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from fairc.compiler import Cell, compile
+from fairc.compiler.targets import mininet
+from fairc.compiler.targets.mininet import comment, mac_address, render
+from fairc.dsl import load
+from fairc.dsl.source import Source
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests/golden"
+TEMPLATE = Path(mininet.__file__).parent / "templates/mininet.py.j2"
+SPECS = {"quickstart": ROOT / "examples/quickstart.fexp", "custom": GOLDEN / "custom.fexp"}
+
+
+def compiled(name: str) -> list[Cell]:
+    """Compile a file under its bare name, so that golden files hold no path."""
+    path = SPECS[name]
+    loaded, diagnostics = load(Source(path.name, path.read_text()))
+    assert loaded is not None, [d.message for d in diagnostics]
+    return list(compile(loaded).cells())
+
+
+@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize("kind", ["cell.json", "mininet.py"])
+def test_golden(name: str, kind: str, update: bool) -> None:
+    """The first cell of each file, as a plan has it and as a program."""
+    cell = compiled(name)[0]
+    got = cell.model_dump_json(indent=1) + "\n" if kind == "cell.json" else render(cell)
+    path = GOLDEN / f"{name}.{kind}"
+    if update:
+        path.write_text(got)
+    assert got == path.read_text()
+
+
+def test_the_exclude_of_the_custom_file() -> None:
+    cells = compiled("custom")
+    assert [(c.bindings["long"], c.repetition) for c in cells] == [
+        ("cubic", 1), ("bbr", 1), ("cubic", 2), ("bbr", 2), ("cubic", 3), ("cubic", 4), ("cubic", 5),
+    ]  # fmt: skip
+
+
+def test_the_template_is_python_and_holds_no_arithmetic() -> None:
+    text = TEMPLATE.read_text()
+    ast.parse(text)
+    inserted = re.findall(r"\{\{(.*?)\}\}", text)
+    statements = re.findall(r"^\s*#%(.*)$", text, re.MULTILINE)
+    assert len(inserted) > 30 and len(statements) > 20
+    assert all(re.fullmatch(r" \w+ \| (pyrepr|comment) ", words) for words in inserted)
+    assert not any(re.search(r"[-+*/%]", words) for words in statements)
+
+
+def test_every_program_parses_and_runs_alone() -> None:
+    for name in SPECS:
+        tree = ast.parse(render(compiled(name)[0]))
+        imported = {
+            (node.module or "").split(".")[0]
+            if isinstance(node, ast.ImportFrom)
+            else node.names[0].name.split(".")[0]
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+        }
+        assert "mininet" in imported and "fairc" not in imported
+
+
+def constants(text: str) -> dict[str, Any]:
+    """Return what a program assigns to names in capitals, where it is a literal."""
+    found: dict[str, Any] = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            try:
+                found[node.targets[0].id] = ast.literal_eval(node.value)
+            except ValueError:
+                continue  # computed when it runs
+    return found
+
+
+def test_queues_and_losses_as_tc_takes_them(make: SimpleNamespace) -> None:
+    cell = make.cell(make.quickstart(loss=0.001, queue=make.size(11_250, "B")))
+    found = constants(render(cell))
+    tc = found["TC"]
+    assert tc["r1"][-2:] == [
+        "qdisc add dev r1-eth2 root handle 1: tbf rate 1000000bit burst 1514 limit 11250",
+        "qdisc add dev r1-eth2 parent 1:1 handle 2: bfifo limit 11250",
+    ]
+    (stream,) = found["SEEDS"]
+    assert stream[:2] == ("r1-r2", "r1-r2-eth1")
+    loss = f"loss random 0.1% seed {stream[2]}"
+    assert tc["r1-r2"] == [
+        "qdisc add dev r1-r2-eth0 root handle 1: netem limit 1000 delay 25ms",
+        f"qdisc add dev r1-r2-eth1 root handle 1: netem limit 1000 delay 25ms {loss}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("delay_ms", "loss", "words"),
+    [
+        (0, 0.5, "loss random 50%"),
+        (0.0005, 0, "delay 500ns"),
+        (1.5, 1e-7, "delay 1500us loss random 0.00001%"),
+    ],
+)
+def test_netem_words_are_exact(
+    make: SimpleNamespace, delay_ms: float, loss: float, words: str
+) -> None:
+    way = make.way(1_000_000, delay_ms, loss)
+    made = make.scenario(
+        make.network(["s1", "c1"], [], [make.link("s1", "c1", way)]), [make.flow("f")]
+    )
+    assert f"netem limit 1000 {words}" in render(make.cell(made))
+
+
+def test_what_the_endpoints_are_told(make: SimpleNamespace) -> None:
+    flows = [make.flow("f", start_ns=7, stop_ns=9 * 10**9, connections=3)]
+    made = make.scenario(make.dumbbell(), flows, duration_ns=5 * 10**9)
+    found = constants(render(make.cell(made)))
+    ((name, node, role, description),) = found["CLIENTS"]
+    assert (name, node, role) == ("f.client", "c1", "tcp-client")
+    assert json.loads(description) == {
+        "flow": "f",
+        "address": "10.0.0.1",
+        "port": 5001,
+        "connections": 3,
+        "buffer_bytes": 262_144,
+        "workload": {"kind": "file", "bytes": 10_000_000},
+        "start_ns": 7,
+        "stop_ns": 5 * 10**9,  # the cell is over before the flow's own stop
+        "progress_every_ns": 100_000_000,
+    }
+    ((name, node, role, description),) = found["SERVERS"]
+    assert (name, node, role) == ("f.server", "s1", "tcp-server")
+    assert json.loads(description)["cca"] == "cubic"
+
+
+def test_strange_texts_cannot_leave_a_comment_or_a_string(make: SimpleNamespace) -> None:
+    cell = make.cell(make.quickstart())
+    evil = "x\nimport os; os.abort()  # '\"\\"
+    flow = cell.flows[0].model_copy(update={"source": evil, "cca": evil})
+    strange = cell.model_copy(
+        update={"experiment": evil, "bindings": {evil: evil}, "flows": (flow,)}
+    )
+    text = render(strange)
+    plain = render(cell.model_copy(update={"flows": cell.flows[:1], "bindings": {"a": "b"}}))
+    assert text.count("\n") == plain.count("\n")
+    assert not any(isinstance(node, ast.Expr) for node in ast.parse(text).body[1:-1])
+    assert comment(evil).isprintable()
+
+
+def test_mac_addresses_tell_the_address() -> None:
+    assert mac_address("10.0.1.255/30") == "02:00:0a:00:01:ff"

@@ -1,0 +1,164 @@
+"""The emitted program on this machine's kernel: no delay and no loss, so that it needs no netem."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from fairc.compiler import compile, emit
+from fairc.compiler.targets import EndpointsMissing, find_endpoints
+from fairc.dsl.model import File
+
+PYTHON = "/usr/bin/python3"
+TOOLS = ("tc", "ip", "tcpdump")
+
+
+def missing() -> str:
+    """Return what this machine lacks to run a program, in words."""
+    if os.geteuid() != 0:
+        return "not root"
+    lacking = [tool for tool in TOOLS if shutil.which(tool) is None]
+    probe = (
+        "import mininet.net; from ctypes import CDLL; raise SystemExit(CDLL(None).unshare(1 << 30))"
+    )
+    if subprocess.run([PYTHON, "-c", probe], capture_output=True, check=False).returncode != 0:
+        lacking.append("Mininet and network namespaces")
+    try:
+        find_endpoints()
+    except EndpointsMissing:
+        lacking.append("fairc-endpoints")
+    return ", ".join(lacking)
+
+
+LACKING = missing()
+pytestmark = pytest.mark.skipif(bool(LACKING), reason=f"this machine lacks: {LACKING}")
+
+
+@pytest.fixture
+def script(make: SimpleNamespace, tmp_path: Path) -> Path:
+    """A program of two small downloads over 5 Mbit/s, emitted."""
+    flows = [make.flow(n, s, c, workload=File(200_000)) for n, s, c in
+             (("one", "s1", "c1"), ("two", "s2", "c2"))]  # fmt: skip
+    net = make.dumbbell(rate_bps=5_000_000, rtt_ms=0, queue=make.size(20_000, "B"))
+    emit(compile(make.experiment(make.scenario(net, flows))), tmp_path / "plan")
+    return next((tmp_path / "plan/cells").glob("*.py"))
+
+
+def namespaces() -> set[str]:
+    """Return the network namespaces that any process is in."""
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*/ns/net"):
+        try:
+            found.add(str(entry.readlink()))
+        except OSError:
+            continue  # it has just ended
+    return found
+
+
+def test_a_cell_runs_and_leaves_its_artefacts(script: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run = subprocess.run(
+        [PYTHON, script, out], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    cell = json.loads((out / "cell.json").read_text())
+    assert cell["id"] == script.stem
+    assert cell["ended_by"] == "finished" and cell["notes"] == []
+    assert set(cell["processes"].values()) == {0}
+
+    def events(name: str) -> list[dict[str, object]]:
+        return [json.loads(line) for line in (out / f"{name}.ndjson").read_text().splitlines()]
+
+    for flow in ("one", "two"):
+        (done,) = [event for event in events(f"{flow}.client") if event["event"] == "done"]
+        assert done["bytes"] == 200_000
+        assert any(event["event"] == "sample" for event in events(f"{flow}.server"))
+    assert len(events("monitor")) > 3
+
+    pings = json.loads((out / "ping.json").read_text())
+    assert [(ping["flow"], ping["sent"], len(ping["rtts_ns"])) for ping in pings] == [
+        ("one", 10, 10), ("two", 10, 10),
+    ]  # fmt: skip
+    assert all(rtt > 0 for ping in pings for rtt in ping["rtts_ns"])
+
+    system = json.loads((out / "system.json").read_text())
+    assert {"kernel", "tc", "mininet", "ccas", "sysctl", "offloads"} <= set(system)
+    assert all(
+        set(state.values()) == {"off"}
+        for ends in system["offloads"].values()
+        for state in ends.values()
+    )
+    assert system["sysctl"]["r1"]["net.ipv4.ip_forward"] == "1"
+
+
+def test_the_captures_and_the_queue_agree_to_the_packet(script: Path, tmp_path: Path) -> None:
+    """What entered the router left the queue or was dropped there, and all of it was delivered."""
+    out = tmp_path / "out"
+    subprocess.run([PYTHON, script, out], capture_output=True, timeout=60, check=True)
+
+    def captured(pattern: str) -> int:
+        total = 0
+        for log in out.glob(pattern):
+            counts = re.findall(
+                r"^(\d+) packets? (captured|dropped)", log.read_text(), re.MULTILINE
+            )
+            assert {what: n for n, what in counts}["dropped"] == "0"
+            total += int(counts[0][0])
+        return total
+
+    def queue(when: str) -> dict[str, int]:
+        shown = json.loads((out / f"qdisc-{when}.json").read_text())["r1"]
+        (found,) = [q for q in shown if q["dev"] == "r1-eth2" and q["kind"] == "bfifo"]
+        assert found["options"]["limit"] == 20_000 and found["backlog"] == 0
+        return found  # type: ignore[no-any-return]
+
+    sent = queue("after")["packets"] - queue("before")["packets"]
+    dropped = queue("after")["drops"] - queue("before")["drops"]
+    assert captured("entry.*.log") == sent + dropped
+    assert captured("exit.*.log") == captured("delivered.*.log") == sent > 200
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_stopped_program_leaves_no_process_and_no_namespace(
+    script: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    out = tmp_path / "out"
+    before = namespaces()
+    program = subprocess.Popen([PYTHON, script, out], stderr=subprocess.PIPE)
+    assert program.stderr is not None
+    pidfd = os.pidfd_open(program.pid)
+    started = out / "monitor.ndjson"
+    while not started.exists() and program.poll() is None:
+        time.sleep(0.02)
+    assert namespaces() > before
+    signal.pidfd_send_signal(pidfd, number)
+    os.close(pidfd)
+    program.stderr.read()  # ends when the last process that holds it has ended
+    program.stderr.close()
+    status = program.wait(timeout=30)
+    if number is signal.SIGTERM:
+        cell = json.loads((out / "cell.json").read_text())
+        assert (status, cell["ended_by"], cell["notes"]) == (1, "failed", ["stopped by SIGTERM"])
+    else:
+        assert status == -number and not (out / "cell.json").exists()
+    assert namespaces() <= before
+
+
+def test_a_program_that_fails_says_why(script: Path, tmp_path: Path) -> None:
+    text = script.read_text().replace('"cca": "cubic"', '"cca": "no_such_cca"')
+    script.write_text(text)
+    run = subprocess.run(
+        [PYTHON, script, tmp_path / "out"], capture_output=True, text=True, timeout=60, check=False
+    )
+    cell = json.loads((tmp_path / "out/cell.json").read_text())
+    assert run.returncode == 1 and cell["ended_by"] == "failed"
+    assert "no_such_cca" in cell["notes"][0] and "no_such_cca" in run.stderr
