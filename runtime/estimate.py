@@ -10,11 +10,11 @@ from fairc.compiler.plan import Cell, FileWorkload, Flow
 FRAME_BYTES, PAYLOAD_BYTES = 1514, 1448
 UNSHAPED_BPS = 100_000_000
 
-# Measured with the vm engine on one core (docs/cli.md): wall seconds of a cell whatever it does,
+# Measured with the vm engine on one core: wall seconds of a cell whatever it does,
 # for every virtual second, and for every data packet with its ack and captures.
 FIXED_S, PER_VIRTUAL_S, PER_PACKET_S = 1.5, 0.02, 0.00025
-# Compressed bytes that remain of a packet in one capture; and of everything else, per second.
-CAPTURED_BYTES, LOGGED_BYTES_PER_S = 30, 1000
+# Compressed bytes that remain of a packet in one capture; and of all else, per flow and second.
+CAPTURED_BYTES, LOGGED_BYTES_PER_S = 22, 800
 
 
 class Estimate:

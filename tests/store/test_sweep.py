@@ -1,0 +1,142 @@
+"""A sweep: what it runs, what it only analyses anew, what it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fairc import dsl
+from fairc.compiler import compile, emit
+from fairc.runtime import lock
+from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.engines.fake import FakeEngine
+from fairc.runtime.progress import Lines, Silent
+from fairc.runtime.results import CellResult
+from fairc.runtime.store import CONSOLE, Store
+from fairc.runtime.sweep import Counts, Sweep
+
+SPEC = """fexp 1
+experiment small {
+  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, queue: fifo(2bdp))
+  flow f { cca = cubic  workload = file(100kB) }
+  repeat = 4
+  measure = [MEASURE]
+}
+"""
+
+
+class Counting(FakeEngine):
+    """Counts the cells that it runs."""
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(**options)  # type: ignore[arg-type]
+        self.ran: list[int] = []
+
+    def run(self, cell, workdir):  # type: ignore[no-untyped-def]
+        """Count."""
+        self.ran.append(cell.repetition)
+        return super().run(cell, workdir)
+
+
+def sweep(path: Path, engine: FakeEngine, measure: str = "goodput", jobs: int = 2) -> Counts:
+    experiment, _ = dsl.load(dsl.Source("small.fexp", SPEC.replace("MEASURE", measure)))
+    assert experiment is not None
+    with Store(path) as store:
+        compilation = compile(experiment)
+        store.adopt(store.stage(lambda folder: emit(compilation, folder, ("json",))))
+        store.write_json("lock.json", lock.describe(path, engine))
+        return Sweep(store, engine, Silent(), jobs).run()
+
+
+def results(path: Path) -> list[CellResult]:
+    store = Store(path)
+    found = [store.result(folder.name) for _, folder in store.finished()]
+    return [result for result in found if result is not None]
+
+
+def test_a_new_metric_is_computed_from_stored_data(tmp_path: Path) -> None:
+    sweep(tmp_path, Counting())
+    engine = Counting()
+    counts = sweep(tmp_path, engine, "goodput, throughput")
+    assert engine.ran == []
+    assert counts == Counts(valid=4)
+    for result in results(tmp_path):
+        assert {value.metric for value in result.metrics} == {"goodput", "throughput"}
+
+
+def test_without_raw_data_a_new_metric_runs_the_cell(tmp_path: Path) -> None:
+    sweep(tmp_path, Counting())
+    with Store(tmp_path) as store:
+        store.remove_raw()
+    engine = Counting()
+    sweep(tmp_path, engine, "goodput, throughput")
+    assert sorted(engine.ran) == [1, 2, 3, 4]
+
+
+def test_a_damaged_archive_runs_the_cell(tmp_path: Path) -> None:
+    sweep(tmp_path, Counting())
+    damaged = next(tmp_path.glob("cells/*/raw.tar.zst"))
+    damaged.write_bytes(damaged.read_bytes()[:-100])
+    engine = Counting()
+    assert sweep(tmp_path, engine, "goodput, throughput") == Counts(valid=4)
+    assert len(engine.ran) == 1
+
+
+@pytest.mark.parametrize("fault", ["fail", "crash", "garble"])
+def test_a_failed_cell_keeps_its_words_and_console(tmp_path: Path, fault: str) -> None:
+    assert sweep(tmp_path, Counting(faults={2: fault})) == Counts(valid=3, failed=1)
+    (failed,) = [result for result in results(tmp_path) if result.status == "failed"]
+    assert failed.error
+    assert failed.verdict is None
+    assert (tmp_path / "cells" / failed.key / CONSOLE).read_text()
+
+
+def test_a_machine_that_lacks_what_a_cell_needs_ends_the_sweep(tmp_path: Path) -> None:
+    class Lacking(FakeEngine):
+        def run(self, cell, workdir):  # type: ignore[no-untyped-def]
+            raise EngineUnavailable(("no netem",), "--engine vm")
+
+    with pytest.raises(EngineUnavailable):
+        sweep(tmp_path, Lacking())
+    assert results(tmp_path) == []
+
+
+def test_an_engine_that_is_not_parallel_gets_one_cell_at_a_time(tmp_path: Path) -> None:
+    class Alone(FakeEngine):
+        parallel = False
+        running = 0
+
+        def run(self, cell, workdir):  # type: ignore[no-untyped-def]
+            assert self.running == 0
+            self.running += 1
+            raw = super().run(cell, workdir)
+            self.running -= 1
+            return raw
+
+    assert sweep(tmp_path, Alone(pause_s=0.02), jobs=4) == Counts(valid=4)
+
+
+def test_progress_is_a_line_every_ten_seconds_and_one_per_failure() -> None:
+    now, lines = [0.0], list[str]()
+    progress = Lines(lines.append, clock=lambda: now[0])
+    ok = CellResult(
+        cell="c", key="k", status="ok", virtual_s=20.0, wall_s=4.0, engine="fake", image="i"
+    )
+    progress.begin(4, 2)
+    steps: list[tuple[float, Callable[[], CellResult]]] = [
+        (4.0, lambda: ok),
+        (8.0, lambda: ok.model_copy(update={"status": "failed", "error": "no\nidea"})),
+        (12.0, lambda: ok),
+        (14.0, lambda: ok),
+    ]
+    for at, make in steps:
+        now[0] = at
+        progress.done(make())
+    assert lines == [
+        "4 cells to run; 2 are there already",
+        "cell c failed: no idea",
+        "3/4 cells, 1 failed, 5.0 virtual s per s, 4 s left",
+        "4/4 cells, 1 failed, 5.7 virtual s per s, 0 s left",
+    ]
