@@ -166,3 +166,9 @@ def test_it_prints(browser: Any, reports: dict[str, Path]) -> None:
         "const s = getComputedStyle(document.body); return [s.backgroundColor, s.color]"
     )
     assert paint == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"]
+    shown = browser.execute_script(
+        "return [...document.querySelectorAll('details pre')]"
+        ".map(p => p.checkVisibility() && p.getBoundingClientRect().height)"
+    )
+    assert len(shown) > 1
+    assert all(height > 0 for height in shown)
