@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -132,25 +133,28 @@ def test_a_stopped_program_leaves_no_process_and_no_namespace(
     script: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     out = tmp_path / "out"
-    before = namespaces()
-    program = subprocess.Popen([PYTHON, script, out], stderr=subprocess.PIPE)
-    assert program.stderr is not None
-    pidfd = os.pidfd_open(program.pid)
-    started = out / "monitor.ndjson"
-    while not started.exists() and program.poll() is None:
+    program = subprocess.Popen([PYTHON, script, out], stderr=subprocess.DEVNULL)
+    while not (out / "monitor.ndjson").exists() and program.poll() is None:
         time.sleep(0.02)
-    assert namespaces() > before
-    signal.pidfd_send_signal(pidfd, number)
-    os.close(pidfd)
-    program.stderr.read()  # ends when the last process that holds it has ended
-    program.stderr.close()
+    children = Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()
+    assert len(children) >= 6, "the one that ties them, four captures, the monitor"
+    theirs = {str(Path(f"/proc/{pid}/ns/net").readlink()) for pid in children}
+    theirs -= {str(Path("/proc/self/ns/net").readlink())}
+    assert len(theirs) >= 2, "captures run on the router and on its neighbour"
+    descriptors = [os.pidfd_open(int(pid)) for pid in children]
+    program.send_signal(number)
     status = program.wait(timeout=30)
+    for descriptor in descriptors:
+        poller = select.poll()
+        poller.register(descriptor, select.POLLIN)
+        assert poller.poll(30_000), "this child has not ended"
+        os.close(descriptor)
+    assert not theirs & namespaces()
     if number is signal.SIGTERM:
         cell = json.loads((out / "cell.json").read_text())
         assert (status, cell["ended_by"], cell["notes"]) == (1, "failed", ["stopped by SIGTERM"])
     else:
         assert status == -number and not (out / "cell.json").exists()
-    assert namespaces() <= before
 
 
 def test_a_program_that_fails_says_why(script: Path, tmp_path: Path) -> None:
