@@ -1,1 +1,19 @@
-"""To be described."""
+"""A plan to results: runs cells, stores them, measures, writes tables and the report.
+
+In order of control flow:
+
+engines      what runs a cell: `base` is the contract; vm, mininet, fake
+vm           the virtual-time machine's image, snapshot, and exchange of files
+supervisor   starts commands that die with fairc, through `watcher`
+store        the run directory; archive: raw artefacts in one file
+lock         what made the numbers
+sweep        runs what is missing; progress: what it tells
+measurement  raw artefacts to arrays, with pcap
+metrics      arrays to numbers
+validity     the verdict on a cell's set-up
+analysis     all three, for one cell; results: what is stored of it
+tables       tidy Parquet files; summary, statistics: over repetitions
+report       the page and its figures
+estimate     what a run will take
+doctor       what this machine offers; clean: what crashed runs left
+"""

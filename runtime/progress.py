@@ -80,7 +80,8 @@ class Tally:
 
     def words(self) -> str:
         """Say it on one line."""
-        left = "" if self.left_s is None else f", {duration(self.left_s)} left"
+        ended = self.left_s is None or self.done == self.todo
+        left = "" if ended else f", {duration(self.left_s or 0.0)} left"
         failed = f", {self.failed} failed" if self.failed else ""
         return f"{self.done}/{self.todo} cells{failed}, {self.speed:.1f} virtual s per s{left}"
 

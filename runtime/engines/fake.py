@@ -102,7 +102,7 @@ def switches(text: str) -> tuple[dict[int, Fault], float]:
     pause_s = 0.0
     for item in filter(None, text.split(",")):
         word, _, value = item.partition(":")
-        known = {fault: fault for fault in FAULTS}
+        known: dict[str, Fault] = {fault: fault for fault in FAULTS}
         if word in known:
             faults[int(value)] = known[word]
         elif word == "pause":
