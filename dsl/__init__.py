@@ -9,6 +9,7 @@ slips         syntax errors in the user's words
 syntax        the nodes of the tree
 loading       source to experiment: what `load` does
 checker       tree to experiment, part after part, every error collected
+imports       what other files declare
 settings      `--set`
 sweeps        the grid: axes, cross product, `exclude`
 scenarios     one configuration to its scenario

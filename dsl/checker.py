@@ -10,6 +10,7 @@ from . import model, syntax
 from .diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
 from .evaluate import Scope
 from .experiment import CheckedExperiment
+from .imports import imported
 from .keys import EXPERIMENT, HOSTS, USERS, Block
 from .measures import FigureChecker, build_measures, condition
 from .names import used_names
@@ -44,8 +45,7 @@ class Checker:
     def check(self) -> CheckedExperiment | None:
         """Return the experiment, or None if there are errors."""
         self._version()
-        for declaration in self._of(syntax.Import):
-            self.diagnostics.add(not_yet("`import`", declaration.span))
+        self._declarations = (*(self._try(imported, self._file) or ()), *self._file.declarations)
         lets = {let.name.text: let.value for let in self._unique(syntax.Let, "let")}
         self._topologies = {t.name.text: t for t in self._unique(syntax.Topology, "topology")}
         experiments = self._unique(syntax.Experiment, "experiment")
@@ -174,7 +174,7 @@ class Checker:
     def _scenarios(self, builder: Builder, grid: Grid) -> None:
         """Evaluate everything with the first value of each axis, then each axis varied alone."""
         for bound in grid.varied():
-            self._try(builder.build, bound)
+            self._try(builder.check, bound)
         first = grid.scope(next(grid.varied()))
         for name, topology in self._topologies.items():
             if all(p.default is not None for p in topology.parameters):
@@ -312,7 +312,7 @@ class Checker:
 
     def _of(self, kind: type[N]) -> list[N]:
         """Return the declarations or statements of one kind."""
-        where: Sequence[syntax.Node] = self._file.declarations
+        where: Sequence[syntax.Node] = self._declarations
         if kind not in (syntax.Import, syntax.Let, syntax.Topology, syntax.Experiment):
             where = self._statements
         return [item for item in where if isinstance(item, kind)]

@@ -52,7 +52,7 @@ class CompileError(Exception):
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
-        super().__init__("; ".join(d.message for d in self.diagnostics))
+        super().__init__("; ".join(d.message for d in self.diagnostics[:10]))
 
 
 class Diagnostics:

@@ -29,6 +29,12 @@ from .values import (
 NUMBER_BITS = 2048
 """Numerators and denominators may be this long: beyond, a file is an attack or a slip."""
 
+DEPTH_LIMIT = 100
+"""How deep expressions may be nested, through every `let`: far less than Python's stack."""
+
+WEIGHT_LIMIT = 1_000_000
+"""How many parts a value may have: lists of lists of lists grow fast."""
+
 
 class Scope:
     """Names and their values; `let`s and defaults are evaluated when they are first asked for.
@@ -48,6 +54,7 @@ class Scope:
         self._deferred = deferred or {}
         self._parent = parent
         self._circular = circular or self._defined_by_itself
+        self.depth = 0
         self._open: dict[str, None] = {}
         self._failed: dict[str, CompileError] = {}
 
@@ -97,7 +104,18 @@ class Scope:
 
 def evaluate(node: syntax.Expr, scope: Scope) -> Value:
     """Return the value of an expression. Raises CompileError with everything wrong in it."""
-    return _RULES[type(node)](node, scope)
+    scope.depth += 1
+    try:
+        if scope.depth > DEPTH_LIMIT:
+            fail(
+                "too-deep",
+                f"values depend on each other more than {DEPTH_LIMIT} deep",
+                node.span,
+                help="define them more directly",
+            )
+        return _RULES[type(node)](node, scope)
+    finally:
+        scope.depth -= 1
 
 
 def number_of(node: syntax.Number) -> Quantity:
@@ -166,11 +184,23 @@ def _call(node: syntax.Expr, scope: Scope) -> Value:
     gather.finish()
     bound = scope.get(node.name.text)
     if isinstance(bound, Symbol):  # `policy(buffer)` with `policy` swept over words
-        return Applied(bound.name, tuple(arguments), node.span, bound.span)
+        return _light(Applied(bound.name, tuple(arguments), node.span, bound.span))
     function = functions.BUILTINS.get(node.name.text)
     if function:
-        return function(tuple(arguments), node.span)
-    return Applied(node.name.text, tuple(arguments), node.span, node.name.span)
+        return _light(function(tuple(arguments), node.span))
+    return _light(Applied(node.name.text, tuple(arguments), node.span, node.name.span))
+
+
+def _light(value: Value) -> Value:
+    """Return a value, refused if it has too many parts to be written out."""
+    if value.weight > WEIGHT_LIMIT:
+        fail(
+            "too-many",
+            f"this value has more than {WEIGHT_LIMIT:,} parts",
+            value.span,
+            help="make smaller lists",
+        )
+    return value
 
 
 def _items(nodes: tuple[syntax.Expr, ...], scope: Scope) -> tuple[Value, ...]:
@@ -185,12 +215,12 @@ def _items(nodes: tuple[syntax.Expr, ...], scope: Scope) -> tuple[Value, ...]:
 
 def _list(node: syntax.Expr, scope: Scope) -> Value:
     assert isinstance(node, syntax.ListOf)
-    return ListValue(_items(node.items, scope), node.span)
+    return _light(ListValue(_items(node.items, scope), node.span))
 
 
 def _tuple(node: syntax.Expr, scope: Scope) -> Value:
     assert isinstance(node, syntax.TupleOf)
-    return TupleValue(_items(node.items, scope), node.span)
+    return _light(TupleValue(_items(node.items, scope), node.span))
 
 
 def _group(node: syntax.Expr, scope: Scope) -> Value:

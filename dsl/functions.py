@@ -12,7 +12,7 @@ from .source import Span
 from .units import NUMBER
 from .values import Argument, ListValue, Quantity, TupleValue, Value
 
-LIST_LIMIT = 1_000_000
+LIST_LIMIT = 100_000
 """The longest list that a range, `logspace` or `pairs` may make."""
 
 _EXACT = Context(prec=40)

@@ -46,7 +46,7 @@ class Kind(Protocol):
 def refuse(kind: Kind, value: Value, use: str, at: Span | None, help: str | None = None) -> None:
     """Raise the error for a value of another kind."""
     fail(
-        "wrong-dimension" if isinstance(value, Quantity) else "wrong-type",
+        "wrong-dimension" if isinstance(kind, Quantities) else "wrong-type",
         f"{use} must be {kind.words}, not {value.words}",
         value.span,
         note=value.words,

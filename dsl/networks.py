@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NoReturn
 
 from . import model, syntax
-from .diagnostics import Diagnostic, Label, Severity
+from .diagnostics import CompileError, Diagnostic, Label, Severity
 from .entries import bind
 from .evaluate import Scope
 from .keys import LINK, Block
@@ -329,14 +329,18 @@ def argument_scope(
             )
     gather.finish()
 
+    first: list[CompileError] = []
+
     def circular(circle: tuple[str, ...]) -> NoReturn:
-        """Defaults that need each other: one of them must be given."""
+        """Defaults that need each other: one of them must be given. Said once a call."""
+        if first:
+            raise first[0]
         listed = " or ".join(f"`{name}`" for name in circle)
-        fail(
-            "missing-argument",
-            f"`{topology.name.text}` needs its argument {listed}",
-            value.span,
-            labels=tuple(Label(names[name].span, "needs another one") for name in circle),
+        needs = tuple(Label(names[name].span, "needs another one") for name in circle)
+        message = f"`{topology.name.text}` needs its argument {listed}"
+        first.append(
+            CompileError([Diagnostic("missing-argument", message, value.span, labels=needs)])
         )
+        raise first[0]
 
     return Scope(values, deferred, outer, circular)

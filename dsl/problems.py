@@ -47,11 +47,12 @@ class Gather:
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
-        """Keep what a CompileError inside the block carries, and go on."""
+        """Keep what a CompileError inside the block carries, each once, and go on."""
         try:
             yield
         except CompileError as error:
-            self.found.extend(error.diagnostics)
+            known = set(self.found)
+            self.found.extend(d for d in error.diagnostics if d not in known)
 
     def finish(self) -> None:
         """Raise everything that was found."""

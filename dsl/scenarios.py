@@ -76,6 +76,12 @@ class Builder:
 
         Raises CompileError with everything wrong in it, `not-yet` included.
         """
+        scenario = self.check(bound)
+        assert scenario is not None, "an experiment without a topology is refused by the checker"
+        return scenario
+
+    def check(self, bound: Bindings) -> model.Scenario | None:
+        """Return the scenario, or None if the experiment names no topology. Raises like `build`."""
         gather = Gather()
         network, flows, timing = None, [], None
         if self._parts.topology is not None:
@@ -97,9 +103,9 @@ class Builder:
                     with gather.attempt():
                         check_ends(flow, done, network)
         gather.finish()
-        assert network is not None and timing is not None
+        assert timing is not None
         _check_end(flows, timing, self._report)
-        return model.Scenario(network, tuple(flows), *timing)
+        return None if network is None else model.Scenario(network, tuple(flows), *timing)
 
     def _build_network(self, scope: Scope) -> model.Network:
         topology = self._parts.topology

@@ -19,6 +19,8 @@ from .values import ListValue, Quantity, TupleValue, Value
 CELL_LIMIT = 10_000_000
 """More cells than this are a slip: a cell takes seconds, and this many of them a year."""
 
+AXIS_LIMIT = 50
+
 CHECK_LIMIT = 1000
 """How many values of one axis `check` looks at; the others are met when cells are made."""
 
@@ -60,6 +62,8 @@ class Grid:
         self._single = single
         self.repeat = repeat
         self.groups: list[Group] = []
+        if len(bindings) > AXIS_LIMIT:
+            fail("too-many", f"a sweep has at most {AXIS_LIMIT} lists", bindings[AXIS_LIMIT].span)
         gather = Gather()
         seen: dict[str, Span] = {}
         for binding in bindings:

@@ -24,6 +24,11 @@ class Quantity:
         return canonical(self.number, self.dimension)
 
     @property
+    def weight(self) -> int:
+        """How many parts it has."""
+        return 1
+
+    @property
     def words(self) -> str:
         """What it is, for messages."""
         return str(self.dimension)
@@ -40,6 +45,11 @@ class Symbol:
     def canonical(self) -> str:
         """The word."""
         return self.name
+
+    @property
+    def weight(self) -> int:
+        """How many parts it has."""
+        return 1
 
     @property
     def words(self) -> str:
@@ -61,6 +71,11 @@ class Text:
         return f'"{escaped}"'
 
     @property
+    def weight(self) -> int:
+        """How many parts it has."""
+        return 1
+
+    @property
     def words(self) -> str:
         """What it is, for messages."""
         return "a text"
@@ -77,6 +92,11 @@ class Truth:
     def canonical(self) -> str:
         """`true` or `false`; conditions are no values, so this never needs to be parsed."""
         return str(self.value).lower()
+
+    @property
+    def weight(self) -> int:
+        """How many parts it has."""
+        return 1
 
     @property
     def words(self) -> str:
@@ -109,6 +129,11 @@ class Applied:
         named = sorted(f"{a.key}: {a.value.canonical}" for a in self.arguments if a.key)
         return f"{self.name}({', '.join([*given, *named])})"
 
+    @cached_property
+    def weight(self) -> int:
+        """How many parts it has."""
+        return 1 + sum(argument.value.weight for argument in self.arguments)
+
     @property
     def words(self) -> str:
         """What it is, for messages."""
@@ -126,6 +151,11 @@ class ListValue:
     def canonical(self) -> str:
         """The items in brackets."""
         return f"[{', '.join(item.canonical for item in self.items)}]"
+
+    @cached_property
+    def weight(self) -> int:
+        """How many parts it has."""
+        return 1 + sum(item.weight for item in self.items)
 
     @property
     def words(self) -> str:
@@ -145,6 +175,11 @@ class TupleValue:
         """The items in parentheses."""
         inner = ", ".join(item.canonical for item in self.items)
         return f"({inner},)" if len(self.items) == 1 else f"({inner})"
+
+    @cached_property
+    def weight(self) -> int:
+        """How many parts it has."""
+        return 1 + sum(item.weight for item in self.items)
 
     @property
     def words(self) -> str:

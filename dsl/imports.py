@@ -1,0 +1,95 @@
+"""`import`: the `let`s and topologies of other files, none of them outside the first one's folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from . import syntax
+from .diagnostics import CompileError, Diagnostic, Label
+from .parser import parse
+from .problems import Gather, fail
+from .reading import read
+
+FILE_LIMIT = 100
+"""More files than this are no experiment."""
+
+
+def imported(file: syntax.File) -> list[syntax.Let | syntax.Topology]:
+    """Return what the files that a file imports declare, each file once, in order.
+
+    Raises CompileError for paths that leave the folder, circles, and what is wrong in the files.
+    """
+    root = Path(file.span.source.name).parent
+    loader = _Loader(root)
+    gather = Gather()
+    loader.follow(file, (Path(file.span.source.name).resolve(),), gather)
+    gather.finish()
+    return loader.declarations
+
+
+class _Loader:
+    """Reads the files of one experiment."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._seen: set[Path] = set()
+        self.declarations: list[syntax.Let | syntax.Topology] = []
+
+    def follow(self, file: syntax.File, trail: tuple[Path, ...], gather: Gather) -> None:
+        """Read everything that a file imports; `trail` is the way to it."""
+        for statement in file.declarations:
+            if isinstance(statement, syntax.Import):
+                with gather.attempt():
+                    self._one(statement, trail, gather)
+
+    def _one(self, statement: syntax.Import, trail: tuple[Path, ...], gather: Gather) -> None:
+        path = self._confined(statement, trail[-1].parent)
+        real = path.resolve()
+        if real in trail:
+            fail(
+                "import-loop",
+                f"`{statement.path.value}` imports itself, directly or by another file",
+                statement.path.span,
+                help="move what both files need into a third one",
+            )
+        if real in self._seen:
+            return
+        if len(self._seen) == FILE_LIMIT:
+            fail("too-many", f"more than {FILE_LIMIT} files are imported", statement.span)
+        self._seen.add(real)
+        try:
+            source = read(path)
+        except CompileError as error:
+            reason = error.diagnostics[0]
+            raise CompileError(
+                [
+                    Diagnostic(
+                        reason.code,
+                        reason.message,
+                        statement.path.span,
+                        labels=(Label(reason.span, reason.note),) if reason.span else (),
+                        help=reason.help,
+                    )
+                ]
+            ) from None
+        file = parse(source)
+        self.follow(file, (*trail, real), gather)
+        self.declarations.extend(
+            d for d in file.declarations if isinstance(d, syntax.Let | syntax.Topology)
+        )
+
+    def _confined(self, statement: syntax.Import, folder: Path) -> Path:
+        """Return the path of an import. Raises CompileError if it leaves the first file's folder."""
+        text = statement.path.value
+        path = Path(text)
+        good = text.endswith(".fexp") and not path.is_absolute() and ".." not in path.parts
+        good = good and text.isprintable() and "\\" not in text
+        root = self._root.resolve()
+        if not good or not (folder / path).resolve().is_relative_to(root):
+            fail(
+                "import-path",
+                "an import is a .fexp file in the folder of the experiment, or below it",
+                statement.path.span,
+                help='write a relative path without `..`, such as "networks/dsl.fexp"',
+            )
+        return self._root / (folder / path).relative_to(root)

@@ -1,0 +1,122 @@
+"""Broken input of every kind: diagnostics, never an exception."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from strategies import mutations
+
+from fairc.dsl import CompileError, Diagnostics, Source, condition, load, read
+from fairc.dsl.render import render_concise, render_full, render_json
+
+TEXTS = [
+    path.read_text(encoding="utf-8")
+    for path in sorted((Path(__file__).parent.parent.parent / "examples").glob("*.fexp"))
+]
+
+quick = settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+
+
+def survive(text: str) -> Diagnostics:
+    """Load, count and render whatever it is."""
+    experiment, found = load(Source("file.fexp", text))
+    assert (experiment is None) == bool(found.errors)
+    assert render_full(found).isprintable() or "\n" in render_full(found)
+    assert render_concise(found).count("\n") == len(found)
+    assert render_json(found)
+    if experiment is not None:
+        try:
+            next(experiment.configurations(), None)
+        except CompileError as error:
+            assert error.diagnostics
+    return found
+
+
+@quick
+@given(mutations(TEXTS))
+def test_mutations_of_the_specs(text: str) -> None:
+    survive(text)
+
+
+@quick
+@given(st.text(max_size=200))
+def test_any_text(text: str) -> None:
+    survive(text)
+
+
+@quick
+@given(st.lists(st.sampled_from([*TEXTS[5].split(), "{", "}", "(", ")", ",", "--"]), max_size=60))
+def test_words_in_any_order(words: list[str]) -> None:
+    survive("fexp 1\n" + " ".join(words))
+
+
+@quick
+@given(st.binary(max_size=300))
+def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    file = tmp_path_factory.getbasetemp() / "fuzz.fexp"
+    file.write_bytes(data)
+    try:
+        survive(read(file).text)
+    except CompileError as error:
+        assert error.diagnostics
+
+
+@quick
+@given(st.text(max_size=60))
+def test_any_condition(text: str) -> None:
+    try:
+        condition(text).matches({"latency": "50ms", "cca": "cubic"}, 1)
+    except CompileError as error:
+        assert error.diagnostics
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "[" * 10_000 + "]" * 10_000,
+        "(" * 10_000,
+        "f(" * 10_000,
+        "-" * 10_000 + "1",
+        "not " * 10_000 + "1",
+        "1" * 10_000,
+        "1e400",
+        "1e-400s",
+        "1s" + " + 1s" * 10_000,
+        '"' + "x" * 10_000,
+        "a." * 10_000 + "a",
+        "$(reboot)",
+        "`rm -rf /`",
+    ],
+    ids=lambda value: value[:8],
+)
+def test_bombs(value: str) -> None:
+    found = survive(
+        "fexp 1\nexperiment e {\n  topology = bottleneck(rate: 1Mbit/s)\n"
+        f"  flow a {{ cca = cubic  workload = file(1MB) }}\n  duration = {value}\n"
+        "  measure = [goodput]\n}\n"
+    )
+    assert found.errors or value.startswith("1s")
+
+
+def test_a_chain_of_lets() -> None:
+    lets = "\n".join(f"let a{i} = a{i + 1}" for i in range(3000))
+    found = survive(f"fexp 1\n{lets}\nlet a3000 = 1s\nexperiment e {{ duration = a0 }}\n")
+    assert found.errors
+
+
+def test_lists_that_double() -> None:
+    lets = "\n".join(f"let a{i} = [a{i + 1}, a{i + 1}]" for i in range(30))
+    found = survive(f"fexp 1\n{lets}\nlet a30 = 1s\nexperiment e {{ sweep {{ x = a0 }} }}\n")
+    assert "too-many" in {d.code for d in found}
+
+
+def test_a_sweep_of_very_many_names() -> None:
+    axes = "\n".join(f"x{i} = [1]" for i in range(5000))
+    assert "too-many" in {d.code for d in survive(f"fexp 1 experiment e {{ sweep {{ {axes} }} }}")}

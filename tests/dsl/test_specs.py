@@ -1,0 +1,88 @@
+"""The eight specs: they parse and check, and what can run becomes scenarios."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from fairc.dsl import CompileError, load, read, runnable
+from fairc.dsl.model import File
+
+CELLS = {
+    "conex": (42, 1260, 0),
+    "custom-topology": (2, 7, 3),
+    "fmp": (2250, 2250, 0),
+    "large-deviations": (4, 4, 0),
+    "quic-fairness": (120, 1200, 0),  # n = 1 makes both values of tcps the same
+    "quickstart": (1, 6, 0),
+    "satcom": (8, 320, 0),
+    "youtube": (4, 120, 0),
+}
+
+
+SPECS = tuple(CELLS)
+
+
+def test_examples_are_the_specs(examples: Path) -> None:
+    assert sorted(path.stem for path in examples.glob("*.fexp")) == sorted(SPECS)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_spec_checks_without_errors(name: str, examples: Path) -> None:
+    experiment, found = load(read(examples / f"{name}.fexp"))
+    assert [d.message for d in found.errors] == []
+    assert {d.code for d in found} <= {"not-yet"}
+    assert experiment is not None
+    assert experiment.count() == CELLS[name]
+
+
+@pytest.mark.parametrize("name", sorted(set(SPECS) - {"quickstart"}))
+def test_what_cannot_run_is_refused_whole(name: str, examples: Path) -> None:
+    experiment, found = load(read(examples / f"{name}.fexp"))
+    assert experiment is not None
+    assert runnable(found).errors
+    with pytest.raises(CompileError):
+        next(experiment.configurations())
+
+
+def test_quickstart_is_a_scenario(examples: Path) -> None:
+    experiment, found = load(read(examples / "quickstart.fexp"))
+    assert experiment is not None and len(found) == 0
+    assert experiment.title == "CUBIC against BBR on a 1 Mbit/s link"
+    assert [m.name for m in experiment.measure] == ["fairness", "goodput"]
+    (configuration,) = experiment.configurations()
+    assert configuration.repetitions == (1, 2, 3, 4, 5, 6)
+    scenario = configuration.scenario
+    assert [(n.name, n.kind) for n in scenario.network.nodes] == [
+        ("server", "host"),
+        ("client", "host"),
+        ("left", "router"),
+        ("right", "router"),
+    ]
+    slow = scenario.network.links[2]
+    assert (slow.a, slow.b) == ("left", "right")
+    assert (slow.forward.rate_bps, slow.forward.delay_ns) == (1_000_000, 25_000_000)
+    assert (slow.backward.rate_bps, slow.backward.delay_ns) == (1_000_000, 25_000_000)
+    assert (slow.forward.queue.size.amount, slow.forward.queue.size.unit) == (Fraction(2), "bdp")
+    assert slow.forward.queue.size.span.text == "2bdp"
+    assert [(f.name, f.cca, f.workload) for f in scenario.flows] == [
+        ("cubic", "cubic", File(10_000_000)),
+        ("bbr", "bbr", File(10_000_000)),
+    ]
+    assert scenario.duration_ns is None and scenario.stop == "all"
+
+
+def test_axes_are_canonical(examples: Path) -> None:
+    experiment, _ = load(read(examples / "quic-fairness.fexp"))
+    assert experiment is not None
+    assert {axis.name: axis.values for axis in experiment.axes} == {
+        "latency": ("50ms", "300ms"),
+        "loss": ("0%", "0.1%", "0.5%", "1%", "2%", "5%"),
+        "buffer": ("11250B", "62250B"),
+        "n": ("1", "2", "5"),
+        "tcps": ("1", "2", "5"),
+    }
+    assert experiment.measure[0].sessions == ("tcp", "quic")
+    assert experiment.measure[0].options == {"slot": 0.1}

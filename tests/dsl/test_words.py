@@ -1,0 +1,67 @@
+"""Registries: complete, without duplicates, helpful about unknown names."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairc.dsl import CompileError, Source, Span
+from fairc.dsl.entries import Entry
+from fairc.dsl.network_words import DISTRIBUTIONS, LOSSES, POLICERS, QUEUES, TOPOLOGIES
+from fairc.dsl.registry import Registry, distance, suggest
+from fairc.dsl.report_words import FIGURES, METRICS
+from fairc.dsl.traffic_words import CCAS, PAGES, TRANSPORTS, WORKLOADS
+
+NETWORK = (TOPOLOGIES, QUEUES, LOSSES, DISTRIBUTIONS, POLICERS)
+TRAFFIC = (CCAS, WORKLOADS, PAGES, TRANSPORTS)
+ALL = (*NETWORK, *TRAFFIC, METRICS, FIGURES)
+
+
+def test_duplicates_are_refused() -> None:
+    with pytest.raises(ValueError, match="two entries are called 'a'"):
+        Registry("thing", "thing", [Entry("a", "One"), Entry("a", "Two")])
+
+
+def test_unknown_names_get_choices_and_a_suggestion() -> None:
+    span = Span(Source("x", "cubik"), 0, 5)
+    with pytest.raises(CompileError) as caught:
+        CCAS.get("cubik", span)
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.note) == ("unknown-cca", "did you mean `cubic`?")
+    assert diagnostic.help == "known: " + ", ".join(CCAS.names())
+
+
+@pytest.mark.parametrize("registry", ALL, ids=lambda registry: registry.word)
+def test_entries_say_what_they_are(registry: Registry[Entry]) -> None:
+    for entry in registry:
+        assert entry.summary and not entry.summary.endswith(".")
+        names = [p.name for p in entry.parameters]
+        assert len(set(names)) == len(names)
+        assert all(p.summary and p.kind.words for p in entry.parameters)
+        assert all(not p.repeated for p in entry.parameters[1:])
+
+
+@pytest.mark.parametrize("registry", [QUEUES, CCAS, LOSSES, WORKLOADS, METRICS, TOPOLOGIES])
+def test_something_runs(registry: Registry[Entry]) -> None:
+    assert any(entry.runs for entry in registry)
+
+
+@pytest.mark.parametrize(
+    ("word", "choices", "expected"),
+    [
+        ("cubik", ["cubic", "bbr"], "cubic"),
+        ("fq_coddel", ["codel", "fq_codel"], "fq_codel"),
+        ("worklaod", ["workload", "load"], "workload"),
+        ("good", ["goodput"], "goodput"),
+        ("xyz", ["cubic", "bbr"], None),
+        ("", ["cubic"], None),
+        ("CUBIC", ["cubic"], "cubic"),
+    ],
+)
+def test_suggestions(word: str, choices: list[str], expected: str | None) -> None:
+    assert suggest(word, choices) == expected
+
+
+def test_distance_counts_edits() -> None:
+    assert distance("kitten", "sitting", 5) == 3
+    assert distance("ab", "ba", 2) == 1
+    assert distance("a", "abcdef", 2) == 3
