@@ -60,7 +60,6 @@ def write_series(path: Path, series: Series) -> None:
 
 def _flow(measurement: Measurement, flow: FlowRecord) -> FlowResult:
     endpoints = flow.endpoints
-    received = endpoints.progress.bytes
     return FlowResult(
         flow=flow.name,
         cca=flow.plan.cca,
@@ -69,6 +68,6 @@ def _flow(measurement: Measurement, flow: FlowRecord) -> FlowResult:
         first_byte_s=endpoints.first_byte_s,
         end_s=endpoints.end_s,
         completed=endpoints.completed,
-        bytes=int(received[-1]) if len(received) else 0,
+        bytes=endpoints.progress.total,
         goodput_bps=goodput.of_flow(measurement, flow).value,
     )

@@ -209,7 +209,9 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
                 )
     for place, node_interface in sorted(measurement.paths.interfaces.items()):
         shaped = node_interface.shaper or node_interface.impairment
-        if shaped and place not in measurement.qdiscs_after:
+        if shaped and not (
+            place in measurement.qdiscs_before and place in measurement.qdiscs_after
+        ):
             yield Finding("invalid", f"there are no counters of the queue at {'/'.join(place)}")
 
 
@@ -290,6 +292,12 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
         for side in ("server", "client"):
             if f"{flow.name}.{side}" not in measurement.ending.processes:
                 yield Finding("invalid", f"{flow.name}.{side} is not among the processes that ran")
+        if flow.endpoints.unended:
+            yield Finding(
+                "invalid",
+                f"the client of flow {flow.name} did not say how {flow.endpoints.unended} of"
+                f" {flow.plan.connections} connections ended",
+            )
         for error in flow.endpoints.errors:
             yield Finding("invalid", error)
 

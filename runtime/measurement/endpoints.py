@@ -52,19 +52,25 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Application bytes that a flow's client had received: `bytes` in all at each `t_s`.
+    """Application bytes that a flow's client had received, connection by connection.
 
-    The first entry is the first data (0 bytes), the others are the client's reports.
+    reports: of each connection, times (s) and bytes in all until then; the first entry is its
+    first data, with 0 bytes.
     """
 
-    t_s: Floats
-    bytes: Floats
+    reports: tuple[tuple[Floats, Floats], ...]
 
     def at(self, t_s: Floats) -> Floats:
         """Return the bytes delivered until each time; evenly between two reports (100 ms)."""
-        if not len(self.t_s):
-            return np.zeros(len(t_s))
-        return np.interp(t_s, self.t_s, self.bytes, left=0.0)
+        total = np.zeros(len(t_s))
+        for times, received in self.reports:
+            total += np.interp(t_s, times, received, left=0.0)
+        return total
+
+    @property
+    def total(self) -> int:
+        """All bytes that were delivered."""
+        return sum(int(received[-1]) for _, received in self.reports)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,7 @@ class Endpoints:
 
     accepted_s: connection -> when the server accepted it. first_byte_s: first data of any connection, None when
     there was none. end_s: last byte or stop of the last connection, None when one never ended.
+    unended: connections that the client never reported the end of.
     completed: every connection has its whole workload. ccas: as read back from the sockets.
     errors: what the programs said had failed.
     """
@@ -80,6 +87,7 @@ class Endpoints:
     accepted_s: Mapping[int, float]
     first_byte_s: float | None
     end_s: float | None
+    unended: int
     completed: bool
     progress: Progress
     samples: Samples
@@ -104,8 +112,9 @@ def load(artefacts: Artefacts, flow: Flow) -> Endpoints:
         accepted_s=times(server.get("accepted", ()), server_file),
         first_byte_s=min(first.values(), default=None),
         end_s=max(ended.values()) if len(ended) == flow.connections else None,
+        unended=flow.connections - len(ended),
         completed=len(done) == flow.connections,
-        progress=_progress(client, client_file, min(first.values(), default=None)),
+        progress=_progress(client, client_file, first),
         samples=_samples(server.get("sample", []), server_file),
         ccas=frozenset(
             str(e.get("cca")) for e in (*server.get("listening", ()), *server.get("accepted", ()))
@@ -126,32 +135,29 @@ def _by_event(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any
 
 
 def _progress(
-    client: Mapping[str, list[dict[str, Any]]], file: str, first_s: float | None
+    client: Mapping[str, list[dict[str, Any]]], file: str, first_s: Mapping[int, float]
 ) -> Progress:
-    """Sum the connections: each report adds what is new since the last one of its connection."""
-    reports = sorted(
-        (e["t_ns"], field(e, "connection", file), field(e, "bytes", file))
-        for event in ("progress", "done", "stopped")
-        for e in client.get(event, ())
-    )
-    if first_s is None:
-        if any(received for _, _, received in reports):
-            raise ArtefactError(f"{file}: bytes were received, but there is no first-byte")
-        return Progress(np.empty(0), np.empty(0))
-    last: dict[int, int] = {}
-    total = 0
-    at = [first_s]
-    totals = [0.0]
-    for t_ns, connection, received in reports:
-        if received < last.get(connection, 0):
-            raise ArtefactError(f"{file}: the bytes of connection {connection} decrease")
-        if t_ns * NS < first_s:
+    """Sort the client's reports by connection; first_s: when each had its first data."""
+    reports: dict[int, list[tuple[float, int]]] = {c: [(t, 0)] for c, t in first_s.items()}
+    for event in sorted(
+        (e for name in ("progress", "done", "stopped") for e in client.get(name, ())),
+        key=lambda e: e["t_ns"],
+    ):
+        connection, received = field(event, "connection", file), field(event, "bytes", file)
+        if connection not in reports:
+            if received:
+                raise ArtefactError(f"{file}: connection {connection} has bytes, but no first-byte")
             continue
-        total += received - last.get(connection, 0)
-        last[connection] = received
-        at.append(t_ns * NS)
-        totals.append(total)
-    return Progress(np.array(at, np.float64), np.array(totals, np.float64))
+        known = reports[connection]
+        if received < known[-1][1]:
+            raise ArtefactError(f"{file}: the bytes of connection {connection} decrease")
+        known.append((max(event["t_ns"] * NS, known[-1][0]), received))
+    return Progress(
+        tuple(
+            (np.array([t for t, _ in known]), np.array([float(n) for _, n in known]))
+            for _, known in sorted(reports.items())
+        )
+    )
 
 
 def _samples(events: list[dict[str, Any]], file: str) -> Samples:

@@ -59,7 +59,7 @@ class Series:
     def open(cls, path: Path) -> Series:
         """Read what `save` wrote. Raises ArtefactError."""
         try:
-            with np.load(path, allow_pickle=False) as arrays:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 return cls(**{f.name: arrays[f.name] for f in fields(cls)})
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise ArtefactError(f"{path} is not a cell's series: {error}") from None

@@ -1,0 +1,87 @@
+"""The loaders on output of real tools: tc of many kinds, and a whole cell of the vm engine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fairc.compiler.plan import Cell, MetricRequest
+from fairc.runtime.analysis import Analysis, analyse
+from fairc.runtime.measurement import load
+from fairc.runtime.measurement.artefacts import Artefacts
+from fairc.runtime.measurement.qdisc import load as load_qdiscs
+from fairc.runtime.metrics import METRICS
+from fairc.runtime.validity import backlogged_rate
+
+RECORDED = Path(__file__).parent / "recorded"
+CELL = Cell.model_validate_json((RECORDED / "cell" / "plan-cell.json").read_bytes())
+RAW = RECORDED / "cell" / "artefacts"
+
+
+@pytest.mark.parametrize(
+    "path", sorted((RECORDED / "qdisc").glob("*.json")), ids=lambda path: path.stem
+)
+def test_every_kind_of_qdisc_can_be_read(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "q.json").write_text(json.dumps({"r1": json.loads(path.read_text())}))
+    found = load_qdiscs(Artefacts(tmp_path), "q.json")
+    kinds = [counters.kind for counters in found["r1", "v0"]]
+    assert kinds == path.stem.split("-")
+    root = found["r1", "v0"][0]
+    assert root.parent == ""
+    assert root.sent_packets + root.drops == 25
+    assert root.sent_bytes == root.sent_packets * 98
+    assert (root.drops > 0) == (path.stem == "netem")
+
+
+@pytest.fixture(scope="module")
+def analysis() -> Analysis:
+    return analyse(CELL, RAW, [MetricRequest(name=metric.name) for metric in METRICS])
+
+
+def test_the_recorded_cell_is_valid(analysis: Analysis) -> None:
+    assert (analysis.verdict, analysis.reasons) == ("valid", ())
+    assert analysis.ended_by == "finished"
+    assert [(f.flow, f.bytes, f.completed) for f in analysis.flows] == [
+        ("cubic", 100_000, True),
+        ("bbr", 100_000, True),
+    ]
+    assert all(value.value is not None for value in analysis.metrics)
+
+
+def test_drops_and_losses_are_those_that_the_kernel_counted() -> None:
+    measurement = load(CELL, RAW)
+    queue = measurement.queues[0]
+    tbf, bfifo = measurement.qdiscs_after[queue.place]
+    netem = measurement.qdiscs_after["r1-r2", "r1-r2-eth1"][0]
+    assert (tbf.kind, bfifo.kind, netem.kind) == ("tbf", "bfifo", "netem")
+    assert int(queue.through.lost.sum()) == tbf.drops == bfifo.drops > 10
+    assert int(queue.behind.lost.sum()) == netem.drops > 0
+    assert not queue.through.strangers.any()
+    assert not queue.behind.strangers.any()
+
+
+def test_the_shaper_is_as_fast_as_planned() -> None:
+    frames, rate_bps = backlogged_rate(load(CELL, RAW).queues[0])
+    assert frames > 90
+    assert rate_bps == pytest.approx(1e6, rel=0.005)
+
+
+def test_the_queue_never_holds_more_than_it_may() -> None:
+    queue = load(CELL, RAW).queues[0]
+    packets, data = queue.largest_backlog
+    assert 11_250 - 1514 < data <= 11_250
+    assert packets <= data // 66
+    assert queue.backlog_bytes(np.array([1e6])).tolist() == [0]
+
+
+def test_slots_hold_every_byte_once(analysis: Analysis) -> None:
+    measurement = load(CELL, RAW)
+    for number, flow in enumerate(measurement.flows):
+        sent = int(flow.queue.left.ip_bytes[flow.left].sum())
+        assert analysis.series.ip_bytes[number].sum() == pytest.approx(sent)
+        assert analysis.series.delivered_bytes[number].sum() == pytest.approx(100_000)
+    capacity = 1e6 / 8 * 0.1
+    assert analysis.series.ip_bytes.sum(axis=0).max() <= capacity * 1.01
