@@ -12,14 +12,9 @@ from .draft import Draft, DraftFlow, End, Place
 
 def place_captures(draft: Draft) -> None:
     """Capture at each bottleneck queue: `entry`, `exit` and `delivered` (measurement.md, rule 14)."""
-    users: dict[Place, list[DraftFlow]] = {}
-    for flow in draft.flows:
-        if flow.bottleneck is not None:
-            users.setdefault(flow.bottleneck.place, []).append(flow)
-    for flows in users.values():
-        egress = flows[0].bottleneck
-        assert egress is not None
-        for end in _ingresses(draft, egress, flows):
+    egresses = dict.fromkeys(flow.bottleneck for flow in draft.flows if flow.bottleneck)
+    for egress in egresses:
+        for end in _ingresses(draft, egress):
             _add(draft, egress, end, "in", "entry")
         _add(draft, egress, egress, "out", "exit")
         ingress = draft.peer(egress)
@@ -30,26 +25,37 @@ def place_captures(draft: Draft) -> None:
             _add(draft, egress, ingress, "in", "delivered")
 
 
-def _ingresses(draft: Draft, egress: End, flows: list[DraftFlow]) -> list[End]:
-    """Return where the flows' data comes into the node of a bottleneck, each interface once."""
+def _ingresses(draft: Draft, egress: End) -> list[End]:
+    """Return where packets come in that leave through an egress, each interface once.
+
+    All flows count, also those that have their bottleneck elsewhere, and acks that share the
+    queue with data: what enters is what leaves and what is dropped.
+    """
     found: dict[Place, End] = {}
-    for flow in flows:
-        position = flow.data.index(egress)
-        if position == 0:
-            draft.report(
-                Diagnostic(
-                    code="no-entry-capture",
-                    message=f"the bottleneck of the flow `{flow.flow.name}` is on its server itself",
-                    span=flow.flow.span,
-                    notes=("packets cannot be seen before the queue, only after it",),
-                    help="put a router between the server and the slowest link",
-                    severity=Severity.WARNING,
-                )
-            )
-        else:
-            end = draft.peer(flow.data[position - 1])
-            found[end.place] = end
+    for flow in draft.flows:
+        for path in (flow.data, flow.acks):
+            if egress in path:
+                position = path.index(egress)
+                if position == 0:
+                    _warn_no_entry(draft, flow)
+                else:
+                    end = draft.peer(path[position - 1])
+                    found[end.place] = end
     return list(found.values())
+
+
+def _warn_no_entry(draft: Draft, flow: DraftFlow) -> None:
+    """Say that packets come out of the bottleneck's own node, where no capture sees them enter."""
+    draft.report(
+        Diagnostic(
+            code="no-entry-capture",
+            message=f"packets of the flow `{flow.flow.name}` begin at a bottleneck's own node",
+            span=flow.flow.span,
+            notes=("they cannot be seen before the queue, only after it",),
+            help="put a router between the host and the slowest link",
+            severity=Severity.WARNING,
+        )
+    )
 
 
 def _add(

@@ -17,7 +17,7 @@ Place = tuple[str, str]
 """An interface: (node name, interface name)."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class End:
     """One end of a cable: an interface, its address, and what leaves through it.
 

@@ -218,6 +218,18 @@ def test_captures_of_the_quickstart(make: SimpleNamespace) -> None:
     assert {capture.queue for capture in cell.captures} == {("r1", "r1-eth2")}
 
 
+def test_every_flow_that_crosses_a_bottleneck_is_seen_entering_it(make: SimpleNamespace) -> None:
+    """`long` has its bottleneck before r2, and shares the queue of r2 with `short`."""
+    access, slow = make.way(100_000_000), make.way(1_000_000, 5)
+    links = [make.link(a, b, access) for a, b in (("s1", "r1"), ("s2", "r2"), ("r3", "c1"))]
+    links += [make.link("r1", "r2", slow), make.link("r2", "r3", slow)]
+    net = make.network(["s1", "s2", "c1"], ["r1", "r2", "r3"], links)
+    cell = make.cell(make.scenario(net, [make.flow("long"), make.flow("short", "s2")]))
+    assert [flow.bottleneck[0] for flow in cell.flows] == ["r1", "r2"]
+    entries = {(c.queue[0], c.interface) for c in cell.captures if c.point == "entry"}
+    assert entries == {("r1", "r1-eth0"), ("r2", "r2-eth0"), ("r2", "r2-eth1")}
+
+
 def test_captures_without_a_hop_and_without_an_entry(make: SimpleNamespace) -> None:
     links = [make.link("s1", "r1", make.way(1_000_000)), make.link("r1", "c1", make.way(2_000_000))]
     made = make.scenario(make.network(["s1", "c1"], ["r1"], links), [make.flow("f")])

@@ -617,6 +617,8 @@ CAPTURES = [
     # delivered of the bottleneck r3/r3-eth2
     ('delivered.r3.r3-eth2', 'r2-r3', 'r2-r3-eth0', 'out'),
     # entry of the bottleneck r2/r2-eth2
+    ('entry.r2.r2-eth2.r2-eth3', 'r2', 'r2-eth3', 'in'),
+    # entry of the bottleneck r2/r2-eth2
     ('entry.r2.r2-eth2.r2-eth0', 'r2', 'r2-eth0', 'in'),
     # exit of the bottleneck r2/r2-eth2
     ('exit.r2.r2-eth2', 'r2', 'r2-eth2', 'out'),
