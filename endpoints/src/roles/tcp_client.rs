@@ -20,8 +20,8 @@ const FIRST_CONNECTION: u64 = 2;
 const RETRY_NS: i64 = 100_000_000;
 /// Most bytes to take out of a socket at once.
 const MOST_BYTES: u64 = 1 << 30;
-/// The kernel wakes the client up when this share of the receive buffer has filled. It sends the
-/// same acknowledgements meanwhile; a quarter of the wake-ups and more are saved (docs/endpoints.md).
+/// The kernel wakes the client up when this share of the receive buffer has filled; it acknowledges
+/// meanwhile as ever. docs/endpoints.md has what that saves.
 const WAKE_SHARE: u32 = 8;
 
 /// Works until every connection has its bytes, until `stop_ns`, or until SIGTERM.
