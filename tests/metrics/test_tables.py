@@ -1,0 +1,323 @@
+"""Tables: what is written is what was stored, deterministically; summaries over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairc.runtime import columns, documents, summary, tables
+from fairc.runtime.columns import TABLES, Stored
+from fairc.runtime.measurement.series import Series
+from fairc.runtime.results import CellResult, FlowResult, MetricValue
+from fairc.runtime.summary import UnknownName, summarise
+from fairc.runtime.tables import TableError
+
+from madecell import made_cell  # isort: skip
+
+AXES = ("loss", "Cell")
+ROOT = Path(__file__).parents[2]
+
+
+def series(seed: int) -> Series:
+    """Series of two flows, one queue, three slots."""
+    floats = np.arange(6, dtype=np.float64).reshape(2, 3) + seed
+    return Series(
+        flows=np.array(["a", "b"]),
+        queues=np.array(["r1/r1-eth2"]),
+        t_s=np.array([0.0, 0.1, 0.2]),
+        ip_bytes=floats,
+        delivered_bytes=floats / 2,
+        active=floats > 2,
+        queue_bytes=floats[:1] * 100,
+        queue_packets=floats[:1],
+        sample_flow=np.array([0, 1]),
+        sample_connection=np.array([0, 3]),
+        sample_t_s=np.array([0.1, 0.2]),
+        sample_cwnd_packets=np.array([10.0, 11.0]),
+        sample_rtt_s=np.array([0.05, np.nan]),
+        sample_pacing_bps=np.array([np.nan, 1e6]),
+        busy_t_s=np.array([0.1]),
+        busy_share=np.array([0.2]),
+        loss_expected=np.array([0.01]),
+        loss_sent=np.array([100]),
+        loss_lost=np.array([1]),
+    )
+
+
+def stored(number: int, loss: str, goodput: float | None = 1.0, **changes: Any) -> Stored:
+    """One cell with a goodput for each flow; a's is as given, b's ten times that."""
+    cell = made_cell(bindings={"loss": loss, "Cell": "x"}, repetition=number, id=f"{number:016x}")
+    flows = tuple(
+        FlowResult(
+            flow=name,
+            cca="cubic",
+            connections=1,
+            start_s=0.0,
+            first_byte_s=None,
+            end_s=2.5,
+            completed=True,
+            bytes=2**40,
+            goodput_bps=goodput,
+        )
+        for name in "ab"
+    )
+    values = [
+        MetricValue(metric="goodput", flow="a", value=goodput, unit="bit/s"),
+        MetricValue(metric="goodput", flow="b", value=goodput and 10 * goodput, unit="bit/s"),
+        MetricValue(metric="fairness.F", flow=None, value=None, unit="1", reason="too short"),
+    ]
+    fields: dict[str, Any] = {
+        "cell": cell.id,
+        "key": f"key{number}",
+        "status": "ok",
+        "verdict": "valid",
+        "ended_by": "finished",
+        "virtual_s": 80.0,
+        "wall_s": 6.0,
+        "engine": "fake",
+        "image": "none",
+        "flows": flows,
+        "metrics": tuple(values),
+    }
+    result = CellResult(**(fields | changes))
+    return Stored(cell, result, series(number) if result.status == "ok" else None)
+
+
+def failed(number: int, loss: str) -> Stored:
+    return stored(
+        number, loss, status="failed", verdict=None, error="it hung", flows=(), metrics=()
+    )
+
+
+def invalid(number: int, loss: str) -> Stored:
+    return stored(number, loss, 1e9, verdict="invalid", reasons=("too slow", "too late"))
+
+
+def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
+    with tables.connect(folder) as connection:
+        return connection.execute(query).fetchall()
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    tables.write(tmp_path, AXES, [stored(1, "0%"), invalid(2, "0%"), failed(3, "1%")])
+    return tmp_path
+
+
+def test_cells(written: Path) -> None:
+    assert rows(written, "SELECT cell, repetition, seed, verdict, reasons, status FROM cells") == [
+        (f"{1:016x}", 1, "1", "valid", [], "ok"),
+        (f"{2:016x}", 2, "1", "invalid", ["too slow", "too late"], "ok"),
+        (f"{3:016x}", 3, "1", None, ["it hung"], "failed"),
+    ]
+
+
+def test_swept_names_are_columns_and_a_taken_name_gives_way(written: Path) -> None:
+    assert tables.axis_columns(AXES) == {"loss": "loss", "Cell": "Cell_"}
+    assert rows(written, "SELECT loss, Cell_ FROM cells") == [
+        ("0%", "x"),
+        ("0%", "x"),
+        ("1%", "x"),
+    ]
+
+
+def test_names_that_differ_in_case_only_and_odd_ones() -> None:
+    assert tables.axis_columns(["n", "N", "seed", 'a"b']) == {
+        "n": "n",
+        "N": "N_",
+        "seed": "seed_",
+        'a"b': 'a"b',
+    }
+
+
+def test_flows_and_metrics(written: Path) -> None:
+    found = rows(written, "SELECT flow, first_byte_s, end_s, completed, bytes FROM flows")
+    assert found == [("a", None, 2.5, True, 2**40), ("b", None, 2.5, True, 2**40)] * 2
+    found = rows(written, "SELECT metric, flow, value, unit, reason FROM metrics LIMIT 3")
+    assert found == [
+        ("goodput", "a", 1.0, "bit/s", ""),
+        ("goodput", "b", 10.0, "bit/s", ""),
+        ("fairness.F", None, None, "1", "too short"),
+    ]
+
+
+def test_slots_samples_and_queues(written: Path) -> None:
+    cell = f"cell = '{1:016x}'"
+    found = rows(written, f"SELECT flow, slot, t_s, ip_bytes, active FROM slots WHERE {cell}")
+    assert found == [
+        ("a", 0, 0.0, 1.0, False),
+        ("a", 1, 0.1, 2.0, False),
+        ("a", 2, 0.2, 3.0, True),
+        ("b", 0, 0.0, 4.0, True),
+        ("b", 1, 0.1, 5.0, True),
+        ("b", 2, 0.2, 6.0, True),
+    ]
+    found = rows(written, f"SELECT flow, connection, rtt_s, pacing_bps FROM samples WHERE {cell}")
+    assert found == [("a", 0, 0.05, None), ("b", 3, None, 1e6)]
+    found = rows(written, f"SELECT queue, t_s, bytes, packets FROM queues WHERE {cell}")
+    assert [row[1] for row in found] == pytest.approx([0.1, 0.2, 0.3])
+    assert [row[2:] for row in found] == [(100.0, 1.0), (200.0, 2.0), (300.0, 3.0)]
+
+
+def test_every_declared_column_is_there_with_its_type(written: Path) -> None:
+    for table in TABLES.values():
+        found = {row[0]: row[1] for row in rows(written, f"DESCRIBE {table.name}")}
+        declared = {column.name: column.type for column in table.columns}
+        extra = {"loss": "VARCHAR", "Cell_": "VARCHAR"} if table.name == "cells" else {}
+        assert found == declared | extra
+
+
+def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
+    """Also over many cells, in several batches, and over tables that are there already."""
+    for folder in ("one", "two", "two"):
+        cells = (stored(n, f"{n % 7}%", float(n)) for n in range(1, 130))
+        tables.write(tmp_path / folder, AXES, cells)
+    for table in TABLES:
+        name = f"{table}.parquet"
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert sorted(p.name for p in (tmp_path / "two").iterdir()) == sorted(
+        f"{table}.parquet" for table in TABLES
+    )
+    numbers = [row[0] for row in rows(tmp_path / "one", "SELECT repetition FROM cells")]
+    assert numbers == list(range(1, 130)), "rows are in the order of the cells"
+
+
+def test_a_run_without_results_has_empty_tables(tmp_path: Path) -> None:
+    tables.write(tmp_path, AXES, [])
+    assert rows(tmp_path, "SELECT count(*) FROM slots") == [(0,)]
+    assert summarise(tmp_path, AXES, "goodput") == []
+
+
+def test_a_failure_on_the_way_leaves_the_old_tables(written: Path) -> None:
+    def cells() -> Iterator[Stored]:
+        yield stored(9, "9%")
+        raise TableError("broken")
+
+    with pytest.raises(TableError):
+        tables.write(written, AXES, cells())
+    assert rows(written, "SELECT count(*) FROM cells") == [(3,)]
+    assert not (written / ".partial").exists()
+
+
+def test_missing_or_broken_tables(tmp_path: Path, written: Path) -> None:
+    with pytest.raises(TableError, match=r"cells\.parquet cannot be read"):
+        tables.connect(tmp_path / "nowhere")
+    (written / "slots.parquet").write_bytes(b"PAR1 rubbish")
+    with pytest.raises(TableError, match=r"slots\.parquet cannot be read"):
+        tables.connect(written)
+
+
+def test_stored_results_are_read_back(tmp_path: Path) -> None:
+    made = stored(1, "0%")
+    assert made.series is not None
+    (tmp_path / "result.json").write_text(made.result.model_dump_json())
+    made.series.save(tmp_path / "series.npz")
+    found = tables.read_stored(made.cell, tmp_path)
+    assert found.result == made.result
+    assert found.series is not None
+    assert found.series.ip_bytes.tolist() == made.series.ip_bytes.tolist()
+    (tmp_path / "series.npz").unlink()
+    with pytest.raises(TableError, match="cannot be read"):
+        tables.read_stored(made.cell, tmp_path)
+    (tmp_path / "result.json").write_text(failed(1, "0%").result.model_dump_json())
+    assert tables.read_stored(made.cell, tmp_path).series is None
+
+
+@pytest.fixture
+def swept(tmp_path: Path) -> Path:
+    """Goodput of flow a: 1..6 without loss (and an invalid cell), 5 once at 1 % (and a failure)."""
+    cells = [stored(n, "0%", float(n)) for n in range(1, 7)]
+    tables.write(tmp_path, AXES, [*cells, invalid(7, "0%"), stored(8, "1%", 5.0), failed(9, "1%")])
+    return tmp_path
+
+
+def test_a_table_by_axes_and_flow(swept: Path) -> None:
+    found = summarise(swept, AXES, "goodput")
+    assert found[0] == {
+        "metric": "goodput",
+        "unit": "bit/s",
+        "stat": "median",
+        "by": {"loss": "0%", "Cell": "x", "flow": "a"},
+        "n": 6,
+        "invalid": 1,
+        "value": 3.5,
+        "ci_low": 1.0,
+        "ci_high": 6.0,
+    }
+    assert [
+        (r["by"]["loss"], r["by"]["flow"], r["n"], r["invalid"], r["value"]) for r in found
+    ] == [
+        ("0%", "a", 6, 1, 3.5),
+        ("0%", "b", 6, 1, 35.0),
+        ("1%", "a", 1, 1, 5.0),
+        ("1%", "b", 1, 1, 50.0),
+    ]
+    assert found[2]["ci_low"] is found[2]["ci_high"] is None
+
+
+def test_other_groups_and_statistics(swept: Path) -> None:
+    found = summarise(swept, AXES, "goodput", by=("flow",), stat="max")
+    assert [(r["by"], r["n"], r["invalid"], r["value"]) for r in found] == [
+        ({"flow": "a"}, 7, 2, 6.0),
+        ({"flow": "b"}, 7, 2, 60.0),
+    ]
+    found = summarise(swept, AXES, "goodput", by=(), stat="mean")
+    assert [(r["by"], r["n"], r["invalid"]) for r in found] == [({}, 14, 2)]
+    found = summarise(swept, AXES, "goodput", by=("repetition", "flow"), stat="p50")
+    assert (found[0]["by"], found[0]["value"]) == ({"repetition": "1", "flow": "a"}, 1.0)
+
+
+def test_cells_can_be_chosen(swept: Path) -> None:
+    def where(names: Mapping[str, str]) -> bool:
+        return names["loss"] == "1%" or int(names["repetition"]) <= 2
+
+    found = summarise(swept, AXES, "goodput", by=("flow",), where=where)
+    assert [(r["n"], r["invalid"], r["value"]) for r in found] == [(3, 1, 2.0), (3, 1, 20.0)]
+
+
+def test_values_that_are_not_defined_are_not_counted(swept: Path) -> None:
+    found = summarise(swept, AXES, "fairness", by=("loss", "flow"))
+    assert [(r["metric"], r["by"], r["n"], r["value"]) for r in found] == [
+        ("fairness.F", {"loss": "0%", "flow": None}, 0, None),
+        ("fairness.F", {"loss": "1%", "flow": None}, 0, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"metric": "godput"}, "no metric is called `godput`; known: fairness.F, goodput"),
+        ({"metric": "rtt"}, "no metric of this run is called `rtt`"),
+        ({"metric": "goodput", "stat": "mode"}, "no statistic is called `mode`"),
+        ({"metric": "goodput", "by": ("lss",)}, "no axis is called `lss`; known: loss, Cell, flow"),
+    ],
+)
+def test_unknown_names(swept: Path, arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(UnknownName) as caught:
+        summarise(swept, AXES, **arguments)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("name", documents.DOCUMENTS)
+def test_the_documents_are_current(name: str) -> None:
+    """After a change: python -m fairc.runtime.documents docs"""
+    written = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert written == documents.DOCUMENTS[name]()
+
+
+def test_documents_can_be_written(tmp_path: Path) -> None:
+    documents.main(tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["metrics.md", "tables.md"]
+
+
+def test_no_column_is_declared_twice() -> None:
+    for table in TABLES.values():
+        names = sorted(column.name for column in table.columns)
+        assert all(a != b for a, b in pairwise(names))
+    assert columns.SEPARATOR not in "".join(documents.tables())
+    assert summary.FLOW == "flow"
