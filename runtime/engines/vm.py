@@ -120,7 +120,7 @@ class VmEngine:
         command = [
             *("taskset", "--cpu-list", str(core), qemu.PROGRAM),
             *qemu.arguments(devices),
-            *("-qmp", f"unix:{scratch / 'monitor'},server=on,wait=off"),
+            *("-qmp", "unix:monitor,server=on,wait=off"),
             *("-action", "panic=shutdown", "-incoming", "defer", "-S"),
         ]
         with (scratch / "errors").open("wb") as errors:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import socket
@@ -117,14 +118,18 @@ class Monitor:
         deadline = time.monotonic() + timeout_s
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(timeout_s)
-        while True:
-            try:
-                self._socket.connect(str(path))
-                break
-            except (FileNotFoundError, ConnectionRefusedError):
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.005)
+        folder = os.open(path.parent, os.O_PATH)  # a socket's path has at most 107 bytes
+        try:
+            while True:
+                try:
+                    self._socket.connect(f"/proc/self/fd/{folder}/{path.name}")
+                    break
+                except (FileNotFoundError, ConnectionRefusedError):
+                    if time.monotonic() > deadline:
+                        raise
+                    time.sleep(0.005)
+        finally:
+            os.close(folder)
         self._file = self._socket.makefile("rw")
         self._file.readline()  # the greeting
         self.command("qmp_capabilities")

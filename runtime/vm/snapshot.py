@@ -141,7 +141,7 @@ def _boot_and_save(image: Image, archive: bytes, work: Path) -> str:
         *qemu.arguments(devices),
         *("-kernel", str(image.vmlinuz), "-initrd", str(initrd)),
         *("-append", qemu.KERNEL_ARGUMENTS),
-        *("-qmp", f"unix:{work / 'monitor'},server=on,wait=off"),
+        *("-qmp", "unix:monitor,server=on,wait=off"),
         *("-action", "panic=pause"),
     ]
     process = supervisor.start(command, cwd=work, deadline_s=BOOT_LIMIT_S)

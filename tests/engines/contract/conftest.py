@@ -15,6 +15,7 @@ from fairc.runtime.engines import host
 from fairc.runtime.engines.base import Engine, EngineUnavailable
 from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.engines.mininet import MininetEngine
+from fairc.runtime.engines.vm import VmEngine
 
 # No loss and no delay: a host without netem can run it, too.
 SPEC = """fexp 1
@@ -75,7 +76,13 @@ def mininet() -> Subject:
     return Subject(MininetEngine, short, endless, exact=False)
 
 
-ENGINES: dict[str, Callable[[], Subject]] = {"fake": fake, "mininet": mininet}
+def vm() -> Subject:
+    """The vm engine: `make setup` has built its image."""
+    short, endless = cell("file(100kB)", ""), cell("bulk", "duration = 300s")
+    return Subject(VmEngine, short, endless, exact=True)
+
+
+ENGINES: dict[str, Callable[[], Subject]] = {"fake": fake, "mininet": mininet, "vm": vm}
 
 
 @pytest.fixture(params=ENGINES)

@@ -1,0 +1,199 @@
+"""The vm engine: equal results whatever the host does, and guests that misbehave."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fairc import dsl
+from fairc.compiler import Cell, compile
+from fairc.compiler.targets import mininet
+from fairc.runtime import supervisor
+from fairc.runtime.engines import vm
+from fairc.runtime.engines.vm import VmEngine
+from fairc.runtime.results import RawResult
+
+ROOT = Path(__file__).parents[2]
+
+# Random loss and a seeded start: whatever is random in a cell takes part in the comparison.
+SPEC = """fexp 1
+experiment determinism {
+  topology = bottleneck(rate: 10Mbit/s, rtt: 20ms, loss: 1%, queue: fifo(1bdp))
+  flow a { cca = cubic  workload = file(500kB) }
+  flow b { cca = bbr    workload = file(500kB) }
+  repeat  = 2
+  measure = [goodput]
+}
+"""
+
+Run = Callable[..., RawResult]
+
+
+@pytest.fixture(scope="module")
+def cells() -> tuple[Cell, ...]:
+    """Return two repetitions of one configuration."""
+    experiment, found = dsl.load(dsl.Source("determinism.fexp", SPEC))
+    assert experiment is not None, dsl.render_full(found)
+    return tuple(compile(experiment).cells())
+
+
+@pytest.fixture
+def engine() -> Iterator[VmEngine]:
+    """Return a prepared engine."""
+    made = VmEngine()
+    made.prepare()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def hog() -> Iterator[None]:
+    """Keep every core busy twice over."""
+    busy = [supervisor.start([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    yield
+    for process in busy:
+        process.kill()
+        process.wait()
+
+
+def run(engine: VmEngine, cell: Cell, folder: Path) -> RawResult:
+    folder.mkdir()
+    return engine.run(cell, folder)
+
+
+def test_the_same_cell_gives_the_same_bytes_beside_a_cpu_hog(
+    engine: VmEngine, cells: tuple[Cell, ...], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    quiet = run(engine, cells[0], tmp_path / "quiet")
+    request.getfixturevalue("hog")
+    loaded = run(engine, cells[0], tmp_path / "loaded")
+
+    assert quiet.error == ""
+    assert quiet.sha256 == loaded.sha256
+    assert quiet.virtual_s == loaded.virtual_s
+    for path in quiet.artefacts.iterdir():
+        assert path.read_bytes() == (loaded.artefacts / path.name).read_bytes()
+
+
+def test_the_same_cell_gives_the_same_bytes_from_a_snapshot_taken_anew(
+    engine: VmEngine, cells: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run(engine, cells[0], tmp_path / "first")
+    cache = vm.snapshot.recipe.cache_directory()
+    (tmp_path / "cache" / "fairc").mkdir(parents=True)
+    (tmp_path / "cache" / "fairc" / "images").symlink_to(cache / "images")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    other = VmEngine()
+    other.prepare()
+    second = run(other, cells[0], tmp_path / "second")
+
+    assert (tmp_path / "cache" / "fairc" / "snapshots").is_dir()
+    assert engine.identity == other.identity
+    assert first.sha256 == second.sha256
+
+
+def test_another_seed_gives_another_sample_path(
+    engine: VmEngine, cells: tuple[Cell, ...], tmp_path: Path
+) -> None:
+    first, second = (run(engine, cell, tmp_path / cell.id) for cell in cells)
+
+    assert cells[0].seed != cells[1].seed
+    name = f"{cells[0].captures[-1].name}.pcap"
+    assert (first.artefacts / name).read_bytes() != (second.artefacts / name).read_bytes()
+
+
+def test_a_cell_runs_without_any_privilege(
+    engine: VmEngine, cells: tuple[Cell, ...], tmp_path: Path
+) -> None:
+    """In a user namespace of its own, root has no more rights on this machine than anybody."""
+    del engine  # the snapshot is there
+    program = f"""
+        import pathlib, sys
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        from fairc.compiler.plan import Cell
+        from fairc.runtime.engines.vm import VmEngine
+        cell = Cell.model_validate_json({cells[0].model_dump_json()!r})
+        engine = VmEngine()
+        engine.prepare()
+        result = engine.run(cell, pathlib.Path({str(tmp_path)!r}))
+        print(result.error or result.sha256)
+    """
+    command = ["unshare", "--user", "--net", sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.strip()) == 64, done.stdout
+
+
+FILL = """
+import sys
+with open(sys.argv[1] + "/x", "wb") as file:
+    for _ in range(2000):
+        file.write(b"x" * (1 << 20))
+"""
+
+# What a guest may do instead of running its cell, and what the failed cell then says.
+MISBEHAVIOUR = {
+    "hangs": ("import time; time.sleep(1e6)", "virtual deadline"),
+    "computes for ever": ("while True: pass", "virtual deadline"),
+    "raises": ("raise RuntimeError('broken in this way')", "status 1"),
+    "crashes": ("open('/proc/sysrq-trigger', 'w').write('c')", "crashed"),
+    "runs out of memory": ("x = [b'x' * (1 << 20) for _ in range(4000)]", "crashed"),
+    "fills its disk": (FILL, "status 1"),
+}
+
+
+@pytest.mark.parametrize("what", MISBEHAVIOUR)
+def test_a_guest_that_misbehaves_is_a_failed_cell_with_its_console(
+    engine: VmEngine,
+    cells: tuple[Cell, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    what: str,
+) -> None:
+    script, expected = MISBEHAVIOUR[what]
+    monkeypatch.setattr(mininet, "render", lambda _: script)
+    monkeypatch.setattr(vm, "DEADLINE_MARGIN_S", 1.0)
+    cell = cells[0].model_copy(update={"deadline_ns": 1_000_000_000})
+
+    result = run(engine, cell, tmp_path / "cell")
+
+    assert expected in result.error
+    assert result.sha256 == ""
+    if what == "raises":
+        assert "broken in this way" in result.console
+    if "crashed" in expected:
+        assert "Kernel panic" in result.console
+
+
+def test_a_machine_that_stands_still_is_given_up(
+    engine: VmEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vm, "STALL_S", 1.0)
+    (tmp_path / "console").write_text("")
+    process = supervisor.start(["sleep", "1000"])
+
+    error = engine._watch(process, tmp_path / "console")
+    process.kill()
+    process.wait()
+
+    assert "stood still" in error
+
+
+def test_a_console_that_grows_without_end_is_cut_off(
+    engine: VmEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vm, "CONSOLE_LIMIT", 10)
+    (tmp_path / "console").write_text("x" * 100)
+    process = supervisor.start([sys.executable, "-c", "while True: pass"])
+
+    error = engine._watch(process, tmp_path / "console")
+    process.kill()
+    process.wait()
+
+    assert "printed more than" in error
