@@ -11,7 +11,7 @@ from fairc.dsl.diagnostics import Diagnostic, Diagnostics, Severity
 from fairc.dsl.model import Configuration, Experiment
 
 from .grid import Lowered, Settings
-from .lower import lower
+from .lower import Lowering
 from .plan import Axis, Cell, FigureRequest, MetricRequest, Plan
 from .variation import VARIATIONS, in_order, variations
 
@@ -32,6 +32,7 @@ class Compilation:
         self._variations: frozenset[str] = frozenset()
         self._seen_all = False
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
+        self._lowering = Lowering(self._report)
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -98,7 +99,7 @@ class Compilation:
     def _lower(self, configuration: Configuration) -> Lowered | None:
         """Lower one configuration, unless something is wrong already or with this one."""
         self._variations |= variations(configuration.scenario)
-        draft = lower(configuration.scenario, self._report)
+        draft = self._lowering(configuration.scenario)
         if any(found.severity is Severity.ERROR for found in self._found.values()):
             return None
         return Lowered(self._settings, configuration, draft)

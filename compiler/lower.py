@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from fairc.dsl.diagnostics import Diagnostic
 from fairc.dsl.model import Scenario
@@ -16,23 +17,53 @@ from .queues import size_queues
 from .routing import route, trace
 from .wiring import wire
 
-PASSES: tuple[Callable[[Draft], None], ...] = (
+Pass = Callable[[Draft], None]
+
+NETWORK_PASSES: tuple[Pass, ...] = (  # look at the network, and at who talks to whom
     wire,  # nodes, cables, hops, names, addresses
     route,  # static routes to every host
     trace,  # the path and the base RTT of every flow
     find_bottlenecks,
     size_queues,  # limits in bytes or packets
     size_buffers,
-    set_deadline,
     place_captures,
+    freeze,  # nodes and cables as parts of the plan
+)
+TRAFFIC_PASSES: tuple[Pass, ...] = (  # look at workloads and times
+    set_deadline,
     warn,
-    freeze,  # nodes and cables of the plan, shared by all repetitions
 )
 
+KNOWN_NETWORKS = 1000
 
-def lower(scenario: Scenario, report: Callable[[Diagnostic], None]) -> Draft:
-    """Run every pass; what is wrong goes to `report`, and the passes carry on as far as they can."""
-    draft = Draft(scenario, report)
-    for step in PASSES:
+Key = tuple[int, tuple[tuple[str, str, str], ...]]
+
+
+class Lowering:
+    """Lowers configurations; those that differ only in their traffic share the network's part.
+
+    report: takes what is wrong; the passes carry on as far as they can.
+    """
+
+    def __init__(self, report: Callable[[Diagnostic], None]) -> None:
+        self._report = report
+        self._known: dict[Key, Draft] = {}
+
+    def __call__(self, scenario: Scenario) -> Draft:
+        """Run every pass that has not been run for an equal input."""
+        talks = tuple((flow.name, flow.server, flow.client) for flow in scenario.flows)
+        key = (id(scenario.network), talks)  # the drafts keep their networks alive
+        if key not in self._known:
+            if len(self._known) == KNOWN_NETWORKS:
+                self._known.clear()
+            self._known[key] = _run(NETWORK_PASSES, Draft(scenario, self._report))
+        known = self._known[key]
+        declared = {flow.name: flow for flow in scenario.flows}
+        flows = [replace(flow, flow=declared[flow.flow.name]) for flow in known.flows]
+        return _run(TRAFFIC_PASSES, replace(known, scenario=scenario, flows=flows))
+
+
+def _run(passes: tuple[Pass, ...], draft: Draft) -> Draft:
+    for step in passes:
         step(draft)
     return draft

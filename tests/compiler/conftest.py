@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fairc.compiler import Cell, compile
-from fairc.compiler.lower import lower
+from fairc.compiler.lower import Lowering
 from fairc.dsl.diagnostics import Diagnostic, Diagnostics
 from fairc.dsl.model import (
     Axis,
@@ -169,7 +169,7 @@ def cell(made: Scenario, **options: Any) -> Cell:
 def found(made: Scenario) -> dict[str, Diagnostic]:
     """What the passes report about a scenario, the first of each code."""
     reported: list[Diagnostic] = []
-    lower(made, reported.append)
+    Lowering(reported.append)(made)
     return {diagnostic.code: diagnostic for diagnostic in reversed(reported)}
 
 

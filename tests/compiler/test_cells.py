@@ -162,3 +162,18 @@ def test_the_schema_describes_both_documents() -> None:
     definitions = json.loads(schema())["$defs"]
     assert {"Plan", "Cell", "Interface", "Flow"} <= set(definitions)
     assert definitions["Cell"]["additionalProperties"] is False
+
+
+def test_sharing_a_network_changes_nothing(make: SimpleNamespace) -> None:
+    """Configurations over one network object, and over equal ones, give the same cells."""
+    net = make.dumbbell(loss=0.01)
+    ccas = ("cubic", "bbr", "reno")
+    shared = [make.scenario(net, [make.flow("f", cca=cca)]) for cca in ccas]
+    apart = [make.scenario(make.dumbbell(loss=0.01), [make.flow("f", cca=cca)]) for cca in ccas]
+    turned = make.scenario(net, [make.flow("f", "c1", "s1")])
+    one = list(compile(make.experiment(*shared, turned)).cells())
+    other = list(compile(make.experiment(*apart, turned)).cells())
+    assert one == other
+    assert [cell.flows[0].cca for cell in one] == ["cubic", "bbr", "reno", "cubic"]
+    assert one[0].nodes[0] is one[1].nodes[0]
+    assert one[3].flows[0].bottleneck != one[0].flows[0].bottleneck

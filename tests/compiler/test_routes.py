@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairc.compiler.lower import lower
+from fairc.compiler.lower import Lowering
 from fairc.compiler.plan import Cell, Node
 from fairc.dsl.diagnostics import Diagnostic
 
@@ -180,7 +180,7 @@ def test_an_unreachable_client_is_reported_at_the_flow(make: SimpleNamespace, th
     found: list[Diagnostic] = []
     net = make.network(["s1", "x1", "c1"], [], links)
     flow = make.flow("f")
-    lower(make.scenario(net, [flow]), found.append)
+    Lowering(found.append)(make.scenario(net, [flow]))
     assert [(d.code, d.span) for d in found] == [("unreachable", flow.span)]
 
 
