@@ -21,6 +21,7 @@ evaluate      expressions to values; with functions, names, values, units
 kinds         what a value may be; entries: words with typed parameters
 *_words       the registries: network, traffic, report
 library       the presets
+reference     the tables of docs/language.md
 experiment    the result; its parts are described in model
 conditions    `--where`
 diagnostics   what is wrong, as data; problems: raising it; render: as text

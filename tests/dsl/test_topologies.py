@@ -54,7 +54,7 @@ def test_loss_of_both(build: Build) -> None:
 
 def test_a_queue_that_is_not_given_holds_1000_packets(build: Build) -> None:
     queue = link(build, "link server -- client").forward.queue
-    assert (queue.kind, queue.size.amount, queue.size.unit) == ("fifo", 1000, "pkt")
+    assert (queue.kind, int(queue.size.amount), str(queue.size.unit)) == ("fifo", 1000, "pkt")
 
 
 @pytest.mark.parametrize(

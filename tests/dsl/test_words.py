@@ -10,6 +10,7 @@ from fairc.dsl.network_words import DISTRIBUTIONS, LOSSES, POLICERS, QUEUES, TOP
 from fairc.dsl.registry import Registry, distance, suggest
 from fairc.dsl.report_words import FIGURES, METRICS
 from fairc.dsl.traffic_words import CCAS, PAGES, TRANSPORTS, WORKLOADS
+from fairc.runtime.metrics import registry
 
 NETWORK = (TOPOLOGIES, QUEUES, LOSSES, DISTRIBUTIONS, POLICERS)
 TRAFFIC = (CCAS, WORKLOADS, PAGES, TRANSPORTS)
@@ -30,9 +31,9 @@ def test_unknown_names_get_choices_and_a_suggestion() -> None:
     assert diagnostic.help == "known: " + ", ".join(CCAS.names())
 
 
-@pytest.mark.parametrize("registry", ALL, ids=lambda registry: registry.word)
-def test_entries_say_what_they_are(registry: Registry[Entry]) -> None:
-    for entry in registry:
+@pytest.mark.parametrize("words", ALL, ids=lambda words: words.word)
+def test_entries_say_what_they_are(words: Registry[Entry]) -> None:
+    for entry in words:
         assert entry.summary and not entry.summary.endswith(".")
         names = [p.name for p in entry.parameters]
         assert len(set(names)) == len(names)
@@ -40,9 +41,18 @@ def test_entries_say_what_they_are(registry: Registry[Entry]) -> None:
         assert all(not p.repeated for p in entry.parameters[1:])
 
 
-@pytest.mark.parametrize("registry", [QUEUES, CCAS, LOSSES, WORKLOADS, METRICS, TOPOLOGIES])
-def test_something_runs(registry: Registry[Entry]) -> None:
-    assert any(entry.runs for entry in registry)
+@pytest.mark.parametrize("words", [QUEUES, CCAS, LOSSES, WORKLOADS, METRICS, TOPOLOGIES])
+def test_something_runs(words: Registry[Entry]) -> None:
+    assert any(entry.runs for entry in words)
+
+
+def test_metrics_that_run_are_those_that_are_computed() -> None:
+    def full(entry: Entry) -> list[str]:
+        return [f"{entry.name}.{value}" for value in entry.values] or [entry.name]
+
+    running = {entry.name: full(entry) for entry in METRICS if entry.runs}
+    computed = {metric.name: [v.name for v in metric.values] for metric in registry.METRICS}
+    assert running == computed
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,39 @@
+"""docs/language.md: its examples are right, and its reference is what the registries say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fairc.dsl import Source, load
+from fairc.dsl.reference import reference
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "language.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```fexp\n(.*?)```", TEXT, re.DOTALL)
+BEGIN, END = "<!-- reference -->\n", "<!-- end of reference -->\n"
+
+
+@pytest.mark.parametrize(
+    "text", EXAMPLES, ids=lambda text: re.findall(r"experiment (\w+)", text)[0]
+)
+def test_example(text: str) -> None:
+    experiment, found = load(Source("docs/language.md", text))
+    assert [d.message for d in found] == []
+    assert experiment is not None
+    assert next(experiment.configurations()).scenario.flows
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 4
+
+
+def test_reference(update: bool) -> None:
+    before, rest = TEXT.split(BEGIN)
+    written, after = rest.split(END)
+    if update:
+        PAGE.write_text(f"{before}{BEGIN}\n{reference()}\n{END}{after}", encoding="utf-8")
+    else:
+        assert written == f"\n{reference()}\n"
