@@ -14,7 +14,7 @@ from pathlib import Path
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import mininet
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
-from fairc.runtime import supervisor
+from fairc.runtime import archive, supervisor
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.results import RawResult
 from fairc.runtime.vm import exchange, image, qemu, snapshot
@@ -80,7 +80,7 @@ class VmEngine:
         started = time.monotonic()
         artefacts = workdir / "artefacts"
         artefacts.mkdir()
-        with tempfile.TemporaryDirectory(prefix="fairc-vm-") as scratch:
+        with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("vm")) as scratch:
             device, console = Path(scratch, "exchange"), Path(scratch, "console")
             deadline_s = cell.deadline_ns / 1e9 + DEADLINE_MARGIN_S
             seed = hashlib.sha256(f"kernel {cell.seed}".encode()).digest()
@@ -106,7 +106,7 @@ class VmEngine:
         return RawResult(
             error=error,
             artefacts=artefacts,
-            sha256="" if error else _digest(artefacts),
+            sha256="" if error else archive.digest(artefacts),
             console=text,
             virtual_s=virtual_s,
             wall_s=time.monotonic() - started,
@@ -175,12 +175,3 @@ def _cpu_s(pid: int) -> float:
         if int(fields[3]) == pid:  # its session
             total += int(fields[11]) + int(fields[12])
     return total
-
-
-def _digest(folder: Path) -> str:
-    total = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
-        total.update(f"{path.name} {content}\n".encode())
-    return total.hexdigest()

@@ -137,14 +137,15 @@ with open(sys.argv[1] + "/x", "wb") as file:
         file.write(b"x" * (1 << 20))
 """
 
-# What a guest may do instead of running its cell, and what the failed cell then says.
+# What a guest may do instead of running its cell, for how many virtual seconds, and what the failed
+# cell then says.
 MISBEHAVIOUR = {
-    "hangs": ("import time; time.sleep(1e6)", "virtual deadline"),
-    "computes for ever": ("while True: pass", "virtual deadline"),
-    "raises": ("raise RuntimeError('broken in this way')", "status 1"),
-    "crashes": ("open('/proc/sysrq-trigger', 'w').write('c')", "crashed"),
-    "runs out of memory": ("x = [b'x' * (1 << 20) for _ in range(4000)]", "crashed"),
-    "fills its disk": (FILL, "status 1"),
+    "hangs": ("import time; time.sleep(1e6)", 1.0, "virtual deadline"),
+    "computes for ever": ("while True: pass", 1.0, "virtual deadline"),
+    "raises": ("raise RuntimeError('broken in this way')", 1.0, "status 1"),
+    "crashes": ("open('/proc/sysrq-trigger', 'w').write('c')", 1.0, "crashed"),
+    "runs out of memory": ("x = [b'x' * (1 << 20) for _ in range(4000)]", 100.0, "crashed"),
+    "fills its disk": (FILL, 100.0, "status 1"),
 }
 
 
@@ -156,10 +157,10 @@ def test_a_guest_that_misbehaves_is_a_failed_cell_with_its_console(
     monkeypatch: pytest.MonkeyPatch,
     what: str,
 ) -> None:
-    script, expected = MISBEHAVIOUR[what]
+    script, seconds, expected = MISBEHAVIOUR[what]
     monkeypatch.setattr(mininet, "render", lambda _: script)
-    monkeypatch.setattr(vm, "DEADLINE_MARGIN_S", 1.0)
-    cell = cells[0].model_copy(update={"deadline_ns": 1_000_000_000})
+    monkeypatch.setattr(vm, "DEADLINE_MARGIN_S", seconds)
+    cell = cells[0].model_copy(update={"deadline_ns": 0})
 
     result = run(engine, cell, tmp_path / "cell")
 

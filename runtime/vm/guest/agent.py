@@ -63,7 +63,7 @@ def loopback_up() -> None:
 def prepare() -> None:
     """Do what all cells share: mounts, modules, imports, programs in the page cache."""
     os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", HOME="/root", LANG="C.UTF-8")
-    mount("tmpfs", "/tmp", "size=75%")
+    mount("tmpfs", "/tmp", "size=50%")
     mount("devpts", "/dev/pts")
     mount("tmpfs", "/dev/shm")
     mount("cgroup2", "/sys/fs/cgroup")
