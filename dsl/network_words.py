@@ -20,7 +20,7 @@ from .kinds import (
     Words,
 )
 from .registry import Registry
-from .units import DATA, NUMBER, TIME
+from .units import DATA, NUMBER, PACKETS, SHARE, TIME
 
 P = Parameter
 
@@ -107,6 +107,7 @@ A_RANDOM_TIME = Either(A_TIME, A_DISTRIBUTION)
 A_RANDOM_SIZE = Either(A_SIZE, A_DISTRIBUTION)
 
 _SIZE = P("size", A_QUEUE_SIZE, "bytes, packets, time at the link's rate, or BDPs", "1000pkt")
+_THRESHOLD = Quantities((SHARE, DATA, PACKETS, TIME))
 _ECN = P("ecn", A_SWITCH, "mark packets instead of dropping them", "off")
 _TARGET = P("target", A_POSITIVE_TIME, "acceptable standing delay")
 _INTERVAL = P("interval", A_POSITIVE_TIME, "time in which the delay must come down")
@@ -121,8 +122,8 @@ QUEUES: Registry[Entry] = Registry(
             "Random Early Detection",
             (
                 P("limit", A_QUEUE_SIZE, "size of the queue", "1000pkt"),
-                P("min", Either(A_SHARE, A_SHARE), "threshold where dropping begins"),
-                P("max", Either(A_SHARE, A_SHARE), "threshold of the highest probability"),
+                P("min", _THRESHOLD, "threshold where dropping begins"),
+                P("max", _THRESHOLD, "threshold of the highest probability"),
                 P("pmax", A_SHARE, "probability at the upper threshold"),
                 _ECN,
             ),

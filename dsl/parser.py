@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import syntax
 from .diagnostics import CompileError, Diagnostic
+from .problems import fail
 from .slips import SyntaxErrors, refuse_characters
 from .source import Source, Span
 from .units import UNITS
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 NESTING_LIMIT = 60
 """How deep values may be nested: more than any person writes, far less than Python's stack."""
+
+NAME_LIMIT = 60
 
 
 def parse(source: Source) -> syntax.File:
@@ -94,7 +97,13 @@ class Builder:
         return method(span, tree.children)
 
     def _word(self, token: Token) -> syntax.Word:
-        return syntax.Word(self._at(token), str(token))
+        return self._named(self._at(token), str(token))
+
+    def _named(self, span: Span, name: str) -> syntax.Word:
+        """Return a word; names become parts of files and columns, so they have a limit."""
+        if len(name) > NAME_LIMIT:
+            fail("long-name", f"a name has at most {NAME_LIMIT} characters", span)
+        return syntax.Word(span, name)
 
     def _at(self, token: Token) -> Span:
         start, end = token.start_pos, token.end_pos
@@ -219,7 +228,7 @@ class Builder:
         """Return the name that a call's opening token carries, without its parenthesis."""
         span = self._at(token)
         name = token.rstrip("(")
-        return syntax.Word(Span(self.source, span.start, span.start + len(name)), name)
+        return self._named(Span(self.source, span.start, span.start + len(name)), name)
 
     def _call(self, span: Span, c: list[Any]) -> syntax.Node:
         arguments = []
