@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from fractions import Fraction
 from itertools import pairwise
 from operator import eq, ge, gt, le, lt, ne
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from . import functions, syntax
-from .diagnostics import CompileError, Label
+from .diagnostics import CompileError, Diagnostic, Label
 from .problems import Gather, fail
 from .registry import suggest
 from .source import Span
@@ -25,6 +25,8 @@ from .values import (
     TupleValue,
     Value,
 )
+
+T = TypeVar("T")
 
 NUMBER_BITS = 2048
 """Numerators and denominators may be this long: beyond, a file is an attack or a slip."""
@@ -118,6 +120,30 @@ def evaluate(node: syntax.Expr, scope: Scope) -> Value:
         scope.depth -= 1
 
 
+class IncompleteCall(CompileError):
+    """Some arguments of a call are wrong; `value` has the others, so that they can be checked."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic], value: Applied) -> None:
+        super().__init__(diagnostics)
+        self.value = value
+
+
+def evaluate_with(node: syntax.Expr, scope: Scope, use: Callable[[Value], T]) -> T:
+    """Evaluate an expression and use its value; of a call that is wrong, use what is right.
+
+    Raises CompileError with what is wrong in the expression and in its use.
+    """
+    try:
+        value = evaluate(node, scope)
+    except IncompleteCall as error:
+        gather = Gather()
+        with gather.attempt():
+            use(error.value)
+        others = [d for d in gather.found if d.code != "missing-argument"]
+        raise CompileError([*error.diagnostics, *others]) from None
+    return use(value)
+
+
 def number_of(node: syntax.Number) -> Quantity:
     """Return the quantity that a literal stands for. Raises CompileError."""
     unit = UNITS.get(node.unit)
@@ -181,14 +207,14 @@ def _call(node: syntax.Expr, scope: Scope) -> Value:
             key = argument.key
             value = evaluate(argument.value, scope)
             arguments.append(Argument(key.text if key else None, value, key.span if key else None))
-    gather.finish()
     bound = scope.get(node.name.text)
-    if isinstance(bound, Symbol):  # `policy(buffer)` with `policy` swept over words
-        return _light(Applied(bound.name, tuple(arguments), node.span, bound.span))
-    function = functions.BUILTINS.get(node.name.text)
-    if function:
-        return _light(function(tuple(arguments), node.span))
-    return _light(Applied(node.name.text, tuple(arguments), node.span, node.name.span))
+    word = bound if isinstance(bound, Symbol) else Symbol(node.name.text, node.name.span)
+    function = functions.BUILTINS.get(word.name)
+    applied = Applied(word.name, tuple(arguments), node.span, word.span)
+    if gather.found and function is None:
+        raise IncompleteCall(gather.found, applied)
+    gather.finish()
+    return _light(function(tuple(arguments), node.span) if function else applied)
 
 
 def _light(value: Value) -> Value:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from . import syntax
 from .diagnostics import CompileError, Diagnostic, Label
 from .entries import Entries, Parameter
-from .evaluate import Scope, evaluate
+from .evaluate import Scope, evaluate_with
 from .kinds import (
     A_COUNT,
     A_POSITIVE_TIME,
@@ -213,10 +213,16 @@ class Block:
         if setting is None:
             return None
         key = self.keys.get(name, setting.key.span)
-        value = _closed_word(setting.value, key) or evaluate(setting.value, scope)
-        gather = Gather()
-        with gather.attempt():
+
+        def checked(value: Value) -> Value:
             key.kind.check(value, f"`{name}`", setting.value.span)
+            return value
+
+        gather = Gather()
+        value: Value | None = _closed_word(setting.value, key)
+        if value is None:
+            with gather.attempt():
+                value = evaluate_with(setting.value, scope, checked)
         if not key.runs:
             gather.found.append(not_yet(f"`{name}` of {self.what}", setting.span))
         gather.finish()

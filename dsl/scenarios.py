@@ -9,7 +9,7 @@ from typing import Generic, Literal, TypeVar
 from . import model, syntax
 from .diagnostics import Diagnostic, Label, Severity
 from .entries import bind
-from .evaluate import Scope, evaluate
+from .evaluate import Scope, evaluate_with
 from .flows import build_flow, check_ends
 from .keys import Block
 from .library import preset
@@ -19,7 +19,7 @@ from .networks import argument_scope, build_network, nanoseconds
 from .problems import Gather, fail
 from .registry import unknown
 from .sweeps import Bindings, Grid
-from .values import Applied, Quantity, Symbol
+from .values import Applied, Quantity, Symbol, Value
 
 T = TypeVar("T")
 
@@ -112,7 +112,9 @@ class Builder:
         assert topology is not None
         if isinstance(topology, syntax.Body):
             return build_network(topology, scope, self._report)
-        value = evaluate(topology, scope)
+        return evaluate_with(topology, scope, lambda value: self._named_network(value, scope))
+
+    def _named_network(self, value: Value, scope: Scope) -> model.Network:
         if not isinstance(value, Symbol | Applied):
             fail(
                 "wrong-type",
