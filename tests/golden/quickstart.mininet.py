@@ -31,6 +31,7 @@ import time
 from mininet.link import Link
 from mininet.net import VERSION, Mininet
 from mininet.node import Node
+from mininet.util import numCores
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CELL = '77fd7203207ddbaa'
@@ -635,6 +636,7 @@ def run(programs, cell):
     endpoints = find_endpoints()
     tie_children_to_this_process()
     Mininet.inited = True  # or it would raise limits of the whole machine
+    numCores.ncores = os.cpu_count()  # or it would start a program that counts them
     net = build(Mininet(controller=None, host=NamespaceNode, link=Cable, build=False))
     system = versions() | configure(net)
     system["pacing"] = "internal to TCP (no fq on any interface)"
