@@ -1,4 +1,4 @@
-"""Pass `place_captures`: packets are seen entering the bottleneck's router, leaving its queue, and delivered."""
+"""Pass `place_captures`: where packets are seen around a bottleneck's queue."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .draft import Draft, DraftFlow, End, Place
 
 
 def place_captures(draft: Draft) -> None:
-    """Capture at each bottleneck queue: `entry`, `exit` and `delivered` (measurement.md, rule 14)."""
+    """Capture `entry`, `exit` and `delivered` of each bottleneck (measurement.md, rule 14)."""
     egresses = dict.fromkeys(flow.bottleneck for flow in draft.flows if flow.bottleneck)
     for egress in egresses:
         for end in _ingresses(draft, egress):

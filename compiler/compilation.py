@@ -111,7 +111,7 @@ class Compilation:
         self._found.setdefault((diagnostic.code, *place), diagnostic)
 
     def _varied(self) -> tuple[str, ...]:
-        """Say what the seeds vary in any configuration; those lowered already are not built again."""
+        """Say what the seeds vary in any configuration; build none again that is lowered."""
         if not self._seen_all:
             for configuration in self._experiment.configurations():
                 self._variations |= variations(configuration.scenario)

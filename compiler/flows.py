@@ -27,7 +27,8 @@ def find_bottlenecks(draft: Draft) -> None:
         draft.report(
             Diagnostic(
                 code="no-bottleneck",
-                message=f"nothing limits the flow `{flow.flow.name}`: no link on its path has a rate",
+                message=f"no link on the path of the flow `{flow.flow.name}` has a rate",
+                note="nothing limits it",
                 span=flow.flow.span,
                 help="give a link between its server and its client a `rate`",
             )
@@ -46,7 +47,7 @@ def size_buffers(draft: Draft) -> None:
             draft.report(
                 Diagnostic(
                     code="buffer-too-large",
-                    message=f"the flow `{flow.flow.name}` needs socket buffers that Linux cannot give",
+                    message=f"the flow `{flow.flow.name}` needs larger buffers than Linux has",
                     span=flow.flow.span,
                     notes=(f"{reason}, the most that a socket takes is {MAX_BUFFER_BYTES}",),
                     help="make the rate, the RTT or the queue of the bottleneck smaller",

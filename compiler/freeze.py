@@ -1,4 +1,4 @@
-"""Pass `freeze`: the nodes and cables of the plan, as all repetitions of a configuration share them."""
+"""Pass `freeze`: the nodes and cables as parts of the plan, shared by all repetitions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def freeze(draft: Draft) -> None:
 
 
 def netem_packets(rate_bps: int, delay_ns: int) -> int:
-    """Return netem's limit: 2 x rate x delay in full frames (measurement.md, rule 2), at least 1000."""
+    """Return netem's limit: 2 x rate x delay in frames, at least 1000 (measurement.md, rule 2)."""
     return max(MIN_NETEM_PACKETS, -(-2 * rate_bps * delay_ns // (8 * FRAME_BYTES * 10**9)))
 
 
@@ -51,7 +51,7 @@ def _interface(draft: Draft, end: End, bottleneck: bool, fastest_bps: int) -> pl
 
 
 def _impairment(way: Direction, fastest_bps: int) -> plan.Impairment:
-    """Describe what a hop does; what comes out of an unshaped link is as fast as the fastest one."""
+    """Describe what a hop does; an unshaped link is taken to be as fast as the fastest one."""
     return plan.Impairment(
         delay_ns=way.delay_ns,
         loss=way.loss,

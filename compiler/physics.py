@@ -25,7 +25,7 @@ def warn(draft: Draft) -> None:
             draft.report(
                 Diagnostic(
                     code="fast-link",
-                    message=f"a bottleneck of {flow.rate_bps / 1e6:g} Mbit/s asks much of an engine",
+                    message=f"a bottleneck of {flow.rate_bps / 1e6:g} Mbit/s is fast for an engine",
                     span=shaped.span,
                     notes=("above about 100 Mbit/s the emulated CPU may become the bottleneck",),
                     help="watch the validity verdicts, or scale the rate down and the RTT up",
@@ -59,7 +59,7 @@ def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
             draft.report(
                 Diagnostic(
                     code="short-duration",
-                    message=f"the duration ends before the flow `{flow.flow.name}` can have its file",
+                    message=f"the duration is too short for the file of `{flow.flow.name}`",
                     span=flow.flow.span,
                     notes=(f"{total} bytes at {share:g} Mbit/s take {needed_ns / 1e9:.1f} s",),
                     help="make the duration longer, or the file smaller",

@@ -10,7 +10,7 @@ from .plan import PLAN_VERSION, Cell, Plan
 
 
 def schema() -> str:
-    """Return the JSON Schema of `plan.json` (`#/$defs/Plan`) and of a line of `cells.jsonl` (`Cell`)."""
+    """Return the JSON Schema: `Plan` for plan.json, `Cell` for each line of cells.jsonl."""
     _, document = models_json_schema(
         [(Plan, "validation"), (Cell, "validation")],
         title=f"fairc plan, version {PLAN_VERSION}",

@@ -19,7 +19,7 @@ def _random_losses(scenario: Scenario) -> bool:
 VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     (
         _random_starts,
-        "the start of each flow without a `start`: uniform in [0, one base RTT), at least [0, 10 ms)",
+        "the start of each flow without a `start`: uniform in [0, one base RTT or 10 ms)",
     ),
     (_random_losses, "the random losses: one stream per link and direction"),
 )

@@ -1,4 +1,4 @@
-"""Pass `wire`: nodes, cables, interface names and addresses; a hop in every link that delays or loses.
+"""Pass `wire`: nodes, cables, names and addresses; a hop in every link that delays or loses.
 
 A packet that crosses a link meets, in this order: the queue and the rate (at the sending end), the
 loss, the delay. Rate and queue stay on the link's own end; loss and delay go onto a node of

@@ -1,4 +1,4 @@
-"""What can be emitted from a plan. One module per target; `TARGETS` is the closed set of their names.
+"""What can be emitted from a plan: one module per target, `TARGETS` is the set of their names.
 
 A target that is known but not built yet stands in the set with `begin = None` and is refused.
 """
@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairc.compiler.plan import Cell
 from fairc.dsl.diagnostics import CompileError, Diagnostic
 from fairc.dsl.registry import Registry, suggest
 
-from ..plan import Cell
 from . import mininet
 from .binary import EndpointsMissing, find_endpoints
 

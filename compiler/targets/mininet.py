@@ -10,8 +10,9 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from ..draft import FRAME_BYTES
-from ..plan import Cell, Flow, Impairment, Interface, Node
+from fairc.compiler.draft import FRAME_BYTES
+from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node
+
 from .binary import NAME, find_endpoints
 
 SAMPLE_EVERY_NS = 100_000_000

@@ -52,7 +52,7 @@ def way(
     queue: Size | None = None,
     line: int = 8,
 ) -> Direction:
-    """One direction of a link; without `queue` it has the default, whose span is the direction's."""
+    """One direction of a link; the default queue carries the span of its direction."""
     place = span(line)
     given = Queue("fifo", queue, queue.span) if queue else Queue("fifo", size(1000), place)
     return Direction(rate_bps, int(delay_ms * 1e6), loss, given, place)

@@ -1,4 +1,4 @@
-"""Folders of compiled experiments: byte-identical, complete or not there, never over other files."""
+"""Folders of compiled experiments: byte-identical, complete, never over other files."""
 
 from __future__ import annotations
 
