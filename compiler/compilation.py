@@ -107,8 +107,8 @@ class Compilation:
     def _report(self, diagnostic: Diagnostic) -> None:
         """Keep the first finding of each kind at each place: a sweep repeats the rest."""
         span = diagnostic.span
-        place = (span.source.name, span.start) if span else ("", -1)
-        self._found.setdefault((diagnostic.code, *place), diagnostic)
+        name, start = (span.source.name, span.start) if span else ("", -1)
+        self._found.setdefault((diagnostic.code, name, start), diagnostic)
 
     def _varied(self) -> tuple[str, ...]:
         """Say what the seeds vary in any configuration; build none again that is lowered."""
