@@ -36,7 +36,7 @@ fix: $(VENV) ## format, and mend what the linters can
 	cd endpoints && cargo fmt
 
 bench: setup ## measure this machine: speed, fixed cost, compile time, start-up time
-	$(BIN)/python -m tests.bench
+	$(BIN)/python scripts/bench.py
 
 docs: $(VENV) ## write the generated parts of docs/ anew
 	$(BIN)/python scripts/docs.py

@@ -29,7 +29,7 @@ class Queue(Model):
 
 
 class Shaper(Model):
-    """A token bucket in front of the wire: rate in bit/s of frames, burst of one frame in bytes."""
+    """A token bucket in front of the wire: rate in bit/s of frames, burst under two frames."""
 
     rate_bps: int
     burst_bytes: int

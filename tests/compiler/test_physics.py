@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairc.compiler.freeze import netem_packets
+from fairc.compiler.freeze import burst_bytes, netem_packets
 from fairc.compiler.plan import Cell, Interface
 from fairc.dsl.diagnostics import Severity
 from fairc.dsl.model import Bulk, File
@@ -112,7 +112,13 @@ def test_the_shaper_holds_one_frame(make: SimpleNamespace) -> None:
         i.shaper for n in make.cell(make.quickstart()).nodes for i in n.interfaces if i.shaper
     ]
     assert len(shapers) == 10  # both ends of four access links and of the slow one
-    assert {shaper.burst_bytes for shaper in shapers} == {1514}
+    assert {s.burst_bytes for s in shapers if s.rate_bps == 1_000_000} == {1514 + 2}
+    assert {s.burst_bytes for s in shapers if s.rate_bps == 100_000_000} == {1514 + 250}
+
+
+@pytest.mark.parametrize("rate_bps", [1, 10**5, 10**8, 10**9, 10**11])
+def test_the_shaper_never_sends_two_full_frames_at_once(rate_bps: int) -> None:
+    assert 1514 <= burst_bytes(rate_bps) < 2 * 1514
 
 
 def test_delay_and_loss_sit_on_a_hop_and_the_queue_does_not(make: SimpleNamespace) -> None:

@@ -8,7 +8,7 @@ It needs Mininet, iproute2, tcpdump and fairc-endpoints (beside this file or on 
 last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
 them end with this program, however it ends. Nothing else on the machine is touched.
 """
-# cell           0122dafdeac36263
+# cell           8712e052420b2e81
 # experiment     custom
 # configuration  dddf9eda652cfba1
 #   long = cubic
@@ -35,7 +35,7 @@ from mininet.node import Node
 from mininet.util import numCores
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CELL = '0122dafdeac36263'
+CELL = '8712e052420b2e81'
 DURATION_NS = 60000000000  # a fixed length, or None
 DEADLINE_NS = 61000000000  # the latest end
 STOP = 'all'  # the cell ends with the `first` flow, or when `all` have ended
@@ -487,68 +487,68 @@ IP = {
 TC = {
     'c1': [
         # custom.fexp:8
-        'qdisc add dev c1-eth0 root handle 1: tbf rate 1000000000bit burst 1514 limit 1514000',
+        'qdisc add dev c1-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev c1-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'c2': [
         # custom.fexp:8
-        'qdisc add dev c2-eth0 root handle 1: tbf rate 1000000000bit burst 1514 limit 1514000',
+        'qdisc add dev c2-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev c2-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'c3': [
         # custom.fexp:8
-        'qdisc add dev c3-eth0 root handle 1: tbf rate 1000000000bit burst 1514 limit 1514000',
+        'qdisc add dev c3-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev c3-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     's1': [
         # custom.fexp:8
-        'qdisc add dev s1-eth0 root handle 1: tbf rate 1000000000bit burst 1514 limit 1514000',
+        'qdisc add dev s1-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev s1-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     's2': [
         # custom.fexp:8
-        'qdisc add dev s2-eth0 root handle 1: tbf rate 1000000000bit burst 1514 limit 1514000',
+        'qdisc add dev s2-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev s2-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     's3': [
         # custom.fexp:8
-        'qdisc add dev s3-eth0 root handle 1: tbf rate 1000000000bit burst 1514 limit 1514000',
+        'qdisc add dev s3-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev s3-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'r1': [
         # custom.fexp:8
-        'qdisc add dev r1-eth0 root handle 1: tbf rate 1000000000bit burst 1514 limit 1514000',
+        'qdisc add dev r1-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev r1-eth0 parent 1:1 handle 2: pfifo limit 1000',
         # custom.fexp:8
-        'qdisc add dev r1-eth1 root handle 1: tbf rate 1000000000bit burst 1514 limit 1514000',
+        'qdisc add dev r1-eth1 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev r1-eth1 parent 1:1 handle 2: pfifo limit 1000',
         # custom.fexp:10
-        'qdisc add dev r1-eth2 root handle 1: tbf rate 20000000bit burst 1514 limit 1514000',
+        'qdisc add dev r1-eth2 root handle 1: tbf rate 20000000bit burst 1564 limit 1514000',
         'qdisc add dev r1-eth2 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'r2': [
         # custom.fexp:8
-        'qdisc add dev r2-eth0 root handle 1: tbf rate 1000000000bit burst 1514 limit 1514000',
+        'qdisc add dev r2-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev r2-eth0 parent 1:1 handle 2: pfifo limit 1000',
         # custom.fexp:8
-        'qdisc add dev r2-eth1 root handle 1: tbf rate 1000000000bit burst 1514 limit 1514000',
+        'qdisc add dev r2-eth1 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev r2-eth1 parent 1:1 handle 2: pfifo limit 1000',
         # custom.fexp:9
-        'qdisc add dev r2-eth2 root handle 1: tbf rate 20000000bit burst 1514 limit 110000',
+        'qdisc add dev r2-eth2 root handle 1: tbf rate 20000000bit burst 1564 limit 110000',
         'qdisc add dev r2-eth2 parent 1:1 handle 2: bfifo limit 110000',
         # custom.fexp:11
-        'qdisc add dev r2-eth3 root handle 1: tbf rate 20000000bit burst 1514 limit 125000',
+        'qdisc add dev r2-eth3 root handle 1: tbf rate 20000000bit burst 1564 limit 125000',
         'qdisc add dev r2-eth3 parent 1:1 handle 2: bfifo limit 125000',
     ],
     'r3': [
         # custom.fexp:8
-        'qdisc add dev r3-eth0 root handle 1: tbf rate 1000000000bit burst 1514 limit 1514000',
+        'qdisc add dev r3-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev r3-eth0 parent 1:1 handle 2: pfifo limit 1000',
         # custom.fexp:8
-        'qdisc add dev r3-eth1 root handle 1: tbf rate 1000000000bit burst 1514 limit 1514000',
+        'qdisc add dev r3-eth1 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev r3-eth1 parent 1:1 handle 2: pfifo limit 1000',
         # custom.fexp:11
-        'qdisc add dev r3-eth2 root handle 1: tbf rate 20000000bit burst 1514 limit 125000',
+        'qdisc add dev r3-eth2 root handle 1: tbf rate 20000000bit burst 1564 limit 125000',
         'qdisc add dev r3-eth2 parent 1:1 handle 2: bfifo limit 125000',
     ],
     'c1-r1': [

@@ -8,7 +8,7 @@ It needs Mininet, iproute2, tcpdump and fairc-endpoints (beside this file or on 
 last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
 them end with this program, however it ends. Nothing else on the machine is touched.
 """
-# cell           77fd7203207ddbaa
+# cell           43b4d7c4613e50f8
 # experiment     quickstart
 # configuration  44136fa355b3678a
 # repetition     1, seed 251810346355374439
@@ -34,7 +34,7 @@ from mininet.node import Node
 from mininet.util import numCores
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CELL = '77fd7203207ddbaa'
+CELL = '43b4d7c4613e50f8'
 DURATION_NS = None  # a fixed length, or None
 DEADLINE_NS = 1602050000000  # the latest end
 STOP = 'all'  # the cell ends with the `first` flow, or when `all` have ended
@@ -170,28 +170,28 @@ IP = {
 TC = {
     'server': [
         # <preset bottleneck>:17
-        'qdisc add dev server-eth0 root handle 1: tbf rate 100000000bit burst 1514 limit 1514000',
+        'qdisc add dev server-eth0 root handle 1: tbf rate 100000000bit burst 1764 limit 1514000',
         'qdisc add dev server-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'client': [
         # <preset bottleneck>:17
-        'qdisc add dev client-eth0 root handle 1: tbf rate 100000000bit burst 1514 limit 1514000',
+        'qdisc add dev client-eth0 root handle 1: tbf rate 100000000bit burst 1764 limit 1514000',
         'qdisc add dev client-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'left': [
         # <preset bottleneck>:17
-        'qdisc add dev left-eth0 root handle 1: tbf rate 100000000bit burst 1514 limit 1514000',
+        'qdisc add dev left-eth0 root handle 1: tbf rate 100000000bit burst 1764 limit 1514000',
         'qdisc add dev left-eth0 parent 1:1 handle 2: pfifo limit 1000',
         # <preset bottleneck>:18
-        'qdisc add dev left-eth1 root handle 1: tbf rate 1000000bit burst 1514 limit 12500',
+        'qdisc add dev left-eth1 root handle 1: tbf rate 1000000bit burst 1516 limit 12500',
         'qdisc add dev left-eth1 parent 1:1 handle 2: bfifo limit 12500',
     ],
     'right': [
         # <preset bottleneck>:17
-        'qdisc add dev right-eth0 root handle 1: tbf rate 100000000bit burst 1514 limit 1514000',
+        'qdisc add dev right-eth0 root handle 1: tbf rate 100000000bit burst 1764 limit 1514000',
         'qdisc add dev right-eth0 parent 1:1 handle 2: pfifo limit 1000',
         # <preset bottleneck>:19
-        'qdisc add dev right-eth1 root handle 1: tbf rate 1000000bit burst 1514 limit 1514000',
+        'qdisc add dev right-eth1 root handle 1: tbf rate 1000000bit burst 1516 limit 1514000',
         'qdisc add dev right-eth1 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'left-right': [

@@ -20,9 +20,6 @@ const FIRST_CONNECTION: u64 = 2;
 const RETRY_NS: i64 = 100_000_000;
 /// Most bytes to take out of a socket at once.
 const MOST_BYTES: u64 = 1 << 30;
-/// The kernel wakes the client up when this share of the receive buffer has filled; it acknowledges
-/// meanwhile as ever. docs/endpoints.md has what that saves.
-const WAKE_SHARE: u32 = 8;
 
 /// Works until every connection has its bytes, until `stop_ns`, or until SIGTERM.
 ///
@@ -79,7 +76,7 @@ enum State {
     /// The handshake is under way.
     Connecting(OwnedFd),
     /// Data comes in. The kernel wakes up when this many bytes are there.
-    Receiving { socket: OwnedFd, low_water: u64 },
+    Receiving { socket: OwnedFd },
     /// All bytes are there; the server has not closed yet.
     Closing(OwnedFd),
     /// Over, for better or worse.
@@ -212,7 +209,7 @@ impl Client {
             return Ok(());
         }
         reactor.change(&socket, Interest::Read, FIRST_CONNECTION + index as u64)?;
-        self.connections[index].state = State::Receiving { socket, low_water: 1 };
+        self.connections[index].state = State::Receiving { socket };
         if self.live == 0 {
             self.ticks.every(self.description.progress_every_ns)?;
         }
@@ -222,10 +219,9 @@ impl Client {
 
     /// Takes what has arrived on a connection, and ends it if that was the end.
     fn take(&mut self, index: usize, log: &mut Log) -> Result<(), Failure> {
-        let share = u64::from(self.description.buffer_bytes / WAKE_SHARE).max(1);
         let connection = &mut self.connections[index];
         let over = match &connection.state {
-            State::Receiving { .. } => connection.receive(self.wanted, share, log),
+            State::Receiving { .. } => connection.receive(self.wanted, log),
             State::Closing(socket) => await_close(socket),
             _ => return Ok(()),
         };
@@ -270,7 +266,7 @@ impl Client {
                 }
                 (state, _) => {
                     log.now(&Event::Stopped { connection: *number, bytes: *bytes });
-                    if let State::Receiving { socket, .. } = state {
+                    if let State::Receiving { socket } = state {
                         // The server shall not go on sending to nobody.
                         socket::reset_on_close(&socket)?;
                     }
@@ -284,8 +280,8 @@ impl Client {
 
 impl Connection {
     /// Takes what has arrived; true: nothing more will come, and that is well.
-    fn receive(&mut self, wanted: Option<u64>, share: u64, log: &mut Log) -> Result<bool, String> {
-        let State::Receiving { socket, low_water } = &mut self.state else {
+    fn receive(&mut self, wanted: Option<u64>, log: &mut Log) -> Result<bool, String> {
+        let State::Receiving { socket } = &mut self.state else {
             return Ok(false);
         };
         let connection = self.number;
@@ -310,17 +306,9 @@ impl Connection {
         }
         self.bytes += taken;
         let complete = taken == missing;
-        let next = if complete { 1 } else { share.min(missing - taken) };
-        if next != *low_water {
-            *low_water = next;
-            sys::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, next as i32)
-                .map_err(|error| format!("setting SO_RCVLOWAT: {error}"))?;
-        }
         if complete {
             log.now(&Event::Done { connection, bytes: self.bytes });
-            if let State::Receiving { socket, .. } =
-                std::mem::replace(&mut self.state, State::Ended)
-            {
+            if let State::Receiving { socket } = std::mem::replace(&mut self.state, State::Ended) {
                 self.state = State::Closing(socket);
             }
         }
