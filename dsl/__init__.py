@@ -17,7 +17,7 @@ networks      a topology to nodes and links
 flows         a flow block to a flow
 measures      `measure` and `report`
 keys          the keys of each block
-evaluate      expressions to values; with functions, names, values, units
+evaluate      expressions to values; with literals, arithmetic, functions, names, values, units
 kinds         what a value may be; entries: words with typed parameters
 *_words       the registries: network, traffic, report
 library       the presets

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from fractions import Fraction
 from itertools import pairwise
-from operator import eq, ge, gt, le, lt, ne
 from typing import NoReturn, TypeVar
 
-from . import functions, syntax
-from .diagnostics import CompileError, Diagnostic, Label
+from . import arithmetic, functions, syntax
+from .diagnostics import CompileError, Diagnostic
+from .literals import number_of
 from .problems import Gather, fail
 from .registry import suggest
 from .source import Span
-from .units import EXAMPLES, NUMBER, SLIPS, UNITS
 from .values import (
     Applied,
     Argument,
@@ -28,8 +26,8 @@ from .values import (
 
 T = TypeVar("T")
 
-NUMBER_BITS = 2048
-"""Numerators and denominators may be this long: beyond, a file is an attack or a slip."""
+WORK_LIMIT = 400_000
+"""How many items of lists may be computed while a file is checked, or for one configuration."""
 
 DEPTH_LIMIT = 100
 """How deep expressions may be nested, through every `let`: far less than Python's stack."""
@@ -38,11 +36,36 @@ WEIGHT_LIMIT = 1_000_000
 """How many parts a value may have: lists of lists of lists grow fast."""
 
 
+class Work:
+    """Counts the items of lists that are computed, so that a short file cannot ask for hours."""
+
+    def __init__(self) -> None:
+        self._done = 0
+
+    def add(self, items: int, span: Span) -> None:
+        """Count items. Raises CompileError when there are too many."""
+        if items > 1:
+            self._done += items
+        if self._done > WORK_LIMIT:
+            fail(
+                "too-many",
+                f"this file computes more than {WORK_LIMIT:,} items of lists",
+                span,
+                note="here the limit was reached",
+                help="make shorter lists, or compute them once with `let`",
+            )
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self._done = 0
+
+
 class Scope:
     """Names and their values; `let`s and defaults are evaluated when they are first asked for.
 
     parent: where names are looked up that this scope does not have.
     circular: raises the error for names that need each other.
+    work: what is counted together; that of the parent if there is one.
     """
 
     def __init__(
@@ -51,7 +74,9 @@ class Scope:
         deferred: Mapping[str, syntax.Expr] | None = None,
         parent: Scope | None = None,
         circular: Callable[[tuple[str, ...]], NoReturn] | None = None,
+        work: Work | None = None,
     ) -> None:
+        self.work: Work = work or (parent.work if parent else Work())
         self._values = dict(values)
         self._deferred = deferred or {}
         self._parent = parent
@@ -144,38 +169,6 @@ def evaluate_with(node: syntax.Expr, scope: Scope, use: Callable[[Value], T]) ->
     return use(value)
 
 
-def number_of(node: syntax.Number) -> Quantity:
-    """Return the quantity that a literal stands for. Raises CompileError."""
-    unit = UNITS.get(node.unit)
-    if unit is None:
-        fail(
-            "unknown-unit",
-            f"`{node.unit}` is no unit",
-            Span(node.span.source, node.span.end - len(node.unit), node.span.end),
-            note=_unit_hint(node),
-            help="units: " + ", ".join(name for name in UNITS if name),
-        )
-    mantissa, _, exponent = node.digits.lower().partition("e")
-    if len(mantissa) > 30 or len(exponent) > 3 or abs(int(exponent or 0)) > 30:
-        fail(
-            "number-too-large",
-            "this number is out of every range that makes sense here",
-            node.span,
-            help="numbers have at most 30 digits and exponents of at most 30",
-        )
-    return Quantity(Fraction(node.digits) * unit.factor, unit.dimension, node.span)
-
-
-def _unit_hint(node: syntax.Number) -> str:
-    bytes_rate = {"B/s": 1, "kB/s": 1, "MB/s": 1, "GB/s": 1}
-    if node.unit in bytes_rate and len(node.digits) <= 30:
-        bits = Fraction(node.digits) * 8
-        if bits.denominator == 1:
-            return f"rates are in bits: `{bits}{node.unit[:-3]}bit/s`"
-    near = SLIPS.get(node.unit) or suggest(node.unit, [name for name in UNITS if name])
-    return f"did you mean `{node.digits}{near}`?" if near else ""
-
-
 def _number(node: syntax.Expr, scope: Scope) -> Value:
     assert isinstance(node, syntax.Number)
     return number_of(node)
@@ -214,11 +207,12 @@ def _call(node: syntax.Expr, scope: Scope) -> Value:
     if gather.found and function is None:
         raise IncompleteCall(gather.found, applied)
     gather.finish()
-    return _light(function(tuple(arguments), node.span) if function else applied)
+    return _light(function(tuple(arguments), node.span) if function else applied, scope)
 
 
-def _light(value: Value) -> Value:
+def _light(value: Value, scope: Scope) -> Value:
     """Return a value, refused if it has too many parts to be written out."""
+    scope.work.add(value.weight, value.span)
     if value.weight > WEIGHT_LIMIT:
         fail(
             "too-many",
@@ -241,12 +235,12 @@ def _items(nodes: tuple[syntax.Expr, ...], scope: Scope) -> tuple[Value, ...]:
 
 def _list(node: syntax.Expr, scope: Scope) -> Value:
     assert isinstance(node, syntax.ListOf)
-    return _light(ListValue(_items(node.items, scope), node.span))
+    return _light(ListValue(_items(node.items, scope), node.span), scope)
 
 
 def _tuple(node: syntax.Expr, scope: Scope) -> Value:
     assert isinstance(node, syntax.TupleOf)
-    return _light(TupleValue(_items(node.items, scope), node.span))
+    return _light(TupleValue(_items(node.items, scope), node.span), scope)
 
 
 def _group(node: syntax.Expr, scope: Scope) -> Value:
@@ -257,7 +251,7 @@ def _group(node: syntax.Expr, scope: Scope) -> Value:
 def _interval(node: syntax.Expr, scope: Scope) -> Value:
     assert isinstance(node, syntax.Interval)
     first, last = _items((node.first, node.last), scope)
-    return functions.interval(first, last, node.span)
+    return _light(functions.interval(first, last, node.span), scope)
 
 
 def _prefix(node: syntax.Expr, scope: Scope) -> Value:
@@ -265,7 +259,9 @@ def _prefix(node: syntax.Expr, scope: Scope) -> Value:
     value = evaluate(node.inner, scope)
     if node.operator == "not":
         return Truth(not truth(value, node.inner.span), node.span)
-    return _map(value, node.span, lambda q: Quantity(-q.number, q.dimension, node.span), scope)
+    return arithmetic.each(
+        value, node.span, lambda q: Quantity(-q.number, q.dimension, node.span), scope.names
+    )
 
 
 def _chain(node: syntax.Expr, scope: Scope) -> Value:
@@ -273,96 +269,15 @@ def _chain(node: syntax.Expr, scope: Scope) -> Value:
     first, *others = _items(node.operands, scope)
     result = first
     for operator, other in zip(node.operators, others, strict=True):
-        result = _apply(operator, result, other, node.span, scope)
+        scope.work.add(max(result.weight, other.weight), node.span)
+        result = arithmetic.apply(operator, result, other, node.span, scope.names)
     return result
-
-
-def _apply(operator: str, left: Value, right: Value, span: Span, scope: Scope) -> Value:
-    if isinstance(left, ListValue) and isinstance(right, ListValue):
-        fail(
-            "wrong-type",
-            "two lists cannot be combined by arithmetic",
-            span,
-            help="one side must be a quantity: `[1, 2] * 1pkt/s`",
-        )
-    if isinstance(right, ListValue):
-        return _map(right, span, lambda q: _arithmetic(operator, left, q, span, scope), scope)
-    return _map(left, span, lambda q: _arithmetic(operator, q, right, span, scope), scope)
-
-
-def _map(value: Value, span: Span, function: Callable[[Quantity], Value], scope: Scope) -> Value:
-    """Apply a function to a quantity, or to each item of a list of them."""
-    if isinstance(value, ListValue):
-        return ListValue(tuple(_map(item, span, function, scope) for item in value.items), span)
-    return function(_quantity(value, scope))
-
-
-def _arithmetic(operator: str, left: Value, right: Value, span: Span, scope: Scope) -> Quantity:
-    a, b = _quantity(left, scope), _quantity(right, scope)
-    if operator in "+-":
-        if a.dimension != b.dimension:
-            _mismatch(f"`{operator}` needs two quantities of one kind", a, b, span)
-        number = a.number + b.number if operator == "+" else a.number - b.number
-        return Quantity(number, a.dimension, span)
-    if operator == "/" and b.number == 0:
-        fail("division-by-zero", "this divides by zero", b.span, note="this is zero")
-    number = a.number * b.number if operator == "*" else a.number / b.number
-    if max(number.numerator.bit_length(), number.denominator.bit_length()) > NUMBER_BITS:
-        fail("number-too-large", "this number is out of every range that makes sense here", span)
-    return Quantity(number, a.dimension.times(b.dimension, 1 if operator == "*" else -1), span)
-
-
-def _quantity(value: Value, scope: Scope) -> Quantity:
-    if isinstance(value, Symbol):
-        near = suggest(value.name, scope.names())
-        fail(
-            "unknown-name",
-            f"`{value.name}` is no quantity here",
-            value.span,
-            note=f"did you mean `{near}`?" if near else "",
-            help="names of quantities come from `sweep`, `let` and the topology's parameters",
-        )
-    if not isinstance(value, Quantity):
-        fail("wrong-type", f"{value.words} cannot be used in arithmetic", value.span)
-    return value
-
-
-def _mismatch(what: str, a: Quantity, b: Quantity, span: Span) -> None:
-    bare = b if b.dimension == NUMBER else a if a.dimension == NUMBER else None
-    other = a if bare is b else b
-    unit = EXAMPLES.get(other.dimension)
-    fail(
-        "wrong-dimension",
-        f"{what}, not {a.dimension} and {b.dimension}",
-        span,
-        labels=tuple(
-            Label(q.span, str(q.dimension)) for q in (a, b) if q.span != span
-        ),
-        help=f"give the number a unit, as in `{unit}`" if bare and unit else None,
-    )  # fmt: skip
-
-
-_COMPARISONS: dict[str, Callable[[Fraction, Fraction], bool]] = {
-    "<": lt,
-    "<=": le,
-    ">": gt,
-    ">=": ge,
-}
 
 
 def _compare(node: syntax.Expr, scope: Scope) -> Value:
     assert isinstance(node, syntax.Compare)
     a, b = _items((node.left, node.right), scope)
-    same_kind = isinstance(a, Quantity) and isinstance(b, Quantity)
-    if isinstance(a, Quantity) and isinstance(b, Quantity) and a.dimension != b.dimension:
-        _mismatch(f"`{node.operator}` compares two quantities of one kind", a, b, node.span)
-    if node.operator in ("==", "!="):
-        return Truth((eq if node.operator == "==" else ne)(a, b), node.span)
-    if not same_kind:
-        _quantity(a, scope)
-        _quantity(b, scope)
-    assert isinstance(a, Quantity) and isinstance(b, Quantity)
-    return Truth(_COMPARISONS[node.operator](a.number, b.number), node.span)
+    return Truth(arithmetic.compare(node.operator, a, b, node.span, scope.names), node.span)
 
 
 def _logic(node: syntax.Expr, scope: Scope) -> Value:

@@ -9,7 +9,7 @@ from math import prod
 
 from . import model, syntax
 from .diagnostics import Label
-from .evaluate import Scope, evaluate, truth
+from .evaluate import Scope, Work, evaluate, truth
 from .names import used_names
 from .problems import Gather, fail
 from .source import Span
@@ -60,6 +60,12 @@ class Grid:
     ) -> None:
         self._lets = lets
         self._single = single
+        self.work = Work()
+        swept = {word.text for binding in bindings for word in binding.names}
+        needs = {name: used_names([value], lets) for name, value in lets.items()}
+        self._varying = {name: lets[name] for name in lets if needs[name] & swept}
+        fixed = {name: lets[name] for name in lets if name not in self._varying}
+        self._fixed = Scope({}, fixed, work=self.work)
         self.repeat = repeat
         self.groups: list[Group] = []
         if len(bindings) > AXIS_LIMIT:
@@ -133,7 +139,7 @@ class Grid:
 
     def scope(self, bound: Bindings, more: Bindings | None = None) -> Scope:
         """Return the scope of a configuration: its swept names, then the file's `let`s."""
-        return Scope({**bound, **(more or {})}, self._lets)
+        return Scope({**bound, **(more or {})}, self._varying, self._fixed)
 
     def _rows_of(self, group: Group, bound: Bindings) -> tuple[Row, ...]:
         if group.rows is not None:
@@ -229,6 +235,7 @@ class Grid:
     def configurations(self) -> Iterator[tuple[Bindings, tuple[int, ...]]]:
         """Yield the bindings and the repetitions of each configuration that keeps any."""
         for bound in self._assignments(self.groups):
+            self.work.reset()
             kept = self.kept(bound)
             if kept:
                 yield bound, kept
