@@ -36,6 +36,14 @@ ROOT_MODULES = ("libnvdimm", "nd_btt", "nd_pmem", "nfit")
 # added by the guest's agent.
 MODULES = (
     "veth",
+    "sch_cake",
+    "sch_codel",
+    "sch_fq",
+    "sch_fq_codel",
+    "sch_fq_pie",
+    "sch_pie",
+    "sch_red",
+    "sch_sfq",
     "sch_tbf",
     "sch_netem",
     "sch_htb",
