@@ -5,6 +5,7 @@ In order of control flow:
 reading       a file's bytes to a `Source`
 source        texts, and spans in them
 parser        text to syntax tree, by grammar.lark
+layout        the canonical layout, for `fairc fmt`; with pieces: tokens and comments
 slips         syntax errors in the user's words
 syntax        the nodes of the tree
 loading       source to experiment: what `load` does
@@ -21,7 +22,7 @@ evaluate      expressions to values; with literals, arithmetic, functions, names
 kinds         what a value may be; entries: words with typed parameters
 *_words       the registries: network, traffic, report
 library       the presets
-reference     the tables of docs/language.md
+reference     the tables of docs/language.md; manual: a page of each word, for `fairc show`
 experiment    the result; its parts are described in model
 conditions    `--where`
 diagnostics   what is wrong, as data; problems: raising it; render: as text

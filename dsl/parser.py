@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -43,6 +43,13 @@ def _parse(source: Source, rule: str, begin: int = 0) -> syntax.Node:
     tree = errors.watch(lambda: _grammar().parse(text, start=rule, on_error=errors.on_error))
     _refuse_deep_nesting(source, tree)
     return Builder(source).build(tree)
+
+
+def tokens(source: Source) -> Iterator[tuple[str, str, int]]:
+    """Yield the kind, the text and the offset of every token of a file that parses."""
+    for token in _grammar().parse_interactive(source.text, start="start").iter_parse():
+        assert token.start_pos is not None
+        yield token.type, str(token), token.start_pos
 
 
 @cache

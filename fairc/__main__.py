@@ -12,12 +12,27 @@ import sys
 import click
 
 from fairc import __version__
-from fairc.cli import check, clean, compile, console, doctor, image, plan, report, run, table
+from fairc.cli import (
+    check,
+    clean,
+    compile,
+    console,
+    doctor,
+    fmt,
+    image,
+    plan,
+    report,
+    run,
+    show,
+    table,
+)
 from fairc.cli.failures import guarded
 from fairc.cli.options import quiet
 
 COMMANDS: tuple[click.Command, ...] = (
     check.check,
+    fmt.fmt,
+    show.show,
     plan.plan,
     compile.compile_,
     run.run,
@@ -28,7 +43,7 @@ COMMANDS: tuple[click.Command, ...] = (
     clean.clean,
 )
 # Known from the plan of the project, so that nobody searches for a mistyped word.
-LATER = ("fmt", "show", "compare", "pack", "verify", "calibrate", "cell")
+LATER = ("compare", "pack", "verify", "calibrate", "cell")
 
 
 class Commands(click.Group):

@@ -1,0 +1,71 @@
+"""`fairc fmt`: the canonical layout."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tempfile
+from pathlib import Path
+
+import click
+
+from . import console
+from .failures import Status
+from .options import quiet, type_path
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=type_path)
+@click.option("--check", is_flag=True, help="Change nothing; exit status 1 if something would be.")
+@click.option("--diff", is_flag=True, help="Change nothing; print what would be changed.")
+@quiet()
+def fmt(files: tuple[Path, ...], check: bool, diff: bool) -> int:
+    """Give experiments their canonical layout; comments and line breaks are kept.
+
+    A file that does not parse is not touched, and neither is a plan: layout means nothing.
+    """
+    from fairc.dsl import read
+    from fairc.dsl.diagnostics import CompileError, Diagnostics
+    from fairc.dsl.layout import layout
+
+    from .sources import show
+
+    wrong: list[CompileError] = []
+    changed = 0
+    for path in files:
+        try:
+            source = read(path)
+            text = layout(source)
+        except CompileError as error:
+            wrong.append(error)
+            continue
+        if text.encode() == path.read_bytes():
+            continue
+        changed += 1
+        if diff:
+            lines = (source.text.splitlines(), text.splitlines())
+            for line in difflib.unified_diff(*lines, f"{path}", f"{path}", "as it is", "formatted"):
+                console.result(line.rstrip("\n"))
+        elif check:
+            console.result(f"{path}: not formatted")
+        else:
+            replace(path, text)
+            console.say(f"{path}: formatted")
+    if wrong:
+        show(Diagnostics(d for error in wrong for d in error.diagnostics))
+        return Status.WRONG
+    return Status.NOT_ALL_VALID if changed and (check or diff) else Status.WELL
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file in one step, with the permissions that it has; through a link to its target."""
+    target = path.resolve()
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        Path(name).chmod(target.stat().st_mode & 0o7777)
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

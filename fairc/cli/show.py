@@ -1,0 +1,135 @@
+"""`fairc show`: a preset's text, a metric's definition, what a word of the language takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+import click
+
+from . import console
+from .failures import Wrong
+from .options import quiet
+
+if TYPE_CHECKING:
+    from fairc.dsl.manual import Field, Page
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option(
+    "--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True
+)
+@quiet()
+def show(name: str | None, form: str) -> None:
+    """Print what there is to know about NAME: a preset, a metric, a queue, a CCA, ...
+
+    NAME may also be a family of words, such as `queues`; without NAME, the families are listed.
+    """
+    everything = pages()
+    name = family_of(everything, name) or name
+    found = chosen(everything, name)
+    if form == "json":
+        plain = [asdict(page) for page in found]
+        console.result(json.dumps(plain, indent=2, ensure_ascii=False))
+    elif name is None:
+        for family, words in everything.items():
+            console.result(f"{family:<16}{', '.join(page.name for page in words)}")
+    elif name in everything:
+        for line in listed(found):
+            console.result(line)
+    else:
+        console.result("\n\n".join("\n".join(described(page)) for page in found))
+
+
+def pages() -> dict[str, list[Page]]:
+    """Return the pages of all words by family: those of the language, targets and engines."""
+    from fairc.compiler.targets import TARGETS
+    from fairc.dsl.manual import Page, families
+    from fairc.runtime import engines
+
+    found = families()
+    found["targets"] = [Page(t.name, "targets", t.about, t.begin is not None) for t in TARGETS]
+    found["engines"] = [
+        Page(kind.name, "engines", kind.summary, not isinstance(kind, engines.LaterEngine))
+        for kind in engines.ENGINES
+        if kind.name in engines.names()
+    ]
+    return found
+
+
+def family_of(everything: dict[str, list[Page]], name: str | None) -> str | None:
+    """Return the family that a name means: `CCAs`, `ccas` and `cca` are one. Words come first."""
+    if any(page.name == name for words in everything.values() for page in words):
+        return None
+    for known in everything:
+        if name and name.lower().removesuffix("s") == known.lower().removesuffix("s"):
+            return known
+    return None
+
+
+def chosen(everything: dict[str, list[Page]], name: str | None) -> list[Page]:
+    """Return the pages of a name, of a family, or all. Raises Wrong."""
+    from fairc.dsl.registry import suggest
+
+    if name is None:
+        return [page for words in everything.values() for page in words]
+    if name in everything:
+        return everything[name]
+    found = [page for words in everything.values() for page in words if page.name == name]
+    if not found and "." in name:
+        found = [p for p in everything["metrics"] if name in p.values]
+    if not found:
+        near = suggest(name, [*everything, *(p.name for w in everything.values() for p in w)])
+        hint = f"did you mean `{near}`? " if near else ""
+        raise Wrong(f"nothing is called `{name}`", f"{hint}`fairc show` lists what there is")
+    return [with_definition(page) for page in found]
+
+
+def with_definition(page: Page) -> Page:
+    """Return a metric's page with its definition, formula and source; others as they are."""
+    if page.family != "metrics" or not page.runs:
+        return page
+    from fairc.runtime.metrics.registry import METRICS
+
+    metric = next(metric for metric in METRICS if metric.name == page.name)
+    return replace(page, text=metric.definition)
+
+
+def listed(found: Sequence[Page]) -> Iterator[str]:
+    """Yield one line a word."""
+    width = max(len(page.name) for page in found)
+    for page in found:
+        yield f"{page.name:<{width}}  {page.summary}{'' if page.runs else ' (not yet)'}"
+
+
+def described(page: Page) -> Iterator[str]:
+    """Yield a page: a preset is its text alone, so that it can be put into a file."""
+    if page.family == "topologies" and page.text:
+        yield page.text.rstrip("\n")
+        return
+    yield f"{page.name} ({page.family}): {page.summary}{'' if page.runs else ' (not yet)'}"
+    if page.unit:
+        yield f"unit: {page.unit}"
+    if page.values:
+        yield f"values: {', '.join(page.values)}"
+    if page.fields:
+        yield ""
+        yield from map(about, page.fields)
+    if page.text:
+        yield ""
+        yield page.text.rstrip("\n")
+
+
+def about(field: Field) -> str:
+    """Write a parameter or a key on one line."""
+    notes = [field.kind + (f" ({', '.join(field.units)})" if field.units else "")]
+    if field.required:
+        notes.append("must be given")
+    if field.default is not None:
+        notes.append(f"default {field.default}")
+    if not field.runs:
+        notes.append("not yet")
+    return f"  {field.name:<16}{field.summary}: {'; '.join(notes)}"

@@ -1,0 +1,58 @@
+"""`fairc show`: every word has a page, wrong ones get a suggestion."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fairc.cli.show import pages
+from fairc.dsl import preset_text
+
+from .conftest import Fairc
+
+
+def test_families_are_listed(fairc: Fairc) -> None:
+    called = fairc("show")
+    assert called.status == 0
+    families = {line.split("  ")[0] for line in called.out.splitlines()}
+    assert {"topologies", "queues", "CCAs", "metrics", "figures", "targets", "engines"} <= families
+
+
+@pytest.mark.parametrize("name", ["bottleneck", "geo", "4g"])
+def test_a_preset_is_its_text(fairc: Fairc, name: str) -> None:
+    assert fairc("show", name).out == preset_text(name)
+
+
+def test_a_metric_has_its_formula_and_source(fairc: Fairc) -> None:
+    for name in ("fairness", "fairness.F"):
+        out = fairc("show", name).out
+        assert "fairness.F            = sum_i d_i * (1 - j_i) / S" in out
+        assert "Source: Corbel et al." in out
+
+
+def test_an_entry_has_parameters_with_units_and_defaults(fairc: Fairc) -> None:
+    (page,) = json.loads(fairc("show", "fifo", "--format", "json").out)
+    assert (page["name"], page["family"], page["runs"]) == ("fifo", "queues", True)
+    (size,) = page["fields"]
+    assert (size["name"], size["default"]) == ("size", "1000pkt")
+    assert {"B", "kB", "pkt", "bdp", "ms"} <= set(size["units"])
+
+
+def test_every_word_has_a_page(fairc: Fairc) -> None:
+    everything = [page for words in pages().values() for page in words]
+    for name in sorted({page.name for page in everything}):
+        called = fairc("show", name)
+        assert called.status == 0 and called.out.strip()
+    assert len(json.loads(fairc("show", "--format", "json").out)) == len(everything)
+
+
+@pytest.mark.parametrize("name", ["ccas", "CCA", "cca"])
+def test_a_family_by_any_of_its_names(fairc: Fairc, name: str) -> None:
+    assert fairc("show", name).out.startswith("cubic ")
+
+
+def test_an_unknown_name_gets_a_suggestion(fairc: Fairc) -> None:
+    called = fairc("show", "fairnes")
+    assert (called.status, called.out) == (2, "")
+    assert "did you mean `fairness`?" in called.err
