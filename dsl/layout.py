@@ -159,8 +159,11 @@ class _Printer:
         self._what = what
         self._starts: dict[int, set[int]] = {}
         self._ends: dict[int, set[int]] = {}
+        self._comments: dict[int, set[int]] = {}
         for piece in found:
-            if piece.kind != COMMENT and piece.start >= 0:
+            if piece.kind == COMMENT:
+                self._comments.setdefault(piece.line, set()).add(piece.column)
+            elif piece.start >= 0:
                 self._starts.setdefault(piece.line, set()).add(piece.column)
                 self._ends.setdefault(piece.line, set()).add(piece.column + len(piece.text))
 
@@ -214,7 +217,7 @@ class _Printer:
         """Return the spaces before a piece: as few as there must be, or as lined up."""
         before, piece = line[index - 1], line[index]
         if piece.kind == COMMENT:
-            return max(2, piece.column - column)
+            return self._distance(before, piece, column)
         least = self._least(line, index)
         if before.start < 0 or piece.lines:
             return least
@@ -223,6 +226,16 @@ class _Printer:
             return gap
         between = piece.start in self._what.items and before.kind != "_LBRACE"
         return min(gap, BETWEEN_STATEMENTS + 1) if between and gap > least else least
+
+    def _distance(self, before: Piece, piece: Piece, column: int) -> int:
+        """Return the spaces before a comment behind something: as they are, two at least.
+
+        Comments that stand below each other keep their column.
+        """
+        if any(piece.column in self._comments.get(piece.line + step, ()) for step in (-1, 1)):
+            return max(2, piece.column - column)
+        moved = before.line != piece.line  # a comma that stood behind the comment
+        return 2 if moved else max(2, piece.column - before.column - len(before.text))
 
     def _lined_up(self, before: Piece, piece: Piece) -> bool:
         """Tell whether a piece stands below or above another one, where that is meant."""

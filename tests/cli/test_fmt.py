@@ -7,7 +7,7 @@ from pathlib import Path
 from .conftest import Fairc
 
 UGLY = "fexp 1\nexperiment e{topology=bottleneck(rate:1Mbit/s)   # slow\n}"
-NICE = "fexp 1\n\nexperiment e {\n  topology = bottleneck(rate: 1Mbit/s)  # slow\n}\n"
+NICE = "fexp 1\n\nexperiment e {\n  topology = bottleneck(rate: 1Mbit/s)   # slow\n}\n"
 
 
 def test_a_file_is_rewritten_once(fairc: Fairc, tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_diff_shows_lines_and_changes_nothing(fairc: Fairc, tmp_path: Path) -> N
     (tmp_path / "ugly.fexp").write_text(UGLY)
     called = fairc("fmt", "--diff", "ugly.fexp")
     assert called.status == 1
-    assert "+  topology = bottleneck(rate: 1Mbit/s)  # slow" in called.out.splitlines()
+    assert "+  topology = bottleneck(rate: 1Mbit/s)   # slow" in called.out.splitlines()
     assert (tmp_path / "ugly.fexp").read_text() == UGLY
 
 
