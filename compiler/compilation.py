@@ -48,7 +48,7 @@ class Compilation:
             experiment=experiment.name,
             title=experiment.title,
             citation=experiment.citation,
-            file=experiment.file.name,
+            file=experiment.file.base_name,
             source=experiment.file.text,
             source_sha256=hashlib.sha256(experiment.file.text.encode()).hexdigest(),
             axes=tuple(Axis(name=axis.name, values=axis.values) for axis in experiment.axes),

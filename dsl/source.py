@@ -18,6 +18,11 @@ class Source:
     name: str
     text: str = field(repr=False)
 
+    @property
+    def base_name(self) -> str:
+        """The name without its folders: what a plan carries, which must not depend on where it is."""
+        return self.name.rpartition("/")[2]
+
     @cached_property
     def _line_starts(self) -> list[int]:
         return [0, *(i + 1 for i, char in enumerate(self.text) if char == "\n")]
@@ -59,4 +64,4 @@ class Span:
 
     def __str__(self) -> str:
         """Write `file:line`, the form that emitted programs carry in comments."""
-        return f"{self.source.name}:{self.line}"
+        return f"{self.source.base_name}:{self.line}"
