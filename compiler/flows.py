@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from fairc.dsl.diagnostics import Diagnostic
 from fairc.dsl.model import File
@@ -18,11 +18,15 @@ DURATION_MARGIN_NS = 10**9
 
 
 def find_bottlenecks(draft: Draft) -> None:
-    """Find the slowest egress of each flow's data path; the first of equals."""
+    """Find the slowest egress of each flow's data path.
+
+    Of equals the one that most flows cross, and of these the first.
+    """
+    crossing = Counter(end.place for flow in draft.flows for end in flow.data)
     for flow in draft.flows:
         shaped = [end for end in flow.data if end.rate_bps]
         if shaped:
-            flow.bottleneck = min(shaped, key=lambda end: end.rate_bps)
+            flow.bottleneck = min(shaped, key=lambda end: (end.rate_bps, -crossing[end.place]))
             continue
         draft.report(
             Diagnostic(

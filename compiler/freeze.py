@@ -63,9 +63,11 @@ def _interface(draft: Draft, end: End, bottleneck: bool, fastest_bps: int) -> pl
 
 def _impairment(way: Direction, fastest_bps: int) -> plan.Impairment:
     """Describe what a hop does; an unshaped link is taken to be as fast as the fastest one."""
+    chain = way.bursts
     return plan.Impairment(
         delay_ns=way.delay_ns,
         loss=way.loss,
+        bursts=plan.GilbertElliott(p=chain.p, r=chain.r, h=chain.h, k=chain.k) if chain else None,
         limit_packets=netem_packets(way.rate_bps or fastest_bps, way.delay_ns),
         seed=None,
     )

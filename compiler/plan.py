@@ -7,9 +7,9 @@ language nor the header. Integers carry their unit in the name: ns, bit/s, bytes
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 PLAN_VERSION: Final = 1
 
@@ -20,12 +20,131 @@ class Model(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
 
-class Queue(Model):
-    """The queue of an interface; exactly one limit. Bytes are frame bytes waiting to be sent."""
+class Limited(Model):
+    """What every queue has: its kind and exactly one limit. Bytes are frame bytes that wait."""
 
-    kind: Literal["fifo"]
+    kind: str
     limit_bytes: int | None = None
     limit_packets: int | None = None
+
+
+class Fifo(Limited):
+    """First in, first out; what does not fit is dropped (tc: bfifo or pfifo)."""
+
+    kind: Literal["fifo"] = "fifo"
+
+
+class Red(Limited):
+    """Random Early Detection over the average queue (limit in bytes).
+
+    min_bytes, max_bytes: where dropping begins, and where it has reached `probability`; above
+    max_bytes everything is dropped (or marked). average_packet_bytes, burst_packets: from which
+    tc derives the weight of the average. ecn: mark packets that can be marked.
+    """
+
+    kind: Literal["red"] = "red"
+    min_bytes: int
+    max_bytes: int
+    average_packet_bytes: int
+    burst_packets: int
+    probability: float
+    ecn: bool
+
+
+class CoDel(Limited):
+    """Controlled Delay (limit in packets): drops at the head while the delay exceeds the target."""
+
+    kind: Literal["codel"] = "codel"
+    target_ns: int
+    interval_ns: int
+    ecn: bool
+
+
+class FqCoDel(Limited):
+    """Fair queueing, CoDel in each of `flows` hashed queues (limit in packets)."""
+
+    kind: Literal["fq_codel"] = "fq_codel"
+    target_ns: int
+    interval_ns: int
+    flows: int
+    quantum_bytes: int
+    memory_bytes: int
+    drop_batch: int
+    ecn: bool
+
+
+class Pie(Limited):
+    """Proportional Integral controller Enhanced (limit in packets).
+
+    alpha, beta: as tc takes them, in units of 1/16 Hz.
+    """
+
+    kind: Literal["pie"] = "pie"
+    target_ns: int
+    update_ns: int
+    alpha: int
+    beta: int
+    ecn: bool
+
+
+class FqPie(Limited):
+    """Fair queueing, PIE in each of `flows` hashed queues (limit in packets).
+
+    ecn_percent: packets are marked, not dropped, up to this drop probability.
+    """
+
+    kind: Literal["fq_pie"] = "fq_pie"
+    target_ns: int
+    update_ns: int
+    alpha: int
+    beta: int
+    flows: int
+    quantum_bytes: int
+    memory_bytes: int
+    ecn_percent: int
+    ecn: bool
+
+
+class Fq(Limited):
+    """Fair queueing with one queue per flow (limit in packets).
+
+    Forwarded packets have no socket and no departure time, so its pacing does not act on them.
+    """
+
+    kind: Literal["fq"] = "fq"
+    flow_limit_packets: int
+    quantum_bytes: int
+    initial_quantum_bytes: int
+    buckets: int
+
+
+class Sfq(Limited):
+    """Stochastic fair queueing (limit in packets); `depth_packets` of one flow at most."""
+
+    kind: Literal["sfq"] = "sfq"
+    flows: int
+    divisor: int
+    depth_packets: int
+    quantum_bytes: int
+    perturb_s: int
+
+
+class Cake(Limited):
+    """Common Applications Kept Enhanced, its own shaper off (limit in full frames).
+
+    memory_bytes: that many frames as the kernel accounts for them; rtt_ns: sets its CoDel, target
+    rtt / 20 and interval rtt. One class of traffic, fair between flows.
+    """
+
+    kind: Literal["cake"] = "cake"
+    rtt_ns: int
+    memory_bytes: int
+
+
+Queue = Annotated[
+    Fifo | Red | CoDel | FqCoDel | Pie | FqPie | Fq | Sfq | Cake, Field(discriminator="kind")
+]
+"""The queue of an interface, told apart by `kind`."""
 
 
 class Shaper(Model):
@@ -35,15 +154,30 @@ class Shaper(Model):
     burst_bytes: int
 
 
+class GilbertElliott(Model):
+    """Losses in bursts: a Markov chain of a good and a bad state, one step per packet.
+
+    p: probability of going from good to bad; r: from bad to good; h, k: probability that a packet
+    passes in the bad and in the good state (Elliott, Bell System Technical Journal 42, 1963).
+    """
+
+    p: float
+    r: float
+    h: float
+    k: float
+
+
 class Impairment(Model):
     """What a delay hop does to packets that leave through this interface (netem).
 
-    delay_ns: one-way delay, ns. loss: Bernoulli probability. limit_packets: netem's own queue,
-    at least 2 x rate x delay. seed: of the loss stream; None where nothing is random.
+    delay_ns: one-way delay, ns. loss: probability that a packet is lost; independently of the
+    others, or by the chain `bursts`, whose stationary loss it then is. limit_packets: netem's own
+    queue, at least 2 x rate x delay. seed: of the loss stream; None where nothing is random.
     """
 
     delay_ns: int
     loss: float
+    bursts: GilbertElliott | None = None
     limit_packets: int
     seed: int | None
 

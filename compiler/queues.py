@@ -1,13 +1,15 @@
-"""Pass `size_queues`: the limit of every queue, in bytes or packets, from the size as written."""
+"""Pass `size_queues`: every queue with its limit, in bytes or packets, from the size as written."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from fractions import Fraction
 
 from fairc.dsl.diagnostics import Diagnostic, Severity
-from fairc.dsl.model import Direction
+from fairc.dsl.model import Direction, Size
 
 from . import plan
+from .disciplines import Given, build, doubts
 from .draft import FRAME_BYTES, Draft, End
 
 IDLE_QUEUE_PACKETS = 1000  # what a queue holds that is not given (docs/language.md)
@@ -42,7 +44,6 @@ def bdp_bytes(rate_bps: int, rtt_ns: int) -> int:
 
 def _resolve(draft: Draft, end: End, way: Direction, rtts_ns: set[int]) -> plan.Queue | None:
     """Return the queue of one egress, or None if there is none or it cannot be built."""
-    size = way.queue.size
     if way.rate_bps is None:
         if way.queue.span != way.span:  # a default queue carries the span of its direction
             draft.report(
@@ -54,26 +55,43 @@ def _resolve(draft: Draft, end: End, way: Direction, rtts_ns: set[int]) -> plan.
                 )
             )
         return None
+    limit = _limit(draft, way, way.rate_bps, rtts_ns)
+    if limit is None:
+        return None
+    rate_bps = way.rate_bps
+    given = Given(way.queue, limit, rate_bps, lambda size: _bytes(size, rate_bps))
+    queue = build(given)
+    for doubt in doubts(given, queue):
+        draft.report(doubt)
+    return queue
+
+
+def _limit(draft: Draft, way: Direction, rate_bps: int, rtts_ns: set[int]) -> plan.Fifo | None:
+    """Return the size of a queue in bytes or packets, or None if it has no meaning."""
+    size = way.queue.size
     if size.unit == "pkt":
-        packets = int(size.amount)
-        _check(draft, way, packets * FRAME_BYTES)
-        return plan.Queue(kind="fifo", limit_packets=packets)
-    if size.unit == "B":
-        limit = int(size.amount)
-    elif size.unit == "s":
-        limit = int(size.amount * way.rate_bps / 8)
+        _check(draft, way, int(size.amount) * FRAME_BYTES)
+        return plan.Fifo(limit_packets=int(size.amount))
+    if size.unit != "bdp":
+        limit = _bytes(size, rate_bps)
     elif not rtts_ns:
         return _of_idle_link(draft, way)
     else:
         longest_ns = _longest_rtt(draft, way, rtts_ns)
         if longest_ns is None:
             return None
-        limit = int(size.amount * way.rate_bps * longest_ns / (8 * 10**9))
+        limit = int(size.amount * rate_bps * longest_ns / (8 * 10**9))
     _check(draft, way, limit)
-    return plan.Queue(kind="fifo", limit_bytes=limit)
+    return plan.Fifo(limit_bytes=limit)
 
 
-def _of_idle_link(draft: Draft, way: Direction) -> plan.Queue:
+def _bytes(size: Size, rate_bps: int) -> int:
+    """Return a size that is not in `bdp` in whole bytes, packets being full frames."""
+    factor = {"B": Fraction(1), "pkt": Fraction(FRAME_BYTES), "s": Fraction(rate_bps, 8)}
+    return int(size.amount * factor[size.unit])
+
+
+def _of_idle_link(draft: Draft, way: Direction) -> plan.Fifo:
     """Return the default queue for a link that no flow crosses, where `bdp` means nothing."""
     draft.report(
         Diagnostic(
@@ -84,7 +102,7 @@ def _of_idle_link(draft: Draft, way: Direction) -> plan.Queue:
             severity=Severity.WARNING,
         )
     )
-    return plan.Queue(kind="fifo", limit_packets=IDLE_QUEUE_PACKETS)
+    return plan.Fifo(limit_packets=IDLE_QUEUE_PACKETS)
 
 
 def _longest_rtt(draft: Draft, way: Direction, rtts_ns: set[int]) -> int | None:

@@ -8,7 +8,7 @@ only the compiler knows the routes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, Protocol
 
@@ -18,20 +18,46 @@ from .source import Source, Span
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """An amount of data: bytes, packets, multiples of the BDP, or seconds at the link's rate."""
+    """An amount of data: bytes, packets, multiples of the BDP, or seconds at the link's rate.
+
+    A threshold of a queue may also be a share of the queue's `limit`.
+    """
 
     amount: Fraction
-    unit: Literal["B", "pkt", "bdp", "s"]
+    unit: Literal["B", "pkt", "bdp", "s", "limit"]
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue by its registry name and its arguments; `fifo` has `size`."""
+    """A queue by its registry name, its size, and its other arguments as far as they are given.
+
+    options: by parameter; a threshold is a Size, a switch a bool, all else a number in SI units.
+    """
 
     kind: str
     size: Size
     span: Span
+    options: Mapping[str, Size | Fraction | bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GilbertElliott:
+    """Losses in bursts, by a chain of a good and a bad state; all are probabilities.
+
+    p: of going from good to bad, r: from bad to good, p + r > 0; h, k: of passing in the bad and
+    in the good state.
+    """
+
+    p: float
+    r: float
+    h: float
+    k: float
+
+    @property
+    def loss(self) -> float:
+        """The stationary probability of a loss: (p (1 - h) + r (1 - k)) / (p + r)."""
+        return (self.p * (1 - self.h) + self.r * (1 - self.k)) / (self.p + self.r)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +66,8 @@ class Direction:
 
     rate_bps: bit/s on the wire, > 0, or None for a link that is not shaped.
     delay_ns: one-way delay, ns, >= 0.
-    loss: probability of an independent (Bernoulli) loss, 0 <= loss < 1.
+    loss: probability of a loss, 0 <= loss < 1: independent of other packets (Bernoulli), or the
+    stationary one of `bursts`.
     """
 
     rate_bps: int | None
@@ -48,6 +75,7 @@ class Direction:
     loss: float
     queue: Queue
     span: Span
+    bursts: GilbertElliott | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from .entries import Entries, Entry, Losses, Parameter
 from .kinds import (
     A_COUNT,
     A_PACKET_RATE,
+    A_POSITIVE_SHARE,
     A_POSITIVE_TIME,
     A_PROBABILITY,
     A_QUEUE_SIZE,
@@ -39,14 +40,14 @@ LOSSES: Registry[Entry] = Registry(
         ),
         Entry(
             "gilbert_elliott",
-            "Bursty loss: a good and a bad state, loss in the bad one",
+            "Losses in bursts: a good and a bad state, one step of the chain per packet",
             (
                 P("p", A_SHARE, "probability of going from good to bad", required=True),
-                P("r", A_SHARE, "probability of going from bad to good", required=True),
-                P("bad", A_SHARE, "loss in the bad state", "100%"),
-                P("good", A_SHARE, "loss in the good state", "0%"),
+                P("r", A_POSITIVE_SHARE, "probability of going from bad to good", required=True),
+                P("h", A_SHARE, "probability that a packet passes in the bad state", "0%"),
+                P("k", A_SHARE, "probability that a packet passes in the good state", "100%"),
             ),
-            instead="a percentage runs now: independent loss, as in `loss = 1%`",
+            runs=True,
         ),
     ],
 )
@@ -107,10 +108,12 @@ A_RANDOM_TIME = Either(A_TIME, A_DISTRIBUTION)
 A_RANDOM_SIZE = Either(A_SIZE, A_DISTRIBUTION)
 
 _SIZE = P("size", A_QUEUE_SIZE, "bytes, packets, time at the link's rate, or BDPs", "1000pkt")
-_THRESHOLD = Quantities((SHARE, DATA, PACKETS, TIME))
+A_THRESHOLD = Quantities((SHARE, DATA, PACKETS, TIME), open_low=True)
 _ECN = P("ecn", A_SWITCH, "mark packets instead of dropping them", "off")
-_TARGET = P("target", A_POSITIVE_TIME, "acceptable standing delay")
-_INTERVAL = P("interval", A_POSITIVE_TIME, "time in which the delay must come down")
+_CODEL_TARGET = P("target", A_POSITIVE_TIME, "acceptable standing delay", "5ms")
+_INTERVAL = P("interval", A_POSITIVE_TIME, "time in which the delay must come down", "100ms")
+_PIE_TARGET = P("target", A_POSITIVE_TIME, "delay that is aimed at", "15ms")
+_FLOWS = P("flows", A_COUNT, "number of queues that flows are hashed to", "1024")
 
 QUEUES: Registry[Entry] = Registry(
     "queue",
@@ -119,26 +122,48 @@ QUEUES: Registry[Entry] = Registry(
         Entry("fifo", "First in, first out; the tail is dropped", (_SIZE,), runs=True),
         Entry(
             "red",
-            "Random Early Detection",
+            "Random Early Detection; percentages are of `limit`",
             (
                 P("limit", A_QUEUE_SIZE, "size of the queue", "1000pkt"),
-                P("min", _THRESHOLD, "threshold where dropping begins"),
-                P("max", _THRESHOLD, "threshold of the highest probability"),
-                P("pmax", A_SHARE, "probability at the upper threshold"),
+                P("min", A_THRESHOLD, "average queue where dropping begins", "max / 3"),
+                P("max", A_THRESHOLD, "average queue of the highest probability", "limit / 4"),
+                P("pmax", A_POSITIVE_SHARE, "probability at the upper threshold", "2%"),
                 _ECN,
             ),
+            runs=True,
         ),
-        Entry("codel", "Controlled Delay", (_SIZE, _TARGET, _INTERVAL, _ECN)),
+        Entry("codel", "Controlled Delay", (_SIZE, _CODEL_TARGET, _INTERVAL, _ECN), runs=True),
         Entry(
             "fq_codel",
             "Fair queueing with Controlled Delay",
-            (_SIZE, _TARGET, _INTERVAL, P("flows", A_COUNT, "number of queues", "1024"), _ECN),
+            (
+                *(_SIZE, _CODEL_TARGET, _INTERVAL, _FLOWS),
+                P("ecn", A_SWITCH, "mark packets instead of dropping them", "on"),
+            ),
+            runs=True,
         ),
-        Entry("pie", "Proportional Integral controller Enhanced", (_SIZE, _TARGET, _ECN)),
-        Entry("fq_pie", "Fair queueing with PIE", (_SIZE, _TARGET, _ECN)),
-        Entry("fq", "Fair queueing with pacing", (_SIZE,)),
-        Entry("sfq", "Stochastic fair queueing", (_SIZE,)),
-        Entry("cake", "Common Applications Kept Enhanced", (_SIZE,)),
+        Entry(
+            "pie",
+            "Proportional Integral controller Enhanced",
+            (_SIZE, _PIE_TARGET, _ECN),
+            runs=True,
+        ),
+        Entry("fq_pie", "Fair queueing with PIE", (_SIZE, _PIE_TARGET, _FLOWS, _ECN), runs=True),
+        Entry(
+            "fq",
+            "Fair queueing, one queue per flow",
+            (_SIZE, P("flow_limit", PACKET_COUNT, "most packets of one flow", "100pkt")),
+            runs=True,
+        ),
+        Entry(
+            "sfq", "Stochastic fair queueing, at most 127 packets of a flow", (_SIZE,), runs=True
+        ),
+        Entry(
+            "cake",
+            "Common Applications Kept Enhanced, without its own shaper",
+            (_SIZE, P("rtt", A_POSITIVE_TIME, "round trip that its CoDel is made for", "100ms")),
+            runs=True,
+        ),
     ],
 )
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 from . import model, syntax
 from .diagnostics import CompileError, Diagnostic, Label, Severity
 from .entries import bind
 from .evaluate import Scope
 from .keys import LINK, Block
-from .network_words import LOSSES, QUEUES
+from .kinds import A_QUEUE_SIZE, Kind
+from .network_words import A_THRESHOLD, LOSSES, QUEUES
 from .problems import Gather, fail, not_yet
 from .registry import unknown
 from .source import Span
-from .units import BDP, DATA, PACKETS, RATE, SHARE, TIME
+from .units import BDP, DATA, PACKETS, RATE, SHARE, TIME, Dimension
 from .values import Applied, Quantity, Symbol, Value
 
 Report = Callable[[Diagnostic], None]
@@ -28,6 +29,15 @@ NODE_LIMIT = 250
 """More nodes than one machine emulates well."""
 
 
+_SIZE_UNITS: Mapping[Dimension, Literal["B", "pkt", "bdp", "s", "limit"]] = {
+    DATA: "B",
+    PACKETS: "pkt",
+    BDP: "bdp",
+    TIME: "s",
+    SHARE: "limit",
+}
+
+
 @dataclass
 class _Way:
     """What the statements say about one direction of a pair, until both are known."""
@@ -37,6 +47,7 @@ class _Way:
     loss: Fraction | None
     loss_span: Span | None
     both: Fraction | None
+    bursts: model.GilbertElliott | None
     queue: model.Queue | None
     statement: Span
     ends: Span
@@ -129,13 +140,15 @@ def _way(block: Block, scope: Scope, statement: Span, ends: Span, report: Report
     assert delay is None or isinstance(delay, Quantity)
     loss = block.value("loss", scope)
     own, both = _loss(loss) if loss else (None, None)
+    bursts = _bursts(loss) if loss else None
     queue = block.value("queue", scope)
     made = None
     if queue is not None:
         setting = block.settings["queue"]
         made = _queue(queue, setting.value.span)
         _check_queue(made, rate, report)
-    return _Way(rate, delay, own, loss.span if loss else None, both, made, statement, ends)
+    loss_span = loss.span if loss else None
+    return _Way(rate, delay, own, loss_span, both, bursts, made, statement, ends)
 
 
 def _loss(value: Value) -> tuple[Fraction | None, Fraction | None]:
@@ -144,6 +157,8 @@ def _loss(value: Value) -> tuple[Fraction | None, Fraction | None]:
         assert value.dimension == SHARE
         return value.number, None
     use = bind(LOSSES, value, "`loss`")
+    if use.entry.name == "gilbert_elliott":
+        return None, None
     both = use.arguments.get("both")
     own = use.arguments.get("probability")
     if own is None and both is None:
@@ -161,21 +176,42 @@ def _loss(value: Value) -> tuple[Fraction | None, Fraction | None]:
     )
 
 
+def _bursts(value: Value) -> model.GilbertElliott | None:
+    """Return the chain of a `gilbert_elliott`, or None for another loss."""
+    if isinstance(value, Quantity):
+        return None
+    use = bind(LOSSES, value, "`loss`")
+    if use.entry.name != "gilbert_elliott":
+        return None
+    given = {k: float(v.number) for k, v in use.arguments.items() if isinstance(v, Quantity)}
+    chain = model.GilbertElliott(given["p"], given["r"], given.get("h", 0), given.get("k", 1))
+    if chain.loss >= 1:
+        fail("out-of-range", "this loses every packet", value.span, help="make `h` or `k` larger")
+    return chain
+
+
 def _queue(value: Value, at: Span) -> model.Queue:
     use = bind(QUEUES, value, "`queue`", at)
-    size = use.arguments.get("size")
-    if size is None:
-        return model.Queue(
-            use.entry.name, model.Size(Fraction(1000), "pkt", value.span), value.span
-        )
-    assert isinstance(size, Quantity)
-    amount, unit = {
-        DATA: (size.number / 8, "B"),
-        PACKETS: (size.number, "pkt"),
-        BDP: (size.number, "bdp"),
-        TIME: (size.number, "s"),
-    }[size.dimension]
-    return model.Queue(use.entry.name, model.Size(amount, unit, size.span), value.span)  # type: ignore[arg-type]
+    parameters = use.entry.parameters
+    options = {
+        p.name: _option(p.kind, use.arguments[p.name])
+        for p in parameters
+        if p.name in use.arguments
+    }
+    size = options.pop(parameters[0].name, model.Size(Fraction(1000), "pkt", value.span))
+    assert isinstance(size, model.Size)
+    return model.Queue(use.entry.name, size, value.span, options)
+
+
+def _option(kind: Kind, value: Value) -> model.Size | Fraction | bool:
+    """Return an argument of a queue as the model has it."""
+    if isinstance(value, Symbol):
+        return value.name == "on"
+    assert isinstance(value, Quantity)
+    if kind not in (A_QUEUE_SIZE, A_THRESHOLD):
+        return value.number
+    amount = value.number / 8 if value.dimension == DATA else value.number
+    return model.Size(amount, _SIZE_UNITS[value.dimension], value.span)
 
 
 def _check_queue(queue: model.Queue, rate: Quantity | None, report: Report) -> None:
@@ -233,7 +269,8 @@ def _pair(ways: Mapping[tuple[str, str], _Way], gather: Gather) -> tuple[model.L
 
 
 def _direction(way: _Way, opposite: _Way) -> model.Direction:
-    if way.loss is not None and way is not opposite and opposite.both is not None:
+    own = way.loss is not None or way.bursts is not None
+    if own and way is not opposite and opposite.both is not None:
         fail(
             "conflicting-loss",
             "this direction has a loss of its own, and the opposite one sets both",
@@ -253,9 +290,10 @@ def _direction(way: _Way, opposite: _Way) -> model.Direction:
     return model.Direction(
         max(1, round(way.rate.number)) if way.rate else None,
         nanoseconds(way.delay) if way.delay else 0,
-        float(loss),
+        way.bursts.loss if way.bursts else float(loss),
         queue,
         way.statement,
+        way.bursts,
     )
 
 

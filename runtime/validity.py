@@ -6,13 +6,14 @@ are those of measurement.md, named in each check.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .losses import LossCount, pooled
 from .measurement import SLOT_S, FlowRecord, Measurement, packets_of
 from .measurement.qdisc import drops_since
 from .measurement.queues import QueueRecord
@@ -24,7 +25,6 @@ Verdict = Literal["valid", "flagged", "invalid"]
 
 RATE_TOLERANCE = 0.01
 BASE_RTT_TOLERANCE_S, BASE_RTT_TOLERANCE = 0.5e-3, 0.01
-LOSS_TEST_LEVEL = 0.9999
 LATE_S = 10e-3
 LIMITED_SHARE = 0.01
 BUSY_SHARE = 0.7
@@ -43,41 +43,6 @@ class Finding:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class LossCount:
-    """Packets that met a random loss of probability `expected`, and those that were lost."""
-
-    expected: float
-    sent: int
-    lost: int
-
-    @property
-    def plausible(self) -> bool:
-        """Whether a correct emulator loses so many, at a level that it passes 99.99 % of the time.
-
-        Exact binomial test with equal tails (Clopper and Pearson, Biometrika 26, 1934).
-        """
-        from scipy.special import bdtr, bdtrc
-
-        if not 0 < self.expected < 1:
-            return self.lost == round(self.expected) * self.sent
-        tail = (1 - LOSS_TEST_LEVEL) / 2
-        at_most = float(bdtr(self.lost, self.sent, self.expected))
-        at_least = 1.0
-        if self.lost:
-            at_least = float(bdtrc(self.lost - 1, self.sent, self.expected))
-        return at_most >= tail and at_least >= tail
-
-
-def pooled(counts: Iterable[LossCount]) -> tuple[LossCount, ...]:
-    """Add up the counts of many cells (rule 20), one for each probability, in its order."""
-    sums: dict[float, tuple[int, int]] = {}
-    for count in counts:
-        sent, lost = sums.get(count.expected, (0, 0))
-        sums[count.expected] = (sent + count.sent, lost + count.lost)
-    return tuple(LossCount(expected, *sums[expected]) for expected in sorted(sums))
-
-
 def loss_counts(measurement: Measurement) -> tuple[LossCount, ...]:
     """Count the flows' packets behind each bottleneck queue, by the loss that the plan has there."""
     return pooled(_loss_count(measurement, flow) for flow in measurement.flows)
@@ -86,8 +51,13 @@ def loss_counts(measurement: Measurement) -> tuple[LossCount, ...]:
 def _loss_count(measurement: Measurement, flow: FlowRecord) -> LossCount:
     behind = flow.queue.behind
     counted = flow.left & ~behind.pending
-    expected = measurement.paths.loss_after(flow.queue.place, flow.plan)
-    return LossCount(expected, int(counted.sum()), int((counted & behind.lost).sum()))
+    planned = measurement.paths.impairment_behind(flow.queue.place)
+    return LossCount(
+        planned.loss if planned else 0.0,
+        int(counted.sum()),
+        int((counted & behind.lost).sum()),
+        planned.bursts if planned else None,
+    )
 
 
 def service_rate(measurement: Measurement) -> Iterator[Finding]:
@@ -160,14 +130,14 @@ def random_loss(measurement: Measurement) -> Iterator[Finding]:
 
 
 def buffer(measurement: Measurement) -> Iterator[Finding]:
-    """Rules 1, 20: the queue holds its limit and no more, and drops only what does not fit.
+    """Rules 1, 20: the queue holds its limit and no more; a fifo drops only what does not fit.
 
     A packet is captured before it is queued and after it has been sent, so one full frame more or
-    less can be seen to wait.
+    less can be seen to wait. An AQM may drop whenever it likes.
     """
     for queue in _seen(measurement):
         planned = queue.interface.queue
-        if planned is None or planned.kind != "fifo":
+        if planned is None or planned.kind == "cake":  # its limit is memory, not packets
             continue
         most_packets, most_bytes = queue.largest_backlog
         before = np.nextafter(queue.drops_s, -np.inf)
@@ -182,7 +152,7 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
                 "invalid", f"{most} {unit} waited at {queue.name}, more than its limit of {limit}"
             )
         early = int((after <= limit - slack).sum())
-        if early:
+        if early and planned.kind == "fifo":
             yield Finding("invalid", f"{queue.name} dropped {early} packets that would have fitted")
 
 
@@ -201,7 +171,8 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
             # netem counts a random loss and a full queue alike.
             before = measurement.qdiscs_before.get(place, ())
             sent = after[0].sent_packets - sum(c.sent_packets for c in before[:1])
-            if not LossCount(impairment.loss, sent + dropped, dropped).plausible:
+            count = LossCount(impairment.loss, sent + dropped, dropped, impairment.bursts)
+            if not count.plausible:
                 yield Finding(
                     "invalid",
                     f"netem at {'/'.join(place)} dropped {dropped} of {sent + dropped} packets;"

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from fairc.compiler.draft import FRAME_BYTES
-from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node
+from fairc.compiler.plan import Cell, Flow, Interface, Node
+from fairc.compiler.queues import queue_bytes
 
 from .binary import NAME, find_endpoints
+from .tc import interface_lines
 
 SAMPLE_EVERY_NS = 100_000_000
 MAX_DRAIN_NS = 10_000_000_000
@@ -68,7 +69,7 @@ def render(cell: Cell) -> str:
                         node, {i.name: ends[peers[node.name, i.name]] for i in node.interfaces}
                     )
                 ),
-                [(i.source, lines) for i in node.interfaces if (lines := _tc_lines(i))],
+                [(i.source, lines) for i in node.interfaces if (lines := list(interface_lines(i)))],
             )
             for node in cell.nodes
         ],
@@ -145,10 +146,8 @@ def drain_ns(cell: Cell) -> int:
     for node in cell.nodes:
         for interface in node.interfaces:
             if interface.bottleneck and interface.queue and interface.shaper:
-                limit = interface.queue.limit_bytes
-                if limit is None:
-                    limit = (interface.queue.limit_packets or 0) * FRAME_BYTES
-                waiting_ns = max(waiting_ns, limit * 8 * 10**9 // interface.shaper.rate_bps)
+                limit_bits = 8 * queue_bytes(interface.queue)
+                waiting_ns = max(waiting_ns, limit_bits * 10**9 // interface.shaper.rate_bps)
     longest_rtt_ns = max((flow.base_rtt_ns for flow in cell.flows), default=0)
     return min(MAX_DRAIN_NS, 100_000_000 + 2 * longest_rtt_ns + waiting_ns)
 
@@ -178,53 +177,6 @@ def _ip_lines(node: Node, peers: dict[str, Interface]) -> Iterator[str]:
         yield f"neighbour add {address} lladdr {mac_address(address)} dev {name} nud permanent"
     for route in node.routes:
         yield f"route add {route.destination} via {route.via}"
-
-
-def _tc_lines(interface: Interface) -> list[str]:
-    """Return the lines of `tc -batch` that make an interface's shaper and queue, or its netem."""
-    device = f"qdisc add dev {interface.name}"
-    lines = []
-    if interface.shaper is not None and interface.queue is not None:
-        queue = interface.queue
-        if queue.limit_bytes is not None:
-            child, limit_bytes = f"bfifo limit {queue.limit_bytes}", queue.limit_bytes
-        else:
-            packets = queue.limit_packets or 0
-            child, limit_bytes = f"pfifo limit {packets}", packets * FRAME_BYTES
-        shaper = interface.shaper
-        bucket = f"rate {shaper.rate_bps}bit burst {shaper.burst_bytes}"
-        lines += [
-            f"{device} root handle 1: tbf {bucket} limit {limit_bytes}",
-            f"{device} parent 1:1 handle 2: {child}",
-        ]
-    if interface.impairment is not None:
-        lines.append(f"{device} root handle 1: {_netem(interface.impairment)}")
-    return lines
-
-
-def _netem(impairment: Impairment) -> str:
-    """Return the arguments of netem: first the loss, then the delay, on a packet's way."""
-    words = f"netem limit {impairment.limit_packets}"
-    if impairment.delay_ns:
-        words += f" delay {_duration(impairment.delay_ns)}"
-    if impairment.loss:
-        words += f" loss random {_percent(impairment.loss)}%"
-    if impairment.seed is not None:
-        words += f" seed {impairment.seed}"
-    return words
-
-
-def _duration(ns: int) -> str:
-    """Write a duration exactly, in the largest unit that tc knows."""
-    for unit, size in (("ms", 10**6), ("us", 10**3)):
-        if ns % size == 0:
-            return f"{ns // size}{unit}"
-    return f"{ns}ns"
-
-
-def _percent(probability: float) -> str:
-    """Write a probability in percent, without an exponent."""
-    return f"{100 * probability:.10f}".rstrip("0").rstrip(".")
 
 
 def _server(flow: Flow) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fairc.compiler.plan import Capture, Cell, FileWorkload, Flow
+from fairc.compiler.targets.tc import qdisc
 from fairc.runtime.measurement.paths import Paths
 
 from .fluid import HEADER_BYTES, PAYLOAD_BYTES, Frame, Trace
@@ -186,7 +187,7 @@ def _qdiscs(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
             if hop is not None:
                 rows.append({"kind": "netem", "handle": "1:", "root": True, **counters})
             elif interface.shaper is not None and interface.queue is not None:
-                kind = "bfifo" if interface.queue.limit_bytes is not None else "pfifo"
+                kind = qdisc(interface.queue)
                 rows.append({"kind": "tbf", "handle": "1:", "root": True, **counters})
                 rows.append({"kind": kind, "handle": "2:", "parent": "1:1", **counters})
     return document

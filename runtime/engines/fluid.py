@@ -109,7 +109,7 @@ def _serve(cell: Cell, queue: Place, end_ns: int) -> list[Frame]:
         Sender(
             flow,
             weight=lot.uniform(0.8, 1.2),
-            loss=paths.loss_after(queue, flow),
+            loss=paths.loss(paths.behind(queue, flow)),
             left=[flow.workload.bytes if isinstance(flow.workload, FileWorkload) else None]
             * flow.connections,
             next_sequence=[1] * flow.connections,

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from fairc.compiler.plan import Cell
+from fairc.compiler.targets.tc import qdisc
 
 # Where Debian's Mininet can be, should another Python come first on PATH.
 PYTHONS = ("python3", "/usr/bin/python3")
@@ -29,6 +30,14 @@ QDISCS = {
     "tbf": "rate 1mbit burst 1514 limit 3028",
     "bfifo": "limit 3028",
     "pfifo": "limit 10",
+    "red": "limit 60000 min 6000 max 20000 avpkt 1514 burst 8 bandwidth 1mbit",
+    "codel": "limit 10",
+    "fq_codel": "limit 10",
+    "pie": "limit 10",
+    "fq_pie": "limit 10",
+    "fq": "limit 10",
+    "sfq": "limit 10",
+    "cake": "unlimited",
 }
 PROBE_S = 10.0
 
@@ -96,7 +105,7 @@ def needs(cell: Cell) -> Iterator[tuple[str, bool]]:
             if interface.shaper is not None:
                 kinds.add("tbf")
             if interface.queue is not None:
-                kinds.add("bfifo" if interface.queue.limit_bytes is not None else "pfifo")
+                kinds.add(qdisc(interface.queue))
     for kind in sorted(kinds):
         yield f"the queueing discipline {kind} (module sch_{module(kind)})", has_qdisc(kind)
     for cca in sorted({flow.cca for flow in cell.flows}):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
-from fairc.compiler.plan import Cell, Flow, Interface, Node
+from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node
 
 Place = tuple[str, str]  # (node, interface)
 
@@ -96,9 +96,17 @@ class Paths:
         """Return the egress interfaces that a flow's data passes before a queue."""
         return self.of(flow)[: -len(self.behind(queue, flow)) - 1]
 
-    def loss_after(self, queue: Place, flow: Flow) -> float:
-        """Return the probability that a packet of a flow is lost at random behind a queue."""
-        return self.loss(self.behind(queue, flow))
+    def delivery(self, queue: Place) -> Place | None:
+        """Return the egress of the hop behind a queue, where `delivered` is captured, or None."""
+        for capture in self.cell.captures:
+            if (capture.queue, capture.point, capture.direction) == (queue, "delivered", "out"):
+                return capture.node, capture.interface
+        return None
+
+    def impairment_behind(self, queue: Place) -> Impairment | None:
+        """Return what happens to packets between a queue's exit and its `delivered` capture."""
+        place = self.delivery(queue)
+        return self.interfaces[place].impairment if place else None
 
     def loss(self, places: tuple[Place, ...]) -> float:
         """Return the probability that a packet is lost at random on these interfaces."""

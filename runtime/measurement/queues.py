@@ -77,7 +77,10 @@ class QueueRecord:
 
     @cached_property
     def _backlog(self) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
-        """Times of change (s), and frames and bytes that wait from then on; drops never wait."""
+        """Times of change (s), and frames and bytes that wait from then on; drops never wait.
+
+        What an AQM drops at the head did wait, but nobody sees how long: it is left out.
+        """
         waits = ~self.through.lost
         seen = ~self.through.strangers
         times = np.concatenate((self.seconds(self.entered)[waits], self.left_s[seen]))
@@ -151,7 +154,7 @@ def _queue(
     entered = at("entry")
     entered = entered.select(_bound_for(paths, place, entered))
     left, delivered = at("exit"), at("delivered")
-    behind = {p for f in cell.flows if f.bottleneck == place for p in paths.behind(place, f)}
+    delivery = paths.delivery(place)
     return QueueRecord(
         place=place,
         interface=interface,
@@ -160,7 +163,7 @@ def _queue(
         left=left,
         delivered=delivered,
         through=match(entered, left, waiting.get(place, 0)),
-        behind=match(left, delivered, sum(waiting.get(p, 0) for p in behind)),
+        behind=match(left, delivered, waiting.get(delivery, 0) if delivery else 0),
         blind=blind,
         epoch_ns=epoch_ns,
     )

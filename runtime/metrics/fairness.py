@@ -16,6 +16,9 @@ count.
     fairness.jain_slots   = sum_i j_i / S
     fairness.floor        = E[1 - J],  J = m^2 / (2 (K^2 + (m - K)^2)),  K ~ Binomial(m, 1/2)
 
+Sessions must compete: each crosses the bottleneck of another one, so that no two groups of them
+are apart; in a network of several bottlenecks x is what makes their throughputs comparable.
+
 Throughput: IP bytes at the bottleneck's exit, apportioned by serialisation time. A starved
 session counts as zero while its application is active; a slot without any data counts as equal
 (j = 1). floor: what 1 - j is on average in a slot whose m packets each belong to either session
@@ -104,12 +107,32 @@ def competition(
     return Competition(begin, end, np.arange(first, max(first, last) + 1, dtype=float) * slot_s)
 
 
+def apart(measurement: Measurement, sessions: tuple[FlowRecord, ...]) -> str:
+    """Return in words which sessions share no bottleneck with the others; empty if all compete."""
+    bottlenecks = {flow.queue.place for flow in sessions}
+    crossed = {flow.name: bottlenecks & set(measurement.paths.of(flow.plan)) for flow in sessions}
+    together, reached = {sessions[0].name}, set(crossed[sessions[0].name])
+    while more := {n for n, places in crossed.items() if places & reached} - together:
+        together |= more
+        reached |= {place for name in more for place in crossed[name]}
+    others = [flow.name for flow in sessions if flow.name not in together]
+    if not others:
+        return ""
+    return (
+        f"{', '.join(others)} and {', '.join(sorted(together))} share no bottleneck,"
+        " so they do not compete"
+    )
+
+
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
     """Return the fairness values of the requested sessions (default: all flows)."""
     sessions = measurement.sessions(request.sessions)
     slot_s = float(request.options.get("slot", SLOT_S))
     if len(sessions) < 2:
         return tuple(value.of(None, None, "fairness needs two sessions") for value in VALUES)
+    alone = apart(measurement, sessions)
+    if alone:
+        return tuple(value.of(None, None, alone) for value in VALUES)
     time = competition(measurement, sessions, slot_s)
     if isinstance(time, str):
         return tuple(value.of(None, None, time) for value in VALUES)

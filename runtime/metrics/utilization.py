@@ -3,7 +3,8 @@
     utilization = 8 * W(begin, end) / (rate * (end - begin))
 
 W: bytes of all frames that left the bottleneck queue, apportioned by serialisation time. begin: the
-later of the first start of a flow that crosses it and the warm-up. end: the last end of such a flow.
+later of the first start of a flow that crosses it and the warm-up. end: the last end of such a flow;
+flows that have their own bottleneck elsewhere count as well.
 Where the flows of a cell have several bottlenecks, each flow gets that of its own; else there is one
 value of the whole cell.
 
@@ -26,7 +27,8 @@ UTILIZATION = Value("utilization", "1", "share of the bottleneck's rate that fra
 
 def _of_bottleneck(measurement: Measurement, flow: FlowRecord, name: str | None) -> MetricValue:
     queue = flow.queue
-    crossing = [f for f in measurement.flows if f.queue is queue]
+    paths = measurement.paths
+    crossing = [f for f in measurement.flows if queue.place in paths.of(f.plan)]
     begin = max(min(f.start_s for f in crossing), measurement.warmup_s)
     end = max(f.end_s for f in crossing)
     if end <= begin:

@@ -228,12 +228,25 @@ def test_every_flow_that_crosses_a_bottleneck_is_seen_entering_it(make: SimpleNa
     """`long` has its bottleneck before r2, and shares the queue of r2 with `short`."""
     access, slow = make.way(100_000_000), make.way(1_000_000, 5)
     links = [make.link(a, b, access) for a, b in (("s1", "r1"), ("s2", "r2"), ("r3", "c1"))]
-    links += [make.link("r1", "r2", slow), make.link("r2", "r3", slow)]
+    links += [make.link("r1", "r2", make.way(900_000, 5)), make.link("r2", "r3", slow)]
     net = make.network(["s1", "s2", "c1"], ["r1", "r2", "r3"], links)
     cell = make.cell(make.scenario(net, [make.flow("long"), make.flow("short", "s2")]))
     assert [flow.bottleneck[0] for flow in cell.flows] == ["r1", "r2"]
     entries = {(c.queue[0], c.interface) for c in cell.captures if c.point == "entry"}
     assert entries == {("r1", "r1-eth0"), ("r2", "r2-eth0"), ("r2", "r2-eth1")}
+
+
+def test_of_equal_links_the_one_that_most_flows_cross_is_the_bottleneck(
+    make: SimpleNamespace,
+) -> None:
+    access, slow = make.way(100_000_000), make.way(1_000_000, 5)
+    links = [make.link(a, b, access) for a, b in (("s1", "r1"), ("s2", "r2"), ("r3", "c1"))]
+    links += [make.link("r1", "r2", slow), make.link("r2", "r3", slow)]
+    net = make.network(["s1", "s2", "c1"], ["r1", "r2", "r3"], links)
+    shared = make.scenario(net, [make.flow("long"), make.flow("short", "s2")])
+    assert [flow.bottleneck[0] for flow in make.cell(shared).flows] == ["r2", "r2"]
+    alone = make.scenario(net, [make.flow("long")])
+    assert [flow.bottleneck[0] for flow in make.cell(alone).flows] == ["r1"]
 
 
 def test_captures_without_a_hop_and_without_an_entry(make: SimpleNamespace) -> None:

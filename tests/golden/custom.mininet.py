@@ -8,7 +8,7 @@ It needs Mininet, iproute2, tcpdump and fairc-endpoints (beside this file or on 
 last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
 them end with this program, however it ends. Nothing else on the machine is touched.
 """
-# cell           8712e052420b2e81
+# cell           d5592de9de0f5de6
 # experiment     custom
 # configuration  dddf9eda652cfba1
 #   long = cubic
@@ -35,7 +35,7 @@ from mininet.node import Node
 from mininet.util import numCores
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CELL = '8712e052420b2e81'
+CELL = 'd5592de9de0f5de6'
 DURATION_NS = 60000000000  # a fixed length, or None
 DEADLINE_NS = 61000000000  # the latest end
 STOP = 'all'  # the cell ends with the `first` flow, or when `all` have ended
@@ -534,11 +534,11 @@ TC = {
         'qdisc add dev r2-eth1 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev r2-eth1 parent 1:1 handle 2: pfifo limit 1000',
         # custom.fexp:9
-        'qdisc add dev r2-eth2 root handle 1: tbf rate 20000000bit burst 1564 limit 110000',
-        'qdisc add dev r2-eth2 parent 1:1 handle 2: bfifo limit 110000',
+        'qdisc add dev r2-eth2 root handle 1: tbf rate 20000000bit burst 1564 limit 110522',
+        'qdisc add dev r2-eth2 parent 1:1 handle 2: fq_codel limit 73 flows 1024 quantum 1514 target 5ms interval 100ms memory_limit 33554432 drop_batch 64 ecn',
         # custom.fexp:11
         'qdisc add dev r2-eth3 root handle 1: tbf rate 20000000bit burst 1564 limit 125000',
-        'qdisc add dev r2-eth3 parent 1:1 handle 2: bfifo limit 125000',
+        'qdisc add dev r2-eth3 parent 1:1 handle 2: red limit 125000 min 12500 max 125000 avpkt 1514 burst 35 probability 0.9999999998 bandwidth 20000000bit ecn',
     ],
     'r3': [
         # custom.fexp:8
@@ -549,7 +549,7 @@ TC = {
         'qdisc add dev r3-eth1 parent 1:1 handle 2: pfifo limit 1000',
         # custom.fexp:11
         'qdisc add dev r3-eth2 root handle 1: tbf rate 20000000bit burst 1564 limit 125000',
-        'qdisc add dev r3-eth2 parent 1:1 handle 2: bfifo limit 125000',
+        'qdisc add dev r3-eth2 parent 1:1 handle 2: red limit 125000 min 12500 max 125000 avpkt 1514 burst 35 probability 0.9999999998 bandwidth 20000000bit ecn',
     ],
     'c1-r1': [
         # custom.fexp:8
@@ -595,9 +595,9 @@ TC = {
     ],
     'r2-r3': [
         # custom.fexp:11
-        'qdisc add dev r2-r3-eth0 root handle 1: netem limit 1000 delay 10ms loss random 0.1% seed 1775636408033935273',
+        'qdisc add dev r2-r3-eth0 root handle 1: netem limit 1000 delay 10ms loss gemodel 1% 30% 100% 0% seed 1775636408033935273',
         # custom.fexp:11
-        'qdisc add dev r2-r3-eth1 root handle 1: netem limit 1000 delay 10ms loss random 0.1% seed 1455911724870472720',
+        'qdisc add dev r2-r3-eth1 root handle 1: netem limit 1000 delay 10ms loss gemodel 1% 30% 100% 0% seed 1455911724870472720',
     ],
 }
 

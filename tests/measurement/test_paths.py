@@ -24,7 +24,9 @@ def test_the_way_of_data_and_back() -> None:
     )
     assert paths.before(QUEUE, flow) == (("s2", "s2-eth0"),)
     assert paths.behind(QUEUE, flow) == (("h", "h-eth1"), ("r2", "r2-eth1"))
-    assert paths.loss_after(QUEUE, flow) == pytest.approx(0.1)
+    behind = paths.impairment_behind(QUEUE)
+    assert behind is not None
+    assert behind.loss == pytest.approx(0.1)
     assert paths.loss(paths.back(flow)) == 0
     assert paths.delay_s(paths.of(flow)) == pytest.approx(25 * MS / 1e9)
 

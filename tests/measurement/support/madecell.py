@@ -19,12 +19,12 @@ from fairc.compiler.plan import (
     Cable,
     Capture,
     Cell,
+    Fifo,
     FileWorkload,
     Flow,
     Impairment,
     Interface,
     Node,
-    Queue,
     Route,
     Shaper,
 )
@@ -82,7 +82,7 @@ def made_cell(
         name="r1-eth2",
         address="10.0.3.1/24",
         shaper=Shaper(rate_bps=rate_bps, burst_bytes=FULL),
-        queue=Queue(kind="fifo", limit_bytes=limit_bytes, limit_packets=limit_packets),
+        queue=Fifo(limit_bytes=limit_bytes, limit_packets=limit_packets),
         bottleneck=True,
         source="made.fexp:2",
     )

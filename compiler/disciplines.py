@@ -1,0 +1,255 @@
+"""The queueing disciplines: from a queue as written, its limit known, to its part of the plan.
+
+Parameters that are not written are those of the AQM's authors and of Linux (tc-red(8),
+tc-codel(8), ...), whatever the rate (measurement.md, rule 5); what makes no sense at the rate is
+warned about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fairc.dsl.diagnostics import Diagnostic, Severity
+from fairc.dsl.model import Queue, Size
+
+from . import plan
+from .draft import FRAME_BYTES
+
+Option = Size | Fraction | bool
+
+# What Linux takes for a packet in memory, at most: a full frame and the structures around it.
+# fq_codel and fq_pie limit that as well; it is kept out of their way.
+MEMORY_PER_PACKET = 8192
+MIN_MEMORY_BYTES = 32 * 2**20
+# What it takes for a full TCP segment as `cake` accounts for it (its truesize), measured.
+FRAME_MEMORY_BYTES = 2304
+# tc holds the probability of RED as a 32-bit fraction: 1 is not one of them.
+MAX_PROBABILITY = 1 - 2**-32
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a discipline is built from.
+
+    limit: exactly one of bytes and packets. rate_bps: of the link, > 0. size_bytes: turns another
+    size of the same queue into bytes.
+    """
+
+    written: Queue
+    limit: plan.Fifo
+    rate_bps: int
+    size_bytes: Callable[[Size], int]
+
+    @property
+    def packets(self) -> int:
+        """The limit in packets: a size in bytes in full frames, rounded up."""
+        if self.limit.limit_packets is not None:
+            return self.limit.limit_packets
+        return -(-(self.limit.limit_bytes or 0) // FRAME_BYTES)
+
+    @property
+    def bytes(self) -> int:
+        """The limit in bytes: packets are full frames."""
+        if self.limit.limit_bytes is not None:
+            return self.limit.limit_bytes
+        return (self.limit.limit_packets or 0) * FRAME_BYTES
+
+    def ns(self, name: str, default_ms: int) -> int:
+        """Return a time, ns; in whole microseconds, the unit of tc."""
+        value = self.written.options.get(name, Fraction(default_ms, 1000))
+        assert isinstance(value, Fraction)
+        return max(1, round(value * 10**6)) * 1000
+
+    def number(self, name: str, default: int) -> int:
+        """Return a whole number."""
+        value = self.written.options.get(name, Fraction(default))
+        assert isinstance(value, Fraction)
+        return round(value)
+
+    def switch(self, name: str, default: bool) -> bool:
+        """Return whether something is on."""
+        return bool(self.written.options.get(name, default))
+
+    def threshold(self, name: str) -> int | None:
+        """Return a threshold in bytes, or None where it is not given."""
+        value = self.written.options.get(name)
+        if value is None:
+            return None
+        assert isinstance(value, Size)
+        if value.unit == "limit":
+            return int(value.amount * self.bytes)
+        return self.size_bytes(value)
+
+
+def build(given: Given) -> plan.Queue:
+    """Return the queue of the plan."""
+    return DISCIPLINES[given.written.kind](given)
+
+
+def _red(given: Given) -> plan.Red:
+    """Defaults of tc-red(8): max a quarter of the limit, min a third of max, probability 2 %."""
+    most = given.threshold("max") or max(1, given.bytes // 4)
+    least = given.threshold("min") or max(1, most // 3)
+    probability = given.written.options.get("pmax", Fraction(1, 50))
+    assert isinstance(probability, Fraction)
+    return plan.Red(
+        limit_bytes=given.bytes,
+        min_bytes=least,
+        max_bytes=most,
+        average_packet_bytes=FRAME_BYTES,
+        # tc-red(8): (min + min + max) / (3 * avpkt); less than min / avpkt tc refuses.
+        burst_packets=-(-(2 * least + most) // (3 * FRAME_BYTES)) + 1,
+        probability=min(float(probability), MAX_PROBABILITY),
+        ecn=given.switch("ecn", False),
+    )
+
+
+def _codel(given: Given) -> plan.CoDel:
+    return plan.CoDel(
+        limit_packets=given.packets,
+        target_ns=given.ns("target", 5),
+        interval_ns=given.ns("interval", 100),
+        ecn=given.switch("ecn", False),
+    )
+
+
+def _fq_codel(given: Given) -> plan.FqCoDel:
+    return plan.FqCoDel(
+        limit_packets=given.packets,
+        target_ns=given.ns("target", 5),
+        interval_ns=given.ns("interval", 100),
+        flows=given.number("flows", 1024),
+        quantum_bytes=FRAME_BYTES,
+        memory_bytes=_memory(given.packets),
+        drop_batch=64,
+        ecn=given.switch("ecn", True),
+    )
+
+
+def _pie(given: Given) -> plan.Pie:
+    return plan.Pie(
+        limit_packets=given.packets,
+        target_ns=given.ns("target", 15),
+        update_ns=15_000_000,
+        alpha=2,
+        beta=20,
+        ecn=given.switch("ecn", False),
+    )
+
+
+def _fq_pie(given: Given) -> plan.FqPie:
+    return plan.FqPie(
+        limit_packets=given.packets,
+        target_ns=given.ns("target", 15),
+        update_ns=15_000_000,
+        alpha=2,
+        beta=20,
+        flows=given.number("flows", 1024),
+        quantum_bytes=FRAME_BYTES,
+        memory_bytes=_memory(given.packets),
+        ecn_percent=10,
+        ecn=given.switch("ecn", False),
+    )
+
+
+def _fq(given: Given) -> plan.Fq:
+    return plan.Fq(
+        limit_packets=given.packets,
+        flow_limit_packets=given.number("flow_limit", 100),
+        quantum_bytes=2 * FRAME_BYTES,
+        initial_quantum_bytes=10 * FRAME_BYTES,
+        buckets=1024,
+    )
+
+
+def _sfq(given: Given) -> plan.Sfq:
+    return plan.Sfq(
+        limit_packets=given.packets,
+        flows=128,
+        divisor=1024,
+        depth_packets=127,
+        quantum_bytes=FRAME_BYTES,
+        perturb_s=0,
+    )
+
+
+def _cake(given: Given) -> plan.Cake:
+    return plan.Cake(
+        limit_packets=given.packets,
+        rtt_ns=given.ns("rtt", 100),
+        memory_bytes=given.packets * FRAME_MEMORY_BYTES,
+    )
+
+
+def _memory(packets: int) -> int:
+    return max(MIN_MEMORY_BYTES, packets * MEMORY_PER_PACKET)
+
+
+DISCIPLINES: Mapping[str, Callable[[Given], plan.Queue]] = {
+    "fifo": lambda given: given.limit,
+    "red": _red,
+    "codel": _codel,
+    "fq_codel": _fq_codel,
+    "pie": _pie,
+    "fq_pie": _fq_pie,
+    "fq": _fq,
+    "sfq": _sfq,
+    "cake": _cake,
+}
+
+
+def doubts(given: Given, queue: plan.Queue) -> Iterator[Diagnostic]:
+    """Yield what is wrong with a queue's parameters, and what makes no sense at its rate."""
+    frame_ns = FRAME_BYTES * 8 * 10**9 // given.rate_bps
+    target_ns = queue_target_ns(queue)
+    if target_ns is not None and frame_ns > target_ns:
+        times = f"a full frame takes {frame_ns / 1e6:g} ms, the target is {target_ns / 1e6:g} ms"
+        yield Diagnostic(
+            "target-below-packet",
+            f"at this rate one packet lasts longer than the target of `{queue.kind}`",
+            given.written.span,
+            notes=(f"{times}: the queue can never meet it",),
+            help="raise the rate, or the target to more than one frame's time",
+            severity=Severity.WARNING,
+        )
+    if isinstance(queue, plan.Red):
+        yield from _doubts_of_red(given, queue)
+
+
+def queue_target_ns(queue: plan.Queue) -> int | None:
+    """Return the standing delay that an AQM aims at, ns; None for a queue that aims at none."""
+    if isinstance(queue, plan.CoDel | plan.FqCoDel | plan.Pie | plan.FqPie):
+        return queue.target_ns
+    if isinstance(queue, plan.Cake):
+        return queue.rtt_ns // 20
+    return None
+
+
+def _doubts_of_red(given: Given, queue: plan.Red) -> Iterator[Diagnostic]:
+    span = given.written.span
+    if queue.min_bytes >= queue.max_bytes:
+        yield Diagnostic(
+            "thresholds-crossed",
+            "`min` of `red` must be below `max`",
+            span,
+            notes=(f"min is {queue.min_bytes} bytes, max is {queue.max_bytes} bytes",),
+        )
+    elif queue.max_bytes > given.bytes:
+        yield Diagnostic(
+            "thresholds-crossed",
+            "`max` of `red` is beyond the limit, so the queue is full before it is reached",
+            span,
+            notes=(f"max is {queue.max_bytes} bytes, the limit {given.bytes} bytes",),
+            severity=Severity.WARNING,
+        )
+    if queue.min_bytes < FRAME_BYTES:
+        yield Diagnostic(
+            "threshold-below-packet",
+            "`min` of `red` is less than one packet",
+            span,
+            notes=(f"{queue.min_bytes} bytes: dropping begins when anything waits",),
+            help="make `min`, or the limit, larger",
+            severity=Severity.WARNING,
+        )

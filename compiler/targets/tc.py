@@ -1,0 +1,149 @@
+"""Arguments of `tc` for every queue and every impairment, each parameter written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from fairc.compiler import plan
+from fairc.compiler.queues import queue_bytes
+
+
+def interface_lines(interface: plan.Interface) -> Iterator[str]:
+    """Yield the lines of `tc -batch` that make an interface's shaper and queue, or its netem."""
+    device = f"qdisc add dev {interface.name}"
+    shaper, queue = interface.shaper, interface.queue
+    if shaper is not None and queue is not None:
+        bucket = f"rate {shaper.rate_bps}bit burst {shaper.burst_bytes}"
+        yield f"{device} root handle 1: tbf {bucket} limit {queue_bytes(queue)}"
+        yield f"{device} parent 1:1 handle 2: {queue_words(queue, shaper.rate_bps)}"
+    if interface.impairment is not None:
+        yield f"{device} root handle 1: {netem_words(interface.impairment)}"
+
+
+def queue_words(queue: plan.Queue, rate_bps: int) -> str:
+    """Return the name of a queueing discipline and its arguments; rate_bps: of its shaper."""
+    return f"{qdisc(queue)} {_WORDS[queue.kind](queue, rate_bps)}"
+
+
+def qdisc(queue: plan.Queue) -> str:
+    """Return the name that tc and the kernel have for a queue's discipline."""
+    if queue.kind == "fifo":
+        return "bfifo" if queue.limit_bytes is not None else "pfifo"
+    return queue.kind
+
+
+def _fifo(queue: plan.Fifo, rate_bps: int) -> str:
+    return f"limit {queue.limit_packets if queue.limit_bytes is None else queue.limit_bytes}"
+
+
+def _red(queue: plan.Red, rate_bps: int) -> str:
+    return (
+        f"limit {queue.limit_bytes} min {queue.min_bytes} max {queue.max_bytes}"
+        f" avpkt {queue.average_packet_bytes} burst {queue.burst_packets}"
+        f" probability {queue.probability:.10f} bandwidth {rate_bps}bit{' ecn' * queue.ecn}"
+    )
+
+
+def _codel(queue: plan.CoDel, rate_bps: int) -> str:
+    return (
+        f"limit {queue.limit_packets} target {duration(queue.target_ns)}"
+        f" interval {duration(queue.interval_ns)} {_ecn(queue.ecn)}"
+    )
+
+
+def _fq_codel(queue: plan.FqCoDel, rate_bps: int) -> str:
+    return (
+        f"limit {queue.limit_packets} flows {queue.flows} quantum {queue.quantum_bytes}"
+        f" target {duration(queue.target_ns)} interval {duration(queue.interval_ns)}"
+        f" memory_limit {queue.memory_bytes} drop_batch {queue.drop_batch} {_ecn(queue.ecn)}"
+    )
+
+
+def _pie(queue: plan.Pie, rate_bps: int) -> str:
+    return (
+        f"limit {queue.limit_packets} target {duration(queue.target_ns)}"
+        f" tupdate {duration(queue.update_ns)} alpha {queue.alpha} beta {queue.beta}"
+        f" {_ecn(queue.ecn)} nobytemode no_dq_rate_estimator"
+    )
+
+
+def _fq_pie(queue: plan.FqPie, rate_bps: int) -> str:
+    return (
+        f"limit {queue.limit_packets} flows {queue.flows} target {duration(queue.target_ns)}"
+        f" tupdate {duration(queue.update_ns)} alpha {queue.alpha} beta {queue.beta}"
+        f" quantum {queue.quantum_bytes} memory_limit {queue.memory_bytes}"
+        f" ecn_prob {queue.ecn_percent} {_ecn(queue.ecn)} nobytemode no_dq_rate_estimator"
+    )
+
+
+def _fq(queue: plan.Fq, rate_bps: int) -> str:
+    return (
+        f"limit {queue.limit_packets} flow_limit {queue.flow_limit_packets}"
+        f" quantum {queue.quantum_bytes} initial_quantum {queue.initial_quantum_bytes}"
+        f" buckets {queue.buckets} orphan_mask {queue.buckets - 1} nopacing"
+    )
+
+
+def _sfq(queue: plan.Sfq, rate_bps: int) -> str:
+    return (
+        f"limit {queue.limit_packets} flows {queue.flows} divisor {queue.divisor}"
+        f" depth {queue.depth_packets} quantum {queue.quantum_bytes} perturb {queue.perturb_s}"
+    )
+
+
+def _cake(queue: plan.Cake, rate_bps: int) -> str:
+    return (
+        f"unlimited besteffort flows nonat nowash no-ack-filter no-split-gso raw overhead 0"
+        f" rtt {duration(queue.rtt_ns)} memlimit {queue.memory_bytes}"
+    )
+
+
+_WORDS: Mapping[str, Callable[[Any, int], str]] = {
+    "fifo": _fifo,
+    "red": _red,
+    "codel": _codel,
+    "fq_codel": _fq_codel,
+    "pie": _pie,
+    "fq_pie": _fq_pie,
+    "fq": _fq,
+    "sfq": _sfq,
+    "cake": _cake,
+}
+
+
+def netem_words(impairment: plan.Impairment) -> str:
+    """Return the arguments of netem: first the loss, then the delay, on a packet's way."""
+    words = f"netem limit {impairment.limit_packets}"
+    if impairment.delay_ns:
+        words += f" delay {duration(impairment.delay_ns)}"
+    if impairment.bursts is not None:
+        words += f" loss {_gemodel(impairment.bursts)}"
+    elif impairment.loss:
+        words += f" loss random {percent(impairment.loss)}%"
+    if impairment.seed is not None:
+        words += f" seed {impairment.seed}"
+    return words
+
+
+def _gemodel(chain: plan.GilbertElliott) -> str:
+    """Return `gemodel p r 1-h 1-k`: tc-netem(8) takes losses where the model has passes."""
+    shares = (chain.p, chain.r, 1 - chain.h, 1 - chain.k)
+    return "gemodel " + " ".join(f"{percent(share)}%" for share in shares)
+
+
+def duration(ns: int) -> str:
+    """Write a duration exactly, in the largest unit that tc knows."""
+    for unit, size in (("ms", 10**6), ("us", 10**3)):
+        if ns % size == 0:
+            return f"{ns // size}{unit}"
+    return f"{ns}ns"
+
+
+def percent(probability: float) -> str:
+    """Write a probability in percent, without an exponent."""
+    return f"{100 * probability:.10f}".rstrip("0").rstrip(".")
+
+
+def _ecn(on: bool) -> str:
+    return "ecn" if on else "noecn"

@@ -1,0 +1,130 @@
+"""Random losses: how many a correct emulator may show, independent or in bursts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairc.compiler.plan import GilbertElliott
+
+LOSS_TEST_LEVEL = 0.9999
+# Beyond this many packets the number of losses of a chain is normal for every purpose here.
+EXACT_PACKETS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class LossCount:
+    """Packets that met a random loss of probability `expected`, and those that were lost.
+
+    bursts: the chain that loses them, `expected` being its stationary loss; None: each packet is
+    lost independently.
+    """
+
+    expected: float
+    sent: int
+    lost: int
+    bursts: GilbertElliott | None = None
+
+    @property
+    def plausible(self) -> bool:
+        """Whether a correct emulator loses so many, at a level that it passes 99.99 % of the time.
+
+        Exact test with equal tails: of the binomial distribution (Clopper and Pearson, Biometrika
+        26, 1934), or of the number of losses of the chain (`tails`).
+        """
+        if not 0 < self.expected < 1:
+            return self.lost == round(self.expected) * self.sent
+        return min(self._tails()) >= (1 - LOSS_TEST_LEVEL) / 2
+
+    def _tails(self) -> tuple[float, float]:
+        """Return the probabilities of at most, and of at least, so many losses."""
+        from scipy.special import bdtr, bdtrc
+
+        if self.bursts is not None:
+            return tails(self.bursts, self.sent, self.lost)
+        at_least = 1.0
+        if self.lost:
+            at_least = float(bdtrc(self.lost - 1, self.sent, self.expected))
+        return float(bdtr(self.lost, self.sent, self.expected)), at_least
+
+
+def pooled(counts: Iterable[LossCount]) -> tuple[LossCount, ...]:
+    """Add up the counts of many cells (rule 20), one for each model of loss, by its probability."""
+    sums: dict[tuple[float, GilbertElliott | None], tuple[int, int]] = {}
+    for count in counts:
+        model = (count.expected, count.bursts)
+        sent, lost = sums.get(model, (0, 0))
+        sums[model] = (sent + count.sent, lost + count.lost)
+    return tuple(
+        LossCount(model[0], *sums[model], model[1])
+        for model in sorted(sums, key=lambda model: (model[0], str(model[1])))
+    )
+
+
+def tails(chain: GilbertElliott, sent: int, lost: int) -> tuple[float, float]:
+    """Return P(N <= lost) and P(N >= lost), N the losses among `sent` packets of a chain.
+
+    The chain begins in its stationary distribution. Packets of others between ours only make
+    ours less alike, so for p + r < 1 the tails are not too small.
+    """
+    if sent > EXACT_PACKETS:
+        from scipy.special import ndtr
+
+        mean, deviation = moments(chain, sent)
+        return (
+            float(ndtr((lost + 0.5 - mean) / deviation)),
+            float(ndtr((mean - lost + 0.5) / deviation)),
+        )
+    chances = loss_distribution(chain, sent)
+    return float(chances[: lost + 1].sum()), float(chances[lost:].sum())
+
+
+def moments(chain: GilbertElliott, sent: int) -> tuple[float, float]:
+    """Return mean and standard deviation of the losses among `sent` packets of a chain.
+
+    With pi = p / (p + r) the share of the bad state, e = (1 - h) - (1 - k) the difference of the
+    states' losses, and L the stationary loss, the losses of two packets that are j apart have
+    the covariance e^2 pi (1 - pi) (1 - p - r)^j, j >= 1; hence
+
+        Var N = n L (1 - L) + 2 e^2 pi (1 - pi) sum_{j=1}^{n-1} (n - j) (1 - p - r)^j
+    """
+    share = chain.p / (chain.p + chain.r)
+    loss = share * (1 - chain.h) + (1 - share) * (1 - chain.k)
+    spread = (chain.k - chain.h) ** 2 * share * (1 - share)
+    step = 1 - chain.p - chain.r
+    # sum_{j=1}^{n-1} (n - j) x^j = x (n (1 - x) - 1 + x^n) / (1 - x)^2
+    pairs = step * (sent * (1 - step) - 1 + step**sent) / (1 - step) ** 2
+    variance = sent * loss * (1 - loss) + 2 * spread * pairs
+    return sent * loss, float(np.sqrt(max(variance, 0.0)))
+
+
+@lru_cache(maxsize=64)
+def loss_distribution(chain: GilbertElliott, sent: int) -> NDArray[np.float64]:
+    """Return P(N = 0), ..., P(N = sent), N the losses among `sent` packets of a chain.
+
+    Its generating function is E[z^N] = pi M(z)^n 1, with M(z) the transitions, each row times
+    what its state makes of a packet (z if lost): as in netem, a packet meets the state that it
+    finds, then the chain steps. Evaluated at the roots of unity and transformed back.
+    """
+    size = 1 << sent.bit_length()  # the least power of two above `sent`
+    z = np.exp(-2j * np.pi * np.arange(size) / size)
+    good, bad = chain.k + (1 - chain.k) * z, chain.h + (1 - chain.h) * z
+    power = np.empty((size, 2, 2), np.complex128)
+    power[:, 0, 0], power[:, 0, 1] = good * (1 - chain.p), good * chain.p
+    power[:, 1, 0], power[:, 1, 1] = bad * chain.r, bad * (1 - chain.r)
+    share = chain.p / (chain.p + chain.r)
+    state = np.ones((size, 2, 1), np.complex128)
+    left = sent
+    while left:
+        if left & 1:
+            state = power @ state
+        left >>= 1
+        if left:
+            power = power @ power
+    values = (1 - share) * state[:, 0, 0] + share * state[:, 1, 0]
+    chances: NDArray[np.float64] = np.fft.ifft(values).real[: sent + 1]
+    return np.clip(chances, 0.0, 1.0)
