@@ -39,7 +39,8 @@ bench: setup ## measure this machine: speed, fixed cost, compile time, start-up 
 	$(BIN)/python scripts/bench.py
 
 docs: $(VENV) ## write the generated parts of docs/ anew
-	$(BIN)/python scripts/docs.py
+	$(BIN)/python -m fairc.runtime.documents docs
+	$(BIN)/python -m pytest --quiet --update tests/dsl tests/compiler
 
 clean: ## remove what was built in this folder (not results/, not the image)
 	rm -rf .venv build dist *.egg-info endpoints/target .mypy_cache .ruff_cache .pytest_cache .hypothesis
