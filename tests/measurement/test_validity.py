@@ -11,8 +11,9 @@ import pytest
 from madecell import MS, Made, crowded, lossy, made_cell, steady, through_queue, write_lines
 
 from fairc.runtime import validity
+from fairc.runtime.losses import LossCount, pooled
 from fairc.runtime.measurement import load
-from fairc.runtime.validity import LossCount, judge, pooled
+from fairc.runtime.validity import judge
 
 
 def verdict(made: Made, folder: Path, *changes: Callable[[Path], None]) -> tuple[str, str]:

@@ -1,0 +1,177 @@
+"""Queues from the language to `tc`: sizes, defaults, what is doubted."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from fairc import dsl
+from fairc.compiler import Cell, Compilation, compile, plan
+from fairc.compiler.disciplines import DISCIPLINES
+from fairc.compiler.targets.tc import netem_words, queue_words
+from fairc.dsl.diagnostics import Severity
+from fairc.dsl.network_words import QUEUES
+
+
+def compilation(queue: str, rate: str = "12.112Mbit/s", loss: str = "0%") -> Compilation:
+    """One flow over a link of 1000 full frames per second."""
+    text = f"""fexp 1
+experiment e {{
+  topology = bottleneck(rate: {rate}, rtt: 40ms, loss: {loss}, queue: {queue})
+  flow a {{ cca = cubic  workload = bulk }}
+  duration = 60s
+  measure = [goodput]
+}}
+"""
+    experiment, found = dsl.load(dsl.Source("e.fexp", text))
+    assert experiment is not None, dsl.render_full(found)
+    return compile(experiment)
+
+
+def bottleneck(cell: Cell) -> plan.Interface:
+    node, name = cell.flows[0].bottleneck
+    return next(i for n in cell.nodes if n.name == node for i in n.interfaces if i.name == name)
+
+
+def words(queue: str, **options: Any) -> str:
+    """The bottleneck's queue as tc takes it."""
+    interface = bottleneck(next(iter(compilation(queue, **options).cells())))
+    assert interface.queue is not None
+    assert interface.shaper is not None
+    return queue_words(interface.queue, interface.shaper.rate_bps)
+
+
+def test_every_queue_of_the_language_is_built() -> None:
+    assert set(QUEUES.names()) == set(DISCIPLINES)
+    assert all(entry.runs for entry in QUEUES)
+
+
+@pytest.mark.parametrize(
+    ("queue", "expected"),
+    [
+        ("fifo(20pkt)", "pfifo limit 20"),
+        ("fifo(1bdp)", "bfifo limit 60560"),
+        (
+            "red(limit: 100ms, min: 10%, max: 100%, pmax: 100%, ecn: on)",
+            (
+                "red limit 151400 min 15140 max 151400 avpkt 1514 burst 41"
+                " probability 0.9999999998 bandwidth 12112000bit ecn"
+            ),
+        ),
+        (
+            "red(100pkt, min: 10pkt, max: 50ms, pmax: 10%)",
+            (
+                "red limit 151400 min 15140 max 75700 avpkt 1514 burst 25"
+                " probability 0.1000000000 bandwidth 12112000bit"
+            ),
+        ),
+        (
+            "red(120pkt)",
+            (
+                "red limit 181680 min 15140 max 45420 avpkt 1514 burst 18"
+                " probability 0.0200000000 bandwidth 12112000bit"
+            ),
+        ),
+        ("codel(100pkt)", "codel limit 100 target 5ms interval 100ms noecn"),
+        ("codel(1bdp, target: 7ms, ecn: on)", "codel limit 40 target 7ms interval 100ms ecn"),
+        (
+            "fq_codel(15kB, interval: 50ms)",
+            (
+                "fq_codel limit 10 flows 1024 quantum 1514 target 5ms interval 50ms"
+                " memory_limit 33554432 drop_batch 64 ecn"
+            ),
+        ),
+        (
+            "fq_codel(10000pkt, flows: 16, ecn: off)",
+            (
+                "fq_codel limit 10000 flows 16 quantum 1514 target 5ms interval 100ms"
+                " memory_limit 81920000 drop_batch 64 noecn"
+            ),
+        ),
+        (
+            "pie(50ms)",
+            (
+                "pie limit 50 target 15ms tupdate 15ms alpha 2 beta 20 noecn nobytemode"
+                " no_dq_rate_estimator"
+            ),
+        ),
+        (
+            "fq_pie(50pkt, target: 20ms)",
+            (
+                "fq_pie limit 50 flows 1024 target 20ms tupdate 15ms alpha 2 beta 20 quantum 1514"
+                " memory_limit 33554432 ecn_prob 10 noecn nobytemode no_dq_rate_estimator"
+            ),
+        ),
+        (
+            "fq",
+            (
+                "fq limit 1000 flow_limit 100 quantum 3028 initial_quantum 15140 buckets 1024"
+                " orphan_mask 1023 nopacing"
+            ),
+        ),
+        ("sfq(1515B)", "sfq limit 2 flows 128 divisor 1024 depth 127 quantum 1514 perturb 0"),
+        (
+            "cake(20pkt)",
+            (
+                "cake unlimited besteffort flows nonat nowash no-ack-filter no-split-gso raw"
+                " overhead 0 rtt 100ms memlimit 46080"
+            ),
+        ),
+    ],
+)
+def test_every_parameter_is_written_out(queue: str, expected: str) -> None:
+    assert words(queue) == expected
+
+
+@pytest.mark.parametrize(
+    ("queue", "rate", "code", "severity"),
+    [
+        ("codel(10pkt)", "1Mbit/s", "target-below-packet", Severity.WARNING),
+        ("fq_codel(10pkt)", "1Mbit/s", "target-below-packet", Severity.WARNING),
+        ("cake(10pkt, rtt: 30ms)", "1Mbit/s", "target-below-packet", Severity.WARNING),
+        ("pie(10pkt)", "800kbit/s", "target-below-packet", Severity.WARNING),
+        ("red(10pkt, min: 5%, max: 50%)", "1Mbit/s", "threshold-below-packet", Severity.WARNING),
+        ("red(10pkt, min: 50%, max: 20%)", "1Mbit/s", "thresholds-crossed", Severity.ERROR),
+        ("red(10pkt, min: 2pkt, max: 11pkt)", "1Mbit/s", "thresholds-crossed", Severity.WARNING),
+    ],
+)
+def test_what_makes_no_sense_at_the_rate(
+    queue: str, rate: str, code: str, severity: Severity
+) -> None:
+    compiled = compilation(queue, rate=rate)
+    if severity is Severity.ERROR:
+        with pytest.raises(dsl.CompileError):
+            list(compiled.cells())
+    else:
+        assert list(compiled.cells())
+    found = {d.code: d.severity for d in compiled.diagnostics}
+    assert found == {code: severity}
+
+
+@pytest.mark.parametrize("queue", ["codel(10pkt, target: 13ms)", "pie(10pkt)", "fq(10pkt)"])
+def test_what_makes_sense_is_not_doubted(queue: str) -> None:
+    compiled = compilation(queue, rate="1Mbit/s")
+    assert list(compiled.cells())
+    assert not list(compiled.diagnostics)
+
+
+def test_a_chain_of_losses_as_netem_takes_it() -> None:
+    """tc-netem(8): `loss gemodel p r 1-h 1-k`."""
+    made = compilation("fifo(1bdp)", loss="gilbert_elliott(p: 1%, r: 30%, h: 20%, k: 99.9%)")
+    cell = next(iter(made.cells()))
+    (hop,) = [
+        i.impairment
+        for n in cell.nodes
+        for i in n.interfaces
+        if i.impairment and i.impairment.bursts
+    ]
+    assert hop.loss == pytest.approx(
+        float(Fraction(1, 31) * Fraction(8, 10) + Fraction(30, 31) / 1000)
+    )
+    assert hop.seed is not None
+    assert netem_words(hop) == (
+        f"netem limit 1000 delay 20ms loss gemodel 1% 30% 80% 0.1% seed {hop.seed}"
+    )
+    assert "the random losses: one stream per link and direction" in made.plan.varied

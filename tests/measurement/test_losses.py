@@ -1,0 +1,99 @@
+"""The number of losses of a Gilbert-Elliott chain: exact, against enumeration and simulation."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from fairc.compiler.plan import GilbertElliott
+from fairc.runtime.losses import (
+    EXACT_PACKETS,
+    LossCount,
+    loss_distribution,
+    moments,
+    pooled,
+    tails,
+)
+
+GILBERT = GilbertElliott(p=0.01, r=0.3, h=0.0, k=1.0)
+ELLIOTT = GilbertElliott(p=0.05, r=0.2, h=0.3, k=0.98)
+BERNOULLI = GilbertElliott(p=0.1, r=0.9, h=0.0, k=1.0)
+
+
+def by_enumeration(chain: GilbertElliott, sent: int) -> list[float]:
+    """Sum over every path of states and every pattern of losses."""
+    chances = [0.0] * (sent + 1)
+    step = {(0, 0): 1 - chain.p, (0, 1): chain.p, (1, 0): chain.r, (1, 1): 1 - chain.r}
+    start = (chain.r / (chain.p + chain.r), chain.p / (chain.p + chain.r))
+    passes = (chain.k, chain.h)
+    for states in product((0, 1), repeat=sent):
+        path = start[states[0]]
+        for a, b in pairwise(states):
+            path *= step[a, b]
+        for losses in product((0, 1), repeat=sent):
+            chance = path
+            for state, lost in zip(states, losses, strict=True):
+                chance *= 1 - passes[state] if lost else passes[state]
+            chances[sum(losses)] += chance
+    return chances
+
+
+@pytest.mark.parametrize("chain", [GILBERT, ELLIOTT, BERNOULLI])
+@pytest.mark.parametrize("sent", [1, 2, 3, 5])
+def test_the_distribution_is_that_of_all_paths(chain: GilbertElliott, sent: int) -> None:
+    assert loss_distribution(chain, sent) == pytest.approx(by_enumeration(chain, sent), abs=1e-12)
+
+
+@pytest.mark.parametrize("chain", [GILBERT, ELLIOTT, BERNOULLI])
+def test_the_moments_are_those_of_the_distribution(chain: GilbertElliott) -> None:
+    sent = 777
+    chances = loss_distribution(chain, sent)
+    losses = np.arange(sent + 1)
+    mean = float(chances @ losses)
+    deviation = float(np.sqrt(chances @ (losses - mean) ** 2))
+    assert float(chances.sum()) == pytest.approx(1, abs=1e-9)
+    assert moments(chain, sent) == pytest.approx((mean, deviation), rel=1e-6)
+
+
+def test_without_memory_it_is_the_binomial_distribution() -> None:
+    from scipy.stats import binom
+
+    expected = binom.pmf(np.arange(201), 200, 0.1)
+    assert loss_distribution(BERNOULLI, 200) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_simulated_chain_is_plausible_and_another_one_is_not() -> None:
+    """The chain as netem runs it: a packet meets the state it finds, then the chain steps."""
+    random, sent, runs, rejected = np.random.default_rng(1), 2000, 200, 0
+    for _ in range(runs):
+        state, lost = False, 0
+        for step, loss in random.random((sent, 2)):
+            lost += bool(loss < (0.7 if state else 0.02))
+            state = bool(step >= 0.2) if state else bool(step < 0.05)
+        rejected += not LossCount(0.156, sent, lost, ELLIOTT).plausible
+    assert rejected <= 1  # 0.02 expected
+    assert not LossCount(0.156, sent, 500, ELLIOTT).plausible
+    assert not LossCount(0.156, sent, 150, ELLIOTT).plausible
+
+
+def test_the_normal_tails_continue_the_exact_ones() -> None:
+    few, many = EXACT_PACKETS, EXACT_PACKETS + 1
+    mean, deviation = moments(GILBERT, few)
+    for lost in (round(mean - 2 * deviation), round(mean), round(mean + 2 * deviation)):
+        assert tails(GILBERT, few, lost) == pytest.approx(tails(GILBERT, many, lost), abs=5e-3)
+
+
+def test_counts_are_pooled_by_their_model() -> None:
+    counts = [
+        LossCount(0.1, 10, 1),
+        LossCount(0.1, 20, 3, BERNOULLI),
+        LossCount(0.1, 30, 2),
+        LossCount(0.0, 5, 0),
+    ]
+    assert pooled(counts) == (
+        LossCount(0.0, 5, 0),
+        LossCount(0.1, 40, 3),
+        LossCount(0.1, 20, 3, BERNOULLI),
+    )
