@@ -207,11 +207,19 @@ def doubts(given: Given, queue: plan.Queue) -> Iterator[Diagnostic]:
     if target_ns is not None and frame_ns > target_ns:
         times = f"a full frame takes {frame_ns / 1e6:g} ms, the target is {target_ns / 1e6:g} ms"
         yield Diagnostic(
-            "target-below-packet",
-            f"at this rate one packet lasts longer than the target of `{queue.kind}`",
-            given.written.span,
+            code="target-below-packet",
+            message=f"at this rate one packet lasts longer than the target of `{queue.kind}`",
+            span=given.written.span,
             notes=(f"{times}: the queue can never meet it",),
             help="raise the rate, or the target to more than one frame's time",
+            severity=Severity.WARNING,
+        )
+    if given.switch("ecn", False):
+        yield Diagnostic(
+            code="nothing-to-mark",
+            message=f"`{queue.kind}` may mark, but no host here asks for ECN: it drops instead",
+            span=given.written.span,
+            notes=("Linux clients do not ask for it (net.ipv4.tcp_ecn = 2)",),
             severity=Severity.WARNING,
         )
     if isinstance(queue, plan.Red):
@@ -231,24 +239,24 @@ def _doubts_of_red(given: Given, queue: plan.Red) -> Iterator[Diagnostic]:
     span = given.written.span
     if queue.min_bytes >= queue.max_bytes:
         yield Diagnostic(
-            "thresholds-crossed",
-            "`min` of `red` must be below `max`",
-            span,
+            code="thresholds-crossed",
+            message="`min` of `red` must be below `max`",
+            span=span,
             notes=(f"min is {queue.min_bytes} bytes, max is {queue.max_bytes} bytes",),
         )
     elif queue.max_bytes > given.bytes:
         yield Diagnostic(
-            "thresholds-crossed",
-            "`max` of `red` is beyond the limit, so the queue is full before it is reached",
-            span,
+            code="thresholds-crossed",
+            message="`max` of `red` is beyond the limit, so the queue is full before it is reached",
+            span=span,
             notes=(f"max is {queue.max_bytes} bytes, the limit {given.bytes} bytes",),
             severity=Severity.WARNING,
         )
     if queue.min_bytes < FRAME_BYTES:
         yield Diagnostic(
-            "threshold-below-packet",
-            "`min` of `red` is less than one packet",
-            span,
+            code="threshold-below-packet",
+            message="`min` of `red` is less than one packet",
+            span=span,
             notes=(f"{queue.min_bytes} bytes: dropping begins when anything waits",),
             help="make `min`, or the limit, larger",
             severity=Severity.WARNING,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,12 @@ import pytest
 from fairc import dsl
 from fairc.compiler import Cell, Compilation, compile, plan
 from fairc.compiler.disciplines import DISCIPLINES
+from fairc.compiler.queue_table import queue_table
 from fairc.compiler.targets.tc import netem_words, queue_words
 from fairc.dsl.diagnostics import Severity
 from fairc.dsl.network_words import QUEUES
+
+ROOT = Path(__file__).parents[2]
 
 
 def compilation(queue: str, rate: str = "12.112Mbit/s", loss: str = "0%") -> Compilation:
@@ -75,7 +79,7 @@ def test_every_queue_of_the_language_is_built() -> None:
             ),
         ),
         ("codel(100pkt)", "codel limit 100 target 5ms interval 100ms noecn"),
-        ("codel(1bdp, target: 7ms, ecn: on)", "codel limit 40 target 7ms interval 100ms ecn"),
+        ("codel(1bdp, target: 7ms)", "codel limit 40 target 7ms interval 100ms noecn"),
         (
             "fq_codel(15kB, interval: 50ms)",
             (
@@ -135,6 +139,7 @@ def test_every_parameter_is_written_out(queue: str, expected: str) -> None:
         ("red(10pkt, min: 5%, max: 50%)", "1Mbit/s", "threshold-below-packet", Severity.WARNING),
         ("red(10pkt, min: 50%, max: 20%)", "1Mbit/s", "thresholds-crossed", Severity.ERROR),
         ("red(10pkt, min: 2pkt, max: 11pkt)", "1Mbit/s", "thresholds-crossed", Severity.WARNING),
+        ("pie(10pkt, ecn: on)", "1Mbit/s", "nothing-to-mark", Severity.WARNING),
     ],
 )
 def test_what_makes_no_sense_at_the_rate(
@@ -175,3 +180,14 @@ def test_a_chain_of_losses_as_netem_takes_it() -> None:
         f"netem limit 1000 delay 20ms loss gemodel 1% 30% 80% 0.1% seed {hop.seed}"
     )
     assert "the random losses: one stream per link and direction" in made.plan.varied
+
+
+def test_the_table_in_the_manual(update: bool) -> None:
+    """docs/queues.md has what the compiler writes today."""
+    page = ROOT / "docs/queues.md"
+    before, begin, rest = page.read_text(encoding="utf-8").partition(" --update` -->\n")
+    _, end, after = rest.partition("<!-- end -->")
+    current = f"{before}{begin}{queue_table()}\n{end}{after}"
+    if update:
+        page.write_text(current, encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == current
