@@ -215,7 +215,10 @@ def _told(run: Run, groups: Sequence[Group]) -> list[str]:
             )
         jain = by_metric.get("fairness.jain_session")
         if jain and jain.median:
-            sentences.append(f"Jain's index over the session is {_said(jain)}; 1 is fair.")
+            scene = run.scenes.get(group.configuration.id)
+            places = {flow.bottleneck for flow in scene.flows} if scene else set()
+            of = " of the rates, each over its max-min fair share," if len(places) > 1 else ""
+            sentences.append(f"Jain's index{of} over the session is {_said(jain)}; 1 is fair.")
     return sentences
 
 

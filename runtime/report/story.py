@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from fairc.compiler.plan import Cell, Flow, Queue
+from fairc.compiler.plan import Cell, Flow, Interface, Queue
 
 from .run import Run
 from .words import counted, listed, one_line, quantity
@@ -65,17 +65,32 @@ def _flow(flow: Flow) -> str:
 
 
 def _bottleneck(scene: Cell) -> tuple[int | None, Queue | None]:
-    for node in scene.nodes:
-        for interface in node.interfaces:
-            if interface.bottleneck:
-                return interface.shaper.rate_bps if interface.shaper else None, interface.queue
+    """Return the rate and the queue of the first bottleneck."""
+    for interface in _bottlenecks(scene).values():
+        return interface.shaper.rate_bps if interface.shaper else None, interface.queue
     return None, None
+
+
+def _bottlenecks(scene: Cell) -> dict[str, Interface]:
+    """Return the bottlenecks by `node/interface`."""
+    return {
+        f"{node.name}/{interface.name}": interface
+        for node in scene.nodes
+        for interface in node.interfaces
+        if interface.bottleneck
+    }
 
 
 def _losses(scene: Cell) -> float:
     return max(
         (i.impairment.loss for n in scene.nodes for i in n.interfaces if i.impairment), default=0.0
     )
+
+
+def _in_bursts(scene: Cell) -> str:
+    """Say of losses that they come in bursts, if some do."""
+    impairments = [i.impairment for n in scene.nodes for i in n.interfaces if i.impairment]
+    return " (in bursts)" if any(found.bursts for found in impairments) else ""
 
 
 def _queue(queue: Queue | None) -> str:
@@ -90,10 +105,21 @@ def _network(scene: Cell) -> str:
     rate, queue = _bottleneck(scene)
     link = f"a {quantity(rate, 'bit/s')} bottleneck" if rate else "a link without a rate"
     parts = [f"a base RTT of {_rtts([scene])}", _queue(queue)]
+    several = _bottlenecks(scene)
+    if len(several) > 1:
+        described = [_place(name, interface) for name, interface in several.items()]
+        link = f"{len(several)} bottlenecks, {listed(described)},"
+        parts.pop()
     loss = _losses(scene)
     if loss:
-        parts.append(f"random loss {quantity(loss * 100, '%')}")
+        parts.append(f"random loss {quantity(loss * 100, '%')}{_in_bursts(scene)}")
     return f"{link} with {listed([p for p in parts if p])}"
+
+
+def _place(name: str, interface: Interface) -> str:
+    """Describe one of several bottlenecks."""
+    rate = f"{quantity(interface.shaper.rate_bps, 'bit/s')}, " if interface.shaper else ""
+    return f"{name} ({rate}{_queue(interface.queue)})"
 
 
 def _rtts(scenes: Iterable[Cell]) -> str:
