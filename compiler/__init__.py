@@ -12,7 +12,7 @@ In order of control flow:
     physics   warnings
     freeze    nodes and cables as parts of the plan
     grid      a lowered configuration and a repetition give a cell
-    seeds     identities and random streams
+    seeds     identities and random streams; draws: random numbers of a distribution
     variation what the seeds vary, in words
     compilation   the plan's header and the stream of cells
     plan      the contract: Plan and Cell

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import islice
 
 from fairc.dsl.diagnostics import Diagnostic, Diagnostics, Severity
 from fairc.dsl.model import Configuration, Experiment
@@ -43,7 +42,7 @@ class Compilation:
     def plan(self) -> Plan:
         """The header. Raises CompileError when the grid cannot be counted."""
         experiment = self._experiment
-        configurations, cells, excluded = experiment.count()
+        configurations, cells, excluded, unsampled = experiment.count()
         return Plan(
             experiment=experiment.name,
             title=experiment.title,
@@ -56,6 +55,7 @@ class Compilation:
             seed=experiment.seed,
             configurations=configurations,
             excluded=excluded,
+            unsampled=unsampled,
             cells=cells,
             measure=tuple(
                 MetricRequest(
@@ -79,18 +79,15 @@ class Compilation:
         the grid. Raises CompileError with everything that is wrong, after the last configuration
         has been looked at; no cell is yielded after the first error.
         """
-        kept: list[Lowered] = []
+        kept: dict[tuple[str, ...], Lowered] = {}
         for repetition in range(1, self._experiment.repeat + 1):
-            rest = islice(self._experiment.configurations(), len(kept), None)
-            for lowered in [*kept]:
-                if repetition in lowered.repetitions:
-                    yield lowered.cell(repetition)
-            for configuration in rest:
-                ready = self._lower(configuration)
+            for configuration in self._experiment.configurations(repetition):
+                key = tuple(configuration.bindings.values())
+                ready = kept.get(key) or self._lower(configuration)
                 if ready is None:
                     continue
                 if repetition == 1 < self._experiment.repeat and len(kept) < KEPT_CONFIGURATIONS:
-                    kept.append(ready)
+                    kept[key] = ready
                 if repetition in ready.repetitions:
                     yield ready.cell(repetition)
             self._seen_all = True

@@ -68,6 +68,7 @@ def set_deadline(draft: Draft) -> None:
     if scenario.duration_ns is not None:
         draft.deadline_ns = scenario.duration_ns + DURATION_MARGIN_NS
         return
+    # A start that is drawn is added in each cell.
     starts_ns = max((flow.flow.start_ns or start_range_ns(flow) for flow in draft.flows), default=0)
     stops_ns = max((flow.flow.stop_ns or 0 for flow in draft.flows), default=0)
     longest_rtt_ns = max((flow.base_rtt_ns for flow in draft.flows), default=0)

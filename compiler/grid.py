@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from fairc.dsl.model import Configuration, File
 
 from . import plan
 from .draft import Draft, DraftFlow
+from .draws import draw
 from .flows import start_range_ns
 from .seeds import canonical, cell_seed, identity, stream_seed, uniform
 from .wiring import host_address
@@ -19,7 +21,7 @@ NOT_IN_IDENTITY: Any = {
     "bindings": True,
     "captures": True,
     "nodes": {"__all__": {"interfaces": {"__all__": {"source": True}}}},
-    "flows": {"__all__": {"source": True}},
+    "flows": {"__all__": {"source": True, "declared": True, "users": True}},
 }
 
 
@@ -46,6 +48,7 @@ class Lowered:
         """Return the cell of one repetition."""
         settings, draft, scenario = self._settings, self._draft, self._draft.scenario
         seed = cell_seed(settings.seed, self._bindings, repetition, paired=settings.paired)
+        starts_ns = [_start_ns(flow, seed) for flow in draft.flows]
         cell = plan.Cell(
             id="",
             experiment=settings.experiment,
@@ -56,13 +59,13 @@ class Lowered:
             nodes=tuple(_seeded(node, seed) for node in draft.frozen_nodes),
             cables=draft.frozen_cables,
             flows=tuple(
-                _flow(draft, flow, seed, FIRST_PORT + number)
-                for number, flow in enumerate(draft.flows)
+                _flow(draft, flow, start_ns, FIRST_PORT + number)
+                for number, (flow, start_ns) in enumerate(zip(draft.flows, starts_ns, strict=True))
             ),
             captures=tuple(draft.captures),
             warmup_ns=scenario.warmup_ns,
             duration_ns=scenario.duration_ns,
-            deadline_ns=draft.deadline_ns,
+            deadline_ns=draft.deadline_ns + _later_ns(draft, starts_ns),
             stop=scenario.stop,
         )
         return cell.model_copy(update={"id": identity_of(cell)})
@@ -98,13 +101,28 @@ def _seeded(node: plan.Node, seed: int) -> plan.Node:
     return node.model_copy(update={"interfaces": interfaces})
 
 
-def _flow(draft: Draft, flow: DraftFlow, seed: int, port: int) -> plan.Flow:
-    """Write a flow; without a start of its own it begins at a random offset."""
+def _start_ns(flow: DraftFlow, seed: int) -> int:
+    """Return when a flow starts, ns: as written, as drawn, or at a random offset."""
+    declared = flow.flow
+    if declared.start_ns is not None:
+        return declared.start_ns
+    if declared.random_start is not None:
+        return round(draw(declared.random_start, seed, "start", declared.name) * 10**9)
+    return uniform(seed, start_range_ns(flow), "start", declared.name)
+
+
+def _later_ns(draft: Draft, starts_ns: Sequence[int]) -> int:
+    """Return by how much drawn starts move the deadline, ns, where the file gives no end."""
+    scenario = draft.scenario
+    if scenario.duration_ns is not None or scenario.deadline_ns is not None:
+        return 0
+    drawn = zip(draft.flows, starts_ns, strict=True)
+    return max((ns for flow, ns in drawn if flow.flow.random_start is not None), default=0)
+
+
+def _flow(draft: Draft, flow: DraftFlow, start_ns: int, port: int) -> plan.Flow:
     declared = flow.flow
     address = host_address(draft, declared.server)
-    start_ns = declared.start_ns
-    if start_ns is None:
-        start_ns = uniform(seed, start_range_ns(flow), "start", declared.name)
     assert address is not None and flow.bottleneck is not None
     return plan.Flow(
         name=declared.name,
@@ -125,4 +143,6 @@ def _flow(draft: Draft, flow: DraftFlow, seed: int, port: int) -> plan.Flow:
         bottleneck=flow.bottleneck.place,
         buffer_bytes=flow.buffer_bytes,
         source=str(declared.span),
+        declared=declared.declared or declared.name,
+        users=declared.users,
     )

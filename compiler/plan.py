@@ -243,6 +243,8 @@ class Flow(Model):
     start_ns, stop_ns: after the cell's epoch. base_rtt_ns: propagation both ways, no queueing.
     bottleneck: (node, interface) of its data path's slowest egress.
     buffer_bytes: send and receive buffer of each connection.
+    declared: the name in the file, `name` unless it is one of several users' flows; users: their
+    group. Neither is part of the cell's identity.
     """
 
     name: str
@@ -260,6 +262,8 @@ class Flow(Model):
     bottleneck: tuple[str, str]
     buffer_bytes: int
     source: str
+    declared: str = ""
+    users: str | None = None
 
 
 class Capture(Model):
@@ -331,6 +335,7 @@ class Plan(Model):
 
     varied: in words, what differs between repetitions (measurement.md, rule 11).
     source: the text of the file itself, so that a run directory explains itself.
+    excluded, unsampled: cells that `exclude` drops, and of the others those that `sample` does.
     """
 
     format: Literal["fairc-plan"] = "fairc-plan"
@@ -346,6 +351,7 @@ class Plan(Model):
     seed: int
     configurations: int
     excluded: int
+    unsampled: int = 0
     cells: int
     measure: tuple[MetricRequest, ...]
     figures: tuple[FigureRequest, ...]

@@ -8,7 +8,12 @@ from fairc.dsl.model import Scenario
 
 
 def _random_starts(scenario: Scenario) -> bool:
-    return any(flow.start_ns is None for flow in scenario.flows)
+    return any(flow.start_ns is None and flow.random_start is None for flow in scenario.flows)
+
+
+def _drawn_starts(scenario: Scenario) -> bool:
+    drawn = (flow.random_start for flow in scenario.flows)
+    return any(start is not None and start.kind != "constant" for start in drawn)
 
 
 def _random_losses(scenario: Scenario) -> bool:
@@ -21,6 +26,7 @@ VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
         _random_starts,
         "the start of each flow without a `start`: uniform in [0, one base RTT or 10 ms)",
     ),
+    (_drawn_starts, "the start of each flow whose `start` is a distribution"),
     (_random_losses, "the random losses: one stream per link and direction"),
 )
 

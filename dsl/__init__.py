@@ -12,15 +12,16 @@ loading       source to experiment: what `load` does
 checker       tree to experiment, part after part, every error collected
 imports       what other files declare
 settings      `--set`
-sweeps        the grid: axes, cross product, `exclude`
+sweeps        the grid: axes, cross product, `exclude`; sampling: `sample` and `order`
 scenarios     one configuration to its scenario
 networks      a topology to nodes and links
 flows         a flow block to a flow
+groups        `users` to plain nodes, links and flows
 measures      `measure` and `report`
 keys          the keys of each block
 evaluate      expressions to values; with literals, arithmetic, functions, names, values, units
 kinds         what a value may be; entries: words with typed parameters
-*_words       the registries: network, traffic, report
+*_words       the registries: network, random, report, topology, traffic
 library       the presets
 reference     the tables of docs/language.md; manual: a page of each word, for `fairc show`
 experiment    the result; its parts are described in model

@@ -11,11 +11,12 @@ from .diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
 from .evaluate import Scope
 from .experiment import CheckedExperiment
 from .imports import imported
-from .keys import EXPERIMENT, HOSTS, USERS, Block
+from .keys import EXPERIMENT, HOSTS, Block
 from .measures import FigureChecker, build_measures, condition
 from .names import used_names
-from .problems import fail, not_yet
+from .problems import Gather, fail, not_yet
 from .registry import unknown
+from .sampling import Sample
 from .scenarios import Builder, Parts
 from .settings import Overrides
 from .source import Span
@@ -90,24 +91,24 @@ class Checker:
             grid = Grid([], [], lets, repeat)
             excludes = []
             self._silent = {word.text for binding in bindings for word in binding.names}
-        parts = Parts(self._topology(experiment, block), self._topologies, flows, block, lets)
+        topology = self._topology(experiment, block)
+        parts = Parts(topology, self._topologies, flows, users, block, lets)
         builder = Builder(parts, grid, self.diagnostics.add)
         self._scenarios(builder, grid)
         self._lets(lets, grid)
-        self._hosts_and_users(users, flows, grid)
+        self._hosts(grid)
         axes = self._try(grid.axes) or ()
         words = self._conditions(grid, excludes)
         measure = self._measure(experiment, block, flows, lets)
         figures = self._figures(axes, grid, words, lets)
-        for name in ("sample", "order"):
-            self._try(block.value, name, static)
+        seed = self._number(block, "seed", static)
+        self._try(self._sample, block, grid, seed)
         if not self.diagnostics.errors:
             self._unused(bindings, block, flows, lets, excludes)
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
             self._try(self._check_count, grid, excludes)
         title = self._text(block, "title", static)
         citation = self._text(block, "source", static)
-        seed = self._number(block, "seed", static)
         paired = self._try(block.word, "paired", static, "off") == "on"
         return CheckedExperiment(
             name=experiment.name.text,
@@ -118,6 +119,7 @@ class Checker:
             repeat=repeat,
             seed=seed,
             paired=paired,
+            is_shuffled=self._try(block.word, "order", static, "file") == "shuffled",
             measure=measure,
             figures=figures,
             diagnostics=self.diagnostics,
@@ -181,15 +183,29 @@ class Checker:
                 value = Symbol(name, topology.name.span)
                 self._try(builder.own_network, topology, value, first)
 
+    def _sample(self, block: Block, grid: Grid, seed: int) -> None:
+        """Let the grid draw a sample, if one is wanted. Raises CompileError."""
+        value = block.value("sample", Scope({}))
+        if not isinstance(value, Quantity):
+            return
+        per = block.settings["sample"].per
+        parts = per.items if isinstance(per, syntax.TupleOf | syntax.ListOf) else (per,)
+        swept = [name for group in grid.groups for name in group.names]
+        gather = Gather()
+        names = []
+        for part in parts if per is not None else ():
+            with gather.attempt():
+                names.append(_swept_name(part, swept))
+        gather.finish()
+        grid.draw(Sample(int(value.number), tuple(names), seed), value.span)
+
     def _lets(self, lets: Mapping[str, syntax.Expr], grid: Grid) -> None:
         """Evaluate every `let`, also those that nothing uses."""
         scope = grid.scope(next(grid.varied()))
         for name in lets:
             self._try(scope.get, name)
 
-    def _hosts_and_users(
-        self, users: Sequence[syntax.Users], flows: Sequence[syntax.Flow], grid: Grid
-    ) -> None:
+    def _hosts(self, grid: Grid) -> None:
         scope = grid.scope(next(grid.varied()))
         for hosts in self._of(syntax.Hosts):
             block = Block(hosts.span, hosts.settings.items, HOSTS, "`hosts`")
@@ -200,21 +216,6 @@ class Checker:
                     what = f"`{name} = on`"
                     self.diagnostics.add(
                         not_yet(what, setting.span, f"`{name} = off` is what every cell has")
-                    )
-        names = [group.name.text for group in users]
-        for group in users:
-            block = Block(group.name.span, group.settings.items, USERS, "`users`")
-            self._try(block.checked)
-            self._try(block.value, "count", scope)
-            self.diagnostics.add(not_yet("a group of `users`", group.span))
-        for flow in flows:
-            for setting in flow.settings.items:
-                group_name = setting.value
-                if setting.key.text != "users" or not isinstance(group_name, syntax.Name):
-                    continue
-                if group_name.text not in names:
-                    self.diagnostics.add(
-                        unknown("group of users", "users", group_name.text, names, group_name.span)
                     )
 
     def _conditions(self, grid: Grid, excludes: Sequence[syntax.Exclude]) -> set[str]:
@@ -278,6 +279,7 @@ class Checker:
         """Warn about swept names on which nothing depends."""
         nodes: list[syntax.Node] = [s.value for s in block.settings.values()]
         nodes += [*flows, *excludes, *self._topologies.values(), *self._of(syntax.InlineTopology)]
+        nodes += self._of(syntax.Users)
         used = used_names([*nodes, *(b.value for b in bindings)], lets)
         for binding in bindings:
             for word in binding.names:
@@ -288,9 +290,18 @@ class Checker:
                         word.span,
                         "its values make cells that differ in nothing but their seeds",
                     )
+        named = used_names(flows, lets)
+        for users in self._of(syntax.Users):
+            if users.name.text not in named:
+                self._warn(
+                    "unused-name",
+                    f"no flow runs on the users `{users.name.text}`",
+                    users.name.span,
+                    f"write `users = {users.name.text}` in a flow",
+                )
 
     def _check_count(self, grid: Grid, excludes: Sequence[syntax.Exclude]) -> None:
-        configurations, _, excluded = grid.count()
+        configurations, _, excluded, _ = grid.count()
         if not excludes:
             return
         if configurations == 0:
@@ -370,6 +381,18 @@ class Checker:
     def _text(self, block: Block, name: str, scope: Scope) -> str:
         value = self._try(block.value, name, scope)
         return value.value if isinstance(value, Text) else ""
+
+
+def _swept_name(node: syntax.Expr | None, swept: Sequence[str]) -> str:
+    """Return a name behind `per`. Raises CompileError unless it is swept."""
+    assert node is not None
+    inner = node.inner if isinstance(node, syntax.Group) else node
+    if not isinstance(inner, syntax.Name) or inner.rest:
+        fail("wrong-type", "`per` takes swept names", node.span, help="`per a`, or `per (a, b)`")
+    if inner.text not in swept:
+        near = unknown("swept name", "name", inner.text, swept, inner.span)
+        fail(near.code, near.message, inner.span, near.note, help=near.help)
+    return inner.text
 
 
 def _words(value: Value) -> Iterator[str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 from . import model
 from .diagnostics import CompileError, Diagnostics
 from .render import runnable
+from .sampling import Point
 from .scenarios import Builder
 from .source import Source
 from .sweeps import Grid
@@ -26,19 +28,30 @@ class CheckedExperiment:
     repeat: int
     seed: int
     paired: bool
+    is_shuffled: bool
     measure: tuple[model.MetricRequest, ...]
     figures: tuple[model.FigureRequest, ...]
     diagnostics: Diagnostics
     grid: Grid = field(repr=False)
     builder: Builder = field(repr=False)
 
-    def configurations(self) -> Iterator[model.Configuration]:
-        """Yield every configuration that keeps at least one repetition, in file order.
+    def configurations(self, repetition: int = 1) -> Iterator[model.Configuration]:
+        """Yield every configuration that keeps a repetition and is drawn, as they are to be run.
 
         Raises CompileError, also for what cannot run yet: nothing is ever half-run.
         """
+        if self.is_shuffled:
+            return self._built(self.grid.shuffled(self.seed, repetition))
+        return self._built(self.grid.configurations())
+
+    def some(self, most: int) -> Iterator[model.Configuration]:
+        """Yield at most so many configurations, evenly spread over all. Raises CompileError."""
+        step = -(-self.count().configurations // most)
+        return self._built(islice(self.grid.configurations(), 0, None, max(1, step)))
+
+    def _built(self, points: Iterator[Point]) -> Iterator[model.Configuration]:
         runnable(self.diagnostics).raise_if_errors()
-        for bound, kept in self.grid.configurations():
+        for bound, kept in points:
             try:
                 scenario = self.builder.build(bound)
             except CompileError as error:
@@ -46,10 +59,10 @@ class CheckedExperiment:
             text = {name: value.canonical for name, value in bound.items()}
             yield model.Configuration(text, kept, scenario)
 
-    def count(self) -> tuple[int, int, int]:
-        """Return (configurations, cells, excluded cells) without building scenarios."""
+    def count(self) -> model.Count:
+        """Count configurations and cells without building scenarios."""
         return self._count
 
     @cached_property
-    def _count(self) -> tuple[int, int, int]:
+    def _count(self) -> model.Count:
         return self.grid.count()

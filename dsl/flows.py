@@ -7,9 +7,10 @@ from .entries import bind
 from .evaluate import Scope
 from .keys import FLOW, Block
 from .networks import nanoseconds
-from .problems import Gather, fail
+from .problems import Gather, fail, not_yet
+from .random_words import DISTRIBUTIONS
 from .traffic_words import CCAS, WORKLOADS
-from .values import Quantity
+from .values import Applied, Quantity, Symbol, Value
 
 
 def build_flow(flow: syntax.Flow, scope: Scope) -> model.Flow:
@@ -36,8 +37,13 @@ def build_flow(flow: syntax.Flow, scope: Scope) -> model.Flow:
             )
     with gather.attempt():
         _check_order(flow, values.get("start"), values.get("stop"))
-    gather.finish()
     count, start, stop = values.get("count"), values.get("start"), values.get("stop")
+    several = isinstance(count, Quantity) and count.number > 1
+    if several and start is not None and not isinstance(start, Quantity):
+        at = block.settings["start"].span
+        instead = "with `count = 1` it is; or let several flows start at random"
+        gather.found.append(not_yet("a random `start` of each of several connections", at, instead))
+    gather.finish()
     cca, workload = values["cca"], values["workload"]
     assert cca is not None and workload is not None
     return model.Flow(
@@ -50,7 +56,20 @@ def build_flow(flow: syntax.Flow, scope: Scope) -> model.Flow:
         start_ns=nanoseconds(start) if isinstance(start, Quantity) else None,
         stop_ns=nanoseconds(stop) if isinstance(stop, Quantity) else None,
         span=flow.name.span,
+        random_start=_distribution(start),
+        declared=flow.name.text,
+        users=block.word("users", scope, "") or None,
     )
+
+
+def _distribution(start: Value | None) -> model.Distribution | None:
+    """Return the distribution that a start is drawn from, if it is one."""
+    if not isinstance(start, Symbol | Applied):
+        return None
+    use = bind(DISTRIBUTIONS, start, "`start`")
+    given = use.arguments.items()
+    numbers = {name: value.number for name, value in given if isinstance(value, Quantity)}
+    return model.Distribution(use.entry.name, numbers)
 
 
 def _is_tcp(block: Block) -> bool:

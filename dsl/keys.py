@@ -24,16 +24,20 @@ from .kinds import (
     Texts,
     Words,
 )
-from .network_words import A_LOSS, A_POLICER, A_QUEUE, A_RANDOM_TIME, TOPOLOGIES
+from .network_words import A_LOSS, A_QUEUE
 from .problems import Gather, fail, not_yet
+from .random_words import A_RANDOM_TIME
 from .registry import Registry, suggest
 from .report_words import METRICS
 from .source import Span
+from .topology_words import A_POLICER, TOPOLOGIES
 from .traffic_words import CCAS, TRANSPORTS, WORKLOADS
 from .units import NUMBER
 from .values import Symbol, Value
 
 P = Parameter
+
+A_SAMPLE = Quantities((NUMBER,), low=1, high=1_000_000, whole=True)
 
 EXPERIMENT: Registry[Parameter] = Registry(
     "experiment key",
@@ -51,12 +55,11 @@ EXPERIMENT: Registry[Parameter] = Registry(
         P("paired", A_SWITCH, "the same losses for every value of the sweep", "off"),
         P(
             "order",
-            Words("value of `order`", ("file", "random")),
-            "order of the cells",
+            Words("value of `order`", ("file", "shuffled")),
+            "order in which configurations are run, in each repetition",
             "file",
-            runs=False,
         ),
-        P("sample", A_COUNT, "how many configurations are drawn", runs=False),
+        P("sample", A_SAMPLE, "how many configurations are drawn, in all or `per` some names"),
         P("measure", Lists(Entries(METRICS)), "the metrics"),
     ],
 )
@@ -65,14 +68,14 @@ FLOW: Registry[Parameter] = Registry(
     "flow key",
     "key",
     [
-        P("users", AnyName("users"), "runs on each of them", runs=False),
+        P("users", AnyName("users"), "runs on each of them"),
         P("from", AnyName("a node"), "node that sends the data", "server"),
         P("to", AnyName("a node"), "node that receives the data", "client"),
         P("count", A_COUNT, "parallel connections, each with the whole workload", "1"),
         P("over", Entries(TRANSPORTS), "transport", "tcp"),
         P("cca", Entries(CCAS), "congestion control algorithm"),
         P("start", A_RANDOM_TIME, "start after the cell's begin", "0 plus a seeded offset"),
-        P("stop", A_RANDOM_TIME, "end after the cell's begin"),
+        P("stop", A_TIME, "end after the cell's begin"),
         P("workload", Entries(WORKLOADS), "what the flow transfers", required=True),
         P("rate", A_RATE, "limit of the sending rate", runs=False),
         P("rtt", A_TIME, "extra round-trip time", runs=False),
@@ -91,7 +94,7 @@ LINK: Registry[Parameter] = Registry(
         P("reorder", A_SHARE, "share of packets that overtake others", runs=False),
         P("duplicate", A_SHARE, "share of packets that arrive twice", runs=False),
         P("mtu", A_SIZE, "largest IP packet", runs=False),
-        P("policer", A_POLICER, "policer in front of the queue", runs=False),
+        P("policer", A_POLICER, "policer in front of the queue", "none"),
     ],
 )
 
@@ -126,6 +129,13 @@ def sort_settings(
     for setting in settings:
         name = setting.key.text
         with gather.attempt():
+            if setting.per is not None and name != "sample":
+                fail(
+                    "syntax",
+                    f"`per` belongs to `sample`, not to `{name}`",
+                    setting.per.span,
+                    help="for example `sample = 100 per (a, b)`",
+                )
             if name not in keys:
                 near = suggest(name, keys.names())
                 fail(

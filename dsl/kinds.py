@@ -24,7 +24,7 @@ from .units import (
     Dimension,
     canonical,
 )
-from .values import Applied, ListValue, Quantity, Symbol, Text, TupleValue, Value
+from .values import ListValue, Quantity, Symbol, Text, TupleValue, Value
 
 
 class Kind(Protocol):
@@ -229,28 +229,6 @@ class Lists:
                 self.item.check(item, f"an item of {use}", at)
         gather.finish()
         return None
-
-
-@dataclass(frozen=True)
-class Either:
-    """One of several kinds: words and applied words go to the last, quantities to the first."""
-
-    quantity: Kind
-    word: Kind
-
-    @property
-    def words(self) -> str:
-        """Describe both."""
-        return f"{self.quantity.words} or {self.word.words}"
-
-    def check(self, value: Value, use: str, at: Span | None = None) -> None:
-        """Raise CompileError unless the value is of the kind that its form suggests."""
-        if isinstance(value, Symbol | Applied):
-            self.word.check(value, use, at)
-        elif isinstance(value, Quantity):
-            self.quantity.check(value, use, at)
-        else:
-            refuse(self, value, use, at)
 
 
 A_TIME = Quantities((TIME,))

@@ -9,10 +9,13 @@ from . import syntax
 from .parser import parse
 from .source import Source
 
+ALIASES = {"lte": "4g"}
+
 
 @cache
 def preset(name: str) -> syntax.Topology | None:
     """Return the declaration of a preset, or None if it has no file yet."""
+    name = ALIASES.get(name, name)
     text = preset_text(name)
     if text is None:
         return None
@@ -24,5 +27,5 @@ def preset(name: str) -> syntax.Topology | None:
 
 def preset_text(name: str) -> str | None:
     """Return the text of a preset's file, or None if there is none."""
-    file = resources.files("fairc.dsl.presets").joinpath(f"{name}.fexp")
+    file = resources.files("fairc.dsl.presets").joinpath(f"{ALIASES.get(name, name)}.fexp")
     return file.read_text(encoding="utf-8") if file.is_file() else None

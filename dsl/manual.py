@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .entries import Entry, Parameter
-from .kinds import Either, Kind, Lists, Quantities
+from .kinds import Kind, Lists, Quantities
 from .library import preset_text
+from .random_words import Random
 from .reference import BLOCKS, WORDS_OF
 from .units import UNITS
 
@@ -79,10 +80,10 @@ def _field(parameter: Parameter) -> Field:
 
 def units(kind: Kind) -> Iterable[str]:
     """Yield the units that a value of a kind may have."""
-    if isinstance(kind, Quantities):
+    if isinstance(kind, Random):
+        yield from units(kind.quantity)
+    elif isinstance(kind, Quantities):
         for dimension in kind.dimensions:
             yield from (n for n, unit in UNITS.items() if n and unit.dimension == dimension)
-    elif isinstance(kind, Either):
-        yield from units(kind.quantity)
     elif isinstance(kind, Lists):
         yield from units(kind.item)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from .diagnostics import Diagnostics
 from .source import Source, Span
@@ -120,11 +120,22 @@ class Bulk:
 
 
 @dataclass(frozen=True, slots=True)
+class Distribution:
+    """A random number by its distribution's registry name; arguments in SI base units."""
+
+    kind: str
+    arguments: Mapping[str, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
 class Flow:
     """A flow: `connections` parallel TCP connections from `server` to `client`, one session.
 
-    start_ns: ns after the start of the cell; None: 0 plus the seeded offset of measurement.md.
+    start_ns: ns after the start of the cell; None: drawn from `random_start` (s), and without
+    one 0 plus the seeded offset of measurement.md.
     stop_ns: ns after the start of the cell, or None.
+    declared: the name of the statement that it comes from, `name` unless there are users.
+    users: the group that it is a user's flow of.
     """
 
     name: str
@@ -136,6 +147,9 @@ class Flow:
     start_ns: int | None
     stop_ns: int | None
     span: Span
+    random_start: Distribution | None = None
+    declared: str = ""
+    users: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +212,15 @@ class Configuration:
     scenario: Scenario
 
 
+class Count(NamedTuple):
+    """Sizes of a grid. unsampled: cells that are not excluded, but that `sample` does not draw."""
+
+    configurations: int
+    cells: int
+    excluded: int
+    unsampled: int
+
+
 class Experiment(Protocol):
     """A checked experiment; everything but `diagnostics` is the same for ever."""
 
@@ -256,13 +279,18 @@ class Experiment(Protocol):
         """Warnings found so far; making configurations may add to them."""
         ...
 
-    def configurations(self) -> Iterator[Configuration]:
-        """Yield every configuration that keeps at least one repetition, in file order.
+    def configurations(self, repetition: int = 1) -> Iterator[Configuration]:
+        """Yield every configuration that keeps a repetition and is drawn, as they are to be run.
 
+        repetition: `order = shuffled` has another order for each one; else it is file order.
         Equal configurations are yielded once. Raises CompileError.
         """
         ...
 
-    def count(self) -> tuple[int, int, int]:
-        """Return (configurations, cells, excluded cells) without building scenarios."""
+    def some(self, most: int) -> Iterator[Configuration]:
+        """Yield at most so many configurations, evenly spread over all. Raises CompileError."""
+        ...
+
+    def count(self) -> Count:
+        """Count configurations and cells without building scenarios."""
         ...

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 
 from .entries import Entry, Parameter
 from .keys import EXPERIMENT, FLOW, HOSTS, LINK, USERS
-from .network_words import DISTRIBUTIONS, LOSSES, POLICERS, QUEUES, TOPOLOGIES
+from .network_words import LOSSES, QUEUES
+from .random_words import DISTRIBUTIONS
 from .registry import Registry
 from .report_words import FIGURES, METRICS
+from .topology_words import PEPS, POLICERS, TOPOLOGIES
 from .traffic_words import CCAS, PAGES, TRANSPORTS, WORKLOADS
 from .units import UNITS, WORDS
 
@@ -25,6 +27,7 @@ WORDS_OF: tuple[tuple[str, Registry[Entry]], ...] = (
     ("Queues", QUEUES),
     ("Loss models", LOSSES),
     ("Policers", POLICERS),
+    ("PEP modes", PEPS),
     ("CCAs", CCAS),
     ("Transports", TRANSPORTS),
     ("Workloads", WORKLOADS),

@@ -11,14 +11,16 @@ from .diagnostics import Diagnostic, Label, Severity
 from .entries import bind
 from .evaluate import Scope, evaluate_with
 from .flows import build_flow, check_ends
+from .groups import Group, build_group, check_users, expand, flows_of
 from .keys import Block
 from .library import preset
 from .names import used_names
-from .network_words import TOPOLOGIES
 from .networks import argument_scope, build_network, nanoseconds
 from .problems import Gather, fail
 from .registry import unknown
-from .sweeps import Bindings, Grid
+from .sampling import Bindings
+from .sweeps import Grid
+from .topology_words import TOPOLOGIES
 from .values import Applied, Quantity, Symbol, Value
 
 T = TypeVar("T")
@@ -42,6 +44,7 @@ class Parts:
     topology: syntax.Expr | syntax.Body | None
     topologies: Mapping[str, syntax.Topology]
     flows: Sequence[syntax.Flow]
+    users: Sequence[syntax.Users]
     settings: Block
     lets: Mapping[str, syntax.Expr]
 
@@ -63,6 +66,8 @@ class Builder:
         ]
         self._network = _Memo(self._build_network, self._depends(topology, names), grid)
         self._timing = _Memo(self._build_timing, self._depends(timing, names), grid)
+        self._groups = _Memo(self._build_groups, self._depends(parts.users, names), grid)
+        self._expanded: dict[object, tuple[model.Network, model.Network]] = {}
         self._flows = [
             (flow, _Memo(self._flow_builder(flow), self._depends([flow], names), grid))
             for flow in parts.flows
@@ -84,6 +89,7 @@ class Builder:
         """Return the scenario, or None if the experiment names no topology. Raises like `build`."""
         gather = Gather()
         network, flows, timing = None, [], None
+        groups: Mapping[str, Group] = {}
         if self._parts.topology is not None:
             with gather.attempt():
                 network = self._network(bound)
@@ -91,13 +97,18 @@ class Builder:
             with gather.attempt():
                 flows.append(build(bound))
         with gather.attempt():
+            groups = self._groups(bound)
+        with gather.attempt():
             timing = self._timing(bound)
         if network is not None:
             hosts = {node.name for node in network.nodes if node.kind == "host"}
             made = {flow.name: flow for flow in flows}
             for flow, _ in self._flows:
                 done = made.get(flow.name.text)
-                if done and not (
+                if done and done.users:
+                    with gather.attempt():
+                        check_users(flow, done, groups, network)
+                elif done and not (
                     done.server != done.client and {done.server, done.client} <= hosts
                 ):
                     with gather.attempt():
@@ -105,7 +116,37 @@ class Builder:
         gather.finish()
         assert timing is not None
         _check_end(flows, timing, self._report)
-        return None if network is None else model.Scenario(network, tuple(flows), *timing)
+        if network is None:
+            return None
+        whole, every = self._with_users(network, flows, groups)
+        return model.Scenario(whole, every, *timing)
+
+    def _with_users(
+        self, network: model.Network, flows: Sequence[model.Flow], groups: Mapping[str, Group]
+    ) -> tuple[model.Network, tuple[model.Flow, ...]]:
+        """Return the network with the users of its flows in it, and a flow for each of them."""
+        used = {flow.users for flow in flows}
+        attached = [group for name, group in groups.items() if name in used]
+        if not attached:
+            return network, tuple(flows)
+        plain = [flow for flow in flows if not flow.users]
+        ends = frozenset(name for flow in plain for name in (flow.client, flow.server))
+        key = (id(network), tuple((group.name, group.count) for group in attached), ends)
+        if key not in self._expanded:
+            if len(self._expanded) >= MEMO_LIMIT:
+                self._expanded.clear()
+            self._expanded[key] = network, expand(network, attached, plain)
+        every = [flows_of(flow, groups[flow.users]) if flow.users else [flow] for flow in flows]
+        return self._expanded[key][1], tuple(flow for several in every for flow in several)
+
+    def _build_groups(self, scope: Scope) -> Mapping[str, Group]:
+        gather = Gather()
+        groups = {}
+        for users in self._parts.users:
+            with gather.attempt():
+                groups[users.name.text] = build_group(users, scope)
+        gather.finish()
+        return groups
 
     def _build_network(self, scope: Scope) -> model.Network:
         topology = self._parts.topology

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import prod
 
 from . import model, syntax
@@ -12,6 +13,7 @@ from .diagnostics import Label
 from .evaluate import Scope, Work, evaluate, truth
 from .names import used_names
 from .problems import Gather, fail
+from .sampling import Bindings, Point, Sample, shuffled
 from .source import Span
 from .units import NUMBER
 from .values import ListValue, Quantity, TupleValue, Value
@@ -26,8 +28,10 @@ CHECK_LIMIT = 1000
 
 RESERVED = ("repetition", "load", "time")
 
+SAMPLE_LIMIT = 1_000_000
+"""Every configuration of this many is looked at when a sample is drawn."""
+
 Row = tuple[Value, ...]
-Bindings = dict[str, Value]
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ class Grid:
         fixed = {name: lets[name] for name in lets if name not in self._varying}
         self._fixed = Scope({}, fixed, work=self.work)
         self.repeat = repeat
+        self.sample: Sample | None = None
         self.groups: list[Group] = []
         if len(bindings) > AXIS_LIMIT:
             fail("too-many", f"a sweep has at most {AXIS_LIMIT} lists", bindings[AXIS_LIMIT].span)
@@ -232,16 +237,42 @@ class Grid:
                 self._holds(condition, bound, 1)
         gather.finish()
 
-    def configurations(self) -> Iterator[tuple[Bindings, tuple[int, ...]]]:
-        """Yield the bindings and the repetitions of each configuration that keeps any."""
+    def draw(self, sample: Sample, span: Span) -> None:
+        """Keep a random sample only. Raises CompileError if there is too much to draw from."""
+        if self.upper_bound() // self.repeat > SAMPLE_LIMIT:
+            fail(
+                "too-many",
+                f"a sample is drawn from at most {SAMPLE_LIMIT:,} configurations",
+                span,
+                help="sweep fewer values",
+            )
+        self.sample = sample
+
+    def configurations(self) -> Iterator[Point]:
+        """Yield the bindings and the repetitions of each configuration, in file order.
+
+        Those that keep no repetition are left out, and those that the sample does not draw.
+        """
+        return iter(self._drawn) if self.sample else self._kept()
+
+    def shuffled(self, seed: int, repetition: int) -> Iterator[Point]:
+        """Yield the same as `configurations` in a random order."""
+        return iter(shuffled(self.configurations(), seed, repetition))
+
+    @cached_property
+    def _drawn(self) -> list[Point]:
+        assert self.sample is not None
+        return self.sample.draw(self._kept())
+
+    def _kept(self) -> Iterator[Point]:
         for bound in self._assignments(self.groups):
             self.work.reset()
             kept = self.kept(bound)
             if kept:
                 yield bound, kept
 
-    def count(self) -> tuple[int, int, int]:
-        """Return (configurations, cells, excluded cells).
+    def count(self) -> model.Count:
+        """Count configurations and cells.
 
         Axes on which no `exclude` and no other list depends are multiplied, not walked through.
         """
@@ -255,7 +286,11 @@ class Grid:
             configurations += bool(kept)
             cells += kept
             total += self.repeat
-        return configurations * factor, cells * factor, (total - cells) * factor
+        found = model.Count(configurations * factor, cells * factor, (total - cells) * factor, 0)
+        if self.sample is None:
+            return found
+        cells = sum(len(kept) for _, kept in self._drawn)
+        return model.Count(len(self._drawn), cells, found.excluded, found.cells - cells)
 
 
 def _check_names(binding: syntax.Binding, seen: Mapping[str, Span]) -> None:

@@ -13,7 +13,7 @@ from .kinds import (
     A_TIME,
     Words,
 )
-from .network_words import A_RANDOM_SIZE, A_RANDOM_TIME
+from .random_words import A_RANDOM_SIZE, A_RANDOM_TIME
 from .registry import Registry
 
 P = Parameter

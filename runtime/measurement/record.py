@@ -148,9 +148,18 @@ class Measurement:
         return edges(slot_s, last)
 
     def sessions(self, names: tuple[str, ...]) -> tuple[FlowRecord, ...]:
-        """Return the flows of these names, or all for none. Raises KeyError."""
-        flows = {flow.name: flow for flow in self.flows}
-        return tuple(flows[name] for name in names) if names else self.flows
+        """Return the flows of these names, or all for none.
+
+        The name of a flow that runs on users, or of the users, stands for the flow of each of them.
+        """
+        if not names:
+            return self.flows
+        return tuple(
+            flow
+            for name in names
+            for flow in self.flows
+            if name in (flow.plan.name, flow.plan.declared, flow.plan.users)
+        )
 
     @cached_property
     def fair_share_bps(self) -> dict[str, float]:

@@ -17,6 +17,7 @@ from fairc.dsl.model import (
     Axis,
     Bulk,
     Configuration,
+    Count,
     Direction,
     FigureRequest,
     File,
@@ -143,11 +144,14 @@ class MadeExperiment:
     figures: tuple[FigureRequest, ...] = ()
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
 
-    def configurations(self) -> Iterator[Configuration]:
+    def configurations(self, repetition: int = 1) -> Iterator[Configuration]:
         yield from self.made
 
-    def count(self) -> tuple[int, int, int]:
-        return len(self.made), sum(len(c.repetitions) for c in self.made), 0
+    def some(self, most: int) -> Iterator[Configuration]:
+        yield from self.made[:: -(-len(self.made) // most)]
+
+    def count(self) -> Count:
+        return Count(len(self.made), sum(len(c.repetitions) for c in self.made), 0, 0)
 
 
 def experiment(*scenarios: Scenario, repeat: int = 1, **options: Any) -> MadeExperiment:

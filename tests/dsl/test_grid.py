@@ -66,7 +66,7 @@ def test_a_list_may_use_names_bound_before(build: Build, experiment: Make) -> No
         {"n": "5", "m": "5"},
     ]
     made = experiment(*statements)
-    assert made.count() == (5, 5, 0)
+    assert made.count() == (5, 5, 0, 0)
     assert made.axes[1].values == ("1", "2", "5")
 
 
@@ -90,7 +90,7 @@ def test_exclude_sees_cells(build: Build, experiment: Make) -> None:
         ("1s", "500ms"): (1, 2),
         ("2s", "0s"): (1, 2, 3, 4, 5),
     }
-    assert experiment(*statements).count() == (3, 9, 11)
+    assert experiment(*statements).count() == (3, 9, 11, 0)
 
 
 def test_sweeps_over_topologies_and_queues(build: Build) -> None:
@@ -119,7 +119,7 @@ def test_words_of_a_sweep_act_as_functions(build: Build) -> None:
 def test_a_great_grid_is_counted_without_being_made(experiment: Make) -> None:
     axes = "  ".join(f"x{i} = (1..100) * 1s" for i in range(3))
     made = experiment(f"sweep {{ {axes} }}", "duration = x0 + x1 + x2", "repeat = 10")
-    assert made.count() == (10**6, 10**7, 0)
+    assert made.count() == (10**6, 10**7, 0, 0)
     assert next(made.configurations()).scenario.duration_ns == 3 * 10**9
 
 
@@ -149,11 +149,11 @@ def test_the_grid_is_the_product_of_its_axes(spec: Spec) -> None:
     made, found = load(Source("file.fexp", spec.text))
     assert [d.message for d in found.errors] == []
     assert made is not None
-    configurations, cells, excluded = made.count()
+    configurations, cells, excluded, unsampled = made.count()
     listed = list(made.configurations())
     assert configurations == len(listed) == prod(len(axis.values) for axis in made.axes)
     assert cells == configurations * spec.repeat
-    assert excluded == 0
+    assert excluded == unsampled == 0
     assert len({tuple(c.bindings.items()) for c in listed}) == len(listed)
     assert [axis.name for axis in made.axes] == list(spec.axes)
 

@@ -11,14 +11,14 @@ from fairc.dsl import CompileError, load, read, runnable
 from fairc.dsl.model import File
 
 CELLS = {
-    "conex": (42, 1260, 0),
-    "custom-topology": (2, 7, 3),
-    "fmp": (2250, 2250, 0),
-    "large-deviations": (4, 4, 0),
-    "quic-fairness": (120, 1200, 0),  # n = 1 makes both values of tcps the same
-    "quickstart": (1, 6, 0),
-    "satcom": (8, 320, 0),
-    "youtube": (4, 120, 0),
+    "conex": (42, 1260, 0, 0),
+    "custom-topology": (2, 7, 3, 0),
+    "fmp": (1200, 1200, 0, 1050),
+    "large-deviations": (4, 4, 0, 0),
+    "quic-fairness": (120, 1200, 0, 0),  # n = 1 makes both values of tcps the same
+    "quickstart": (1, 6, 0, 0),
+    "satcom": (8, 320, 0, 0),
+    "youtube": (4, 120, 0, 0),
 }
 
 

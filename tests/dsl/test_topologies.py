@@ -8,9 +8,9 @@ import pytest
 
 from fairc.dsl import Diagnostics, Source, preset_text
 from fairc.dsl.model import Bulk, Configuration, Direction, Link, Network
-from fairc.dsl.network_words import TOPOLOGIES
 from fairc.dsl.parser import parse
 from fairc.dsl.syntax import Topology
+from fairc.dsl.topology_words import TOPOLOGIES
 
 Check = Callable[..., Diagnostics]
 Build = Callable[..., list[Configuration]]
@@ -163,7 +163,15 @@ def test_a_flow_with_everything(build: Build) -> None:
         ("over = quic  cca = cubic  workload = file(1MB)", "not-yet", "quic"),
         ("cca = pcc  workload = file(1MB)", "not-yet", "pcc"),
         ("cca = cubic  rate = 1Mbit/s  workload = file(1MB)", "not-yet", "rate = 1Mbit/s"),
-        ("cca = cubic  start = uniform(0s, 1s)  workload = file(1MB)", "not-yet", "uniform(0s, 1s)"),
+        ("cca = cubic  start = uniform(0s, 1MB)  workload = file(1MB)", "wrong-dimension", "1MB"),
+        ("cca = cubic  start = uniform(2s, 1s)  workload = file(1MB)", "out-of-range", "2s"),
+        ("cca = cubic  start = normal(1s)  workload = file(1MB)", "missing-argument", "normal(1s)"),
+        ("cca = cubic  start = pareto(1s, 1)  workload = file(1MB)", "out-of-range", "1"),
+        (
+            "cca = cubic  count = 2  start = constant(1s)  workload = file(1MB)",
+            "not-yet",
+            "start = constant(1s)",
+        ),
     ],
 )  # fmt: skip
 def test_wrong_flows(check: Check, flow: str, code: str, place: str) -> None:

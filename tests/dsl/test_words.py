@@ -6,13 +6,15 @@ import pytest
 
 from fairc.dsl import CompileError, Source, Span
 from fairc.dsl.entries import Entry
-from fairc.dsl.network_words import DISTRIBUTIONS, LOSSES, POLICERS, QUEUES, TOPOLOGIES
+from fairc.dsl.network_words import LOSSES, QUEUES
+from fairc.dsl.random_words import DISTRIBUTIONS
 from fairc.dsl.registry import Registry, distance, suggest
 from fairc.dsl.report_words import FIGURES, METRICS
+from fairc.dsl.topology_words import PEPS, POLICERS, TOPOLOGIES
 from fairc.dsl.traffic_words import CCAS, PAGES, TRANSPORTS, WORKLOADS
 from fairc.runtime.metrics import registry
 
-NETWORK = (TOPOLOGIES, QUEUES, LOSSES, DISTRIBUTIONS, POLICERS)
+NETWORK = (TOPOLOGIES, QUEUES, LOSSES, DISTRIBUTIONS, POLICERS, PEPS)
 TRAFFIC = (CCAS, WORKLOADS, PAGES, TRANSPORTS)
 ALL = (*NETWORK, *TRAFFIC, METRICS, FIGURES)
 

@@ -1,0 +1,96 @@
+"""Random numbers: the moments that the distributions have, and the same numbers everywhere."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from statistics import fmean, pstdev
+
+import pytest
+
+from fairc.compiler import compile
+from fairc.compiler.draws import DRAWS, draw
+from fairc.dsl import Source, load
+from fairc.dsl.model import Distribution
+from fairc.dsl.random_words import DISTRIBUTIONS
+
+N = 4000
+CASES = {
+    "uniform": ({"low": 2, "high": 6}, 4, 4 / 12**0.5),
+    "exponential": ({"mean": 3}, 3, 3),
+    "pareto": ({"mean": 3, "shape": 5}, 3, 0),
+    "gamma": ({"mean": 3, "shape": 4}, 3, 1.5),
+    "normal": ({"mean": 10, "deviation": 2}, 10, 2),
+    "constant": ({"value": 7}, 7, 0),
+}  # fmt: skip
+
+
+def numbers(kind: str, arguments: dict[str, int], n: int = N) -> list[float]:
+    exact = {name: Fraction(value) for name, value in arguments.items()}
+    return [float(draw(Distribution(kind, exact), 1, "test", str(i))) for i in range(n)]
+
+
+def test_every_distribution_can_be_drawn() -> None:
+    assert sorted(DRAWS) == DISTRIBUTIONS.names() == sorted(CASES)
+
+
+@pytest.mark.parametrize("kind", sorted(set(CASES) - {"pareto"}))
+def test_moments(kind: str) -> None:
+    arguments, mean, deviation = CASES[kind]
+    drawn = numbers(kind, arguments)
+    assert fmean(drawn) == pytest.approx(mean, abs=5 * deviation / N**0.5)
+    assert pstdev(drawn) == pytest.approx(deviation, rel=0.1)
+
+
+def test_pareto_has_its_tail() -> None:
+    drawn = numbers("pareto", {"mean": 3, "shape": 3})
+    scale = 2  # mean (shape - 1) / shape
+    assert min(drawn) >= scale
+    for x in (3, 4, 6):
+        share = (scale / x) ** 3
+        assert fmean(d > x for d in drawn) == pytest.approx(share, abs=5 * (share / N) ** 0.5)
+
+
+def test_a_gamma_of_a_small_shape() -> None:
+    exact = Distribution("gamma", {"mean": Fraction(3), "shape": Fraction(1, 2)})
+    drawn = [float(draw(exact, 1, str(i))) for i in range(N)]
+    assert fmean(drawn) == pytest.approx(3, abs=5 * 18**0.5 / N**0.5)
+    assert min(drawn) >= 0
+
+
+def test_a_normal_is_cut_at_zero() -> None:
+    assert min(numbers("normal", {"mean": 0, "deviation": 1}, 200)) >= 0
+
+
+def test_the_numbers_are_these_on_every_machine() -> None:
+    exact = {"mean": Fraction(1)}
+    first = draw(Distribution("exponential", exact), 1, "start", "a")
+    assert round(first * 10**9) == EXPECTED_NS
+    assert draw(Distribution("exponential", exact), 1, "start", "a") == first
+    assert draw(Distribution("exponential", exact), 1, "start", "b") != first
+
+
+EXPECTED_NS = 1_649_279_794
+
+
+def test_starts_are_drawn_for_each_cell_and_flow() -> None:
+    text = """fexp 1
+experiment e {
+  topology = access(rate: 1Mbit/s, rtt: 50ms)
+  users u { count = 3 }
+  flow a { users = u  cca = cubic  start = uniform(1s, 2s)  workload = file(100kB) }
+  repeat = 2
+  measure = [goodput]
+}
+"""
+    made, found = load(Source("file.fexp", text))
+    assert made is not None and not found.errors
+    compilation = compile(made)
+    cells = list(compilation.cells())
+    starts = [flow.start_ns for cell in cells for flow in cell.flows]
+    assert len(set(starts)) == 6
+    assert all(10**9 <= start <= 2 * 10**9 for start in starts)
+    assert compilation.plan.varied == ("the start of each flow whose `start` is a distribution",)
+    for cell in cells:
+        latest = max(flow.start_ns for flow in cell.flows)
+        assert cell.deadline_ns > latest + 10 * 2.4e9
+        assert {(flow.declared, flow.users) for flow in cell.flows} == {("a", "u")}
