@@ -93,6 +93,22 @@ class Compilation:
             self._seen_all = True
             self.diagnostics.raise_if_errors()
 
+    @property
+    def experiment(self) -> Experiment:
+        """What is compiled."""
+        return self._experiment
+
+    def representatives(self, most: int) -> Iterator[tuple[Cell, int]]:
+        """Yield one cell of at most so many configurations, evenly spread, and how many it has.
+
+        For estimates: nothing but these configurations is lowered. Raises CompileError.
+        """
+        for configuration in self._experiment.some(most):
+            ready = self._lower(configuration)
+            if ready is not None:
+                yield ready.cell(ready.repetitions[0]), len(ready.repetitions)
+        self.diagnostics.raise_if_errors()
+
     def _lower(self, configuration: Configuration) -> Lowered | None:
         """Lower one configuration, unless something is wrong already or with this one."""
         self._variations |= variations(configuration.scenario)

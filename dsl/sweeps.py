@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain, product
 from math import prod
 
 from . import model, syntax
@@ -30,6 +31,9 @@ RESERVED = ("repetition", "load", "time")
 
 SAMPLE_LIMIT = 1_000_000
 """Every configuration of this many is looked at when a sample is drawn."""
+
+KNOWN_LIMIT = 10_000
+"""How many outcomes of conditions are remembered."""
 
 Row = tuple[Value, ...]
 
@@ -72,6 +76,7 @@ class Grid:
         self._fixed = Scope({}, fixed, work=self.work)
         self.repeat = repeat
         self.sample: Sample | None = None
+        self._known: dict[tuple[object, ...], bool] = {}
         self.groups: list[Group] = []
         if len(bindings) > AXIS_LIMIT:
             fail("too-many", f"a sweep has at most {AXIS_LIMIT} lists", bindings[AXIS_LIMIT].span)
@@ -200,10 +205,14 @@ class Grid:
 
     def _assignments(self, groups: Sequence[Group]) -> Iterator[Bindings]:
         """Yield the cross product of some groups."""
+        last = max((i + 1 for i, group in enumerate(groups) if group.rows is None), default=0)
+        names = [name for group in groups[last:] for name in group.names]
+        rows = [group.rows for group in groups[last:] if group.rows is not None]
 
         def below(index: int, bound: Bindings) -> Iterator[Bindings]:
-            if index == len(groups):
-                yield bound
+            if index == last:  # nothing behind depends on what is bound: most of most grids
+                for chosen in product(*rows):
+                    yield {**bound, **dict(zip(names, chain.from_iterable(chosen), strict=True))}
                 return
             group = groups[index]
             for row in self._rows_of(group, bound):
@@ -218,11 +227,20 @@ class Grid:
         for condition, names in self._excludes:
             if "repetition" in names:
                 each.append(condition)
-            elif truth(evaluate(condition, self.scope(bound)), condition.span):
+            elif self._drops(condition, names, bound):
                 return ()
         if not each:
             return tuple(everything)
         return tuple(r for r in everything if not any(self._holds(c, bound, r) for c in each))
+
+    def _drops(self, condition: syntax.Expr, names: frozenset[str], bound: Bindings) -> bool:
+        """Tell whether a condition holds for a configuration; once for equal values of its names."""
+        key = (condition.span.start, *(bound[name].canonical for name in bound if name in names))
+        if key not in self._known:
+            if len(self._known) >= KNOWN_LIMIT:
+                self._known.clear()
+            self._known[key] = truth(evaluate(condition, self.scope(bound)), condition.span)
+        return self._known[key]
 
     def _holds(self, condition: syntax.Expr, bound: Bindings, repetition: int) -> bool:
         number = Quantity(Fraction(repetition), NUMBER, condition.span)

@@ -18,7 +18,7 @@ CAPTURED_BYTES, LOGGED_BYTES_PER_S = 22, 800
 
 
 class Estimate:
-    """Sums over cells, one at a time, so that any number of them fits.
+    """Sums over cells, one after the other, so that any number of them fits.
 
     jobs: cells that run at once; None: as many as there are cores.
     """
@@ -30,15 +30,23 @@ class Estimate:
         self.disk_bytes = 0.0
         self._wall_s = 0.0
 
-    def add(self, cell: Cell) -> None:
-        """Count a cell."""
+    def add(self, cell: Cell, times: int = 1) -> None:
+        """Count a cell, and others that differ from it in their seeds only."""
         length_s = length(cell)
         sent = packets(cell, length_s)
-        self.cells += 1
-        self.virtual_s += length_s
-        self._wall_s += FIXED_S + PER_VIRTUAL_S * length_s + PER_PACKET_S * sent
-        self.disk_bytes += len(cell.captures) * CAPTURED_BYTES * sent
-        self.disk_bytes += LOGGED_BYTES_PER_S * length_s * len(cell.flows)
+        self.cells += times
+        self.virtual_s += times * length_s
+        self._wall_s += times * (FIXED_S + PER_VIRTUAL_S * length_s + PER_PACKET_S * sent)
+        self.disk_bytes += times * len(cell.captures) * CAPTURED_BYTES * sent
+        self.disk_bytes += times * LOGGED_BYTES_PER_S * length_s * len(cell.flows)
+
+    def extrapolate(self, cells: int) -> None:
+        """Take the cells so far as a fair sample of so many."""
+        factor = cells / self.cells if self.cells else 0.0
+        self.cells = cells
+        self.virtual_s *= factor
+        self._wall_s *= factor
+        self.disk_bytes *= factor
 
     @property
     def wall_s(self) -> float:

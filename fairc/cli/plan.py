@@ -12,10 +12,15 @@ from . import console
 from .options import quiet, settings, type_path
 from .sources import compiled, show_warnings
 
+LOOKED_AT = 500
+"""Configurations that are lowered for the estimate: all of most experiments."""
+
 LABELS = (
     ("experiment", "experiment"),
     ("configurations", "configurations"),
     ("excluded", "excluded cells"),
+    ("unsampled", "cells not drawn"),
+    ("repetitions", "repetitions"),
     ("cells", "cells"),
     ("virtual_s", "virtual time"),
     ("wall_s", "wall time, about"),
@@ -35,31 +40,39 @@ def plan(file: Path, settings: dict[str, str], jobs: int | None, form: str) -> N
     from fairc.runtime.progress import duration
 
     compilation = compiled(file, settings)
+    experiment = compilation.experiment
+    count = experiment.count()
     estimate = Estimate(jobs)
-    for cell in compilation.cells():
-        estimate.add(cell)
-    header = compilation.plan
+    for cell, repetitions in compilation.representatives(LOOKED_AT):
+        estimate.add(cell, repetitions)
+    estimate.extrapolate(count.cells)
     document: dict[str, Any] = {
-        "experiment": header.experiment,
-        "configurations": header.configurations,
-        "excluded": header.excluded,
-        "cells": header.cells,
+        "experiment": experiment.name,
+        "configurations": count.configurations,
+        "excluded": count.excluded,
+        "cells": count.cells,
         "virtual_s": round(estimate.virtual_s, 3),
         "wall_s": round(estimate.wall_s, 1),
         "disk_bytes": round(estimate.disk_bytes),
         "warnings": [d.message for d in compilation.diagnostics],
     }
+    if count.unsampled:
+        document["unsampled"] = count.unsampled
     if form == "json":
         console.result(json.dumps(document, indent=2, ensure_ascii=False))
         return
     words = {
         **document,
+        "repetitions": experiment.repeat,
         "virtual_s": duration(estimate.virtual_s),
         "wall_s": f"{duration(estimate.wall_s)} on {estimate.jobs} cores",
         "disk_bytes": size(estimate.disk_bytes),
     }
     for key, label in LABELS:
-        console.result(f"{label:<18}{words[key]}")
+        if key in words:
+            console.result(f"{label:<18}{words[key]}")
+    if count.configurations > LOOKED_AT:
+        console.result(f"estimated from {LOOKED_AT} configurations, evenly spread")
     show_warnings(compilation)
 
 
