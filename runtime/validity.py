@@ -63,39 +63,38 @@ def _loss_count(measurement: Measurement, flow: FlowRecord) -> LossCount:
 def service_rate(measurement: Measurement) -> Iterator[Finding]:
     """Rules 3, 20: the bottleneck serves at its rate, within 1 %, while packets wait."""
     for queue in _seen(measurement):
-        frames, rate_bps = backlogged_rate(queue)
-        if frames >= MIN_BACKLOGGED_FRAMES and _off(rate_bps, queue.rate_bps) > RATE_TOLERANCE:
+        frames, slowest_bps, fastest_bps = backlogged_rate(queue)
+        if frames < MIN_BACKLOGGED_FRAMES:
+            continue
+        nearest_bps = min(max(queue.rate_bps, slowest_bps), fastest_bps)
+        if _off(nearest_bps, queue.rate_bps) > RATE_TOLERANCE:
             yield Finding(
                 "invalid",
-                f"the bottleneck {queue.name} served {rate_bps:.6g} bit/s while packets waited,"
+                f"the bottleneck {queue.name} served {nearest_bps:.6g} bit/s while packets waited,"
                 f" not {queue.rate_bps:.6g} bit/s",
             )
 
 
-def backlogged_rate(queue: QueueRecord) -> tuple[int, float]:
+def backlogged_rate(queue: QueueRecord) -> tuple[int, float, float]:
     """Return how many frames followed another one that they had waited behind, and their rate, bit/s.
 
     A frame that came in before the one ahead of it left keeps the shaper busy from that moment to its
-    own. The tokens that an idle shaper has saved, one burst, would make it seem faster: the frames
-    that they pay for, at the beginning of each busy period, are left out. NaN without such frames.
+    own. A busy period is known to within what the bucket holds beyond its first frame: tokens saved
+    before it, or a timer that was late for its last frame. So the rate lies between the two returned
+    numbers, which meet in long periods. NaN without such frames.
     """
     left, arrival, sizes = queue.left_s, queue.arrival_s, queue.left.frame_bytes
-    if len(left) < 2:
-        return 0, float("nan")
-    waited = ~(
-        arrival[1:] > left[:-1]
-    )  # a frame whose arrival was not seen is taken to have waited
-    period = np.cumsum(np.concatenate(([1], ~waited)))
-    sent = np.cumsum(sizes)
-    first = np.flatnonzero(np.diff(period, prepend=0))
-    in_period = sent - (sent[first] - sizes[first])[period - 1]
-    shaper = queue.interface.shaper
-    burst = shaper.burst_bytes if shaper else 0
-    counted = waited & (in_period[:-1] >= burst)
-    time_s = float(np.diff(left)[counted].sum())
-    if time_s <= 0:
-        return 0, float("nan")
-    return int(counted.sum()), float(8 * sizes[1:][counted].sum() / time_s)
+    # A frame whose arrival was not seen is taken to have waited.
+    waited = ~(arrival[1:] > left[:-1])
+    frames, bits = int(waited.sum()), float(8 * sizes[1:][waited].sum())
+    if not frames or queue.interface.shaper is None:
+        return 0, float("nan"), float("nan")
+    time_s = float(np.diff(left)[waited].sum())
+    first = np.flatnonzero(waited & ~np.concatenate(([False], waited[:-1])))
+    saved = np.maximum(queue.interface.shaper.burst_bytes - sizes[first], 0)
+    play_s = float(8 * saved.sum() / queue.rate_bps)
+    fastest_bps = bits / (time_s - play_s) if time_s > play_s else float("inf")
+    return frames, bits / (time_s + play_s), fastest_bps
 
 
 def _off(value: float, target: float) -> float:

@@ -16,6 +16,7 @@ from fairc.compiler.targets import mininet
 from fairc.runtime import supervisor
 from fairc.runtime.engines import vm
 from fairc.runtime.engines.vm import VmEngine
+from fairc.runtime.vm import recipe
 from fairc.runtime.results import RawResult
 
 ROOT = Path(__file__).parents[2]
@@ -84,7 +85,7 @@ def test_the_same_cell_gives_the_same_bytes_from_a_snapshot_taken_anew(
     engine: VmEngine, cells: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = run(engine, cells[0], tmp_path / "first")
-    cache = vm.snapshot.recipe.cache_directory()
+    cache = recipe.cache_directory()
     (tmp_path / "cache" / "fairc").mkdir(parents=True)
     (tmp_path / "cache" / "fairc" / "images").symlink_to(cache / "images")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -117,6 +118,7 @@ def test_a_cell_runs_without_any_privilege(
         sys.path.insert(0, {str(Path(__file__).parent)!r})
         from fairc.compiler.plan import Cell
         from fairc.runtime.engines.vm import VmEngine
+from fairc.runtime.vm import recipe
         cell = Cell.model_validate_json({cells[0].model_dump_json()!r})
         engine = VmEngine()
         engine.prepare()
