@@ -1,8 +1,8 @@
 """The queueing disciplines: from a queue as written, its limit known, to its part of the plan.
 
 Parameters that are not written are those of the AQM's authors and of Linux (tc-red(8),
-tc-codel(8), ...), whatever the rate (measurement.md, rule 5); what makes no sense at the rate is
-warned about.
+tc-codel(8), ...), whatever the rate (measurement.md, rule 5), unless `scaled` is on; what makes no
+sense at the rate is warned about.
 """
 
 from __future__ import annotations
@@ -82,6 +82,24 @@ class Given:
             return int(value.amount * self.bytes)
         return self.size_bytes(value)
 
+    def target_ns(self, default_ms: int) -> int:
+        """Return the delay to aim at, ns; where `scaled`, at least 1.5 full frames' time.
+
+        RFC 8290, section 5.2.2: at least the time of one full packet at the link's speed.
+        """
+        target_ns = self.ns("target", default_ms)
+        if self.switch("scaled", False):
+            frames_us = -(-3 * FRAME_BYTES * 8 * 10**6 // (2 * self.rate_bps))
+            target_ns = max(target_ns, frames_us * 1000)
+        return target_ns
+
+    def interval_ns(self) -> int:
+        """Return CoDel's interval, ns; where `scaled`, at least 20 targets, as 100 ms to 5 ms."""
+        interval_ns = self.ns("interval", 100)
+        if self.switch("scaled", False):
+            interval_ns = max(interval_ns, 20 * self.target_ns(5))
+        return interval_ns
+
 
 def build(given: Given) -> plan.Queue:
     """Return the queue of the plan."""
@@ -109,8 +127,8 @@ def _red(given: Given) -> plan.Red:
 def _codel(given: Given) -> plan.CoDel:
     return plan.CoDel(
         limit_packets=given.packets,
-        target_ns=given.ns("target", 5),
-        interval_ns=given.ns("interval", 100),
+        target_ns=given.target_ns(5),
+        interval_ns=given.interval_ns(),
         ecn=given.switch("ecn", False),
     )
 
@@ -118,8 +136,8 @@ def _codel(given: Given) -> plan.CoDel:
 def _fq_codel(given: Given) -> plan.FqCoDel:
     return plan.FqCoDel(
         limit_packets=given.packets,
-        target_ns=given.ns("target", 5),
-        interval_ns=given.ns("interval", 100),
+        target_ns=given.target_ns(5),
+        interval_ns=given.interval_ns(),
         flows=given.number("flows", 1024),
         quantum_bytes=FRAME_BYTES,
         memory_bytes=_memory(given.packets),
@@ -131,7 +149,7 @@ def _fq_codel(given: Given) -> plan.FqCoDel:
 def _pie(given: Given) -> plan.Pie:
     return plan.Pie(
         limit_packets=given.packets,
-        target_ns=given.ns("target", 15),
+        target_ns=given.target_ns(15),
         update_ns=15_000_000,
         alpha=2,
         beta=20,
@@ -142,7 +160,7 @@ def _pie(given: Given) -> plan.Pie:
 def _fq_pie(given: Given) -> plan.FqPie:
     return plan.FqPie(
         limit_packets=given.packets,
-        target_ns=given.ns("target", 15),
+        target_ns=given.target_ns(15),
         update_ns=15_000_000,
         alpha=2,
         beta=20,
@@ -211,7 +229,7 @@ def doubts(given: Given, queue: plan.Queue) -> Iterator[Diagnostic]:
             message=f"at this rate one packet lasts longer than the target of `{queue.kind}`",
             span=given.written.span,
             notes=(f"{times}: the queue can never meet it",),
-            help="raise the rate, or the target to more than one frame's time",
+            help="write `scaled: on`, or a target of more than one frame's time",
             severity=Severity.WARNING,
         )
     if given.switch("ecn", False):

@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 from fairc.dsl.model import Scenario
 
+# Queues that toss coins, or hash flows with a secret of the kernel.
+CHANCE = frozenset({"red", "pie", "fq_pie", "fq_codel", "sfq", "cake"})
+
 
 def _random_starts(scenario: Scenario) -> bool:
     return any(flow.start_ns is None and flow.random_start is None for flow in scenario.flows)
@@ -21,6 +24,11 @@ def _random_losses(scenario: Scenario) -> bool:
     return any(way.loss > 0 for link in links for way in (link.forward, link.backward))
 
 
+def _random_queues(scenario: Scenario) -> bool:
+    links = scenario.network.links
+    return any(way.queue.kind in CHANCE for link in links for way in (link.forward, link.backward))
+
+
 VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     (
         _random_starts,
@@ -28,6 +36,7 @@ VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     ),
     (_drawn_starts, "the start of each flow whose `start` is a distribution"),
     (_random_losses, "the random losses: one stream per link and direction"),
+    (_random_queues, "the coins and the hashes of the queues, from the kernel's generator"),
 )
 
 

@@ -54,6 +54,7 @@ _ECN = P("ecn", A_SWITCH, "mark packets instead of dropping them", "off")
 _CODEL_TARGET = P("target", A_POSITIVE_TIME, "acceptable standing delay", "5ms")
 _INTERVAL = P("interval", A_POSITIVE_TIME, "time in which the delay must come down", "100ms")
 _PIE_TARGET = P("target", A_POSITIVE_TIME, "delay that is aimed at", "15ms")
+_SCALED = P("scaled", A_SWITCH, "raise the target to 1.5 full frames on slow links", "off")
 _FLOWS = P("flows", A_COUNT, "number of queues that flows are hashed to", "1024")
 
 QUEUES: Registry[Entry] = Registry(
@@ -73,23 +74,34 @@ QUEUES: Registry[Entry] = Registry(
             ),
             runs=True,
         ),
-        Entry("codel", "Controlled Delay", (_SIZE, _CODEL_TARGET, _INTERVAL, _ECN), runs=True),
+        Entry(
+            "codel",
+            "Controlled Delay",
+            (_SIZE, _CODEL_TARGET, _INTERVAL, _ECN, _SCALED),
+            runs=True,
+        ),
         Entry(
             "fq_codel",
             "Fair queueing with Controlled Delay",
             (
                 *(_SIZE, _CODEL_TARGET, _INTERVAL, _FLOWS),
                 P("ecn", A_SWITCH, "mark packets instead of dropping them", "on"),
+                _SCALED,
             ),
             runs=True,
         ),
         Entry(
             "pie",
             "Proportional Integral controller Enhanced",
-            (_SIZE, _PIE_TARGET, _ECN),
+            (_SIZE, _PIE_TARGET, _ECN, _SCALED),
             runs=True,
         ),
-        Entry("fq_pie", "Fair queueing with PIE", (_SIZE, _PIE_TARGET, _FLOWS, _ECN), runs=True),
+        Entry(
+            "fq_pie",
+            "Fair queueing with PIE",
+            (_SIZE, _PIE_TARGET, _FLOWS, _ECN, _SCALED),
+            runs=True,
+        ),
         Entry(
             "fq",
             "Fair queueing, one queue per flow",

@@ -12,9 +12,10 @@ from fairc import dsl
 from fairc.compiler import Cell, Compilation, compile, plan
 from fairc.compiler.disciplines import DISCIPLINES
 from fairc.compiler.queue_table import queue_table
-from fairc.compiler.targets.tc import netem_words, queue_words
+from fairc.compiler.targets.tc import netem_words, qdisc, queue_words
 from fairc.dsl.diagnostics import Severity
 from fairc.dsl.network_words import QUEUES
+from fairc.runtime.engines import host
 
 ROOT = Path(__file__).parents[2]
 
@@ -155,6 +156,22 @@ def test_what_makes_no_sense_at_the_rate(
     assert found == {code: severity}
 
 
+@pytest.mark.parametrize(
+    ("queue", "rate", "expected"),
+    [
+        ("codel(10pkt, scaled: on)", "1Mbit/s", "target 18168us interval 363360us"),
+        ("codel(10pkt, scaled: on)", "10Mbit/s", "target 5ms interval 100ms"),
+        ("codel(10pkt, interval: 1s, scaled: on)", "1Mbit/s", "target 18168us interval 1000ms"),
+        ("fq_codel(10pkt, scaled: on)", "1Mbit/s", "target 18168us interval 363360us"),
+        ("pie(10pkt, scaled: on)", "1Mbit/s", "target 18168us tupdate 15ms"),
+        ("fq_pie(10pkt, target: 30ms, scaled: on)", "1Mbit/s", "target 30ms tupdate 15ms"),
+    ],
+)
+def test_targets_can_be_scaled_with_the_rate(queue: str, rate: str, expected: str) -> None:
+    assert f" {expected} " in f" {words(queue, rate=rate)} "
+    assert not list(compilation(queue, rate=rate).diagnostics)
+
+
 @pytest.mark.parametrize("queue", ["codel(10pkt, target: 13ms)", "pie(10pkt)", "fq(10pkt)"])
 def test_what_makes_sense_is_not_doubted(queue: str) -> None:
     compiled = compilation(queue, rate="1Mbit/s")
@@ -180,6 +197,18 @@ def test_a_chain_of_losses_as_netem_takes_it() -> None:
         f"netem limit 1000 delay 20ms loss gemodel 1% 30% 80% 0.1% seed {hop.seed}"
     )
     assert "the random losses: one stream per link and direction" in made.plan.varied
+
+
+def test_what_the_kernels_coins_vary_is_said() -> None:
+    words = "the coins and the hashes of the queues, from the kernel's generator"
+    assert words in compilation("pie(10pkt)").plan.varied
+    assert words not in compilation("codel(100pkt)").plan.varied
+
+
+def test_the_host_can_be_asked_for_every_queue() -> None:
+    """runtime/engines/host.py tries each discipline that a cell needs."""
+    made = {qdisc(bottleneck(next(iter(compilation(q).cells()))).queue) for q in QUEUES.names()}  # type: ignore[arg-type]
+    assert made <= set(host.QDISCS)
 
 
 def test_the_table_in_the_manual(update: bool) -> None:
