@@ -1,6 +1,6 @@
 # Every target does its own set-up and can be repeated.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench docs clean packages
+.PHONY: help setup demo test check fix bench fuzz docs clean packages
 
 PYTHON   := python3
 BIN      := .venv/bin
@@ -37,6 +37,9 @@ fix: $(VENV) ## format, and mend what the linters can
 
 bench: setup ## measure this machine: speed, fixed cost, compile time, start-up time
 	$(BIN)/python scripts/bench.py
+
+fuzz: $(VENV) ## 21,000 broken files: diagnostics, no traceback, no hang
+	$(BIN)/python tests/fuzzing.py
 
 docs: $(VENV) ## write the generated parts of docs/ anew
 	$(BIN)/python -m fairc.runtime.documents docs

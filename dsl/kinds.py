@@ -45,6 +45,8 @@ class Kind(Protocol):
 
 def refuse(kind: Kind, value: Value, use: str, at: Span | None, help: str | None = None) -> None:
     """Raise the error for a value of another kind."""
+    if isinstance(value, ListValue):
+        help = "to try several values, sweep over them: `sweep { x = [...] }`, and write `x` here"
     fail(
         "wrong-dimension" if isinstance(kind, Quantities) else "wrong-type",
         f"{use} must be {kind.words}, not {value.words}",

@@ -40,20 +40,21 @@ def _parse(source: Source, rule: str, begin: int = 0) -> syntax.Node:
     refuse_characters(source)
     errors = SyntaxErrors(source)
     text = " " * begin + source.text[begin:]
-    tree = errors.watch(lambda: _grammar().parse(text, start=rule, on_error=errors.on_error))
+    tree = errors.watch(lambda: grammar().parse(text, start=rule, on_error=errors.on_error))
     _refuse_deep_nesting(source, tree)
     return Builder(source).build(tree)
 
 
 def tokens(source: Source) -> Iterator[tuple[str, str, int]]:
     """Yield the kind, the text and the offset of every token of a file that parses."""
-    for token in _grammar().parse_interactive(source.text, start="start").iter_parse():
+    for token in grammar().parse_interactive(source.text, start="start").iter_parse():
         assert token.start_pos is not None
         yield token.type, str(token), token.start_pos
 
 
 @cache
-def _grammar() -> Lark:
+def grammar() -> Lark:
+    """Return the parser that grammar.lark describes; its import takes a while."""
     from lark import Lark
 
     text = resources.files("fairc").joinpath("grammar.lark").read_text(encoding="utf-8")

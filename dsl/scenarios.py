@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
 from . import model, syntax
-from .diagnostics import Diagnostic, Label, Severity
+from .diagnostics import CompileError, Diagnostic, Label, Severity
 from .entries import bind
 from .evaluate import Scope, evaluate_with
 from .flows import build_flow, check_ends
@@ -173,13 +173,31 @@ class Builder:
         bind(TOPOLOGIES, value, "`topology`")
         declared = preset(value.name)
         assert declared is not None, f"the preset {value.name} is said to run, but has no file"
-        return build_network(declared.body, argument_scope(declared, value, None), self._report)
+        return self._inside(value, lambda: self._instance(declared, value, None))
+
+    def _instance(
+        self, topology: syntax.Topology, value: Symbol | Applied, outer: Scope | None
+    ) -> model.Network:
+        return build_network(topology.body, argument_scope(topology, value, outer), self._report)
+
+    def _inside(self, value: Symbol | Applied, build: Callable[[], model.Network]) -> model.Network:
+        """Build a topology; what is wrong in its text says from where it is called."""
+        try:
+            return build()
+        except CompileError as error:
+            call = Label(value.span, f"`{value.name}` is used here")
+            raise CompileError(
+                replace(d, labels=(*d.labels, call))
+                if d.span and d.span.source is not value.span.source and len(d.labels) == 0
+                else d
+                for d in error.diagnostics
+            ) from None
 
     def own_network(
         self, topology: syntax.Topology, value: Symbol | Applied, scope: Scope
     ) -> model.Network:
         """Return the network of a topology that the file declares. Raises CompileError."""
-        return build_network(topology.body, argument_scope(topology, value, scope), self._report)
+        return self._inside(value, lambda: self._instance(topology, value, scope))
 
     def _known(self) -> list[str]:
         return sorted({*TOPOLOGIES.names(), *self._parts.topologies})

@@ -20,6 +20,13 @@ SLIP_LIMIT = 20
 
 SMART_QUOTES = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019\u201a"
 
+LOOK_ALIKES = dict(
+    zip("\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u03bf\u03b1\u03bd\u0131",
+        "aeopcyxijsdoavi", strict=True)
+) | {"\u2212": "-", "\u2013": "-", "\u2014": "--", "\u2192": "->", "\u2190": "<-",
+     "\u00d7": "*", "\u00f7": "/", "\u00a0": " ", "\u2026": ".."}  # fmt: skip
+"""Characters that are taken for those of the language, beside those that Unicode calls the same."""
+
 SIGNS = {
     "_EQUALS": "`=`",
     "_COLON": "`:`",
@@ -162,15 +169,22 @@ class SyntaxErrors:
             )
         if not char.isascii():
             name = unicodedata.name(char, f"U+{ord(char):04X}").lower()
+            twin = LOOK_ALIKES.get(char.lower()) or unicodedata.normalize("NFKC", char)
+            looks = twin.isascii() and twin.isprintable()
             return Diagnostic(
                 "strange-character",
                 f"`{char}` ({name}) is not part of the language",
                 span,
-                note="outside texts and comments only ASCII characters are used",
-                help="it may look like another character: type it again",
+                note=f"it looks like `{twin}`" if looks else "not this character",
+                notes=("outside texts and comments only ASCII characters are used",),
+                help="type it again" if looks else "names are made of letters, digits and `_`",
             )
         return Diagnostic(
-            "syntax", f"`{char}` is not part of the language", span, note="unexpected"
+            "syntax",
+            f"`{char}` is not part of the language",
+            span,
+            note="unexpected",
+            help="names are made of letters, digits and `_`; a file holds no commands of a shell",
         )
 
     def _end(self, accepts: frozenset[str]) -> Diagnostic:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import fuzzing
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -120,3 +121,15 @@ def test_lists_that_double() -> None:
 def test_a_sweep_of_very_many_names() -> None:
     axes = "\n".join(f"x{i} = [1]" for i in range(5000))
     assert "too-many" in {d.code for d in survive(f"fexp 1 experiment e {{ sweep {{ {axes} }} }}")}
+
+
+def test_a_part_of_make_fuzz() -> None:
+    endings = [fuzzing.one((2, number)) for number in range(600)]
+    assert [(number, problem) for number, _, problem in endings if problem] == []
+    assert {ending for _, ending, _ in endings} >= {"does not parse", "is wrong", "cannot run"}
+
+
+def test_a_hang_is_noticed() -> None:
+    with pytest.raises(fuzzing.Hang), fuzzing.at_most(0.05):
+        while True:
+            pass
