@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import mmap
+import os
 import shlex
 import shutil
 import struct
@@ -24,6 +25,7 @@ from .image import Image
 
 BOOT_LIMIT_S = 300.0
 MAX_BOOTS = 8
+UNUSED_S = 7 * 24 * 3600
 RESTORE_LIMIT_S = 60.0
 # What `Pause` in guest/agent.py leaves in its page, and the instructions that follow its RDTSC.
 PAUSE_MARKER = hashlib.sha256(b"fairc pause").digest()
@@ -85,7 +87,16 @@ def obtain(image: Image, endpoints: Path, progress: Callable[[str], None]) -> Sn
         if not snapshot.state.exists():
             progress("booting the virtual machine once, to take its snapshot")
             _take(snapshot, archive)
+            _forget_unused(home)
+        os.utime(snapshot.folder)  # in use
     return snapshot
+
+
+def _forget_unused(home: Path) -> None:
+    """Remove snapshots that nobody has asked for in a week; each occupies some 200 MB."""
+    for folder in home.iterdir():
+        if folder.is_dir() and time.time() - folder.stat().st_mtime > UNUSED_S:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _identity(image: Image, archive: bytes) -> str:
