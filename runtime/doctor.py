@@ -15,6 +15,7 @@ from fairc.runtime.vm import image, qemu
 
 APT = "sudo apt-get install --no-install-recommends"
 SPACE_BYTES = 4 << 30
+ORDINARY_QDISCS = ("netem", "tbf", "bfifo", "pfifo")  # what a cell without an AQM needs
 WANTED_CCAS = ("cubic", "bbr", "reno")
 
 
@@ -102,7 +103,8 @@ def mininet() -> Iterator[Finding]:
     feature = partial(Finding, remedy="a kernel with this module, or `--engine vm`")
     yield feature("kernel: veth", host.has_veth())
     for kind in host.QDISCS:
-        yield feature(f"kernel: sch_{host.module(kind)} ({kind})", host.has_qdisc(kind))
+        name, needed = f"kernel: sch_{host.module(kind)} ({kind})", kind in ORDINARY_QDISCS
+        yield feature(name, host.has_qdisc(kind), needed=needed)
     for cca in WANTED_CCAS:
         yield feature(f"kernel: tcp_{cca}", host.has_cca(cca), needed=False)
 

@@ -36,3 +36,11 @@ def test_this_machine_can_be_examined() -> None:
     names = [examined.name for examined in doctor.examine()]
     assert names == ["vm", "mininet"]
     assert all(examined.findings for examined in doctor.examine())
+
+
+def test_an_ordinary_cell_needs_no_aqm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.host, "is_root", lambda: True)
+    monkeypatch.setattr(doctor.host, "has_qdisc", lambda kind: kind in doctor.ORDINARY_QDISCS)
+    kernel = {f.what: f for f in doctor.mininet() if "sch_" in f.what}
+    assert [name for name, f in kernel.items() if f.needed and not f.well] == []
+    assert not kernel["kernel: sch_cake (cake)"].well
