@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
+from fairc.compiler import compile
 from fairc.dsl import CompileError, Source, load, read, render_concise, render_full, render_json
 from fairc.dsl.layout import layout
 from fairc.dsl.parser import grammar
@@ -216,8 +217,8 @@ def survive(text: Source) -> str:
         return "is wrong"
     try:
         experiment.count()
-        for _ in experiment.some(3):
-            pass
+        for cell, _ in compile(experiment).representatives(3):
+            cell.model_dump_json()
     except CompileError:
         return "cannot run"
     return "runs"

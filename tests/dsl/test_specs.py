@@ -26,7 +26,7 @@ SPECS = tuple(CELLS)
 
 
 def test_examples_are_the_specs(examples: Path) -> None:
-    assert sorted(path.stem for path in examples.glob("*.fexp")) == sorted(SPECS)
+    assert set(SPECS) <= {path.stem for path in examples.glob("*.fexp")}
 
 
 @pytest.mark.parametrize("name", SPECS)

@@ -1,0 +1,50 @@
+"""Every example has a page, which says whether it runs; the commands on the pages are right."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from fairc.dsl import condition, load, read
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = ROOT / "docs" / "examples"
+EXAMPLES = sorted((ROOT / "examples").glob("*.fexp"))
+
+
+def runs(file: Path) -> bool:
+    return not any(d.code == "not-yet" for d in load(read(file))[1])
+
+
+def test_every_example_has_a_page() -> None:
+    pages = {page.stem for page in PAGES.glob("*.md")} - {"README"}
+    assert pages == {file.stem for file in EXAMPLES}
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_a_page_says_whether_it_runs(file: Path) -> None:
+    text = (PAGES / f"{file.stem}.md").read_text(encoding="utf-8")
+    said = {"It runs as it is": True, "It does not run yet": False}
+    assert [value for words, value in said.items() if words in text] == [runs(file)]
+    row = re.search(rf"\[{file.stem}\].*\| (yes|not yet) \|", (PAGES / "README.md").read_text())
+    assert row is not None and (row[1] == "yes") == runs(file)
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_the_commands_of_a_page(file: Path) -> None:
+    text = (PAGES / f"{file.stem}.md").read_text(encoding="utf-8")
+    commands = re.findall(r"(?:^|`)(fairc (?:run|check) [^\n`]+)", text, re.MULTILINE)
+    assert commands
+    for command in commands:
+        words = shlex.split(command)
+        assert words[2] == f"examples/{file.name}"
+        options = list(zip(words[3::2], words[4::2], strict=True))
+        settings = dict(value.split("=", 1) for option, value in options if option == "--set")
+        experiment, found = load(read(ROOT / words[2]), settings)
+        assert [d.message for d in found.errors] == []
+        assert experiment is not None
+        for where in (value for option, value in options if option == "--where"):
+            condition(where).check([axis.name for axis in experiment.axes])
