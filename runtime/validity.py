@@ -189,7 +189,7 @@ def captures(measurement: Measurement) -> Iterator[Finding]:
     """Rule 14: the captures are complete and agree with each other and with the queue's counters."""
     for name, counts in sorted(measurement.capture_counts.items()):
         if counts is None:
-            yield Finding("invalid", f"capture {name}: tcpdump printed no counts")
+            yield Finding("invalid", f"capture {name} wrote no counts")
         elif counts.dropped:
             yield Finding("invalid", f"capture {name} missed {counts.dropped} packets")
     for name, cut in sorted(measurement.cut_captures.items()):

@@ -10,13 +10,15 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from fairc.compiler.plan import Cell, Flow, Interface, Node
+from fairc.compiler.plan import Capture, Cell, Flow, Interface, Node
 from fairc.compiler.queues import queue_bytes
 
 from .binary import NAME, find_endpoints
 from .tc import interface_lines
 
 SAMPLE_EVERY_NS = 100_000_000
+SNAPLEN = 96
+RING_PACKETS = 25_000  # 100,000 packets/s for 250 ms: one reading may come late
 MAX_DRAIN_NS = 10_000_000_000
 LEAD_NS = 300_000_000
 LEAD_PER_PROGRAM_NS = 20_000_000
@@ -58,7 +60,7 @@ def render(cell: Cell) -> str:
         deadline_ns=cell.deadline_ns,
         stop=cell.stop,
         drain_ns=drain_ns(cell),
-        lead_ns=LEAD_NS + LEAD_PER_PROGRAM_NS * (1 + 2 * len(cell.flows)),
+        lead_ns=LEAD_NS + LEAD_PER_PROGRAM_NS * (1 + len(cell.captures) + 2 * len(cell.flows)),
         nodes=[
             (
                 node.name,
@@ -93,8 +95,7 @@ def render(cell: Cell) -> str:
                 f"{capture.point} of the bottleneck {'/'.join(capture.queue)}",
                 capture.name,
                 capture.node,
-                capture.interface,
-                capture.direction,
+                _capture(capture),
             )
             for capture in cell.captures
         ],
@@ -177,6 +178,20 @@ def _ip_lines(node: Node, peers: dict[str, Interface]) -> Iterator[str]:
         yield f"neighbour add {address} lladdr {mac_address(address)} dev {name} nud permanent"
     for route in node.routes:
         yield f"route add {route.destination} via {route.via}"
+
+
+def _capture(capture: Capture) -> str:
+    """Describe a capture to the endpoints."""
+    return json.dumps(
+        {
+            "interface": capture.interface,
+            "direction": capture.direction,
+            "file": f"{capture.name}.pcap",
+            "snaplen": SNAPLEN,
+            "ring_packets": RING_PACKETS,
+            "every_ns": SAMPLE_EVERY_NS,
+        }
+    )
 
 
 def _server(flow: Flow) -> str:

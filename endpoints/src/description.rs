@@ -8,6 +8,10 @@ use std::net::Ipv4Addr;
 const MAX_BUFFER: i64 = (i32::MAX / 2) as i64;
 /// With a shorter period the machine would do little but sample, ns.
 const SHORTEST_PERIOD: i64 = 100_000;
+/// The largest frame of any link that is emulated, bytes.
+const MAX_SNAPLEN: i64 = 9_216;
+/// More than the kernel would find memory for.
+const MAX_RING: i64 = 1 << 20;
 
 /// Something that can be read from the fields of a JSON object.
 pub trait Description: Sized {
@@ -86,6 +90,43 @@ pub struct Monitor {
     pub every_ns: i64,
 }
 
+/// Of role `capture`.
+#[derive(Debug)]
+pub struct Capture {
+    /// The interface whose packets are wanted.
+    pub interface: String,
+    /// Which of them.
+    pub direction: Direction,
+    /// Where the pcap file is written; relative to the working directory.
+    pub file: String,
+    /// How much of each packet is kept, bytes.
+    pub snaplen: u32,
+    /// How many packets can wait between two readings.
+    pub ring_packets: u32,
+    /// Time between two readings, ns.
+    pub every_ns: i64,
+}
+
+/// Which way a packet passes an interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// It comes from outside.
+    In,
+    /// This machine sends it.
+    Out,
+}
+
+impl Direction {
+    /// Its name in descriptions and events.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::In => "in",
+            Direction::Out => "out",
+        }
+    }
+}
+
 impl Description for TcpServer {
     fn take(fields: &mut Fields) -> Result<Self, String> {
         // Named for people who look at a process list.
@@ -127,6 +168,23 @@ impl Description for TcpClient {
 impl Description for Monitor {
     fn take(fields: &mut Fields) -> Result<Self, String> {
         Ok(Monitor { every_ns: fields.number("every_ns", SHORTEST_PERIOD, i64::MAX)? })
+    }
+}
+
+impl Description for Capture {
+    fn take(fields: &mut Fields) -> Result<Self, String> {
+        Ok(Capture {
+            interface: fields.text("interface")?,
+            direction: match fields.text("direction")?.as_str() {
+                "in" => Direction::In,
+                "out" => Direction::Out,
+                other => return Err(format!("`direction` is `{other}`, not `in` or `out`")),
+            },
+            file: fields.text("file")?,
+            snaplen: fields.number("snaplen", 1, MAX_SNAPLEN)? as u32,
+            ring_packets: fields.number("ring_packets", 1, MAX_RING)? as u32,
+            every_ns: fields.number("every_ns", SHORTEST_PERIOD, i64::MAX)?,
+        })
     }
 }
 
@@ -186,6 +244,22 @@ mod tests {
             (r#""bulk""#, "workload"),
         ] {
             let message = client(workload, "null").unwrap_err();
+            assert!(message.contains(word), "{}", message);
+        }
+    }
+
+    #[test]
+    fn captures_name_a_direction_and_a_size() {
+        let good = r#"{"interface": "eth0", "direction": "out", "file": "a.pcap", "snaplen": 96,
+            "ring_packets": 1000, "every_ns": 100000000}"#;
+        assert_eq!(read::<Capture>(good).unwrap().direction, Direction::Out);
+        for (from, to, word) in [
+            (r#""out""#, r#""both""#, "`direction` is `both`"),
+            (r#""eth0""#, r#""""#, "interface"),
+            ("96", "0", "snaplen"),
+            ("1000,", "0,", "ring_packets"),
+        ] {
+            let message = read::<Capture>(&good.replace(from, to)).unwrap_err();
             assert!(message.contains(word), "{}", message);
         }
     }

@@ -15,7 +15,7 @@ pub trait Report {
     fn write(&self, line: &mut Line) -> io::Result<()>;
 }
 
-/// One line of a TCP role. Its name in kebab case is the field `event`.
+/// One line of a role that moves or captures packets. Its name in kebab case is the field `event`.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// Server: connections can come.
@@ -80,7 +80,21 @@ pub enum Event<'a> {
         /// Client: bytes delivered to the application. Server: bytes that the client acknowledged.
         bytes: u64,
     },
-    /// Both: something failed.
+    /// Capture: every packet from now on is seen.
+    Capturing {
+        /// The interface.
+        interface: &'a str,
+        /// `in` or `out`.
+        direction: &'a str,
+    },
+    /// Capture: the file is complete.
+    Captured {
+        /// Packets in the file.
+        packets: u64,
+        /// Packets that the kernel found no room for.
+        dropped: u64,
+    },
+    /// All: something failed.
     Error {
         /// Number of the connection; null when it is of none or of all.
         connection: Option<u32>,
@@ -129,6 +143,14 @@ impl Report for Event<'_> {
             Event::Stopped { connection, bytes } => {
                 counted(line, "stopped", *connection)?.field("bytes", bytes)?
             }
+            Event::Capturing { interface, direction } => line
+                .field("event", "capturing")?
+                .field("interface", interface)?
+                .field("direction", direction)?,
+            Event::Captured { packets, dropped } => line
+                .field("event", "captured")?
+                .field("packets", packets)?
+                .field("dropped", dropped)?,
             Event::Error { connection, message } => line
                 .field("event", "error")?
                 .field("connection", connection)?

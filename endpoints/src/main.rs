@@ -13,6 +13,8 @@ mod clock;
 mod description;
 mod events;
 mod json;
+mod packet_ring;
+mod pcap;
 mod reactor;
 mod request;
 mod roles;

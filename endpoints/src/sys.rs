@@ -1,7 +1,8 @@
 //! The system calls that the standard library does not offer, each as a safe function.
 //!
-//! All unsafe code of the crate is here. Every pointer that is passed to the kernel is derived
-//! from a live reference in the same call, with the length of what it points to.
+//! All unsafe code of the crate is here and in `packet_ring`, which shares memory with the kernel.
+//! Every pointer that is passed to the kernel is derived from a live reference in the same call,
+//! with the length of what it points to.
 
 use std::ffi::CString;
 use std::io;
@@ -12,11 +13,18 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 const NS_PER_S: i64 = 1_000_000_000;
 
 /// Turns -1 into the error that the kernel left.
-fn checked(result: i64) -> io::Result<usize> {
+///
+/// # Errors
+/// That error.
+pub(crate) fn checked(result: i64) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
-fn owned(result: libc::c_int) -> io::Result<OwnedFd> {
+/// Takes charge of a descriptor that the kernel has just returned, or turns -1 into its error.
+///
+/// # Errors
+/// That error.
+pub(crate) fn owned(result: libc::c_int) -> io::Result<OwnedFd> {
     checked(result.into())?;
     // SAFETY: the kernel has just returned this descriptor, so nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(result) })

@@ -16,7 +16,7 @@ fn help_names_every_role() {
     let output = program(&["--help"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0));
-    for role in ["tcp-server", "tcp-client", "monitor"] {
+    for role in ["tcp-server", "tcp-client", "monitor", "capture"] {
         assert!(text.contains(role), "{text}");
     }
 }
@@ -32,7 +32,7 @@ fn version_is_that_of_the_crate() {
 fn an_unknown_role_is_127_and_the_roles_are_listed() {
     let ended = Role::start_at("udp-server", now_ns(), "{}").end();
     assert_eq!(ended.status, 127);
-    assert!(ended.stderr.contains("`udp-server`; roles: tcp-server, tcp-client, monitor"));
+    assert!(ended.stderr.contains("`udp-server`; roles: tcp-server, tcp-client, monitor, capture"));
 }
 
 #[test]
@@ -56,6 +56,7 @@ fn a_bad_description_is_2_and_says_what_is_wrong() {
         ("tcp-client", early.to_string(), "`stop_ns` 0 is not after `start_ns` 0"),
         ("tcp-client", client(1, 1, &json!({"kind": "x"})).to_string(), "`workload.kind` is `x`"),
         ("monitor", r#"{"every_ns": "1s"}"#.into(), "`every_ns` is \"1s\""),
+        ("capture", r#"{"interface": "lo", "direction": "up"}"#.into(), "`direction` is `up`"),
         ("monitor", "{}".into(), "`every_ns` is missing"),
         ("monitor", "[]".into(), "not a JSON object"),
         ("monitor", "\u{0}\u{fffd}".into(), "not JSON"),

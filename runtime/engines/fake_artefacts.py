@@ -194,7 +194,7 @@ def _qdiscs(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
 
 
 def _capture(cell: Cell, capture: Capture, trace: Trace, folder: Path) -> None:
-    """Write a capture of the frames that pass its bottleneck, and tcpdump's last words."""
+    """Write a capture of the frames that pass its bottleneck, and what it says about them."""
     frames = [f for f in trace.frames.get(capture.queue, ()) if _seen(capture, f)]
     records = sorted(((_when(capture, f), n, f) for n, f in enumerate(frames)))
     with (folder / f"{capture.name}.pcap").open("wb") as file:
@@ -204,11 +204,8 @@ def _capture(cell: Cell, capture: Capture, trace: Trace, folder: Path) -> None:
             length = frame.payload + HEADER_BYTES
             packet = _packet(cell, frame)[:SNAPLEN]
             file.write(struct.pack("<IIII", seconds, ns, len(packet), length) + packet)
-    count = len(records)
-    (folder / f"{capture.name}.log").write_text(
-        f"{count} packets captured\n{count} packets received by filter\n"
-        "0 packets dropped by kernel\n"
-    )
+    counts = {"event": "captured", "packets": len(records), "dropped": 0}
+    _lines(folder / f"{capture.name}.ndjson", [{"t_ns": trace.ended_ns, **counts}])
 
 
 def _seen(capture: Capture, frame: Frame) -> bool:

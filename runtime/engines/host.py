@@ -19,7 +19,6 @@ PROGRAMS = {
     "python3": "python3",
     "ip": "iproute2",
     "tc": "iproute2",
-    "tcpdump": "tcpdump",
     "unshare": "util-linux",
 }
 MININET_PACKAGE = "mininet"

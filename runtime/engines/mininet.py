@@ -48,7 +48,6 @@ class MininetEngine:
             "kernel": Path("/proc/sys/kernel/osrelease").read_text().strip(),
             "build": Path("/proc/sys/kernel/version").read_text().strip(),
             "tc": host.program_version("tc", "-V") or "unknown",
-            "tcpdump": host.program_version("tcpdump", "--version") or "unknown",
             "mininet": _mininet()[1],
         }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class CaptureCounts:
-    """What tcpdump counted: packets written, and packets that it lost."""
+    """What a capture counted: packets written, and packets that it lost."""
 
     captured: int
     dropped: int
@@ -95,13 +94,12 @@ class Artefacts:
             raise ArtefactError(f"{name}.pcap is not a capture: {error}") from None
 
     def capture_counts(self, name: str) -> CaptureCounts | None:
-        """Return tcpdump's counts in `<name>.log`, or None where it ended without printing them."""
-        log = self.text(f"{name}.log")
-        captured = re.search(r"^(\d+) packets? captured", log, re.MULTILINE)
-        lost = re.findall(r"^(\d+) packets? dropped by (?:kernel|interface)", log, re.MULTILINE)
-        if captured is None or not lost:
-            return None
-        return CaptureCounts(int(captured[1]), sum(map(int, lost)))
+        """Return the counts in `<name>.ndjson`, or None where it ended without writing them."""
+        file = f"{name}.ndjson"
+        for record in self.lines(file):
+            if record.get("event") == "captured":
+                return CaptureCounts(field(record, "packets", file), field(record, "dropped", file))
+        return None
 
 
 def field(record: Mapping[str, Any], key: str, file: str) -> int:

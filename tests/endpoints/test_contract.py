@@ -12,7 +12,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CONTRACT = ROOT / "docs/architecture.md"
-ROW = re.compile(r"\| `(?P<event>[a-z-]+)` \| (?P<by>server|client|both) \| (?P<fields>.*) \|$")
+ROW = re.compile(
+    r"\| `(?P<event>[a-z-]+)` \| (?P<by>server|client|both|capture|all) \| (?P<fields>.*) \|$"
+)
 
 
 def promised() -> dict[str, tuple[str, set[str]]]:
@@ -31,7 +33,7 @@ def promised() -> dict[str, tuple[str, set[str]]]:
 
 
 def test_the_contract_lists_the_events() -> None:
-    assert {"listening", "sample", "progress", "stopped", "error"} <= set(promised())
+    assert {"listening", "sample", "progress", "stopped", "captured", "error"} <= set(promised())
 
 
 @pytest.mark.parametrize("workload", [{"kind": "file", "bytes": 100_000}, {"kind": "bulk"}])
@@ -44,7 +46,7 @@ def test_every_event_has_the_fields_that_are_promised(
     for side, events in (("server", server), ("client", client)):
         for event in events:
             by, fields = expected[event["event"]]
-            assert by in (side, "both"), event
+            assert by in (side, "both", "all"), event
             assert set(event) == {"t_ns", "event", *fields}
             seen.add(event["event"])
     always = {"listening", "accepted", "request", "sample", "connected", "first-byte"}

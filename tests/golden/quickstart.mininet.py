@@ -3,7 +3,7 @@
 
     sudo python3 THIS_FILE [OUTDIR]
 
-It needs Mininet, iproute2, tcpdump and fairc-endpoints (beside this file or on PATH). OUTDIR
+It needs Mininet, iproute2 and fairc-endpoints (beside this file or on PATH). OUTDIR
 (default: the cell's id) receives packet captures, the endpoints' logs, queue statistics and,
 last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
 them end with this program, however it ends. Nothing else on the machine is touched.
@@ -39,7 +39,7 @@ DURATION_NS = None  # a fixed length, or None
 DEADLINE_NS = 1602050000000  # the latest end
 STOP = 'all'  # the cell ends with the `first` flow, or when `all` have ended
 DRAIN_NS = 300000000  # after the end: time for what still waits in queues
-LEAD_NS = 400000000  # from the start of the first process to the epoch
+LEAD_NS = 460000000  # from the start of the first program to the epoch
 
 
 def build(net):
@@ -206,14 +206,15 @@ TC = {
 SEEDS = [
 ]
 
-# Packet captures: (name, node, interface, direction).
+# Packet captures: (name, node, description for fairc-endpoints). Each writes what
+# `tcpdump -i INTERFACE -Q DIRECTION -s 96 --time-stamp-precision=nano -w NAME.pcap` would.
 CAPTURES = [
     # entry of the bottleneck left/left-eth1
-    ('entry.left.left-eth1.left-eth0', 'left', 'left-eth0', 'in'),
+    ('entry.left.left-eth1.left-eth0', 'left', '{"interface": "left-eth0", "direction": "in", "file": "entry.left.left-eth1.left-eth0.pcap", "snaplen": 96, "ring_packets": 25000, "every_ns": 100000000}'),
     # exit of the bottleneck left/left-eth1
-    ('exit.left.left-eth1', 'left', 'left-eth1', 'out'),
+    ('exit.left.left-eth1', 'left', '{"interface": "left-eth1", "direction": "out", "file": "exit.left.left-eth1.pcap", "snaplen": 96, "ring_packets": 25000, "every_ns": 100000000}'),
     # delivered of the bottleneck left/left-eth1
-    ('delivered.left.left-eth1', 'left-right', 'left-right-eth1', 'out'),
+    ('delivered.left.left-eth1', 'left-right', '{"interface": "left-right-eth1", "direction": "out", "file": "delivered.left.left-eth1.pcap", "snaplen": 96, "ring_packets": 25000, "every_ns": 100000000}'),
 ]
 
 # Pings on the idle network: (flow, client, server, server's address, expected round trip in ns).
@@ -470,39 +471,6 @@ def ping_all(net):
     return results
 
 
-def start_captures(net, programs):
-    """Start a tcpdump per capture and return when all of them listen."""
-    for name, node, interface, direction in CAPTURES:
-        command = ["tcpdump", "-i", interface, "-Q", direction, "-n", "-s", "96", "-B", "8192"]
-        command += ["-Z", "root", "--time-stamp-precision=nano", "-w", name + ".pcap"]
-        programs.start(name, net[node].popen(command, stdin=subprocess.DEVNULL, stderr=-1))
-    for name, *_ in CAPTURES:
-        said = b""
-        while b"listening on" not in said:
-            data = os.read(programs.running[name].stderr.fileno(), 4096)
-            if not data:
-                raise Failed(f"tcpdump of {name}: {said.decode(errors='replace').strip()}")
-            said += data
-        with open(name + ".log", "wb") as log:
-            log.write(said)
-
-
-def stop_captures(programs):
-    """End every capture so that it writes its counts.
-
-    The kernel hands packets over in blocks, each at most two periods of 1 s after its first
-    packet; tcpdump would leave a block that is not full behind.
-    """
-    time.sleep(2.5)
-    names = [name for name, *_ in CAPTURES]
-    for name in names:
-        programs.running[name].send_signal(signal.SIGINT)
-    for name in names:
-        with open(name + ".log", "ab") as log:
-            log.write(programs.running[name].stderr.read())
-    programs.wait(names, 5_000_000_000)
-
-
 # ---- Programs --------------------------------------------------------------------------------
 
 
@@ -582,9 +550,38 @@ def start_endpoint(programs, popen, command, name, role, epoch_ns, description):
         programs.start(name, popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err))
 
 
+def start_captures(net, programs, endpoints, epoch_ns):
+    """Start the captures and return when all of them have said that they listen."""
+    for name, node, description in CAPTURES:
+        command = [endpoints, "capture", "--epoch-ns", str(epoch_ns), description]
+        with open(name + ".err", "wb") as err:
+            process = net[node].popen(command, stdin=subprocess.DEVNULL, stdout=-1, stderr=err)
+        programs.start(name, process)
+    for name, *_ in CAPTURES:
+        said = programs.running[name].stdout.readline()
+        with open(name + ".ndjson", "wb") as log:
+            log.write(said)
+        if b'"capturing"' not in said:
+            raise Failed(f"capture {name}: {last_words(name)}")
+
+
+def stop_captures(programs):
+    """End the captures; each writes its last packets, and says how many it wrote and missed."""
+    names = [name for name, *_ in CAPTURES]
+    programs.signal(names, signal.SIGTERM)
+    for name in names:
+        with open(name + ".ndjson", "ab") as log:
+            log.write(programs.running[name].stdout.read())
+    programs.wait(names, 5_000_000_000)
+    for name in names:
+        if programs.status.get(name) != 0:
+            raise Failed(f"capture {name}: {last_words(name)}")
+
+
 def run_flows(net, programs, endpoints, cell):
-    """Start the endpoints, wait for the end, and let the network drain."""
+    """Start captures and endpoints, wait for the end, let the network drain, end the captures."""
     epoch_ns = cell["epoch_ns"] = time.time_ns() + LEAD_NS
+    start_captures(net, programs, endpoints, epoch_ns)
     start_endpoint(
         programs, subprocess.Popen, endpoints, "monitor", "monitor", epoch_ns, MONITOR
     )
@@ -605,6 +602,7 @@ def run_flows(net, programs, endpoints, cell):
     time.sleep(DRAIN_NS / 1e9)
     programs.signal(["monitor"], signal.SIGTERM)
     programs.wait(["monitor"], 2_000_000_000)
+    stop_captures(programs)
 
 
 def wait_for_end(programs, servers, clients, epoch_ns):
@@ -643,9 +641,7 @@ def run(programs, cell):
     write_json("system.json", system)
     write_json("ping.json", ping_all(net))
     cell["notes"] += seeds_in_force(write_queues(net, "qdisc-before.json"))
-    start_captures(net, programs)
     run_flows(net, programs, endpoints, cell)
-    stop_captures(programs)
     write_queues(net, "qdisc-after.json")
 
 

@@ -24,7 +24,7 @@ NEEDED = [
     "b.server.ndjson",
     "entry-r1-eth0.pcap",
     "exit-r1-eth2.pcap",
-    "exit-r1-eth2.log",
+    "exit-r1-eth2.ndjson",
     "delivered-h-eth1.pcap",
 ]
 

@@ -160,8 +160,8 @@ def test_counters_that_disagree_with_the_captures(tmp_path: Path) -> None:
 
 def test_a_capture_that_lost_packets(tmp_path: Path) -> None:
     def change(folder: Path) -> None:
-        log = folder / "exit-r1-eth2.log"
-        log.write_text(log.read_text().replace("0 packets dropped", "3 packets dropped"))
+        log = folder / "exit-r1-eth2.ndjson"
+        log.write_text(log.read_text().replace('"dropped": 0', '"dropped": 3'))
 
     found, reasons = verdict(crowded(), tmp_path, change)
     assert (found, "capture exit-r1-eth2 missed 3 packets" in reasons) == ("invalid", True)
@@ -169,10 +169,10 @@ def test_a_capture_that_lost_packets(tmp_path: Path) -> None:
 
 def test_a_capture_without_counts(tmp_path: Path) -> None:
     def change(folder: Path) -> None:
-        (folder / "exit-r1-eth2.log").write_text("killed")
+        (folder / "exit-r1-eth2.ndjson").write_text('{"t_ns": -1, "event": "capturing"}\n')
 
     found, reasons = verdict(crowded(), tmp_path, change)
-    assert (found, "tcpdump printed no counts" in reasons) == ("invalid", True)
+    assert (found, "exit-r1-eth2 wrote no counts" in reasons) == ("invalid", True)
 
 
 def test_a_capture_that_ends_in_a_packet(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 //! The roles, one module each. A new one is a module and a line in `ROLES`.
 
+pub mod capture;
 pub mod monitor;
 pub mod tcp_client;
 pub mod tcp_server;
@@ -48,5 +49,10 @@ pub const ROLES: &[Role] = &[
         name: "monitor",
         help: "reports the CPU time that the machine spends",
         run: monitor::run,
+    },
+    Role {
+        name: "capture",
+        help: "writes the packets that pass an interface, in one direction, to a pcap file",
+        run: capture::run,
     },
 ];

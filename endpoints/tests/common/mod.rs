@@ -79,9 +79,14 @@ impl Role {
 
     /// Starts a server and waits until it listens.
     pub fn serve(description: &Value) -> Self {
-        let mut role = Self::start("tcp-server", description);
+        Self::start_until("tcp-server", description, "listening")
+    }
+
+    /// Starts a role and waits for its first line, which has to be of this event.
+    pub fn start_until(name: &str, description: &Value, event: &str) -> Self {
+        let mut role = Self::start(name, description);
         let size = role.output.read_line(&mut role.seen).expect("a line");
-        assert!(size > 0 && role.seen.contains("listening"), "no `listening`: {}", role.seen);
+        assert!(size > 0 && role.seen.contains(event), "no `{event}`: {}", role.seen);
         role
     }
 

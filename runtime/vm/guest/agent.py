@@ -80,7 +80,7 @@ def prepare() -> None:
     import mininet.net
     import mininet.node  # noqa: F401
 
-    for command in (["ip", "-V"], ["tc", "-V"], ["tcpdump", "--version"]):
+    for command in (["ip", "-V"], ["tc", "-V"]):
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     subprocess.run([f"{HERE}/fairc-endpoints", "--version"], stdout=subprocess.DEVNULL, check=True)
 

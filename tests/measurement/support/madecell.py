@@ -240,10 +240,8 @@ class Made:
         for capture in self.cell.captures:
             frames = self._frames(capture)
             (folder / f"{capture.name}.pcap").write_bytes(pcap(frames))
-            (folder / f"{capture.name}.log").write_text(
-                f"tcpdump: listening on {capture.interface}\n{len(frames)} packets captured\n"
-                f"{len(frames)} packets received by filter\n0 packets dropped by kernel\n"
-            )
+            counts = {"event": "captured", "packets": len(frames), "dropped": 0}
+            write_lines(folder / f"{capture.name}.ndjson", [{"t_ns": self.ended_ns, **counts}])
         for number, flow in enumerate(self.cell.flows):
             write_lines(folder / f"{flow.name}.client.ndjson", self._client(number))
             write_lines(folder / f"{flow.name}.server.ndjson", self._server(number))

@@ -1,0 +1,49 @@
+//! Role `capture`: the packets that pass an interface in one direction, into a pcap file.
+
+use crate::clock::Timer;
+use crate::description::{self, Capture};
+use crate::events::{Event, Log};
+use crate::packet_ring::PacketRing;
+use crate::pcap::Writer;
+use crate::reactor::{Interest, Reactor, Wake};
+use crate::roles::Failure;
+use std::io;
+
+/// Takes the packets out of the kernel's ring at every multiple of the period and at the end, which
+/// SIGTERM brings. No packet wakes it up: the ring is not among what the reactor waits for.
+///
+/// # Errors
+/// A bad description, an interface that cannot be listened to, a file that cannot be written.
+pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
+    let description: Capture = description::read(text).map_err(Failure::Description)?;
+    let Capture { interface, direction, file, .. } = &description;
+    let mut reactor = Reactor::new()?;
+    let timer = Timer::new(log.clock())?;
+    reactor.add(&timer, Interest::Read, 0)?;
+    let mut writer =
+        Writer::create(file, description.snaplen).map_err(because(&format!("write {file}")))?;
+    let mut ring =
+        PacketRing::open(interface, *direction, description.snaplen, description.ring_packets)
+            .map_err(because(&format!("capture on {interface}")))?;
+    log.now(&Event::Capturing { interface, direction: direction.name() });
+    log.flush();
+
+    timer.every(description.every_ns)?;
+    let (mut wakes, mut stopped) = (Vec::new(), false);
+    while !stopped {
+        reactor.wait(&mut wakes)?;
+        stopped = wakes.contains(&Wake::Stop);
+        if stopped || timer.fired()? {
+            ring.drain(|packet| writer.write(packet)).map_err(because(&format!("write {file}")))?;
+        }
+    }
+    let dropped = ring.dropped()?;
+    let packets = writer.finish().map_err(because(&format!("write {file}")))?;
+    log.now(&Event::Captured { packets, dropped });
+    Ok(())
+}
+
+/// Says what could not be done.
+fn because(what: &str) -> impl Fn(io::Error) -> Failure + use<'_> {
+    move |error: io::Error| Failure::Work(format!("cannot {what}: {error}"))
+}
