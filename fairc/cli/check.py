@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from fairc.dsl.diagnostics import Diagnostics
 
 
+LOOKED_AT = 2000
+"""Configurations that the compiler looks at, evenly spread: all of most experiments."""
+
+
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=type_path)
 @click.option(
@@ -61,9 +65,8 @@ def diagnose(path: Path) -> Diagnostics:
         if experiment is None or found.errors or any(d.code == "not-yet" for d in found):
             return found
         compilation = compiler.compile(experiment)
-        for cell in compilation.cells():
-            if cell.repetition > 1:  # every configuration has been looked at
-                break
+        for _ in compilation.representatives(LOOKED_AT):
+            pass
         return Diagnostics([*found, *compilation.diagnostics])
     except CompileError as error:
         return Diagnostics(error.diagnostics)
