@@ -16,8 +16,8 @@ from fairc.compiler.targets import mininet
 from fairc.runtime import supervisor
 from fairc.runtime.engines import vm
 from fairc.runtime.engines.vm import VmEngine
-from fairc.runtime.vm import recipe
 from fairc.runtime.results import RawResult
+from fairc.runtime.vm import recipe
 
 ROOT = Path(__file__).parents[2]
 
@@ -118,7 +118,6 @@ def test_a_cell_runs_without_any_privilege(
         sys.path.insert(0, {str(Path(__file__).parent)!r})
         from fairc.compiler.plan import Cell
         from fairc.runtime.engines.vm import VmEngine
-from fairc.runtime.vm import recipe
         cell = Cell.model_validate_json({cells[0].model_dump_json()!r})
         engine = VmEngine()
         engine.prepare()
