@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import prod
 
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from strategies import Spec, specs
 
 from fairc.dsl import Diagnostics, Source, load
@@ -164,3 +165,29 @@ def test_two_loads_are_the_same(spec: Spec) -> None:
     first, second = (load(Source("file.fexp", spec.text))[0] for _ in range(2))
     assert first is not None and second is not None
     assert [repr(c) for c in first.configurations()] == [repr(c) for c in second.configurations()]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(specs(), st.data())
+def test_the_product_less_what_is_excluded(spec: Spec, data: st.DataObject) -> None:
+    if not spec.axes:
+        return
+    name = data.draw(st.sampled_from(sorted(spec.axes)))
+    value = data.draw(st.sampled_from(spec.axes[name]))
+    least = data.draw(st.integers(1, spec.repeat + 1))
+    statement = f"exclude {name} == {value} and repetition >= {least}"
+    text = spec.text.replace("measure", f"{statement}\n  measure")
+    made, found = load(Source("file.fexp", text))
+    whole, _ = load(Source("file.fexp", spec.text))
+    assert whole is not None
+    axes = {axis.name: len(axis.values) for axis in whole.axes}
+    touched = prod(axes.values()) // axes[name]
+    gone = touched * (spec.repeat - least + 1)
+    if made is None:
+        assert [d.code for d in found.errors] == ["nothing-left"]
+        assert gone == prod(axes.values()) * spec.repeat
+        return
+    count = made.count()
+    assert count.excluded == gone
+    assert count.cells == prod(axes.values()) * spec.repeat - gone
+    assert count.cells == sum(len(c.repetitions) for c in made.configurations())
