@@ -301,9 +301,9 @@ class Checker:
                 )
 
     def _check_count(self, grid: Grid, excludes: Sequence[syntax.Exclude]) -> None:
-        configurations, _, excluded, _ = grid.count()
         if not excludes:
             return
+        configurations = grid.count().configurations
         if configurations == 0:
             fail(
                 "nothing-left",
@@ -311,12 +311,19 @@ class Checker:
                 excludes[-1].span,
                 help="loosen the condition",
             )
-        if excluded == 0:
+        for number in grid.without_effect():
             self._warn(
                 "no-effect",
                 "this excludes no cell",
-                excludes[0].span,
+                excludes[number].span,
                 "no value of the sweep makes the condition true",
+            )
+        for name, value in grid.unreachable():
+            self._warn(
+                "unreachable",
+                f"every cell with `{name}` at {value.canonical} is excluded",
+                value.span,
+                "leave the value out of the sweep, or loosen an `exclude`",
             )
 
     # helpers

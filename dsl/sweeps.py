@@ -266,6 +266,33 @@ class Grid:
             )
         self.sample = sample
 
+    def without_effect(self) -> list[int]:
+        """Return which `exclude`s, by their numbers, hold for no cell. Walks through the grid."""
+        waiting = dict(enumerate(self._excludes))
+        for bound in self._assignments(self.groups):
+            for index, (condition, names) in list(waiting.items()):
+                several = self.repeat if "repetition" in names else 1
+                if any(self._holds(condition, bound, r) for r in range(1, several + 1)):
+                    del waiting[index]
+            if not waiting:
+                break
+        return list(waiting)
+
+    def unreachable(self) -> list[tuple[str, Value]]:
+        """Return the swept values of which no cell is left. Walks through the grid."""
+        missing = {
+            (name, value.canonical): value
+            for group in self.groups
+            for row in group.rows or ()
+            for name, value in zip(group.names, row, strict=True)
+        }
+        for bound, _ in self._kept():
+            for name, value in bound.items():
+                missing.pop((name, value.canonical), None)
+            if not missing:
+                break
+        return [(name, value) for (name, _), value in missing.items()]
+
     def configurations(self) -> Iterator[Point]:
         """Yield the bindings and the repetitions of each configuration, in file order.
 
