@@ -21,9 +21,8 @@ class Model(BaseModel):
 
 
 class Limited(Model):
-    """What every queue has: its kind and exactly one limit. Bytes are frame bytes that wait."""
+    """What every queue has: exactly one limit. Bytes are frame bytes that wait."""
 
-    kind: str
     limit_bytes: int | None = None
     limit_packets: int | None = None
 

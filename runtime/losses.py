@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +101,6 @@ def moments(chain: GilbertElliott, sent: int) -> tuple[float, float]:
     return sent * loss, float(np.sqrt(max(variance, 0.0)))
 
 
-@lru_cache(maxsize=64)
 def loss_distribution(chain: GilbertElliott, sent: int) -> NDArray[np.float64]:
     """Return P(N = 0), ..., P(N = sent), N the losses among `sent` packets of a chain.
 

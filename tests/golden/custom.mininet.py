@@ -8,7 +8,7 @@ It needs Mininet, iproute2 and fairc-endpoints (beside this file or on PATH). OU
 last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
 them end with this program, however it ends. Nothing else on the machine is touched.
 """
-# cell           d5592de9de0f5de6
+# cell           367ab192487382d3
 # experiment     custom
 # configuration  dddf9eda652cfba1
 #   long = cubic
@@ -35,7 +35,7 @@ from mininet.node import Node
 from mininet.util import numCores
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CELL = 'd5592de9de0f5de6'
+CELL = '367ab192487382d3'
 DURATION_NS = 60000000000  # a fixed length, or None
 DEADLINE_NS = 61000000000  # the latest end
 STOP = 'all'  # the cell ends with the `first` flow, or when `all` have ended

@@ -8,7 +8,7 @@ It needs Mininet, iproute2 and fairc-endpoints (beside this file or on PATH). OU
 last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
 them end with this program, however it ends. Nothing else on the machine is touched.
 """
-# cell           89f2d8b17587472a
+# cell           2feaf2dcdd81dd55
 # experiment     quickstart
 # configuration  44136fa355b3678a
 # repetition     1, seed 251810346355374439
@@ -34,7 +34,7 @@ from mininet.node import Node
 from mininet.util import numCores
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CELL = '89f2d8b17587472a'
+CELL = '2feaf2dcdd81dd55'
 DURATION_NS = None  # a fixed length, or None
 DEADLINE_NS = 1602050000000  # the latest end
 STOP = 'all'  # the cell ends with the `first` flow, or when `all` have ended
