@@ -12,7 +12,8 @@ loading       source to experiment: what `load` does
 checker       tree to experiment, part after part, every error collected
 imports       what other files declare
 settings      `--set`
-sweeps        the grid: axes, cross product, `exclude`; sampling: `sample` and `order`
+sweeps        the grid: axes, cross product, `exclude`; sampling: `sample` and `order`;
+              grid_checks: what is drawn, and excluded in vain
 scenarios     one configuration to its scenario
 networks      a topology to nodes and links
 flows         a flow block to a flow

@@ -10,13 +10,12 @@ from . import model, syntax
 from .diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
 from .evaluate import Scope
 from .experiment import CheckedExperiment
+from .grid_checks import draw_sample, excluded
 from .imports import imported
 from .keys import EXPERIMENT, HOSTS, Block
 from .measures import FigureChecker, build_measures, condition
 from .names import used_names
-from .problems import Gather, fail, not_yet
-from .registry import unknown
-from .sampling import Sample
+from .problems import not_yet
 from .scenarios import Builder, Parts
 from .settings import Overrides
 from .source import Span
@@ -102,11 +101,12 @@ class Checker:
         measure = self._measure(experiment, block, flows, lets)
         figures = self._figures(axes, grid, words, lets)
         seed = self._number(block, "seed", static)
-        self._try(self._sample, block, grid, seed)
+        self._try(draw_sample, block, grid, seed)
         if not self.diagnostics.errors:
             self._unused(bindings, block, flows, lets, excludes)
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
-            self._try(self._check_count, grid, excludes)
+            for warning in self._try(lambda: list(excluded(grid, excludes))) or ():
+                self.diagnostics.add(warning)
         title = self._text(block, "title", static)
         citation = self._text(block, "source", static)
         paired = self._try(block.word, "paired", static, "off") == "on"
@@ -182,22 +182,6 @@ class Checker:
             if all(p.default is not None for p in topology.parameters):
                 value = Symbol(name, topology.name.span)
                 self._try(builder.own_network, topology, value, first)
-
-    def _sample(self, block: Block, grid: Grid, seed: int) -> None:
-        """Let the grid draw a sample, if one is wanted. Raises CompileError."""
-        value = block.value("sample", Scope({}))
-        if not isinstance(value, Quantity):
-            return
-        per = block.settings["sample"].per
-        parts = per.items if isinstance(per, syntax.TupleOf | syntax.ListOf) else (per,)
-        swept = [name for group in grid.groups for name in group.names]
-        gather = Gather()
-        names = []
-        for part in parts if per is not None else ():
-            with gather.attempt():
-                names.append(_swept_name(part, swept))
-        gather.finish()
-        grid.draw(Sample(int(value.number), tuple(names), seed), value.span)
 
     def _lets(self, lets: Mapping[str, syntax.Expr], grid: Grid) -> None:
         """Evaluate every `let`, also those that nothing uses."""
@@ -300,32 +284,6 @@ class Checker:
                     f"write `users = {users.name.text}` in a flow",
                 )
 
-    def _check_count(self, grid: Grid, excludes: Sequence[syntax.Exclude]) -> None:
-        if not excludes:
-            return
-        configurations = grid.count().configurations
-        if configurations == 0:
-            fail(
-                "nothing-left",
-                "every cell is excluded",
-                excludes[-1].span,
-                help="loosen the condition",
-            )
-        for number in grid.without_effect():
-            self._warn(
-                "no-effect",
-                "this excludes no cell",
-                excludes[number].span,
-                "no value of the sweep makes the condition true",
-            )
-        for name, value in grid.unreachable():
-            self._warn(
-                "unreachable",
-                f"every cell with `{name}` at {value.canonical} is excluded",
-                value.span,
-                "leave the value out of the sweep, or loosen an `exclude`",
-            )
-
     # helpers
 
     def _of(self, kind: type[N]) -> list[N]:
@@ -388,18 +346,6 @@ class Checker:
     def _text(self, block: Block, name: str, scope: Scope) -> str:
         value = self._try(block.value, name, scope)
         return value.value if isinstance(value, Text) else ""
-
-
-def _swept_name(node: syntax.Expr | None, swept: Sequence[str]) -> str:
-    """Return a name behind `per`. Raises CompileError unless it is swept."""
-    assert node is not None
-    inner = node.inner if isinstance(node, syntax.Group) else node
-    if not isinstance(inner, syntax.Name) or inner.rest:
-        fail("wrong-type", "`per` takes swept names", node.span, help="`per a`, or `per (a, b)`")
-    if inner.text not in swept:
-        near = unknown("swept name", "name", inner.text, swept, inner.span)
-        fail(near.code, near.message, inner.span, near.note, help=near.help)
-    return inner.text
 
 
 def _words(value: Value) -> Iterator[str]:
