@@ -41,6 +41,7 @@ class Checker:
         self._overrides = overrides
         self.diagnostics = Diagnostics()
         self._silent: set[str] = set()
+        self._statements: tuple[syntax.Statement, ...] = ()
 
     def check(self) -> CheckedExperiment | None:
         """Return the experiment, or None if there are errors."""
@@ -288,10 +289,8 @@ class Checker:
 
     def _of(self, kind: type[N]) -> list[N]:
         """Return the declarations or statements of one kind."""
-        where: Sequence[syntax.Node] = self._declarations
-        if kind not in (syntax.Import, syntax.Let, syntax.Topology, syntax.Experiment):
-            where = self._statements
-        return [item for item in where if isinstance(item, kind)]
+        everything: list[syntax.Node] = [*self._declarations, *self._statements]
+        return [item for item in everything if isinstance(item, kind)]
 
     def _unique(self, kind: type[N], word: str) -> list[N]:
         """Return the items of one kind, the first of each name; report the others."""

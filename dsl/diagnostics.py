@@ -66,8 +66,8 @@ class Diagnostics:
     def add(self, diagnostic: Diagnostic) -> None:
         """Keep a diagnostic, unless the same one stands at the same place already."""
         span = diagnostic.span
-        where = (span.source.name, span.start) if span else ("", 0)
-        self._items.setdefault((diagnostic.code, *where, diagnostic.message), diagnostic)
+        name, start = (span.source.name, span.start) if span else ("", 0)
+        self._items.setdefault((diagnostic.code, name, start, diagnostic.message), diagnostic)
 
     def __iter__(self) -> Iterator[Diagnostic]:
         def place(d: Diagnostic) -> tuple[str, int, str]:
