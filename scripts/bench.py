@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from fairc import dsl
@@ -115,8 +116,8 @@ def cells(engine: VmEngine) -> Iterator[Figure]:
     restores: list[float] = []
     original = snapshot.resume
 
-    def measured(saved: snapshot.Snapshot, socket: Path) -> None:
-        restores.append(timed(lambda: original(saved, socket)))
+    def measured(snapshot: snapshot.Snapshot, socket: Path) -> None:
+        restores.append(timed(lambda: original(snapshot, socket)))
 
     snapshot.resume = measured
     memory = MemoryWatch()
@@ -148,23 +149,30 @@ def cells(engine: VmEngine) -> Iterator[Figure]:
 
 
 def compilation() -> Figure:
-    """Measure 10,000 cells from text to plan and scripts on disk."""
+    """Measure 10,000 cells from text to plan and scripts on disk.
 
-    def once() -> None:
-        text = CELL.format(
-            rate="rate",
-            workload="file(1MB)",
-            rest="repeat = 100\n  sweep { rate = (1..100) * 1Mbit/s }",
-        )
+    Nothing is deleted before the last run: ext4 takes its time to create files where many have just
+    been deleted.
+    """
+    text = CELL.format(
+        rate="rate",
+        workload="file(1MB)",
+        rest="repeat = 100\n  sweep { rate = (1..100) * 1Mbit/s }",
+    )
+
+    def once(folder: Path) -> None:
         experiment, found = dsl.load(dsl.Source("bench.fexp", text))
         assert experiment is not None, dsl.render_full(found)
-        with tempfile.TemporaryDirectory() as folder:
-            emit(compile(experiment), Path(folder, "out"), ("mininet", "json"))
-            assert len(list(Path(folder, "out", "cells").iterdir())) >= 10_000
+        emit(compile(experiment), folder, ("mininet", "json"))
+        assert len(list((folder / "cells").iterdir())) >= 10_000
 
+    build = ROOT / "build"
+    build.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=build) as folder:
+        runs = [timed(partial(once, Path(folder, str(number)))) for number in range(3)]
     return Figure(
         "10,000 cells: plan, JSON and Mininet scripts",
-        f"{median(lambda: timed(once), 3):.1f} s",
+        f"{statistics.median(runs):.1f} s",
         "at most 6 s",
     )
 
