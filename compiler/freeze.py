@@ -14,7 +14,8 @@ SHAPER_SLACK_NS = 20_000
 def freeze(draft: Draft) -> None:
     """Write the drafts of nodes and cables as parts of the plan, seeds still missing."""
     bottlenecks = {flow.bottleneck.place for flow in draft.flows if flow.bottleneck}
-    fastest_bps = max(end.rate_bps for node in draft.nodes.values() for end in node.ends)
+    rates_bps = (end.rate_bps for node in draft.nodes.values() for end in node.ends)
+    fastest_bps = max(rates_bps, default=0)  # there may be no link at all
     draft.frozen_nodes = tuple(
         _node(draft, node, bottlenecks, fastest_bps) for node in draft.nodes.values()
     )

@@ -84,6 +84,13 @@ class Checker:
         static = Scope({}, lets)
         repeat = self._number(block, "repeat", static)
         flows = self._unique(syntax.Flow, "flow")
+        if not flows:
+            self._error(
+                "no-flow",
+                "this experiment has no flow",
+                experiment.name.span,
+                help="for example `flow a { cca = cubic  workload = file(10MB) }`",
+            )
         users = self._unique(syntax.Users, "users")
         excludes = list(self._of(syntax.Exclude))
         grid = self._try(Grid, bindings, excludes, lets, repeat, self._overrides.names)
