@@ -39,7 +39,7 @@ bench: setup ## measure this machine: speed, fixed cost, compile time, start-up 
 	$(BIN)/python scripts/bench.py
 
 fuzz: $(VENV) ## 21,000 broken files: diagnostics, no traceback, no hang
-	$(BIN)/python tests/fuzzing.py
+	$(BIN)/python tests/support/fuzzing.py
 
 docs: $(VENV) ## write the generated parts of docs/ anew
 	$(BIN)/python -m fairc.runtime.documents docs

@@ -1,6 +1,6 @@
 """`make fuzz`: broken files of three kinds; each must end in diagnostics, without a traceback, soon.
 
-    python tests/fuzzing.py [--inputs N] [--seed N] [--jobs N]
+    python tests/support/fuzzing.py [--inputs N] [--seed N] [--jobs N]
 
 Kinds: mutations of the specs, sentences of the grammar, random bytes. Input number i of a seed is
 always the same; a failure prints its number and its text.
@@ -27,7 +27,7 @@ from fairc.dsl import CompileError, Source, load, read, render_concise, render_f
 from fairc.dsl.layout import layout
 from fairc.dsl.parser import grammar
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 LIMIT_S = 5
 KINDS = ("mutation", "grammar", "bytes")
 
