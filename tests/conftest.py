@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
 TESTS = Path(__file__).parent
-sys.path.insert(0, str(TESTS))  # so that `strategies` can be imported from every folder
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from fairc.runtime import doctor
 from fairc.runtime.doctor import Finding
+from fairc.runtime.engines import host
 
 Fairc = Callable[..., Any]  # conftest.py
 
@@ -39,8 +40,8 @@ def test_this_machine_can_be_examined() -> None:
 
 
 def test_an_ordinary_cell_needs_no_aqm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor.host, "is_root", lambda: True)
-    monkeypatch.setattr(doctor.host, "has_qdisc", lambda kind: kind in doctor.ORDINARY_QDISCS)
+    monkeypatch.setattr(host, "is_root", lambda: True)
+    monkeypatch.setattr(host, "has_qdisc", lambda kind: kind in doctor.ORDINARY_QDISCS)
     kernel = {f.what: f for f in doctor.mininet() if "sch_" in f.what}
     assert [name for name, f in kernel.items() if f.needed and not f.well] == []
     assert not kernel["kernel: sch_cake (cake)"].well

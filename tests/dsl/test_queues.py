@@ -37,14 +37,14 @@ def test_arguments_of_a_queue_keep_their_meaning() -> None:
     assert isinstance(least, Size)
     assert isinstance(most, Size)
     assert (least.amount, least.unit) == (Fraction(1, 10), "limit")
-    assert (most.amount, most.unit) == (5, "pkt")
+    assert (most.amount, most.unit) == (Fraction(5), "pkt")
     assert queue.options["pmax"] == Fraction(1, 2)
     assert queue.options["ecn"] is True
 
 
 def test_what_is_not_written_is_not_there() -> None:
     queue = direction("rate = 1Mbit/s  queue = fq_codel").queue
-    assert (queue.size.amount, queue.size.unit) == (1000, "pkt")
+    assert (queue.size.amount, queue.size.unit) == (Fraction(1000), "pkt")
     assert queue.options == {}
 
 
