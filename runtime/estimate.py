@@ -10,9 +10,9 @@ from fairc.compiler.plan import Cell, FileWorkload, Flow
 FRAME_BYTES, PAYLOAD_BYTES = 1514, 1448
 UNSHAPED_BPS = 100_000_000
 
-# Measured with the vm engine on one core: wall seconds of a cell whatever it does,
-# for every virtual second, and for every data packet with its ack and captures.
-FIXED_S, PER_VIRTUAL_S, PER_PACKET_S = 1.5, 0.02, 0.00025
+# Fitted to docs/benchmarks.md (vm engine, one core): wall seconds of a cell whatever it does, for
+# every virtual second, and for every data packet with its ack and captures.
+FIXED_S, PER_VIRTUAL_S, PER_PACKET_S = 1.85, 0.013, 0.00036
 # Compressed bytes that remain of a packet in one capture; and of all else, per flow and second.
 CAPTURED_BYTES, LOGGED_BYTES_PER_S = 22, 800
 

@@ -98,11 +98,10 @@ class MemoryWatch(threading.Thread):
                 try:
                     if (process / "comm").read_text().startswith(qemu.PROGRAM[:15]):
                         rollup = (process / "smaps_rollup").read_text()
-                        kib = sum(
-                            map(int, re.findall(r"^Private_\w+: +(\d+) kB", rollup, re.MULTILINE))
-                        )
+                        # Shared files (image, exchange, QEMU itself) are not memory of its own.
+                        kib = int(re.findall(r"^Anonymous: +(\d+) kB", rollup, re.MULTILINE)[0])
                         self.largest = max(self.largest, kib << 10)
-                except OSError:
+                except (OSError, IndexError):
                     continue  # it has ended meanwhile
 
 
