@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairc.dsl.model import Configuration, File
+from fairc.dsl.model import Configuration, Distribution, File
 
 from . import plan
 from .draft import Draft, DraftFlow
@@ -48,7 +48,7 @@ class Lowered:
         """Return the cell of one repetition."""
         settings, draft, scenario = self._settings, self._draft, self._draft.scenario
         seed = cell_seed(settings.seed, self._bindings, repetition, paired=settings.paired)
-        starts_ns = [_start_ns(flow, seed) for flow in draft.flows]
+        starts_ns = [_starts_ns(flow, seed) for flow in draft.flows]
         cell = plan.Cell(
             id="",
             experiment=settings.experiment,
@@ -59,8 +59,8 @@ class Lowered:
             nodes=tuple(_seeded(node, seed) for node in draft.frozen_nodes),
             cables=draft.frozen_cables,
             flows=tuple(
-                _flow(draft, flow, start_ns, FIRST_PORT + number)
-                for number, (flow, start_ns) in enumerate(zip(draft.flows, starts_ns, strict=True))
+                _flow(draft, flow, starts, FIRST_PORT + number)
+                for number, (flow, starts) in enumerate(zip(draft.flows, starts_ns, strict=True))
             ),
             captures=tuple(draft.captures),
             warmup_ns=scenario.warmup_ns,
@@ -101,26 +101,34 @@ def _seeded(node: plan.Node, seed: int) -> plan.Node:
     return node.model_copy(update={"interfaces": interfaces})
 
 
-def _start_ns(flow: DraftFlow, seed: int) -> int:
-    """Return when a flow starts, ns: as written, as drawn, or at a random offset."""
+def _starts_ns(flow: DraftFlow, seed: int) -> tuple[int, ...]:
+    """Return when each connection starts, ns: as written, as drawn, or at the flow's offset."""
     declared = flow.flow
-    if declared.start_ns is not None:
-        return declared.start_ns
     if declared.random_start is not None:
-        return round(draw(declared.random_start, seed, "start", declared.name) * 10**9)
-    return uniform(seed, start_range_ns(flow), "start", declared.name)
+        numbers = range(declared.connections)
+        return tuple(_drawn_ns(declared.random_start, seed, declared.name, n) for n in numbers)
+    start_ns = declared.start_ns
+    if start_ns is None:
+        start_ns = uniform(seed, start_range_ns(flow), "start", declared.name)
+    return (start_ns,) * declared.connections
 
 
-def _later_ns(draft: Draft, starts_ns: Sequence[int]) -> int:
+def _drawn_ns(start: Distribution, seed: int, flow: str, connection: int) -> int:
+    """Draw a connection's start; the first one takes the flow's own stream, whatever `count` is."""
+    number = (str(connection),) if connection else ()
+    return round(draw(start, seed, "start", flow, *number) * 10**9)
+
+
+def _later_ns(draft: Draft, starts_ns: Sequence[Sequence[int]]) -> int:
     """Return by how much drawn starts move the deadline, ns, where the file gives no end."""
     scenario = draft.scenario
     if scenario.duration_ns is not None or scenario.deadline_ns is not None:
         return 0
     drawn = zip(draft.flows, starts_ns, strict=True)
-    return max((ns for flow, ns in drawn if flow.flow.random_start is not None), default=0)
+    return max((max(ns) for flow, ns in drawn if flow.flow.random_start is not None), default=0)
 
 
-def _flow(draft: Draft, flow: DraftFlow, start_ns: int, port: int) -> plan.Flow:
+def _flow(draft: Draft, flow: DraftFlow, starts_ns: tuple[int, ...], port: int) -> plan.Flow:
     declared = flow.flow
     address = host_address(draft, declared.server)
     assert address is not None and flow.bottleneck is not None
@@ -137,7 +145,7 @@ def _flow(draft: Draft, flow: DraftFlow, start_ns: int, port: int) -> plan.Flow:
             if isinstance(declared.workload, File)
             else plan.BulkWorkload()
         ),
-        start_ns=start_ns,
+        starts_ns=starts_ns,
         stop_ns=declared.stop_ns,
         base_rtt_ns=flow.base_rtt_ns,
         bottleneck=flow.bottleneck.place,

@@ -239,7 +239,8 @@ class BulkWorkload(Model):
 class Flow(Model):
     """A flow: one session of `connections` parallel TCP connections.
 
-    start_ns, stop_ns: after the cell's epoch. base_rtt_ns: propagation both ways, no queueing.
+    starts_ns: of each connection. starts_ns, stop_ns: after the cell's epoch.
+    base_rtt_ns: propagation both ways, no queueing.
     bottleneck: (node, interface) of its data path's slowest egress.
     buffer_bytes: send and receive buffer of each connection.
     declared: the name in the file, `name` unless it is one of several users' flows; users: their
@@ -255,7 +256,7 @@ class Flow(Model):
     cca: str
     connections: int
     workload: FileWorkload | BulkWorkload
-    start_ns: int
+    starts_ns: tuple[int, ...]
     stop_ns: int | None
     base_rtt_ns: int
     bottleneck: tuple[str, str]
@@ -263,6 +264,11 @@ class Flow(Model):
     source: str
     declared: str = ""
     users: str | None = None
+
+    @property
+    def start_ns(self) -> int:
+        """When its first connection starts, ns after the cell's epoch."""
+        return min(self.starts_ns)
 
 
 class Capture(Model):

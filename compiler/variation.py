@@ -34,7 +34,7 @@ VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
         _random_starts,
         "the start of each flow without a `start`: uniform in [0, one base RTT or 10 ms)",
     ),
-    (_drawn_starts, "the start of each flow whose `start` is a distribution"),
+    (_drawn_starts, "the start of each connection of a flow whose `start` is a distribution"),
     (_random_losses, "the random losses: one stream per link and direction"),
     (_random_queues, "the coins and the hashes of the queues, from the kernel's generator"),
 )

@@ -7,7 +7,7 @@ from .entries import bind
 from .evaluate import Scope
 from .keys import FLOW, Block
 from .networks import nanoseconds
-from .problems import Gather, fail, not_yet
+from .problems import Gather, fail
 from .random_words import DISTRIBUTIONS
 from .traffic_words import CCAS, WORKLOADS
 from .values import Applied, Quantity, Symbol, Value
@@ -37,13 +37,8 @@ def build_flow(flow: syntax.Flow, scope: Scope) -> model.Flow:
             )
     with gather.attempt():
         _check_order(flow, values.get("start"), values.get("stop"))
-    count, start, stop = values.get("count"), values.get("start"), values.get("stop")
-    several = isinstance(count, Quantity) and count.number > 1
-    if several and start is not None and not isinstance(start, Quantity):
-        at = block.settings["start"].span
-        instead = "with `count = 1` it is; or let several flows start at random"
-        gather.found.append(not_yet("a random `start` of each of several connections", at, instead))
     gather.finish()
+    count, start, stop = values.get("count"), values.get("start"), values.get("stop")
     cca, workload = values["cca"], values["workload"]
     assert cca is not None and workload is not None
     return model.Flow(

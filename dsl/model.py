@@ -131,8 +131,8 @@ class Distribution:
 class Flow:
     """A flow: `connections` parallel TCP connections from `server` to `client`, one session.
 
-    start_ns: ns after the start of the cell; None: drawn from `random_start` (s), and without
-    one 0 plus the seeded offset of measurement.md.
+    start_ns: ns after the start of the cell; None: drawn for each connection from `random_start` (s),
+    and without one 0 plus the seeded offset of measurement.md.
     stop_ns: ns after the start of the cell, or None.
     declared: the name of the statement that it comes from, `name` unless there are users.
     users: the group that it is a user's flow of.

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .losses import LossCount, pooled
 from .measurement import SLOT_S, FlowRecord, Measurement, packets_of
+from .measurement.endpoints import NS
 from .measurement.qdisc import drops_since
 from .measurement.queues import QueueRecord
 from .pcap import ACK, SYN, Packets
@@ -317,6 +318,14 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid", f"flow {flow.name} started {late_s * 1e3:.1f} ms behind its schedule"
             )
+        for connection, opened_s in sorted(flow.endpoints.opened_s.items()):
+            late_s = opened_s - flow.plan.starts_ns[connection] * NS
+            if late_s > LATE_S:
+                yield Finding(
+                    "invalid",
+                    f"flow {flow.name}, connection {connection}: opened {late_s * 1e3:.1f} ms"
+                    " behind its schedule",
+                )
         late_s = _late_ticks(flow)
         if late_s > LATE_S:
             yield Finding(
@@ -337,7 +346,7 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
 
     The server's first answer (SYN and ACK) meets the entry of the bottleneck one delay there and a
     part of the delay back after the start. Where the client's SYN can be lost at random, an answer
-    that is a retry late says nothing.
+    that comes as late as a retry's or a later connection's says nothing.
     """
     queue, paths = flow.queue, measurement.paths
     answers = flow.entered & (queue.entered.flags & (SYN | ACK) == SYN | ACK)
@@ -346,7 +355,9 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
     there, back = paths.back(flow.plan), paths.before(queue.place, flow.plan)
     expected_s = flow.start_s + paths.delay_s(there) + paths.delay_s(back)
     late_s = float(queue.seconds(queue.entered)[answers].min()) - expected_s
-    if paths.loss(there) + paths.loss(back) > 0 and late_s > SYN_RETRY_S - LATE_S:
+    later_s = (ns * NS - flow.start_s for ns in flow.plan.starts_ns if ns > flow.plan.start_ns)
+    next_s = min((SYN_RETRY_S, *later_s))
+    if paths.loss(there) + paths.loss(back) > 0 and late_s > next_s - LATE_S:
         return 0.0
     return late_s
 

@@ -206,10 +206,11 @@ def _client(flow: Flow, cell: Cell) -> str:
         _common(flow)
         | {
             "workload": flow.workload.model_dump(),
-            "start_ns": flow.start_ns,
+            "starts_ns": flow.starts_ns,
             "stop_ns": min(stops, default=None),
             "progress_every_ns": SAMPLE_EVERY_NS,
-        }
+        },
+        separators=(",", ":"),  # one argument of a program has at most 128 KiB
     )
 
 

@@ -63,8 +63,8 @@ pub struct TcpClient {
     pub buffer_bytes: u32,
     /// What each connection moves.
     pub workload: Workload,
-    /// When to open the connections, ns after the epoch.
-    pub start_ns: i64,
+    /// When to open each connection, ns after the epoch.
+    pub starts_ns: Vec<i64>,
     /// When to stop, ns after the epoch; None: when the work is done.
     pub stop_ns: Option<i64>,
     /// Time between `progress` events, ns.
@@ -152,13 +152,17 @@ impl Description for TcpClient {
             connections: fields.number("connections", 1, MAX_CONNECTIONS.into())? as u32,
             buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
             workload: workload(&mut fields.object("workload")?)?,
-            start_ns: fields.number("start_ns", i64::MIN, i64::MAX)?,
+            starts_ns: fields.numbers("starts_ns")?,
             stop_ns: fields.number_or_null("stop_ns", i64::MIN, i64::MAX)?,
             progress_every_ns: fields.number("progress_every_ns", SHORTEST_PERIOD, i64::MAX)?,
         };
-        match client.stop_ns {
-            Some(stop) if stop <= client.start_ns => {
-                Err(format!("`stop_ns` {} is not after `start_ns` {}", stop, client.start_ns))
+        let (starts, connections) = (client.starts_ns.len(), client.connections);
+        if starts != connections as usize {
+            return Err(format!("`starts_ns` has {starts} entries for {connections} connections"));
+        }
+        match (client.stop_ns, client.starts_ns.iter().min()) {
+            (Some(stop), Some(first)) if stop <= *first => {
+                Err(format!("`stop_ns` {stop} is not after the first of `starts_ns`, {first}"))
             }
             _ => Ok(client),
         }
@@ -217,11 +221,16 @@ mod tests {
     use super::*;
 
     const CLIENT: &str = r#"{"flow": "a", "address": "10.0.0.1", "port": 5001, "connections": 2,
-        "buffer_bytes": 65536, "workload": WORKLOAD, "start_ns": -5, "stop_ns": STOP,
+        "buffer_bytes": 65536, "workload": WORKLOAD, "starts_ns": STARTS, "stop_ns": STOP,
         "progress_every_ns": 100000000}"#;
 
     fn client(workload: &str, stop: &str) -> Result<TcpClient, String> {
-        read(&CLIENT.replace("WORKLOAD", workload).replace("STOP", stop))
+        starting(workload, "[-5, 20]", stop)
+    }
+
+    fn starting(workload: &str, starts: &str, stop: &str) -> Result<TcpClient, String> {
+        let text = CLIENT.replace("WORKLOAD", workload).replace("STARTS", starts);
+        read(&text.replace("STOP", stop))
     }
 
     #[test]
@@ -265,7 +274,22 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_before_the_start_is_refused() {
+    fn every_connection_has_a_start() {
+        let client = starting(r#"{"kind": "bulk"}"#, "[3, -4]", "null").unwrap();
+        assert_eq!(client.starts_ns, [3, -4]);
+        for (starts, words) in [
+            ("[3]", "`starts_ns` has 1 entries for 2 connections"),
+            ("[3, 4, 5]", "3 entries"),
+            ("3", "a list of whole numbers"),
+            ("[3, 4.5]", "a list of whole numbers"),
+        ] {
+            let message = starting(r#"{"kind": "bulk"}"#, starts, "null").unwrap_err();
+            assert!(message.contains(words), "{}", message);
+        }
+    }
+
+    #[test]
+    fn a_stop_before_the_first_start_is_refused() {
         assert!(client(r#"{"kind": "bulk"}"#, "-5").unwrap_err().contains("`stop_ns` -5"));
     }
 

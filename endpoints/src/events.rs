@@ -46,6 +46,11 @@ pub enum Event<'a> {
         /// Its `TCP_INFO`.
         sample: Sample,
     },
+    /// Client: a connection is opened, for the first time if it has to be tried again.
+    Opened {
+        /// Number of the connection.
+        connection: u32,
+    },
     /// Client: a connection is established.
     Connected {
         /// Number of the connection.
@@ -129,6 +134,7 @@ impl Report for Event<'_> {
             Event::Sample { connection, sample } => {
                 return sample.write(counted(line, "sample", *connection)?)
             }
+            Event::Opened { connection } => counted(line, "opened", *connection)?,
             Event::Connected { connection, receive_buffer_bytes } => {
                 counted(line, "connected", *connection)?
                     .field("receive_buffer_bytes", receive_buffer_bytes)?

@@ -69,6 +69,16 @@ impl Fields {
         self.number(name, least, most).map(Some)
     }
 
+    /// Takes a list of whole numbers.
+    ///
+    /// # Errors
+    /// A message that names the field.
+    pub fn numbers(&mut self, name: &str) -> Result<Vec<i64>, String> {
+        let value = self.take(name)?;
+        let numbers = value.as_array().and_then(|list| list.iter().map(Value::as_i64).collect());
+        numbers.ok_or_else(|| self.wrong(name, &value, "a list of whole numbers"))
+    }
+
     /// Takes an object.
     ///
     /// # Errors

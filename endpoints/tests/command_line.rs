@@ -53,7 +53,7 @@ fn a_bad_description_is_2_and_says_what_is_wrong() {
     for (role, description, words) in [
         ("tcp-server", extra.to_string(), "unknown field `colour`"),
         ("tcp-server", server(0, 1).to_string(), "`port` is 0"),
-        ("tcp-client", early.to_string(), "`stop_ns` 0 is not after `start_ns` 0"),
+        ("tcp-client", early.to_string(), "`stop_ns` 0 is not after the first of `starts_ns`, 0"),
         ("tcp-client", client(1, 1, &json!({"kind": "x"})).to_string(), "`workload.kind` is `x`"),
         ("monitor", r#"{"every_ns": "1s"}"#.into(), "`every_ns` is \"1s\""),
         ("capture", r#"{"interface": "lo", "direction": "up"}"#.into(), "`direction` is `up`"),

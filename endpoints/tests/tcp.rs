@@ -268,7 +268,7 @@ fn a_refused_connection_is_tried_again() {
     let server = Role::serve(&server(port, 2)).end();
     let client = client.end();
     assert_eq!((server.status, client.status), (0, 0), "{:?}", client.events);
-    assert_eq!(client.all("done").len(), 2);
+    assert_eq!((client.all("opened").len(), client.all("done").len()), (2, 2));
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn a_server_that_never_comes_is_an_error_at_the_stop() {
 #[test]
 fn a_client_that_is_stopped_before_its_start_has_nothing_and_no_error() {
     let mut description = client(free_port(), 2, &file(1));
-    description["start_ns"] = json!(NEVER);
+    description["starts_ns"] = json!([NEVER, NEVER]);
     let client = Role::start("tcp-client", &description);
     wait_until(|| blocks_sigterm(&client));
     client.signal(libc::SIGTERM);
@@ -293,16 +293,37 @@ fn a_client_that_is_stopped_before_its_start_has_nothing_and_no_error() {
 }
 
 #[test]
-fn connections_open_at_the_start() {
+fn each_connection_opens_at_its_own_start() {
+    const STARTS_NS: [i64; 3] = [180_000_000, 80_000_000, 180_000_000];
     let port = free_port();
-    let serving = Role::serve(&server(port, 2));
-    let mut asking = client(port, 2, &file(10));
-    asking["start_ns"] = json!(80_000_000);
+    let serving = Role::serve(&server(port, 3));
+    let mut asking = client(port, 3, &file(10));
+    asking["starts_ns"] = json!(STARTS_NS);
     let client = Role::start_at("tcp-client", now_ns(), &asking.to_string()).end();
     assert_eq!((serving.end().status, client.status), (0, 0));
-    for connected in client.all("connected") {
-        assert!(connected["t_ns"].as_i64().unwrap() >= 80_000_000);
+    assert_eq!(numbers(&client.all("opened"), "connection"), [1, 0, 2]);
+    for event in ["opened", "connected", "done"] {
+        assert_eq!(client.all(event).len(), 3);
+        for line in client.all(event) {
+            let start_ns = STARTS_NS[line["connection"].as_u64().unwrap() as usize];
+            assert!(line["t_ns"].as_i64().unwrap() >= start_ns, "{line}");
+        }
     }
+}
+
+#[test]
+fn a_connection_whose_start_is_after_the_stop_has_nothing_and_is_no_error() {
+    let port = free_port();
+    let serving = Role::serve(&server(port, 2));
+    let mut asking = client(port, 2, &bulk());
+    asking["starts_ns"] = json!([NEVER, 0]);
+    asking["stop_ns"] = json!(50_000_000);
+    let client = Role::start_at("tcp-client", now_ns(), &asking.to_string()).end();
+    serving.signal(libc::SIGTERM);
+    assert_eq!((serving.end().status, client.status), (0, 0));
+    assert_eq!(client.one("opened")["connection"], 1);
+    let unopened = client.all("stopped").into_iter().find(|line| line["connection"] == 0);
+    assert_eq!(unopened.expect("its end")["bytes"], 0);
 }
 
 #[test]

@@ -85,7 +85,7 @@ def _server(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, 
     yield {"t_ns": -EVERY_NS, "event": "listening", "cca": flow.cca}
     wanted = flow.workload.bytes if isinstance(flow.workload, FileWorkload) else None
     for number in range(flow.connections):
-        at = {"t_ns": flow.start_ns + flow.base_rtt_ns, "connection": number}
+        at = {"t_ns": flow.starts_ns[number] + flow.base_rtt_ns, "connection": number}
         yield {**at, "event": "accepted", "cca": flow.cca}
         yield {**at, "event": "request", "bytes": wanted}
     for number in range(flow.connections):
@@ -122,7 +122,7 @@ def _server(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, 
                 "delivered": sent // PAYLOAD_BYTES,
                 "pacing_bps": 0,
                 "delivery_bps": 0,
-                "busy_us": max(0, t - flow.start_ns) // 1000,
+                "busy_us": max(0, t - flow.starts_ns[number]) // 1000,
                 "rwnd_limited_us": 0,
                 "sndbuf_limited_us": 0,
             }
@@ -133,8 +133,8 @@ def _client(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, 
     wanted = flow.workload.bytes if isinstance(flow.workload, FileWorkload) else None
     for number in range(flow.connections):
         at = {"connection": number}
-        yield {"t_ns": flow.start_ns, "event": "opened", **at}
-        yield {"t_ns": flow.start_ns + flow.base_rtt_ns, "event": "connected", **at}
+        yield {"t_ns": flow.starts_ns[number], "event": "opened", **at}
+        yield {"t_ns": flow.starts_ns[number] + flow.base_rtt_ns, "event": "connected", **at}
         arrivals = [
             (f.left_ns + flow.base_rtt_ns // 2, f.payload)
             for f in frames
@@ -148,7 +148,7 @@ def _client(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, 
             while done < len(arrivals) and arrivals[done][0] <= t:
                 received += arrivals[done][1]
                 done += 1
-            if t >= flow.start_ns and received != wanted:
+            if t >= flow.starts_ns[number] and received != wanted:
                 yield {"t_ns": t, "event": "progress", "bytes": received, **at}
         received = sum(payload for _, payload in arrivals)
         if received == wanted:

@@ -41,11 +41,21 @@ class Sender:
     next_sequence: list[int]
     again: list[tuple[int, int, int]] = field(default_factory=list)
 
-    def take(self, lot: random.Random) -> tuple[int, int, int] | None:
+    @property
+    def begins_ns(self) -> list[int]:
+        """When each connection can send its first frame."""
+        return [start_ns + self.flow.base_rtt_ns for start_ns in self.flow.starts_ns]
+
+    def open(self, now: int) -> list[int]:
+        """Return the connections that have begun and have something left to send."""
+        every = enumerate(zip(self.begins_ns, self.left, strict=True))
+        return [i for i, (at, left) in every if at <= now and (left is None or left > 0)]
+
+    def take(self, lot: random.Random, now: int) -> tuple[int, int, int] | None:
         """Return (connection, sequence, payload) of the next frame, or None when there is none."""
         if self.again:
             return self.again.pop(0)
-        open_ = [i for i, left in enumerate(self.left) if left is None or left > 0]
+        open_ = self.open(now)
         if not open_:
             return None
         chosen = lot.choice(open_)
@@ -117,22 +127,20 @@ def _serve(cell: Cell, queue: Place, end_ns: int) -> list[Frame]:
         for flow in cell.flows
         if flow.bottleneck == queue
     ]
-    began_ns = min(s.flow.start_ns + s.flow.base_rtt_ns for s in senders)
+    begins_ns = sorted(at for s in senders for at in s.begins_ns)
+    began_ns = begins_ns[0]
     now, frames = began_ns, []
     while now < end_ns:
         ready = [
             s
             for s in senders
-            if s.flow.start_ns + s.flow.base_rtt_ns <= now
-            and (s.flow.stop_ns is None or now < s.flow.stop_ns)
-            and (s.again or any(left is None or left > 0 for left in s.left))
+            if (s.flow.stop_ns is None or now < s.flow.stop_ns) and (s.again or s.open(now))
         ]
         if not ready:
-            later = [s.flow.start_ns + s.flow.base_rtt_ns for s in senders]
-            now = min((t for t in later if t > now), default=end_ns)
+            now = min((t for t in begins_ns if t > now), default=end_ns)
             continue
         sender = lot.choices(ready, [s.weight for s in ready])[0]
-        taken = sender.take(lot)
+        taken = sender.take(lot, now)
         assert taken is not None, "a sender that is ready has a frame"
         connection, sequence, payload = taken
         frame_ns = (payload + HEADER_BYTES) * 8 * 10**9 // rate_bps

@@ -77,13 +77,14 @@ class Progress:
 class Endpoints:
     """One flow as its two programs saw it; times in s after the epoch.
 
-    accepted_s: connection -> when the server accepted it. first_byte_s: first data of any connection, None when
-    there was none. end_s: last byte or stop of the last connection, None when one never ended.
+    opened_s: connection -> when the client opened it. accepted_s: when the server accepted it.
+    first_byte_s: first data of any connection, None when there was none. end_s: last byte or stop of the last connection, None when one never ended.
     unended: connections that the client never reported the end of.
     completed: every connection has its whole workload. ccas: as read back from the sockets.
     errors: what the programs said had failed.
     """
 
+    opened_s: Mapping[int, float]
     accepted_s: Mapping[int, float]
     first_byte_s: float | None
     end_s: float | None
@@ -109,6 +110,7 @@ def load(artefacts: Artefacts, flow: Flow) -> Endpoints:
     first = times(client.get("first-byte", ()), client_file)
     ended = {**stopped, **done}
     return Endpoints(
+        opened_s=times(client.get("opened", ()), client_file),
         accepted_s=times(server.get("accepted", ()), server_file),
         first_byte_s=min(first.values(), default=None),
         end_s=max(ended.values()) if len(ended) == flow.connections else None,

@@ -73,7 +73,7 @@ class FlowRecord:
 
     @property
     def start_s(self) -> float:
-        """When the plan starts it, s after the epoch."""
+        """When the plan starts its first connection, s after the epoch."""
         return self.plan.start_ns * NS
 
     @property

@@ -89,8 +89,41 @@ experiment e {
     starts = [flow.start_ns for cell in cells for flow in cell.flows]
     assert len(set(starts)) == 6
     assert all(10**9 <= start <= 2 * 10**9 for start in starts)
-    assert compilation.plan.varied == ("the start of each flow whose `start` is a distribution",)
+    assert compilation.plan.varied == (
+        "the start of each connection of a flow whose `start` is a distribution",
+    )
     for cell in cells:
         latest = max(flow.start_ns for flow in cell.flows)
         assert cell.deadline_ns > latest + 10 * 2.4e9
         assert {(flow.declared, flow.users) for flow in cell.flows} == {("a", "u")}
+
+
+def drawn(count: int) -> list[tuple[int, ...]]:
+    text = f"""fexp 1
+experiment e {{
+  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)
+  flow a {{ cca = cubic  count = {count}  start = uniform(1s, 2s)  workload = file(100kB) }}
+  flow b {{ cca = cubic  count = {count}  workload = file(100kB) }}
+  repeat = 2
+  measure = [goodput]
+}}
+"""
+    made, found = load(Source("file.fexp", text))
+    assert made is not None and not found.errors
+    cells = list(compile(made).cells())
+    for cell in cells:
+        assert cell.deadline_ns > max(cell.flows[0].starts_ns) + 10**10
+        assert cell.flows[1].starts_ns == (cell.flows[1].start_ns,) * count
+    return [cell.flows[0].starts_ns for cell in cells]
+
+
+def test_starts_are_drawn_for_each_connection() -> None:
+    one, two = drawn(3)
+    assert len({*one, *two}) == 6
+    assert all(10**9 <= start <= 2 * 10**9 for start in (*one, *two))
+    assert drawn(3) == [one, two]
+
+
+def test_more_connections_move_no_start() -> None:
+    assert drawn(1) == [starts[:1] for starts in drawn(3)]
+    assert drawn(3) == [starts[:3] for starts in drawn(8)]

@@ -133,7 +133,7 @@ def test_what_the_endpoints_are_told(make: SimpleNamespace) -> None:
         "connections": 3,
         "buffer_bytes": 262_144,
         "workload": {"kind": "file", "bytes": 10_000_000},
-        "start_ns": 7,
+        "starts_ns": [7, 7, 7],
         "stop_ns": 5 * 10**9,  # the cell is over before the flow's own stop
         "progress_every_ns": 100_000_000,
     }

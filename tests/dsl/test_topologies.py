@@ -167,11 +167,6 @@ def test_a_flow_with_everything(build: Build) -> None:
         ("cca = cubic  start = uniform(2s, 1s)  workload = file(1MB)", "out-of-range", "2s"),
         ("cca = cubic  start = normal(1s)  workload = file(1MB)", "missing-argument", "normal(1s)"),
         ("cca = cubic  start = pareto(1s, 1)  workload = file(1MB)", "out-of-range", "1"),
-        (
-            "cca = cubic  count = 2  start = constant(1s)  workload = file(1MB)",
-            "not-yet",
-            "start = constant(1s)",
-        ),
     ],
 )  # fmt: skip
 def test_wrong_flows(check: Check, flow: str, code: str, place: str) -> None:

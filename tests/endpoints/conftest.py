@@ -52,7 +52,7 @@ def transfer(program: Path) -> Iterator[Callable[..., Run]]:
         asking = {
             **common,
             "workload": workload,
-            "start_ns": 0,
+            "starts_ns": [0] * connections,
             "stop_ns": stop_ns,
             "progress_every_ns": EVERY_NS,
         }

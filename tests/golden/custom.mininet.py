@@ -8,7 +8,7 @@ It needs Mininet, iproute2 and fairc-endpoints (beside this file or on PATH). OU
 last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
 them end with this program, however it ends. Nothing else on the machine is touched.
 """
-# cell           367ab192487382d3
+# cell           293a40ce2f1a3e34
 # experiment     custom
 # configuration  dddf9eda652cfba1
 #   long = cubic
@@ -35,7 +35,7 @@ from mininet.node import Node
 from mininet.util import numCores
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CELL = '367ab192487382d3'
+CELL = '293a40ce2f1a3e34'
 DURATION_NS = 60000000000  # a fixed length, or None
 DEADLINE_NS = 61000000000  # the latest end
 STOP = 'all'  # the cell ends with the `first` flow, or when `all` have ended
@@ -647,11 +647,11 @@ SERVERS = [
 ]
 CLIENTS = [
     # custom.fexp:19
-    ('long.client', 'c1', 'tcp-client', '{"flow": "long", "address": "10.0.0.33", "port": 5001, "connections": 1, "buffer_bytes": 524288, "workload": {"kind": "bulk"}, "start_ns": 24096363, "stop_ns": 60000000000, "progress_every_ns": 100000000}'),
+    ('long.client', 'c1', 'tcp-client', '{"flow":"long","address":"10.0.0.33","port":5001,"connections":1,"buffer_bytes":524288,"workload":{"kind":"bulk"},"starts_ns":[24096363],"stop_ns":60000000000,"progress_every_ns":100000000}'),
     # custom.fexp:20
-    ('short1.client', 'c2', 'tcp-client', '{"flow": "short1", "address": "10.0.0.17", "port": 5002, "connections": 1, "buffer_bytes": 524288, "workload": {"kind": "bulk"}, "start_ns": 5000000000, "stop_ns": 60000000000, "progress_every_ns": 100000000}'),
+    ('short1.client', 'c2', 'tcp-client', '{"flow":"short1","address":"10.0.0.17","port":5002,"connections":1,"buffer_bytes":524288,"workload":{"kind":"bulk"},"starts_ns":[5000000000],"stop_ns":60000000000,"progress_every_ns":100000000}'),
     # custom.fexp:21
-    ('short2.client', 'c3', 'tcp-client', '{"flow": "short2", "address": "10.0.0.41", "port": 5003, "connections": 1, "buffer_bytes": 524288, "workload": {"kind": "bulk"}, "start_ns": 10000000000, "stop_ns": 60000000000, "progress_every_ns": 100000000}'),
+    ('short2.client', 'c3', 'tcp-client', '{"flow":"short2","address":"10.0.0.41","port":5003,"connections":1,"buffer_bytes":524288,"workload":{"kind":"bulk"},"starts_ns":[10000000000],"stop_ns":60000000000,"progress_every_ns":100000000}'),
 ]
 
 

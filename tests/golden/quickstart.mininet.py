@@ -8,7 +8,7 @@ It needs Mininet, iproute2 and fairc-endpoints (beside this file or on PATH). OU
 last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
 them end with this program, however it ends. Nothing else on the machine is touched.
 """
-# cell           2feaf2dcdd81dd55
+# cell           39cf650cec24000f
 # experiment     quickstart
 # configuration  44136fa355b3678a
 # repetition     1, seed 251810346355374439
@@ -34,7 +34,7 @@ from mininet.node import Node
 from mininet.util import numCores
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CELL = '2feaf2dcdd81dd55'
+CELL = '39cf650cec24000f'
 DURATION_NS = None  # a fixed length, or None
 DEADLINE_NS = 1602050000000  # the latest end
 STOP = 'all'  # the cell ends with the `first` flow, or when `all` have ended
@@ -233,9 +233,9 @@ SERVERS = [
 ]
 CLIENTS = [
     # quickstart.fexp:9
-    ('cubic.client', 'client', 'tcp-client', '{"flow": "cubic", "address": "10.0.0.1", "port": 5001, "connections": 1, "buffer_bytes": 262144, "workload": {"kind": "file", "bytes": 10000000}, "start_ns": 49875043, "stop_ns": null, "progress_every_ns": 100000000}'),
+    ('cubic.client', 'client', 'tcp-client', '{"flow":"cubic","address":"10.0.0.1","port":5001,"connections":1,"buffer_bytes":262144,"workload":{"kind":"file","bytes":10000000},"starts_ns":[49875043],"stop_ns":null,"progress_every_ns":100000000}'),
     # quickstart.fexp:10
-    ('bbr.client', 'client', 'tcp-client', '{"flow": "bbr", "address": "10.0.0.1", "port": 5002, "connections": 1, "buffer_bytes": 262144, "workload": {"kind": "file", "bytes": 10000000}, "start_ns": 29058537, "stop_ns": null, "progress_every_ns": 100000000}'),
+    ('bbr.client', 'client', 'tcp-client', '{"flow":"bbr","address":"10.0.0.1","port":5002,"connections":1,"buffer_bytes":262144,"workload":{"kind":"file","bytes":10000000},"starts_ns":[29058537],"stop_ns":null,"progress_every_ns":100000000}'),
 ]
 
 

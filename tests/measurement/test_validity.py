@@ -254,6 +254,25 @@ def test_a_late_client(tmp_path: Path) -> None:
     assert "flow b" not in reasons
 
 
+def test_a_late_connection(tmp_path: Path) -> None:
+    made, opened_ns = crowded(), (10 * MS, 11 * MS)
+    (a, *others), connections = made.cell.flows, 2
+    a = a.model_copy(update={"connections": connections, "starts_ns": (0, 500 * MS)})
+    made.cell = made.cell.model_copy(update={"flows": (a, *others)})
+
+    def late(folder: Path) -> None:
+        with (folder / "a.client.ndjson").open("a") as file:
+            for connection, late_ns in enumerate(opened_ns):
+                t_ns = a.starts_ns[connection] + late_ns
+                event = {"t_ns": t_ns, "event": "opened", "connection": connection}
+                file.write(json.dumps(event) + "\n")
+
+    found, reasons = verdict(made, tmp_path, late)
+    assert found == "invalid"
+    assert "flow a, connection 1: opened 11.0 ms behind its schedule" in reasons
+    assert "connection 0: opened" not in reasons
+
+
 def test_a_late_sample(tmp_path: Path) -> None:
     change = edit_lines(
         "a.server.ndjson", lambda e: e.update(t_ns=511 * MS) if e["t_ns"] == 500 * MS else None

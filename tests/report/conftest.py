@@ -84,7 +84,7 @@ def cell_of(spec: Spec, index: int, bindings: dict[str, str], repetition: int) -
             cca=("cubic", "bbr", "reno", "vegas")[i % 4],
             connections=spec.connections,
             workload=plan.FileWorkload(bytes=10_000_000),
-            start_ns=0,
+            starts_ns=(0,) * spec.connections,
             stop_ns=None,
             base_rtt_ns=50_000_000,
             bottleneck=("r1", "r1-eth1"),

@@ -51,7 +51,7 @@ struct Client {
     description: TcpClient,
     /// Bytes that each connection asks for; None for bulk.
     wanted: Option<u64>,
-    /// Fires at the start, at the stop, and when a connection is to be tried again.
+    /// Fires at every start, at the stop, and when a connection is to be tried again.
     alarms: Timer,
     ticks: Timer,
     connections: Vec<Connection>,
@@ -89,16 +89,16 @@ impl Client {
         let ticks = Timer::new(log.clock())?;
         reactor.add(&alarms, Interest::Read, ALARM)?;
         reactor.add(&ticks, Interest::Read, TICK)?;
-        alarms.once(description.start_ns)?;
-        let connections: Vec<Connection> = (0..description.connections)
-            .map(|number| Connection {
+        let connections: Vec<Connection> = (0..)
+            .zip(&description.starts_ns)
+            .map(|(number, start_ns)| Connection {
                 number,
-                state: State::Waiting(description.start_ns),
+                state: State::Waiting(*start_ns),
                 bytes: 0,
                 refused: None,
             })
             .collect();
-        Ok(Client {
+        let client = Client {
             wanted: match description.workload {
                 Workload::File { bytes } => Some(bytes),
                 Workload::Bulk => None,
@@ -109,7 +109,9 @@ impl Client {
             open: connections.len(),
             live: 0,
             connections,
-        })
+        };
+        client.set_alarm()?;
+        Ok(client)
     }
 
     /// Stops when it is time to, opens what is due, and sets the next alarm.
@@ -145,6 +147,9 @@ impl Client {
     /// Starts to open a connection.
     fn connect(&mut self, index: usize, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
         let TcpClient { address, port, buffer_bytes, .. } = self.description;
+        if self.connections[index].refused.is_none() {
+            log.now(&Event::Opened { connection: self.connections[index].number });
+        }
         match socket::connecting(SocketAddrV4::new(address, port), buffer_bytes) {
             Ok(socket) => {
                 reactor.add(&socket, Interest::Write, FIRST_CONNECTION + index as u64)?;

@@ -28,11 +28,11 @@ pub fn server(port: u16, connections: u32) -> Value {
         "connections": connections, "buffer_bytes": 200_000, "sample_every_ns": NEVER})
 }
 
-/// Description of a client that starts at the epoch.
+/// Description of a client whose connections start at the epoch.
 pub fn client(port: u16, connections: u32, workload: &Value) -> Value {
     json!({"flow": "f", "address": "127.0.0.1", "port": port, "connections": connections,
-        "buffer_bytes": 200_000, "workload": workload, "start_ns": 0, "stop_ns": null,
-        "progress_every_ns": NEVER})
+        "buffer_bytes": 200_000, "workload": workload, "starts_ns": vec![0; connections as usize],
+        "stop_ns": null, "progress_every_ns": NEVER})
 }
 
 /// The workload `file`.

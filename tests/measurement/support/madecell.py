@@ -127,7 +127,7 @@ def made_cell(
                 cca="cubic",
                 connections=connections,
                 workload=workload,
-                start_ns=0,
+                starts_ns=(0,) * connections,
                 stop_ns=None,
                 base_rtt_ns=2 * delay_ns,
                 bottleneck=QUEUE,
