@@ -19,8 +19,10 @@ TINY = (Path(__file__).parent / "conftest.py").read_text().split('"""')[3]
 def start(folder: Path, fake: str, *arguments: str) -> subprocess.Popen[str]:
     """Start `fairc run tiny.fexp` on the fake engine, which does what `fake` says."""
     (folder / "tiny.fexp").write_text(TINY)
+    # A background job of a script ignores SIGINT, and so would what it starts.
+    command = ["env", "--default-signal=INT", sys.executable, "-m", "fairc", "run", "tiny.fexp"]
     return subprocess.Popen(
-        [sys.executable, "-m", "fairc", "run", "tiny.fexp", "--jobs", "2", *arguments],
+        [*command, "--jobs", "2", *arguments],
         cwd=folder,
         env={**os.environ, "FAIRC_ENGINE": "fake", "FAIRC_FAKE": fake},
         stdout=subprocess.PIPE,
