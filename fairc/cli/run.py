@@ -106,7 +106,7 @@ def conclude(store: Store, counts: Counts) -> int:
     from .results import refresh, summary
 
     refresh(store)
-    (page,) = build(store.path, ("html",))
+    page, *figures = build(store.path, ("html", "svg", "pdf"))
     for line in summary(store.path):
         console.result(line)
     console.result("")
@@ -115,4 +115,6 @@ def conclude(store: Store, counts: Counts) -> int:
         f" {counts.invalid} invalid, {counts.failed} failed"
     )
     console.result(f"report: {page}")
+    if figures:
+        console.result(f"figures, as SVG and PDF: {figures[0].parent}")
     return Status.WELL if counts.all_well else Status.NOT_ALL_VALID
