@@ -111,7 +111,7 @@ def conclude(store: Store, counts: Counts) -> int:
         console.result(line)
     console.result("")
     console.result(
-        f"{counts.total} cells: {counts.valid} valid, {counts.flagged} flagged,"
+        f"{counts.total} {'cell' if counts.total == 1 else 'cells'}: {counts.valid} valid, {counts.flagged} flagged,"
         f" {counts.invalid} invalid, {counts.failed} failed"
     )
     console.result(f"report: {page}")
