@@ -1,4 +1,4 @@
-"""Writes docs/tables.md and docs/metrics.md from the declarations that the code itself uses.
+"""Writes docs/tables.md, metrics.md and engines.md from the declarations that the code itself uses.
 
 python -m fairc.runtime.documents docs
 """
@@ -9,7 +9,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from fairc.compiler.targets import TARGETS
+
 from .columns import TABLES
+from .engines import ENGINES, LaterEngine
 from .metrics import METRICS
 
 _NOTICE = (
@@ -58,7 +61,34 @@ def _metrics() -> Iterator[str]:
     yield ""
 
 
-DOCUMENTS: dict[str, Callable[[], str]] = {"tables.md": tables, "metrics.md": metrics}
+def engines() -> str:
+    """Return docs/engines.md."""
+    return "\n".join(_engines())
+
+
+def _engines() -> Iterator[str]:
+    yield from ("# Targets and engines", "", _NOTICE, "")
+    yield "A target is what `fairc compile --target NAME` writes, an engine what `fairc run --engine NAME`"
+    yield "runs cells on."
+    yield from ("", "| target | what it writes | |", "|---|---|---|")
+    for target in TARGETS:
+        yield f"| `{target.name}` | {target.about} | {_state(target.begin is not None)} |"
+    yield from ("", "| engine | what it is | |", "|---|---|---|")
+    for engine in ENGINES:
+        if not engine.hidden:
+            yield f"| `{engine.name}` | {engine.summary} | {_state(not isinstance(engine, LaterEngine))} |"
+    yield ""
+
+
+def _state(runs: bool) -> str:
+    return "runs" if runs else "not yet"
+
+
+DOCUMENTS: dict[str, Callable[[], str]] = {
+    "tables.md": tables,
+    "metrics.md": metrics,
+    "engines.md": engines,
+}
 
 
 def main(folder: Path) -> None:
