@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from fairc.dsl.model import Direction
 
 from . import plan
@@ -19,7 +21,7 @@ def freeze(draft: Draft) -> None:
     draft.frozen_nodes = tuple(
         _node(draft, node, bottlenecks, fastest_bps) for node in draft.nodes.values()
     )
-    draft.frozen_cables = tuple(plan.Cable(a=a.place, b=b.place) for a, b in draft.cables)
+    draft.frozen_cables = tuple(_cable(a.place, b.place) for a, b in draft.cables)
 
 
 def netem_packets(rate_bps: int, delay_ns: int) -> int:
@@ -52,14 +54,23 @@ def _interface(draft: Draft, end: End, bottleneck: bool, fastest_bps: int) -> pl
     return plan.Interface(
         name=end.name,
         address=f"{end.address}/30",
-        shaper=plan.Shaper(rate_bps=end.rate_bps, burst_bytes=burst_bytes(end.rate_bps))
-        if end.rate_bps
-        else None,
+        shaper=_shaper(end.rate_bps) if end.rate_bps else None,
         queue=draft.queues.get(end.place),
         impairment=_impairment(end.impaired, fastest_bps) if end.impaired else None,
         bottleneck=bottleneck,
         source=end.source,
     )
+
+
+# Parts that most configurations of a grid have in common are made once.
+@lru_cache(4096)
+def _shaper(rate_bps: int) -> plan.Shaper:
+    return plan.Shaper(rate_bps=rate_bps, burst_bytes=burst_bytes(rate_bps))
+
+
+@lru_cache(4096)
+def _cable(a: Place, b: Place) -> plan.Cable:
+    return plan.Cable(a=a, b=b)
 
 
 def _impairment(way: Direction, fastest_bps: int) -> plan.Impairment:

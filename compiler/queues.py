@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from fractions import Fraction
+from functools import lru_cache
 
 from fairc.dsl.diagnostics import Diagnostic, Severity
 from fairc.dsl.model import Direction, Size
@@ -71,7 +72,7 @@ def _limit(draft: Draft, way: Direction, rate_bps: int, rtts_ns: set[int]) -> pl
     size = way.queue.size
     if size.unit == "pkt":
         _check(draft, way, int(size.amount) * FRAME_BYTES)
-        return plan.Fifo(limit_packets=int(size.amount))
+        return _fifo_packets(int(size.amount))
     if size.unit != "bdp":
         limit = _bytes(size, rate_bps)
     elif not rtts_ns:
@@ -82,6 +83,16 @@ def _limit(draft: Draft, way: Direction, rate_bps: int, rtts_ns: set[int]) -> pl
             return None
         limit = int(size.amount * rate_bps * longest_ns / (8 * 10**9))
     _check(draft, way, limit)
+    return _fifo_bytes(limit)
+
+
+@lru_cache(4096)
+def _fifo_packets(limit: int) -> plan.Fifo:
+    return plan.Fifo(limit_packets=limit)
+
+
+@lru_cache(4096)
+def _fifo_bytes(limit: int) -> plan.Fifo:
     return plan.Fifo(limit_bytes=limit)
 
 

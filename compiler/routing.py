@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from functools import lru_cache
 
 from fairc.dsl.diagnostics import Diagnostic
 
@@ -23,13 +24,13 @@ def route(draft: Draft) -> None:
     for name, node in draft.nodes.items():
         if len(node.ends) == 1:
             via = draft.peer(node.ends[0]).address
-            node.routes.append(plan.Route(destination="10.0.0.0/8", via=via))
+            node.routes.append(_route("10.0.0.0/8", via))
             continue
         for host, egresses in draft.next_hops.items():
             if name != host and name in egresses:
                 address, via = host_address(draft, host), draft.peer(egresses[name]).address
                 if address != via:  # else it is the neighbour on this cable
-                    node.routes.append(plan.Route(destination=f"{address}/32", via=via))
+                    node.routes.append(_route(f"{address}/32", via))
 
 
 def trace(draft: Draft) -> None:
@@ -50,6 +51,11 @@ def trace(draft: Draft) -> None:
             continue
         delays = (end.impaired.delay_ns for end in (*data, *acks) if end.impaired)
         draft.flows.append(DraftFlow(flow, data, acks, base_rtt_ns=sum(delays)))
+
+
+@lru_cache(4096)
+def _route(destination: str, via: str) -> plan.Route:
+    return plan.Route(destination=destination, via=via)
 
 
 def _towards(draft: Draft, host: str) -> dict[str, End]:

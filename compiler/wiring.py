@@ -8,6 +8,7 @@ counts what waits in the queue, and the sender's stack never sees what netem hol
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import IPv4Address
 
 from fairc.dsl.model import Direction, Link
@@ -60,7 +61,7 @@ def _add_cable(draft: Draft, index: int, link: Link, left: str, right: str) -> N
         end = End(
             node=node,
             name=_interface_name(draft.nodes[node]),
-            address=str(IPv4Address(network + offset)),
+            address=_address(network + offset),
             link=index,
             forward=forward,
             source=str(direction.span),
@@ -75,6 +76,11 @@ def _add_cable(draft: Draft, index: int, link: Link, left: str, right: str) -> N
     draft.peers[a.place] = b
     draft.peers[b.place] = a
     draft.cables.append((a, b))
+
+
+@lru_cache(4096)
+def _address(number: int) -> str:
+    return str(IPv4Address(number))
 
 
 def _interface_name(node: DraftNode) -> str:
