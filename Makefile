@@ -6,7 +6,9 @@ PYTHON   := python3
 BIN      := .venv/bin
 FAIRC    := $(BIN)/fairc
 VENV     := .venv/.installed
-ENDPOINT := endpoints/target/release/fairc-endpoints
+# The triple that cargo builds for; endpoints/.cargo/config.toml says why it is named.
+export CARGO_BUILD_TARGET := $(shell uname -m)-unknown-linux-gnu
+ENDPOINT := endpoints/target/$(CARGO_BUILD_TARGET)/release/fairc-endpoints
 RUST     := $(shell find endpoints -name target -prune -o -type f -print 2>/dev/null)
 
 help: ## what each target does

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 from pathlib import Path
 
 NAME = "fairc-endpoints"
 ROOT = Path(__file__).resolve().parents[2]
 VARIABLE = "FAIRC_ENDPOINTS"
+# Where cargo puts it; endpoints/.cargo/config.toml says why the triple is in the path.
+BUILT = f"endpoints/target/{platform.machine()}-unknown-linux-gnu/release/{NAME}"
 
 
 class EndpointsMissing(Exception):
@@ -25,7 +28,7 @@ def find_endpoints() -> Path:
         if not _runs(Path(named)):
             raise EndpointsMissing(f"{VARIABLE} names {named}, which is not a program")
         return Path(named)
-    built = ROOT / "endpoints/target/release" / NAME
+    built = ROOT / BUILT
     if _runs(built):
         return built
     on_path = shutil.which(NAME)

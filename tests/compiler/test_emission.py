@@ -134,7 +134,7 @@ def test_endpoints_are_found_in_the_checkout_then_on_path(
     endpoints.rename(endpoints.parent / "fairc-endpoints")
     monkeypatch.setattr(binary, "ROOT", tmp_path)
     assert binary.find_endpoints() == endpoints.parent / "fairc-endpoints"
-    built = tmp_path / "endpoints/target/release/fairc-endpoints"
+    built = tmp_path / binary.BUILT
     built.parent.mkdir(parents=True)
     built.write_text("#!/bin/sh\n")
     built.chmod(0o755)

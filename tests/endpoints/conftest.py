@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
-PROGRAM = Path(__file__).parents[2] / "endpoints/target/release/fairc-endpoints"
+from fairc.compiler.targets import binary
+
+PROGRAM = binary.ROOT / binary.BUILT
 EVERY_NS = 100_000_000
 
 Event = dict[str, Any]
@@ -23,7 +25,7 @@ Run = tuple[list[Event], list[Event]]
 def program() -> Path:
     """The program that `make setup` builds."""
     if not PROGRAM.exists():
-        pytest.skip("endpoints/target/release/fairc-endpoints is not built (make setup)")
+        pytest.skip(f"{binary.BUILT} is not built (make setup)")
     return PROGRAM
 
 
