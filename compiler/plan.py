@@ -252,7 +252,7 @@ class Flow(Model):
     client: str
     address: str
     port: int
-    transport: Literal["tcp"] = "tcp"
+    transport: Literal["tcp", "quic", "udp"] = "tcp"
     cca: str
     connections: int
     workload: FileWorkload | BulkWorkload

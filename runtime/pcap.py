@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from .digests import absorb
+
 UInt8s = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
 
@@ -31,6 +33,10 @@ _MAGIC = {
 _HEADER_BYTES, _RECORD_BYTES = 24, 16
 _ETHERNET_BYTES = 14
 _ETHERTYPE_IPV4 = 0x0800
+# A snapshot of 96 bytes holds 54 of a datagram's payload.
+DIGEST_BYTES = 64
+# Mask of the first 0 to 8 bytes of a little-endian word.
+_FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 # Options can end behind the last captured byte: gathers may read this far past it.
 _PADDING = 160
 
@@ -48,7 +54,8 @@ class Packets:
     destination: IPv4 addresses. protocol: of IPv4. ip_id, fragment: identification; offset in
     8 bytes. source_port, destination_port: TCP and UDP. sequence: of TCP, and the second word of
     ICMP (an echo's identifier and number). acknowledgement, flags: TCP. payload_bytes: of TCP or
-    UDP. ts_value, ts_echo: TCP timestamps (RFC 7323).
+    UDP. ts_value, ts_echo: TCP timestamps (RFC 7323). payload_digest: of the first DIGEST_BYTES
+    bytes of a UDP datagram's payload, or as many of them as were captured.
     """
 
     time_ns: Int64s
@@ -67,6 +74,7 @@ class Packets:
     payload_bytes: Int64s
     ts_value: Int64s
     ts_echo: Int64s
+    payload_digest: Int64s
 
     def __len__(self) -> int:
         return len(self.time_ns)
@@ -187,7 +195,29 @@ def _columns(buffer: UInt8s, offsets: Int64s, order: str, tick_ns: int) -> Packe
         payload_bytes=np.where((tcp & (data_offset >= 20)) | udp, payload, 0),
         ts_value=ts_value,
         ts_echo=ts_echo,
+        payload_digest=_digests(
+            buffer, transport + 8, np.minimum(ip + ip_bytes, frame + heads[:, 2]), udp
+        ),
     )
+
+
+def _digests(buffer: UInt8s, start: Int64s, end: Int64s, present: NDArray[np.bool_]) -> Int64s:
+    """Return a digest of the bytes from start to end, DIGEST_BYTES at most; 0 where not present.
+
+    Eight bytes of all packets at a time, so the loop runs once per word of the longest.
+    """
+    # Every eight bytes of the buffer as one word, wherever they begin.
+    words = np.ndarray((len(buffer) - 7,), "<u8", buffer, strides=(1,))
+    digests = np.zeros(len(start), np.int64)
+    rows = np.flatnonzero(present)
+    at, left = start[rows], np.clip(end[rows] - start[rows], 0, DIGEST_BYTES)
+    digest = left.astype(np.uint64)
+    for first in range(0, int(left.max(initial=0)), 8):
+        inside = np.clip(left - first, 0, 8)
+        word = words[np.where(inside > 0, at + first, 0)] & _FIRST_BYTES[inside]
+        digest = absorb(digest, word)
+    digests[rows] = digest.view(np.int64)
+    return digests
 
 
 def _timestamps(

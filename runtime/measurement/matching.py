@@ -7,13 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.runtime.digests import absorb
 from fairc.runtime.pcap import Packets
 
 Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-# What no router changes (TTL and checksums it does). Together these name a packet: a
-# retransmission has another IP id, and where ids repeat, sequence or timestamps differ.
+# What no router changes (TTL, checksums and the ECN bits it does). Together these name a packet: a
+# retransmission over TCP has another IP id, and where ids repeat, sequence or timestamps differ.
+# Linux gives UDP datagrams that must not be fragmented the id 0, so their payload names them: QUIC
+# encrypts every packet under a number of its own (RFC 9001, section 5.3).
 _IDENTITY = (
     "source",
     "destination",
@@ -28,8 +31,8 @@ _IDENTITY = (
     "flags",
     "ts_value",
     "ts_echo",
+    "payload_digest",
 )
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +87,7 @@ def _identities(upstream: Packets, downstream: Packets) -> Int64s:
     )
     digest = np.zeros(rows.shape[1], np.uint64)
     for row in rows:
-        digest = (digest ^ row.astype(np.uint64)) * _MULTIPLIER
-        digest ^= digest >> np.uint64(29)
+        digest = absorb(digest, row.astype(np.uint64))
     numbers: Int64s = np.unique(digest, return_inverse=True)[1].astype(np.int64)
     return numbers
 

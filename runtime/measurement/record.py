@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Cell, Flow
-from fairc.runtime.pcap import Packets
+from fairc.runtime.pcap import TCP, UDP, Packets
 
 from . import endpoints, qdisc, queues
 from .artefacts import ArtefactError, Artefacts, CaptureCounts, Ending, field
@@ -24,6 +24,7 @@ from .slots import apportion, edges
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 SLOT_S = 0.1
+_PROTOCOLS: Mapping[str, int] = {"tcp": TCP, "quic": UDP, "udp": UDP}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +204,13 @@ def load(cell: Cell, folder: Path) -> Measurement:
 
 
 def packets_of(flow: Flow, packets: Packets) -> Bools:
-    """Return which packets are of a flow's data direction, by its server's address and port."""
-    server = int(IPv4Address(flow.address))
-    return np.asarray((packets.source == server) & (packets.source_port == flow.port), np.bool_)
+    """Return which packets are of a flow's data direction: by protocol, server's address and port."""
+    return np.asarray(
+        (packets.source == int(IPv4Address(flow.address)))
+        & (packets.source_port == flow.port)
+        & (packets.protocol == _PROTOCOLS[flow.transport]),
+        np.bool_,
+    )
 
 
 def _flow(

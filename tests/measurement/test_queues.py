@@ -6,10 +6,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from frames import Frame, ethernet, ipv4, pcap, tcp, timestamps
+from frames import Frame, ethernet, ipv4, pcap, tcp, timestamps, udp
 from hypothesis import given
 from hypothesis import strategies as st
-from madecell import FULL, MS, Made, Sent, crowded, lossy, made_cell, steady, through_queue
+from madecell import (
+    FULL,
+    MS,
+    Made,
+    Sent,
+    Transport,
+    crowded,
+    lossy,
+    made_cell,
+    steady,
+    through_queue,
+)
 
 from fairc.runtime.measurement import ArtefactError, load
 from fairc.runtime.measurement.matching import match
@@ -54,6 +65,23 @@ def test_only_so_many_are_pending_as_wait_and_only_after_the_last_found() -> Non
     assert match(up, down, 0).lost.tolist() == [True, False, True, True, True]
 
 
+def datagrams(*named: tuple[int, int]) -> Packets:
+    """UDP datagrams as (time, number in the payload), all with the IP id 0."""
+    frames = []
+    for time_ns, number in named:
+        payload = b"@connects" + number.to_bytes(2, "big") + bytes(1200)
+        datagram = ipv4("10.0.1.1", "10.0.11.1", 17, udp(5001, 40000, payload))
+        frames.append(Frame(time_ns, ethernet(datagram)))
+    return parse(pcap(frames)).packets
+
+
+def test_datagrams_of_one_id_are_told_apart_by_their_payload() -> None:
+    found = match(datagrams((1, 1), (2, 2), (3, 3), (4, 4)), datagrams((5, 1), (6, 4), (7, 3)), 0)
+    assert found.found.tolist() == [0, -1, 2, 1]
+    assert found.lost.tolist() == [False, True, False, False]
+    assert not found.strangers.any()
+
+
 def test_nothing_matches_nothing() -> None:
     found = match(packets(), packets((1, 1)), 3)
     assert len(found.found) == 0
@@ -75,8 +103,11 @@ def test_a_fifo_that_drops_is_followed_whatever_the_names(arrivals: list[tuple[i
             assert found.lost[at] == (not kept)
 
 
-def test_delay_drops_and_loss_are_those_of_the_model(tmp_path: Path) -> None:
-    made = lossy(0.03, 15)
+@pytest.mark.parametrize("transports", [("tcp", "tcp"), ("quic", "tcp"), ("quic", "udp")])
+def test_delay_drops_and_loss_are_those_of_the_model(
+    tmp_path: Path, transports: tuple[Transport, ...]
+) -> None:
+    made = lossy(0.03, 15, transports=transports)
     queue = load(made.cell, made.write(tmp_path)).queues[0]
     left = [p for p in made.packets if p.left_ns is not None]
     expected = [((p.left_ns or 0) - p.sent.entered_ns) / 1e9 for p in left]
@@ -85,6 +116,10 @@ def test_delay_drops_and_loss_are_those_of_the_model(tmp_path: Path) -> None:
     assert queue.drops_s.tolist() == pytest.approx(dropped, abs=1e-9)
     assert queue.behind.lost.tolist() == [p.delivered_ns is None for p in left]
     assert not queue.through.pending.any()
+    for number, flow in enumerate(load(made.cell, tmp_path).flows):
+        ours = [p.sent.flow == number for p in left]
+        assert flow.left.tolist() == ours
+        assert flow.entered.sum() == sum(p.sent.flow == number for p in made.packets)
 
 
 def test_backlog_counts_what_waits_at_a_time(tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ packet by packet in integers, so that tests can compare with numbers found anoth
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from frames import Frame, ethernet, ipv4, pcap, tcp, timestamps
+from frames import Frame, ethernet, ipv4, pcap, tcp, timestamps, udp
 
 from fairc.compiler.plan import (
     BulkWorkload,
@@ -32,10 +32,11 @@ from fairc.compiler.plan import (
 EPOCH_NS = 1_600_000_000_000_000_000
 MS = 1_000_000
 TICK_NS = 100 * MS
-HEADERS, PAYLOAD = 66, 1448
+HEADERS, PAYLOAD, UDP_HEADERS = 66, 1448, 42
 FULL = HEADERS + PAYLOAD
 QUEUE = ("r1", "r1-eth2")
 NAMES = ("a", "b")
+Transport = Literal["tcp", "quic", "udp"]
 
 
 def made_cell(
@@ -46,14 +47,16 @@ def made_cell(
     delay_ns: int = 25 * MS,
     loss: float = 0.0,
     flows: int = 2,
-    connections: int = 1,
+    transports: tuple[Transport, ...] = ("tcp", "tcp"),
+    connections: int | tuple[int, ...] = 1,
     file_bytes: int | None = None,
     warmup_ns: int = 0,
     bindings: Mapping[str, str] | None = None,
     repetition: int = 1,
     id: str = "0123456789abcdef",
 ) -> Cell:
-    """A cell; file_bytes None: bulk flows."""
+    """A cell; file_bytes None: bulk flows. transports, connections: of each flow."""
+    counts = connections if isinstance(connections, tuple) else (connections,) * flows
 
     def plain(name: str, address: str) -> Interface:
         return Interface(name=name, address=address, source="made.fexp:1")
@@ -124,10 +127,11 @@ def made_cell(
                 client=f"c{n + 1}",
                 address=f"10.0.{n + 1}.1",
                 port=5001 + n,
+                transport=transports[n],
                 cca="cubic",
-                connections=connections,
+                connections=counts[n],
                 workload=workload,
-                starts_ns=(0,) * connections,
+                starts_ns=(0,) * counts[n],
                 stop_ns=None,
                 base_rtt_ns=2 * delay_ns,
                 bottleneck=QUEUE,
@@ -177,19 +181,36 @@ class Passed:
     left_ns: int | None
     delivered_ns: int | None
 
-    def frame(self) -> bytes:
-        s = self.sent
-        segment = tcp(
-            5001 + s.flow,
-            40_000 + s.connection,
-            bytes(s.frame_bytes - HEADERS),
-            sequence=self.number * PAYLOAD % 2**32,
-            flags=s.flags,
-            options=timestamps(s.entered_ns // MS % 2**32, 1),
-        )
-        return ethernet(
-            ipv4(f"10.0.{s.flow + 1}.1", f"10.0.{s.flow + 11}.1", 6, segment, ip_id=self.number)
-        )
+    def frame(self, transport: Transport) -> bytes:
+        return ethernet(_PACKETS[transport](self))
+
+
+def _tcp(packet: Passed) -> bytes:
+    s = packet.sent
+    segment = tcp(
+        5001 + s.flow,
+        40_000 + s.connection,
+        bytes(s.frame_bytes - HEADERS),
+        sequence=packet.number * PAYLOAD % 2**32,
+        flags=s.flags,
+        options=timestamps(s.entered_ns // MS % 2**32, 1),
+    )
+    return ipv4(*_hosts(s), 6, segment, ip_id=packet.number)
+
+
+def _udp(packet: Passed) -> bytes:
+    """As Linux sends it, with the id 0; like QUIC's short header, it begins alike in each packet."""
+    s = packet.sent
+    payload = b"@connects" + packet.number.to_bytes(4, "big")
+    payload = payload.ljust(s.frame_bytes - UDP_HEADERS, b"\0")
+    return ipv4(*_hosts(s), 17, udp(5001 + s.flow, 40_000 + s.connection, payload))
+
+
+def _hosts(s: Sent) -> tuple[str, str]:
+    return f"10.0.{s.flow + 1}.1", f"10.0.{s.flow + 11}.1"
+
+
+_PACKETS: Mapping[Transport, Callable[[Passed], bytes]] = {"tcp": _tcp, "quic": _udp, "udp": _udp}
 
 
 def through_queue(cell: Cell, packets: Sequence[Sent]) -> list[Passed]:
@@ -283,7 +304,9 @@ class Made:
             return p.left_ns if capture.point == "exit" else p.delivered_ns
 
         found = [(t, p) for p in self.packets if (t := time(p)) is not None]
-        return [Frame(EPOCH_NS + t, p.frame()) for t, p in sorted(found, key=lambda x: x[0])]
+        found.sort(key=lambda x: x[0])
+        over = {number: flow.transport for number, flow in enumerate(self.cell.flows)}
+        return [Frame(EPOCH_NS + t, p.frame(over.get(p.sent.flow, "tcp"))) for t, p in found]
 
     def _arrivals(self, flow: int) -> list[tuple[int, int, int]]:
         return sorted(
@@ -379,9 +402,9 @@ def crowded(**options: Any) -> Made:
     return Made(cell, through_queue(cell, packets), 4_300 * MS)
 
 
-def lossy(loss: float, every: int) -> Made:
+def lossy(loss: float, every: int, **options: Any) -> Made:
     """As `crowded`, with each every-th packet of flow a lost behind the queue."""
-    made = crowded(loss=loss)
+    made = crowded(loss=loss, **options)
     packets = [p.sent for p in made.packets]
     ours = [i for i, p in enumerate(packets) if p.flow == 0 and p.frame_bytes == FULL]
     for i in ours[::every]:
