@@ -24,8 +24,12 @@ pub struct Sample {
     pub mss: u32,
     /// Segments sent and not yet acknowledged (`tcpi_unacked`).
     pub unacked: u32,
+    /// Of them, segments that the receiver has said it holds (`tcpi_sacked`).
+    pub sacked: u32,
     /// Segments held to be lost at this moment (`tcpi_lost`).
     pub lost: u32,
+    /// Retransmissions that are on their way at this moment (`tcpi_retrans`).
+    pub retrans_out: u32,
     /// Segments retransmitted so far (`tcpi_total_retrans`).
     pub retransmits: u32,
     /// Bytes of payload sent, retransmissions included (`tcpi_bytes_sent`).
@@ -61,7 +65,9 @@ impl Sample {
             .field("min_rtt_us", &self.min_rtt_us)?
             .field("mss", &self.mss)?
             .field("unacked", &self.unacked)?
+            .field("sacked", &self.sacked)?
             .field("lost", &self.lost)?
+            .field("retrans_out", &self.retrans_out)?
             .field("retransmits", &self.retransmits)?
             .field("bytes_sent", &self.bytes_sent)?
             .field("bytes_acked", &self.bytes_acked)?
@@ -109,7 +115,9 @@ fn parse(raw: &[u8; NEEDED]) -> Sample {
         min_rtt_us: Some(u32_at(148)).filter(|value| *value != u32::MAX),
         mss: u32_at(16),
         unacked: u32_at(24),
+        sacked: u32_at(28),
         lost: u32_at(32),
+        retrans_out: u32_at(36),
         retransmits: u32_at(100),
         bytes_sent: u64_at(200),
         bytes_acked: u64_at(120),
@@ -202,7 +210,9 @@ mod tests {
         assert_eq!(sample.min_rtt_us, Some(small("min_rtt_us")));
         assert_eq!(sample.mss, small("mss"));
         assert_eq!(sample.unacked, small("unacked"));
+        assert_eq!(sample.sacked, small("sacked"));
         assert_eq!(sample.lost, small("lost"));
+        assert_eq!(sample.retrans_out, small("retrans"));
         assert_eq!(sample.retransmits, small("total_retrans"));
         assert_eq!(sample.bytes_sent, number["bytes_sent"]);
         assert_eq!(sample.bytes_acked, number["bytes_acked"]);
