@@ -69,6 +69,27 @@ impl Fields {
         self.number(name, least, most).map(Some)
     }
 
+    /// Takes a number from `least` to `most`, whole or not.
+    ///
+    /// # Errors
+    /// A message that names the field.
+    pub fn decimal(&mut self, name: &str, least: f64, most: f64) -> Result<f64, String> {
+        let value = self.take(name)?;
+        value
+            .as_f64()
+            .filter(|number| (least..=most).contains(number))
+            .ok_or_else(|| self.wrong(name, &value, &format!("a number from {least} to {most}")))
+    }
+
+    /// Takes true or false.
+    ///
+    /// # Errors
+    /// A message that names the field.
+    pub fn switch(&mut self, name: &str) -> Result<bool, String> {
+        let value = self.take(name)?;
+        value.as_bool().ok_or_else(|| self.wrong(name, &value, "true or false"))
+    }
+
     /// Takes a list of whole numbers.
     ///
     /// # Errors
@@ -97,16 +118,22 @@ impl Fields {
     pub fn end(&self) -> Result<(), String> {
         match self.left.keys().next() {
             None => Ok(()),
-            Some(name) => Err(format!("unknown field `{}{}`", self.prefix, name)),
+            Some(name) => Err(format!("unknown field {}", self.name(name))),
         }
     }
 
+    /// How a field is called in messages.
+    #[must_use]
+    pub fn name(&self, name: &str) -> String {
+        format!("`{}{}`", self.prefix, name)
+    }
+
     fn take(&mut self, name: &str) -> Result<Value, String> {
-        self.left.remove(name).ok_or_else(|| format!("field `{}{}` is missing", self.prefix, name))
+        self.left.remove(name).ok_or_else(|| format!("field {} is missing", self.name(name)))
     }
 
     fn wrong(&self, name: &str, value: &Value, expected: &str) -> String {
-        format!("`{}{}` is {}, not {}", self.prefix, name, value, expected)
+        format!("{} is {}, not {}", self.name(name), value, expected)
     }
 }
 
@@ -156,6 +183,18 @@ mod tests {
         assert_eq!(fields.end().unwrap_err(), "unknown field `e`");
         assert_eq!(fields.number_or_null("e", 0, 1), Ok(None));
         assert_eq!(fields.end(), Ok(()));
+    }
+
+    #[test]
+    fn decimals_and_switches_are_what_they_say() {
+        let text = r#"{"a": 0.1, "b": 2, "c": "2", "d": true, "e": 1}"#;
+        let mut fields = Fields::parse(text).unwrap();
+        assert_eq!(fields.decimal("a", 0.0, 1.0), Ok(0.1));
+        let message = fields.decimal("b", 0.0, 1.5).unwrap_err();
+        assert_eq!(message, "`b` is 2, not a number from 0 to 1.5");
+        assert!(fields.decimal("c", 0.0, 9.0).is_err());
+        assert_eq!(fields.switch("d"), Ok(true));
+        assert_eq!(fields.switch("e").unwrap_err(), "`e` is 1, not true or false");
     }
 
     #[test]

@@ -13,14 +13,24 @@ mod clock;
 mod description;
 mod events;
 mod json;
+#[allow(dead_code)] // its roles come next
+mod options;
 mod packet_ring;
 mod pcap;
+#[allow(dead_code)] // its roles come next
+mod player;
+#[allow(dead_code)] // its roles come next
+mod random;
 mod reactor;
 mod request;
 mod roles;
 mod socket;
+#[allow(dead_code)] // its roles come next
+mod source;
 mod sys;
 mod tcp_info;
+#[allow(dead_code)] // its roles come next
+mod workload;
 
 use arguments::Command;
 use std::process::exit;

@@ -1,0 +1,357 @@
+//! What a connection moves, as both ends are told: `{"kind": .., ..}`. No transport in it.
+//!
+//! `source` says what a server may send of it by when, `player` what a video's player does with it.
+
+use crate::json::Fields;
+use crate::random::{Distribution, Draws};
+
+/// Shortest mean of what is drawn again and again, s: below it a program would only draw.
+const SHORTEST_MEAN_S: f64 = 1e-6;
+/// Highest rate that anything is sent at, bit/s.
+pub const MAX_RATE_BPS: i64 = 1_000_000_000_000;
+/// Smallest packet of a source, bytes of IP: 60 of headers (IP, TCP with timestamps) and some data.
+const LEAST_PACKET: i64 = 64;
+/// Largest packet, bytes of IP.
+const LARGEST_PACKET: i64 = 65_535;
+/// Largest object, bytes: a thousand years at 1 Gbit/s do not overflow.
+const MAX_BYTES: i64 = 1 << 62;
+
+/// What a connection moves.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Workload {
+    /// Exactly this many bytes.
+    File {
+        /// How many.
+        bytes: u64,
+    },
+    /// As much as goes through until the flow is stopped.
+    Bulk,
+    /// A video, sent in the way of a progressive download and played while it comes.
+    Video(Video),
+    /// Objects of random sizes, asked for at random times.
+    Requests(Requests),
+    /// A rate, with pauses.
+    OnOff(OnOff),
+}
+
+/// A video and how it is sent and played.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Video {
+    /// Rate of the video, bit/s.
+    pub bitrate_bps: u64,
+    /// Playing time, ns.
+    pub length_ns: i64,
+    /// Playing time that is sent at full speed at first, ns.
+    pub burst_ns: i64,
+    /// Size of the pieces that are sent after that, bytes.
+    pub chunk_bytes: u64,
+    /// Sending rate after the burst over the rate of the video.
+    pub factor: f64,
+    /// Playing starts, and goes on after a stall, when this much is buffered, ns of playing time.
+    pub play_ns: i64,
+    /// Playing stalls when less than this is buffered, ns of playing time.
+    pub stall_ns: i64,
+    /// Send buffer of the server, bytes.
+    pub send_buffer_bytes: u32,
+}
+
+/// Objects that are asked for one after the other, without waiting for each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Requests {
+    size: Distribution,
+    every: Distribution,
+    seed: u64,
+}
+
+/// A source that sends packets at a rate, and pauses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OnOff {
+    /// Rate while it sends, bit/s of IP.
+    pub rate_bps: u64,
+    on: Distribution,
+    off: Distribution,
+    /// Size of its packets, bytes of IP.
+    pub packet_bytes: u32,
+    seed: u64,
+}
+
+impl Workload {
+    /// Takes a workload.
+    ///
+    /// # Errors
+    /// A message that names the field.
+    pub fn take(fields: &mut Fields) -> Result<Self, String> {
+        let kind = fields.text("kind")?;
+        let (_, take) = KINDS.iter().find(|(name, _)| *name == kind).ok_or_else(|| {
+            let known: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
+            format!("{} is `{kind}`, not one of {}", fields.name("kind"), known.join(", "))
+        })?;
+        let workload = take(fields)?;
+        fields.end().map(|()| workload)
+    }
+
+    /// Bytes that a connection asks for; None: as many as go through until it is stopped.
+    /// (Each of `requests` asks for its own.)
+    #[must_use]
+    pub fn wanted_bytes(&self) -> Option<u64> {
+        match self {
+            Workload::File { bytes } => Some(*bytes),
+            Workload::Video(video) => Some(video.total_bytes()),
+            Workload::Bulk | Workload::Requests(_) | Workload::OnOff(_) => None,
+        }
+    }
+}
+
+/// Name of each kind, and how it is taken.
+type Take = fn(&mut Fields) -> Result<Workload, String>;
+const KINDS: [(&str, Take); 5] = [
+    ("file", |fields| Ok(Workload::File { bytes: fields.number("bytes", 0, i64::MAX)? as u64 })),
+    ("bulk", |_| Ok(Workload::Bulk)),
+    ("video", |fields| Video::take(fields).map(Workload::Video)),
+    ("requests", |fields| Requests::take(fields).map(Workload::Requests)),
+    ("onoff", |fields| OnOff::take(fields).map(Workload::OnOff)),
+];
+
+impl Video {
+    fn take(fields: &mut Fields) -> Result<Self, String> {
+        let video = Video {
+            bitrate_bps: fields.number("bitrate_bps", 1, MAX_RATE_BPS)? as u64,
+            length_ns: fields.number("length_ns", 1, i64::MAX)?,
+            burst_ns: fields.number("burst_ns", 0, i64::MAX)?,
+            chunk_bytes: fields.number("chunk_bytes", 1, i64::MAX)? as u64,
+            factor: fields.decimal("factor", 0.001, 1e6)?,
+            play_ns: fields.number("play_ns", 1, i64::MAX)?,
+            stall_ns: fields.number("stall_ns", 0, i64::MAX)?,
+            send_buffer_bytes: fields.number("send_buffer_bytes", 1, i64::from(i32::MAX / 2))?
+                as u32,
+        };
+        if video.stall_ns >= video.play_ns {
+            return Err(format!(
+                "{} is not below {}",
+                fields.name("stall_ns"),
+                fields.name("play_ns")
+            ));
+        }
+        if video.bytes_of(video.length_ns) > MAX_BYTES as u64 {
+            return Err(format!("{} is too long", fields.name("length_ns")));
+        }
+        Ok(video)
+    }
+
+    /// Size of the whole video, bytes.
+    #[must_use]
+    pub fn total_bytes(&self) -> u64 {
+        self.bytes_of(self.length_ns)
+    }
+
+    /// Size of the bytes that hold this playing time, rounded up; at most that of the whole video.
+    #[must_use]
+    pub fn bytes_of(&self, playing_ns: i64) -> u64 {
+        let bit_ns = u128::from(self.bitrate_bps) * playing_ns.clamp(0, self.length_ns) as u128;
+        u64::try_from(bit_ns.div_ceil(8_000_000_000)).unwrap_or(u64::MAX)
+    }
+
+    /// Playing time that these first bytes hold, ns, rounded down; at most the video's length.
+    #[must_use]
+    pub fn playing_ns(&self, bytes: u64) -> i64 {
+        let ns = u128::from(bytes) * 8_000_000_000 / u128::from(self.bitrate_bps);
+        i64::try_from(ns).unwrap_or(i64::MAX).min(self.length_ns)
+    }
+
+    /// Time between the pieces that are sent after the burst, ns.
+    #[must_use]
+    pub fn chunk_every_ns(&self) -> i64 {
+        let bits = self.chunk_bytes as f64 * 8.0;
+        (bits * 1e9 / (self.factor * self.bitrate_bps as f64)).round() as i64
+    }
+}
+
+impl Requests {
+    fn take(fields: &mut Fields) -> Result<Self, String> {
+        let requests = Requests {
+            size: Distribution::take(&mut fields.object("size")?)?,
+            every: Distribution::take(&mut fields.object("every")?)?,
+            seed: seed(fields)?,
+        };
+        lasting(&requests.every, &fields.name("every"))?;
+        Ok(requests)
+    }
+
+    /// The requests of one connection (or stream of requests), first to last, without end.
+    #[must_use]
+    pub fn of(&self, connection: u32) -> Arrivals {
+        Arrivals {
+            sizes: Draws::new(&self.size, self.seed, connection, 0),
+            intervals: Draws::new(&self.every, self.seed, connection, 1),
+            next_ns: 0,
+        }
+    }
+}
+
+/// One request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// When it is sent, ns after the start of the stream.
+    pub at_ns: i64,
+    /// How much it asks for, bytes, at least 1.
+    pub bytes: u64,
+}
+
+/// When a stream's requests are sent, and what they ask for. The first is sent at its start.
+#[derive(Debug, Clone)]
+pub struct Arrivals {
+    sizes: Draws,
+    intervals: Draws,
+    next_ns: i64,
+}
+
+impl Iterator for Arrivals {
+    type Item = Arrival;
+
+    fn next(&mut self) -> Option<Arrival> {
+        let at_ns = self.next_ns;
+        self.next_ns = at_ns.saturating_add(self.intervals.ns());
+        let bytes = (self.sizes.number().round() as u64).clamp(1, MAX_BYTES as u64);
+        Some(Arrival { at_ns, bytes })
+    }
+}
+
+impl OnOff {
+    fn take(fields: &mut Fields) -> Result<Self, String> {
+        let onoff = OnOff {
+            rate_bps: fields.number("rate_bps", 1, MAX_RATE_BPS)? as u64,
+            on: Distribution::take(&mut fields.object("on")?)?,
+            off: Distribution::take(&mut fields.object("off")?)?,
+            packet_bytes: fields.number("packet_bytes", LEAST_PACKET, LARGEST_PACKET)? as u32,
+            seed: seed(fields)?,
+        };
+        lasting(&onoff.on, &fields.name("on"))?;
+        Ok(onoff)
+    }
+
+    /// Lengths of a connection's on and off periods.
+    #[must_use]
+    pub fn periods_of(&self, connection: u32) -> (Draws, Draws) {
+        (
+            Draws::new(&self.on, self.seed, connection, 0),
+            Draws::new(&self.off, self.seed, connection, 1),
+        )
+    }
+}
+
+fn seed(fields: &mut Fields) -> Result<u64, String> {
+    Ok(fields.number("seed", 0, i64::MAX)? as u64)
+}
+
+/// Refuses times so short that a program would do nothing but draw them.
+fn lasting(distribution: &Distribution, name: &str) -> Result<(), String> {
+    if distribution.mean() < SHORTEST_MEAN_S {
+        return Err(format!("{name} has a mean below {SHORTEST_MEAN_S} s"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VIDEO: &str = r#"{"kind": "video", "bitrate_bps": 1128000, "length_ns": 300000000000,
+        "burst_ns": 40000000000, "chunk_bytes": 65536, "factor": 1.25, "play_ns": 2200000000,
+        "stall_ns": 400000000, "send_buffer_bytes": 2000000}"#;
+    const REQUESTS: &str = r#"{"kind": "requests",
+        "size": {"kind": "pareto", "parameters": {"mean": 15000, "shape": 1.5}},
+        "every": {"kind": "exponential", "parameters": {"mean": 0.1}}, "seed": 7}"#;
+    const ONOFF: &str = r#"{"kind": "onoff", "rate_bps": 1000000,
+        "on": {"kind": "constant", "parameters": {"value": 1}},
+        "off": {"kind": "constant", "parameters": {"value": 2.0}}, "packet_bytes": 1500, "seed": 0}"#;
+
+    fn take(text: &str) -> Result<Workload, String> {
+        Workload::take(&mut Fields::parse(text)?)
+    }
+
+    #[test]
+    fn a_video_has_the_bytes_of_its_length_and_rate() {
+        let Workload::Video(video) = take(VIDEO).unwrap() else {
+            unreachable!("it is a video");
+        };
+        // 300 s at 1128 kbit/s.
+        assert_eq!(video.total_bytes(), 42_300_000);
+        assert_eq!(video.bytes_of(video.burst_ns), 5_640_000);
+        assert_eq!(video.bytes_of(i64::MAX), 42_300_000);
+        assert_eq!(video.playing_ns(42_300_000), 300_000_000_000);
+        assert_eq!(video.playing_ns(141), 1_000_000);
+        // 65536 * 8 / (1.25 * 1128000) s
+        assert_eq!(video.chunk_every_ns(), 371_835_461);
+        assert_eq!(take(VIDEO).unwrap().wanted_bytes(), Some(42_300_000));
+    }
+
+    #[test]
+    fn requests_come_at_their_times_with_their_sizes_and_the_first_at_the_start() {
+        let Workload::Requests(requests) = take(REQUESTS).unwrap() else {
+            unreachable!("it is requests");
+        };
+        let first: Vec<Arrival> = requests.of(0).take(10_000).collect();
+        assert_eq!(first[0].at_ns, 0);
+        assert!(first.windows(2).all(|pair| pair[0].at_ns <= pair[1].at_ns));
+        // 9999 intervals with a mean of 0.1 s: five standard errors are 5 s.
+        let last_s = first[9_999].at_ns as f64 / 1e9;
+        assert!((last_s - 999.9).abs() < 50.0, "{last_s}");
+        assert!(first.iter().all(|arrival| arrival.bytes >= 5_000), "the scale is a third");
+        assert_eq!(first, requests.of(0).take(10_000).collect::<Vec<_>>());
+        assert_ne!(first[1], requests.of(1).nth(1).unwrap());
+        // Other times leave the sizes alone.
+        let Workload::Requests(slower) = take(&REQUESTS.replace("0.1", "0.7")).unwrap() else {
+            unreachable!("it is requests");
+        };
+        assert_eq!(slower.of(0).nth(5).unwrap().bytes, first[5].bytes);
+    }
+
+    #[test]
+    fn a_request_asks_for_something() {
+        let constant =
+            |value| format!(r#"{{"kind": "constant", "parameters": {{"value": {value}}}}}"#);
+        let (size, every) = (constant(0), constant(1));
+        let text =
+            format!(r#"{{"kind": "requests", "size": {size}, "every": {every}, "seed": 0}}"#);
+        let Ok(Workload::Requests(requests)) = take(&text) else {
+            unreachable!("it is requests");
+        };
+        assert_eq!(requests.of(0).next().unwrap().bytes, 1);
+    }
+
+    #[test]
+    fn wrong_workloads_are_refused_by_name() {
+        for (text, from, to, words) in [
+            (VIDEO, "video", "film", "`kind` is `film`, not one of file, bulk, video"),
+            (VIDEO, "1128000", "0", "`bitrate_bps` is 0"),
+            (VIDEO, "300000000000", "0", "`length_ns` is 0"),
+            (VIDEO, "65536", "0", "`chunk_bytes` is 0"),
+            (VIDEO, "1.25", "0", "`factor` is 0"),
+            (VIDEO, "1.25", "\"fast\"", "`factor` is \"fast\""),
+            (
+                VIDEO,
+                "\"stall_ns\": 400000000",
+                "\"stall_ns\": 2200000000",
+                "`stall_ns` is not below `play_ns`",
+            ),
+            (VIDEO, "2000000}", "0}", "`send_buffer_bytes` is 0"),
+            (REQUESTS, "0.1", "0", "`every` has a mean below"),
+            (REQUESTS, "1.5", "0.5", "`size.parameters.shape`"),
+            (REQUESTS, ", \"seed\": 7", "", "`seed` is missing"),
+            (ONOFF, "1000000,", "0,", "`rate_bps` is 0"),
+            (ONOFF, "1500", "63", "`packet_bytes` is 63"),
+            (ONOFF, "1500", "65536", "`packet_bytes` is 65536"),
+            (ONOFF, "{\"value\": 1}", "{\"value\": 0}", "`on` has a mean below"),
+            (ONOFF, "\"seed\"", "\"colour\"", "`seed` is missing"),
+            (ONOFF, "\"seed\"", "\"colour\": 1, \"seed\"", "unknown field `colour`"),
+        ] {
+            assert!(text.contains(from), "{from}");
+            let message = take(&text.replacen(from, to, 1)).unwrap_err();
+            assert!(message.contains(words), "{message}");
+        }
+        let long = VIDEO
+            .replace("1128000", "1000000000000")
+            .replace("300000000000", "1000000000000000000");
+        assert!(take(&long).unwrap_err().contains("`length_ns` is too long"));
+    }
+}
