@@ -20,7 +20,7 @@ from .store import CELLS, PLAN, read_plan
 
 LIBRARIES = ("click", "duckdb", "jinja2", "lark", "matplotlib", "numpy", "pydantic", "scipy")
 # Whose code turns raw artefacts into a stored result.
-ANALYSIS = ("analysis.py", "measurement", "metrics", "pcap.py", "results.py", "validity.py")
+ANALYSIS = ("analysis.py", "measurement", "metrics", "pcap.py", "results.py", "validity")
 
 
 def describe(folder: Path, engine: Engine) -> dict[str, Any]:

@@ -141,6 +141,11 @@ class Measurement:
         """The network as packets find their way through it."""
         return Paths(self.cell)
 
+    @property
+    def seen_queues(self) -> tuple[QueueRecord, ...]:
+        """The queues whose packets are captured before and after them."""
+        return tuple(queue for queue in self.queues if not queue.blind)
+
     def edges(self, slot_s: float = SLOT_S) -> Floats:
         """Return the borders of all slots from the epoch to the last event, s."""
         last = self.ended_s

@@ -14,7 +14,7 @@ from fairc.runtime.measurement import load
 from fairc.runtime.measurement.artefacts import Artefacts
 from fairc.runtime.measurement.qdisc import load as load_qdiscs
 from fairc.runtime.metrics import METRICS
-from fairc.runtime.validity import backlogged_rate
+from fairc.runtime.validity.service import backlogged_rate
 
 RECORDED = Path(__file__).parent / "recorded"
 CELL = Cell.model_validate_json((RECORDED / "cell" / "plan-cell.json").read_bytes())

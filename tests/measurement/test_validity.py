@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from madecell import MS, Made, crowded, lossy, made_cell, steady, through_queue, write_lines
 
-from fairc.runtime import validity
 from fairc.runtime.losses import LossCount, pooled
 from fairc.runtime.measurement import load
 from fairc.runtime.validity import judge
+from fairc.runtime.validity.service import backlogged_rate
 
 
 def verdict(made: Made, folder: Path, *changes: Callable[[Path], None]) -> tuple[str, str]:
@@ -84,7 +84,7 @@ def test_the_tokens_of_an_idle_shaper_do_not_count(tmp_path: Path) -> None:
     pairs = [p for t in range(50, 9_000, 30) for p in steady(t * MS + 1, MS, 0, t * MS)[1:] * 2]
     made = Made(cell, through_queue(cell, pairs), 9_300 * MS)
     made.write(tmp_path)
-    frames, slowest_bps, fastest_bps = validity.backlogged_rate(load(cell, tmp_path).queues[0])
+    frames, slowest_bps, fastest_bps = backlogged_rate(load(cell, tmp_path).queues[0])
     assert frames == len(pairs) // 2
     assert slowest_bps == pytest.approx(1e6, rel=0.01)
     assert fastest_bps == pytest.approx(1e6, rel=0.01)

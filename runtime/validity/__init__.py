@@ -1,0 +1,56 @@
+"""The verdict on a cell: does the set-up that ran match the plan? It never judges the outcome.
+
+A check is a function of a measurement that yields findings in words; the gravest one decides. The
+rules are those of measurement.md, named in each check. What a valid cell looks like with something
+new goes into the module of its subject, and into CHECKS:
+
+service     the bottleneck's rate while packets wait; the shaper on time
+delay       base RTT
+loss        random losses; drops where there should be none
+buffers     what a queue holds
+captures    complete, consistent; no super-packets
+endpoints   CCA, exit of the programs, limits of the hosts
+schedule    programs on time
+guest       CPU load, notes of the script
+"""
+
+from __future__ import annotations
+
+from fairc.runtime.measurement import Measurement
+
+from .buffers import buffer
+from .captures import captures, frame_sizes
+from .delay import base_rtt
+from .endpoints import congestion_control, host_limits, processes
+from .finding import Check, Finding, Verdict
+from .guest import machine_load, notes
+from .loss import loss_counts, other_drops, random_loss
+from .schedule import schedule
+from .service import service_rate, service_schedule
+
+__all__ = ["CHECKS", "Finding", "Verdict", "judge", "loss_counts"]
+
+CHECKS: tuple[Check, ...] = (
+    service_rate,
+    base_rtt,
+    random_loss,
+    buffer,
+    other_drops,
+    captures,
+    frame_sizes,
+    congestion_control,
+    processes,
+    host_limits,
+    machine_load,
+    schedule,
+    service_schedule,
+    notes,
+)
+
+
+def judge(measurement: Measurement) -> tuple[Verdict, tuple[str, ...]]:
+    """Return the verdict on a cell, and every reason against it, the gravest first."""
+    findings = [finding for check in CHECKS for finding in check(measurement)]
+    findings.sort(key=lambda finding: finding.verdict != "invalid")
+    verdict: Verdict = findings[0].verdict if findings else "valid"
+    return verdict, tuple(finding.words for finding in findings)

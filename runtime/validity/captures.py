@@ -1,0 +1,70 @@
+"""The captures are complete, agree with each other, and hold real packets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairc.runtime.measurement import Measurement, packets_of
+from fairc.runtime.measurement.qdisc import drops_since
+from fairc.runtime.measurement.queues import QueueRecord
+from fairc.runtime.pcap import Packets
+
+from .finding import Finding
+
+Bools = NDArray[np.bool_]
+
+MAX_FRAME_BYTES = 1514
+
+
+def captures(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 14: the captures are complete and agree with each other and with the queue's counters."""
+    for name, counts in sorted(measurement.capture_counts.items()):
+        if counts is None:
+            yield Finding("invalid", f"capture {name} wrote no counts")
+        elif counts.dropped:
+            yield Finding("invalid", f"capture {name} missed {counts.dropped} packets")
+    for name, cut in sorted(measurement.cut_captures.items()):
+        if cut:
+            yield Finding("invalid", f"capture {name} ends in {cut} bytes of an unfinished packet")
+    for queue in measurement.queues:
+        strange = queue.behind.strangers & _of_flows(measurement, queue, queue.delivered)
+        if strange.any():
+            words = f"{strange.sum()} packets were delivered that were not seen to leave it"
+            yield Finding("invalid", f"{queue.name}: {words}")
+    for queue in measurement.seen_queues:
+        strange = queue.through.strangers & _of_flows(measurement, queue, queue.left)
+        if strange.any():
+            words = f"{strange.sum()} packets left it that were not seen to enter"
+            yield Finding("invalid", f"{queue.name}: {words}")
+        counted = drops_since(
+            measurement.qdiscs_before.get(queue.place, ()),
+            measurement.qdiscs_after.get(queue.place, ()),
+        )
+        missing = int(queue.through.lost.sum())
+        if counted != missing:
+            yield Finding(
+                "invalid",
+                f"{queue.name} counted {counted} drops, the captures show {missing}",
+            )
+
+
+def _of_flows(measurement: Measurement, queue: QueueRecord, packets: Packets) -> Bools:
+    """Return which packets are data of the flows that have this queue as their bottleneck."""
+    found = np.zeros(len(packets), np.bool_)
+    for flow in measurement.flows:
+        if flow.queue is queue:
+            found |= packets_of(flow.plan, packets)
+    return found
+
+
+def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 4: no super-packet meets the queue."""
+    for queue in measurement.queues:
+        largest = int(queue.entered.frame_bytes.max(initial=0))
+        if largest > MAX_FRAME_BYTES:
+            yield Finding(
+                "invalid", f"a frame of {largest} bytes came to {queue.name}: offloads are not off"
+            )

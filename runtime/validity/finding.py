@@ -1,0 +1,22 @@
+"""What a check finds: how grave it is, and in words what is not as planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from fairc.runtime.measurement import Measurement
+
+Verdict = Literal["valid", "flagged", "invalid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found: how grave it is, and in words what is not as planned."""
+
+    verdict: Literal["flagged", "invalid"]
+    words: str
+
+
+Check = Callable[[Measurement], Iterator[Finding]]

@@ -1,0 +1,32 @@
+"""The machine had time to spare, and its script had nothing to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fairc.runtime.measurement import SLOT_S, Measurement
+
+from .finding import Finding
+
+BUSY_SHARE = 0.7
+
+
+def machine_load(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 21: the machine's CPU has time to spare in every slot of the cell."""
+    busy = measurement.busy
+    share = busy.share[(busy.t_s > 0) & (busy.t_s <= measurement.ended_s + SLOT_S)]
+    over = int((share > BUSY_SHARE).sum())
+    if not len(share):
+        yield Finding("flagged", "the load of the machine was not recorded")
+    elif over:
+        yield Finding(
+            "flagged",
+            f"the machine's CPU was over {BUSY_SHARE:.0%} busy in {over} of {len(share)} slots"
+            f" (at most {share.max():.0%})",
+        )
+
+
+def notes(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 12 and others: what the cell's script itself found worth saying (an unseeded loss)."""
+    for note in measurement.ending.notes:
+        yield Finding("flagged", note)

@@ -1,0 +1,69 @@
+"""Packets are lost where the plan says so, and as often as it says; nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fairc.runtime.losses import LossCount, pooled
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.qdisc import drops_since
+
+from .finding import Finding
+
+
+def loss_counts(measurement: Measurement) -> tuple[LossCount, ...]:
+    """Count the flows' packets behind each bottleneck queue, by the loss that the plan has there."""
+    return pooled(_loss_count(measurement, flow) for flow in measurement.flows)
+
+
+def _loss_count(measurement: Measurement, flow: FlowRecord) -> LossCount:
+    behind = flow.queue.behind
+    counted = flow.left & ~behind.pending
+    planned = measurement.paths.impairment_behind(flow.queue.place)
+    return LossCount(
+        planned.loss if planned else 0.0,
+        int(counted.sum()),
+        int((counted & behind.lost).sum()),
+        planned.bursts if planned else None,
+    )
+
+
+def random_loss(measurement: Measurement) -> Iterator[Finding]:
+    """Rules 12, 20: as many packets are lost at random as the plan's probability explains."""
+    for count in loss_counts(measurement):
+        if not count.plausible:
+            yield Finding(
+                "invalid",
+                f"{count.lost} of {count.sent} packets were lost at random behind the bottleneck;"
+                f" a probability of {count.expected:g} does not explain that",
+            )
+
+
+def other_drops(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 2: nothing is dropped anywhere but at a bottleneck, and by the planned random loss."""
+    bottlenecks = {queue.place for queue in measurement.queues}
+    for place, after in sorted(measurement.qdiscs_after.items()):
+        if place in bottlenecks:
+            continue
+        dropped = drops_since(measurement.qdiscs_before.get(place, ()), after)
+        interface = measurement.paths.interfaces.get(place)
+        impairment = interface.impairment if interface else None
+        if dropped and not (impairment and impairment.loss):
+            yield Finding("invalid", f"the queue at {'/'.join(place)} dropped {dropped} packets")
+        elif dropped and impairment:
+            # netem counts a random loss and a full queue alike.
+            before = measurement.qdiscs_before.get(place, ())
+            sent = after[0].sent_packets - sum(c.sent_packets for c in before[:1])
+            count = LossCount(impairment.loss, sent + dropped, dropped, impairment.bursts)
+            if not count.plausible:
+                yield Finding(
+                    "invalid",
+                    f"netem at {'/'.join(place)} dropped {dropped} of {sent + dropped} packets;"
+                    f" a probability of {impairment.loss:g} does not explain that",
+                )
+    for place, node_interface in sorted(measurement.paths.interfaces.items()):
+        shaped = node_interface.shaper or node_interface.impairment
+        if shaped and not (
+            place in measurement.qdiscs_before and place in measurement.qdiscs_after
+        ):
+            yield Finding("invalid", f"there are no counters of the queue at {'/'.join(place)}")

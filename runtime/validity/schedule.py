@@ -1,0 +1,74 @@
+"""Programs do what they do when they should."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
+from fairc.runtime.measurement.endpoints import NS
+from fairc.runtime.pcap import ACK, SYN
+
+from .finding import Finding
+
+LATE_S = 10e-3
+# Linux sends a lost SYN again after 1 s at the earliest (RFC 6298, section 2).
+SYN_RETRY_S = 1.0
+
+
+def schedule(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 21: clients and samples keep their schedule to 10 ms."""
+    for flow in measurement.flows:
+        late_s = _late_start(measurement, flow)
+        if late_s > LATE_S:
+            yield Finding(
+                "invalid", f"flow {flow.name} started {late_s * 1e3:.1f} ms behind its schedule"
+            )
+        for connection, opened_s in sorted(flow.endpoints.opened_s.items()):
+            late_s = opened_s - flow.plan.starts_ns[connection] * NS
+            if late_s > LATE_S:
+                yield Finding(
+                    "invalid",
+                    f"flow {flow.name}, connection {connection}: opened {late_s * 1e3:.1f} ms"
+                    " behind its schedule",
+                )
+        late_s = _late_ticks(flow)
+        if late_s > LATE_S:
+            yield Finding(
+                "invalid",
+                f"the server of flow {flow.name} took a sample {late_s * 1e3:.1f} ms too late",
+            )
+
+
+def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
+    """Return by how much the flow's first handshake came late, s.
+
+    The server's first answer (SYN and ACK) meets the entry of the bottleneck one delay there and a
+    part of the delay back after the start. Where the client's SYN can be lost at random, an answer
+    that comes as late as a retry's or a later connection's says nothing.
+    """
+    queue, paths = flow.queue, measurement.paths
+    answers = flow.entered & (queue.entered.flags & (SYN | ACK) == SYN | ACK)
+    if not answers.any():
+        return 0.0
+    there, back = paths.back(flow.plan), paths.before(queue.place, flow.plan)
+    expected_s = flow.start_s + paths.delay_s(there) + paths.delay_s(back)
+    late_s = float(queue.seconds(queue.entered)[answers].min()) - expected_s
+    later_s = (ns * NS - flow.start_s for ns in flow.plan.starts_ns if ns > flow.plan.start_ns)
+    next_s = min((SYN_RETRY_S, *later_s))
+    if paths.loss(there) + paths.loss(back) > 0 and late_s > next_s - LATE_S:
+        return 0.0
+    return late_s
+
+
+def _late_ticks(flow: FlowRecord) -> float:
+    """Return by how much a sample came after its tick at worst, s; a tick left out counts, too."""
+    samples, worst = flow.endpoints.samples, 0.0
+    for connection in np.unique(samples.connection):
+        t_s = samples.t_s[samples.connection == connection][:-1]  # the last one is off the ticks
+        tick = np.floor(t_s / SLOT_S + 1e-6)
+        late_s = t_s - tick * SLOT_S
+        left_out = np.diff(tick, prepend=tick[:1] - 1) - 1
+        worst = max(worst, float((late_s + left_out * SLOT_S).max(initial=0.0)))
+    return worst

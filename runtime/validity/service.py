@@ -1,0 +1,76 @@
+"""The bottleneck serves at its rate while packets wait, and on time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.queues import QueueRecord
+
+from .finding import Finding
+
+RATE_TOLERANCE = 0.01
+LATE_S = 10e-3
+# Fewer frames than this, sent back to back, do not tell the service rate to 1 %.
+MIN_BACKLOGGED_FRAMES = 200
+
+
+def service_rate(measurement: Measurement) -> Iterator[Finding]:
+    """Rules 3, 20: the bottleneck serves at its rate, within 1 %, while packets wait."""
+    for queue in measurement.seen_queues:
+        frames, slowest_bps, fastest_bps = backlogged_rate(queue)
+        if frames < MIN_BACKLOGGED_FRAMES:
+            continue
+        nearest_bps = min(max(queue.rate_bps, slowest_bps), fastest_bps)
+        if _off(nearest_bps, queue.rate_bps) > RATE_TOLERANCE:
+            yield Finding(
+                "invalid",
+                f"the bottleneck {queue.name} served {nearest_bps:.6g} bit/s while packets waited,"
+                f" not {queue.rate_bps:.6g} bit/s",
+            )
+
+
+def backlogged_rate(queue: QueueRecord) -> tuple[int, float, float]:
+    """Return how many frames followed another one that they had waited behind, and their rate, bit/s.
+
+    A frame that came in before the one ahead of it left keeps the shaper busy from that moment to its
+    own. A busy period is known to within what the bucket holds beyond its first frame: tokens saved
+    before it, or a timer that was late for its last frame. So the rate lies between the two returned
+    numbers, which meet in long periods. NaN without such frames.
+    """
+    left, arrival, sizes = queue.left_s, queue.arrival_s, queue.left.frame_bytes
+    # A frame whose arrival was not seen is taken to have waited.
+    waited = ~(arrival[1:] > left[:-1])
+    frames, bits = int(waited.sum()), float(8 * sizes[1:][waited].sum())
+    if not frames or queue.interface.shaper is None:
+        return 0, float("nan"), float("nan")
+    time_s = float(np.diff(left)[waited].sum())
+    first = np.flatnonzero(waited & ~np.concatenate(([False], waited[:-1])))
+    saved = np.maximum(queue.interface.shaper.burst_bytes - sizes[first], 0)
+    play_s = float(8 * saved.sum() / queue.rate_bps)
+    fastest_bps = bits / (time_s - play_s) if time_s > play_s else float("inf")
+    return frames, bits / (time_s + play_s), fastest_bps
+
+
+def _off(value: float, target: float) -> float:
+    return abs(value - target) / target
+
+
+def service_schedule(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 21: the shaper keeps its schedule to 10 ms."""
+    for queue in measurement.seen_queues:
+        idle_s = _late_service(queue)
+        if idle_s > LATE_S:
+            yield Finding(
+                "invalid",
+                f"the shaper of {queue.name} let packets wait {idle_s * 1e3:.1f} ms too long",
+            )
+
+
+def _late_service(queue: QueueRecord) -> float:
+    """Return the longest time that a frame waited at the head of the queue beyond its own, s."""
+    left, arrival = queue.left_s, queue.arrival_s
+    ready = np.fmax(left[:-1], arrival[1:])
+    return float((left[1:] - ready - queue.serialisation_s[1:]).max(initial=0.0))
