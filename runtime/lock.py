@@ -20,7 +20,15 @@ from .store import CELLS, PLAN, read_plan
 
 LIBRARIES = ("click", "duckdb", "jinja2", "lark", "matplotlib", "numpy", "pydantic", "scipy")
 # Whose code turns raw artefacts into a stored result.
-ANALYSIS = ("analysis.py", "measurement", "metrics", "pcap.py", "results.py", "validity")
+ANALYSIS = (
+    "analysis.py",
+    "losses.py",
+    "measurement",
+    "metrics",
+    "pcap.py",
+    "results.py",
+    "validity",
+)
 
 
 def describe(folder: Path, engine: Engine) -> dict[str, Any]:
