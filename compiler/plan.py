@@ -253,7 +253,7 @@ class Flow(Model):
     address: str
     port: int
     transport: Literal["tcp", "quic", "udp"] = "tcp"
-    cca: str
+    cca: str | None
     connections: int
     workload: FileWorkload | BulkWorkload
     starts_ns: tuple[int, ...]

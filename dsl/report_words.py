@@ -98,8 +98,24 @@ METRICS: Registry[Entry] = Registry(
         _metric("ttr", "s", "Time to response: responseStart", _FLOW),
         _metric("sequence", "1", "Order in which a page's bytes arrive", _FLOW),
         _metric("cpu", "1", "CPU time of the endpoints", _FLOW),
-        _metric("qoe", "1", "Quality of experience of a video", _FLOW),
-        _metric("stalls", "1", "Interruptions of a video", _FLOW, values=("count", "time")),
+        _metric(
+            "fct",
+            "s",
+            "Flow completion times of requests and files",
+            _FLOW,
+            values=("mean", "p50", "p95", "p99", "count", "unfinished"),
+            runs=True,
+        ),
+        _metric("qoe", "1", "Quality of experience of a video", _FLOW, runs=True),
+        _metric(
+            "stalls",
+            "1",
+            "Interruptions of a video",
+            _FLOW,
+            values=("count", "time"),
+            runs=True,
+        ),
+        _metric("startup", "s", "Time until a video first plays", _FLOW, runs=True),
     ],
 )
 

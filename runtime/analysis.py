@@ -62,6 +62,7 @@ def _flow(measurement: Measurement, flow: FlowRecord) -> FlowResult:
     endpoints = flow.endpoints
     return FlowResult(
         flow=flow.name,
+        transport=flow.plan.transport,
         cca=flow.plan.cca,
         connections=flow.plan.connections,
         start_s=flow.start_s,

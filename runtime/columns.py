@@ -56,6 +56,7 @@ class Table:
 
 CELL = Column("cell", "VARCHAR", "", "id of the cell")
 FLOW = Column("flow", "VARCHAR", "", "name of the flow")
+CONNECTION = Column("connection", "INTEGER", "", "number of the connection, from 0")
 
 
 def _cell_rows(stored: Stored) -> Columns:
@@ -123,8 +124,40 @@ def _sample_rows(stored: Stored) -> Columns:
         "connection": series.sample_connection,
         "t_s": series.sample_t_s,
         "cwnd_packets": series.sample_cwnd_packets,
+        "in_flight_packets": series.sample_in_flight_packets,
         "rtt_s": series.sample_rtt_s,
         "pacing_bps": series.sample_pacing_bps,
+    }
+
+
+def _video_rows(stored: Stored) -> Columns:
+    series = stored.series
+    if series is None:
+        return {}
+    return {
+        "cell": np.full(len(series.video_flow), stored.cell.id, object),
+        "flow": series.flows.astype(object)[series.video_flow],
+        "connection": series.video_connection,
+        "startup_s": series.video_startup_s,
+        "stalls": series.video_stalls,
+        "stalled_s": series.video_stalled_s,
+        "qoe": series.video_qoe,
+        "ended": series.video_ended,
+    }
+
+
+def _request_rows(stored: Stored) -> Columns:
+    series = stored.series
+    if series is None:
+        return {}
+    return {
+        "cell": np.full(len(series.request_flow), stored.cell.id, object),
+        "flow": series.flows.astype(object)[series.request_flow],
+        "connection": series.request_connection,
+        "request": series.request_number,
+        "start_s": series.request_start_s,
+        "fct_s": series.request_fct_s,
+        "bytes": series.request_bytes,
     }
 
 
@@ -178,7 +211,8 @@ TABLES: dict[str, Table] = {
             (
                 CELL,
                 FLOW,
-                Column("cca", "VARCHAR", "", "congestion control"),
+                Column("transport", "VARCHAR", "", "`tcp`, `quic` or `udp`"),
+                Column("cca", "VARCHAR", "", "congestion control; null over UDP, which has none"),
                 Column("connections", "INTEGER", "", "number of its connections"),
                 Column("start_s", "DOUBLE", "s", "planned start after the epoch"),
                 Column("first_byte_s", "DOUBLE", "s", "first data at the client; null: none came"),
@@ -228,17 +262,52 @@ TABLES: dict[str, Table] = {
         ),
         Table(
             "samples",
-            "a connection's TCP_INFO at one time",
+            "what the sender knew of a connection at one time; none of a flow over UDP",
             (
                 CELL,
                 FLOW,
-                Column("connection", "INTEGER", "", "number of the connection, from 0"),
+                CONNECTION,
                 Column("t_s", "DOUBLE", "s", "time after the epoch"),
                 Column("cwnd_packets", "DOUBLE", "packets", "congestion window"),
+                Column(
+                    "in_flight_packets",
+                    "DOUBLE",
+                    "packets",
+                    "sent, neither acknowledged nor held to be lost; null where that is not known",
+                ),
                 Column("rtt_s", "DOUBLE", "s", "smoothed RTT; null before the first measurement"),
                 Column("pacing_bps", "DOUBLE", "bit/s", "pacing rate; null where there is none"),
             ),
             _sample_rows,
+        ),
+        Table(
+            "videos",
+            "a video that a client asked for",
+            (
+                CELL,
+                FLOW,
+                CONNECTION,
+                Column("startup_s", "DOUBLE", "s", "until it first played; null: it never did"),
+                Column("stalls", "INTEGER", "", "how often it stalled"),
+                Column("stalled_s", "DOUBLE", "s", "time that it stalled, at the end still or not"),
+                Column("qoe", "DOUBLE", "1", "metric `qoe` of this video; null: it never started"),
+                Column("ended", "BOOLEAN", "", "whether it was shown to its end"),
+            ),
+            _video_rows,
+        ),
+        Table(
+            "requests",
+            "a request that was answered in full",
+            (
+                CELL,
+                FLOW,
+                CONNECTION,
+                Column("request", "BIGINT", "", "number of the request in its stream, from 0"),
+                Column("start_s", "DOUBLE", "s", "when it was begun, after the epoch"),
+                Column("fct_s", "DOUBLE", "s", "flow completion time: until its last byte"),
+                Column("bytes", "BIGINT", "B", "size of the answer"),
+            ),
+            _request_rows,
         ),
         Table(
             "queues",

@@ -45,7 +45,8 @@ class FlowResult(Model):
     """What one flow did; times in s after the epoch, goodput in bit/s of application bytes."""
 
     flow: str
-    cca: str
+    transport: str
+    cca: str | None
     connections: int
     start_s: float
     first_byte_s: float | None

@@ -59,7 +59,7 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
             "mininet": "none",
             "sysctl": {},
             "offloads": {},
-            "ccas": sorted({flow.cca for flow in cell.flows}),
+            "ccas": sorted({flow.cca for flow in cell.flows if flow.cca}),
         },
     )
     names = [f"{flow.name}.{side}" for flow in cell.flows for side in ("server", "client")]

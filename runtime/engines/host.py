@@ -107,7 +107,7 @@ def needs(cell: Cell) -> Iterator[tuple[str, bool]]:
                 kinds.add(qdisc(interface.queue))
     for kind in sorted(kinds):
         yield f"the queueing discipline {kind} (module sch_{module(kind)})", has_qdisc(kind)
-    for cca in sorted({flow.cca for flow in cell.flows}):
+    for cca in sorted({f.cca for f in cell.flows if f.transport == "tcp" and f.cca}):
         yield f"the congestion control {cca} (module tcp_{cca})", has_cca(cca)
 
 

@@ -10,6 +10,9 @@ from typing import Any
 
 from fairc.runtime import pcap
 
+NS = 1e-9
+"""A nanosecond in seconds: what is in the files, to what is measured."""
+
 
 class ArtefactError(Exception):
     """A raw artefact is missing or broken; the message names the file and says what is wrong."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Address
@@ -15,8 +15,9 @@ from fairc.compiler.plan import Cell, Flow
 from fairc.runtime.pcap import TCP, UDP, Packets
 
 from . import endpoints, qdisc, queues
-from .artefacts import ArtefactError, Artefacts, CaptureCounts, Ending, field
-from .endpoints import NS, Endpoints
+from .applications import Transfers
+from .artefacts import NS, ArtefactError, Artefacts, CaptureCounts, Ending, field
+from .endpoints import WATCHED, Endpoints
 from .paths import PathError, Paths, Place, max_min
 from .queues import QueueRecord
 from .slots import apportion, edges
@@ -51,6 +52,31 @@ class Busy:
         )
 
 
+def _files(flow: FlowRecord) -> Transfers:
+    """Return the files that a flow's connections were opened for.
+
+    A connection that does not say when it was opened counts from its planned start; one that was
+    not to be opened before the flow was stopped was never begun.
+    """
+    end_s = flow.stop_s
+    planned_s = {n: ns * NS for n, ns in enumerate(flow.plan.starts_ns) if ns * NS < end_s}
+    opened_s, done_s = planned_s | dict(flow.endpoints.opened_s), flow.endpoints.done_s
+    return Transfers(
+        start_s=np.array([opened_s[c] for c in done_s], np.float64),
+        duration_s=np.array([t - opened_s[c] for c, t in done_s.items()], np.float64),
+        unfinished_s=np.array([t for c, t in opened_s.items() if c not in done_s], np.float64),
+    )
+
+
+def _answers(flow: FlowRecord) -> Transfers:
+    requests = flow.endpoints.requests
+    return Transfers(requests.start_s, requests.duration_s, requests.unfinished_s)
+
+
+# Kinds of workloads -> the transfers that users wait for.
+_TRANSFERS: Mapping[str, Callable[[FlowRecord], Transfers]] = {"file": _files, "requests": _answers}
+
+
 @dataclass(frozen=True)
 class FlowRecord:
     """One flow (one session): its plan, what its programs saw, and its packets at the exit.
@@ -82,6 +108,23 @@ class FlowRecord:
         """Its last byte or its stop, else the end of the cell; s after the epoch."""
         end = self.endpoints.end_s
         return self.ended_s if end is None else min(end, self.ended_s)
+
+    @property
+    def stop_s(self) -> float:
+        """When it was stopped, or the cell ended; s after the epoch."""
+        stop_ns = self.plan.stop_ns
+        return self.ended_s if stop_ns is None else min(stop_ns * NS, self.ended_s)
+
+    @property
+    def plays_videos(self) -> bool:
+        """Whether its clients watch videos."""
+        return self.plan.workload.kind in WATCHED
+
+    @property
+    def transfers(self) -> Transfers | None:
+        """Its short transfers: requests, or the files of its connections; None if it has neither."""
+        transfers = _TRANSFERS.get(self.plan.workload.kind)
+        return transfers(self) if transfers else None
 
     def ip_bytes(self, edges_s: Floats) -> Floats:
         """Return IP bytes at the bottleneck's exit between edges, by serialisation time."""
@@ -230,7 +273,7 @@ def _flow(
     queue = by_place[flow.bottleneck]
     return FlowRecord(
         plan=flow,
-        endpoints=endpoints.load(artefacts, flow),
+        endpoints=endpoints.load(artefacts, flow, ending.ended_ns * NS),
         queue=queue,
         left=packets_of(flow, queue.left),
         entered=packets_of(flow, queue.entered),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .artefacts import ArtefactError
-from .record import Measurement
+from .record import FlowRecord, Measurement
 
 Floats = NDArray[np.float64]
 
@@ -24,8 +24,12 @@ class Series:
     ip_bytes: at the bottleneck's exit; delivered_bytes: to the application; active: whether the
     slot lies wholly between first data and end; all of shape (F, T).
     queue_bytes, queue_packets: backlog at the end of each slot, shape (Q, T).
-    sample_*: TCP_INFO, shape (N,), by flow and then time; sample_flow indexes flows; rtt_s is
-    NaN before the first measurement, pacing_bps where there is none.
+    sample_*: what senders knew, shape (N,), by flow and then time; sample_flow indexes flows; rtt_s
+    is NaN before the first measurement, pacing_bps where there is none, in_flight_packets where the
+    endpoint did not say.
+    video_*: of shape (V,), by flow and then connection; startup_s and qoe are NaN for a video that
+    never started. request_*: requests that were answered in full, of shape (R,), by flow and then
+    start.
     busy_t_s, busy_share: ends of the monitor's slots and the machine's CPU load, shape (M,).
     loss_expected, loss_sent, loss_lost: random loss behind the bottlenecks, shape (L,): its
     probability in the plan, packets that met it, packets lost.
@@ -44,7 +48,21 @@ class Series:
     sample_t_s: Floats
     sample_cwnd_packets: Floats
     sample_rtt_s: Floats
+    sample_in_flight_packets: Floats
     sample_pacing_bps: Floats
+    video_flow: NDArray[np.int64]
+    video_connection: NDArray[np.int64]
+    video_startup_s: Floats
+    video_stalls: NDArray[np.int64]
+    video_stalled_s: Floats
+    video_qoe: Floats
+    video_ended: NDArray[np.bool_]
+    request_flow: NDArray[np.int64]
+    request_connection: NDArray[np.int64]
+    request_number: NDArray[np.int64]
+    request_start_s: Floats
+    request_fct_s: Floats
+    request_bytes: NDArray[np.int64]
     busy_t_s: Floats
     busy_share: Floats
     loss_expected: Floats
@@ -94,10 +112,42 @@ def collect(measurement: Measurement, loss: tuple[tuple[float, int, int], ...]) 
         sample_t_s=samples("t_s"),
         sample_cwnd_packets=samples("cwnd_packets"),
         sample_rtt_s=np.where(rtt_s > 0, rtt_s, np.nan),
+        sample_in_flight_packets=samples("in_flight_packets"),
         sample_pacing_bps=samples("pacing_bps"),
+        **_videos(flows),
+        **_requests(flows),
         busy_t_s=measurement.busy.t_s,
         busy_share=measurement.busy.share,
         loss_expected=np.array([row[0] for row in loss], np.float64),
         loss_sent=np.array([row[1] for row in loss], np.int64),
         loss_lost=np.array([row[2] for row in loss], np.int64),
     )
+
+
+def _or_nan(number: float | None) -> float:
+    return np.nan if number is None else number
+
+
+def _videos(flows: tuple[FlowRecord, ...]) -> dict[str, NDArray[Any]]:
+    rows = [(at, video) for at, flow in enumerate(flows) for video in flow.endpoints.videos]
+    return {
+        "video_flow": np.array([at for at, _ in rows], np.int64),
+        "video_connection": np.array([v.connection for _, v in rows], np.int64),
+        "video_startup_s": np.array([_or_nan(v.startup_s) for _, v in rows], np.float64),
+        "video_stalls": np.array([len(v.stalls_s) for _, v in rows], np.int64),
+        "video_stalled_s": np.array([v.stalled_s for _, v in rows], np.float64),
+        "video_qoe": np.array([_or_nan(v.qoe) for _, v in rows], np.float64),
+        "video_ended": np.array([v.ended for _, v in rows], np.bool_),
+    }
+
+
+def _requests(flows: tuple[FlowRecord, ...]) -> dict[str, NDArray[Any]]:
+    parts = [flow.endpoints.requests for flow in flows]
+    return {
+        "request_flow": np.repeat(np.arange(len(flows)), [len(part) for part in parts]),
+        "request_connection": np.concatenate([part.connection for part in parts]),
+        "request_number": np.concatenate([part.number for part in parts]),
+        "request_start_s": np.concatenate([part.start_s for part in parts]),
+        "request_fct_s": np.concatenate([part.duration_s for part in parts]),
+        "request_bytes": np.concatenate([part.bytes for part in parts]),
+    }

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from fairc.dsl.registry import Registry
 
-from . import fairness, goodput, loss_rate, queue_delay, rtt, throughput, utilization
+from . import (
+    fairness,
+    fct,
+    goodput,
+    loss_rate,
+    qoe,
+    queue_delay,
+    rtt,
+    stalls,
+    startup,
+    throughput,
+    utilization,
+)
 from .base import Metric, Value
 
 METRICS: Registry[Metric] = Registry(
@@ -18,6 +30,10 @@ METRICS: Registry[Metric] = Registry(
         loss_rate.METRIC,
         queue_delay.METRIC,
         fairness.METRIC,
+        fct.METRIC,
+        qoe.METRIC,
+        stalls.METRIC,
+        startup.METRIC,
     ),
 )
 

@@ -61,7 +61,13 @@ def _flows(scene: Cell) -> str:
 def _flow(flow: Flow) -> str:
     what = f"{quantity(flow.workload.bytes, 'B')} file" if flow.workload.kind == "file" else "bulk"
     times = f"{flow.connections} connections, " if flow.connections > 1 else ""
-    return f"{one_line(flow.name)} ({times}{what}, CCA {one_line(flow.cca)})"
+    return f"{one_line(flow.name)} ({times}{what}, {_control(flow)})"
+
+
+def _control(flow: Flow) -> str:
+    """Return what controls a flow's rate: TCP needs no mention."""
+    over = "" if flow.transport == "tcp" else f" over {flow.transport.upper()}"
+    return f"CCA {one_line(flow.cca)}{over}" if flow.cca else f"no congestion control{over}"
 
 
 def _bottleneck(scene: Cell) -> tuple[int | None, Queue | None]:

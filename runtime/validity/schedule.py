@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
-from fairc.runtime.measurement.endpoints import NS
+from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.pcap import ACK, SYN
 
 from .finding import Finding

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from madecell import FULL, MS, PAYLOAD, Made, Passed, Sent, crowded, lossy, made_cell, write_json
+from madecell import (
+    FULL,
+    MS,
+    PAYLOAD,
+    Made,
+    Passed,
+    Sent,
+    Transport,
+    crowded,
+    lossy,
+    made_cell,
+    write_json,
+)
 
 from fairc.compiler.plan import Cell, MetricRequest
 from fairc.runtime.measurement import Measurement, load
@@ -70,6 +84,33 @@ def test_the_first_declared_session_is_a(tmp_path: Path) -> None:
     assert one["fairness.F", None] == -(other["fairness.F", None] or 0)
     assert other["fairness.dominance", None] == 1
     assert one["fairness.jain_slots", None] == other["fairness.jain_slots", None]
+
+
+@pytest.mark.parametrize("transports", [("tcp", "quic"), ("quic", "tcp")])
+def test_the_connections_of_a_flow_are_one_session_over_any_transport(
+    tmp_path: Path, transports: tuple[Transport, ...]
+) -> None:
+    """Letters of a belong to its two connections in turn: nothing of fairness may change."""
+    made = hand_made(SHARED, transports=transports, connections=(2, 1))
+    turns = count()
+    made.packets = [
+        replace(p, sent=replace(p.sent, connection=next(turns) % 2)) if p.sent.flow == 0 else p
+        for p in made.packets
+    ]
+    one = values(hand_made(SHARED), tmp_path / "one", "fairness")
+    assert values(made, tmp_path / "two", "fairness") == pytest.approx(one)
+
+
+def test_competition_lasts_as_long_as_some_connection_of_each_session(tmp_path: Path) -> None:
+    """a's first connection has its data in [0, 0.1], its second in [0.4, 0.5]: a competes between."""
+    made = hand_made("ab........ bbbbbbbbbb bbbbbbbbbb bbbbbbbbbb a........b b", connections=(2, 1))
+    made.packets = [
+        replace(p, sent=replace(p.sent, connection=1)) if p.number > 30 and not p.sent.flow else p
+        for p in made.packets
+    ]
+    found = values(made, tmp_path, "fairness")
+    assert found["fairness.competition_time", None] == pytest.approx(0.4 - 0.01)
+    assert found["fairness.F", None] == pytest.approx(0.5)
 
 
 def test_the_slot_is_an_option(tmp_path: Path) -> None:
@@ -267,6 +308,9 @@ def test_x_is_relative_to_the_max_min_fair_rate(tmp_path: Path) -> None:
     assert found["fairness.jain_slots", None] == pytest.approx(1)
 
 
+OF_APPLICATIONS = ("fct", "qoe", "stalls", "startup")
+
+
 @pytest.mark.parametrize("metric", list(METRICS), ids=lambda m: m.name)
 def test_every_metric_gives_what_it_declares(metric, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     made = crowded()
@@ -274,7 +318,9 @@ def test_every_metric_gives_what_it_declares(metric, tmp_path: Path) -> None:  #
     assert {v.metric for v in found} == {v.name for v in metric.values}
     assert {(v.metric, v.unit) for v in found} == {(v.name, v.unit) for v in metric.values}
     assert all(v.flow in ("a", "b", None) for v in found)
-    assert all(v.value is not None for v in found), "nothing is undefined in an ordinary cell"
+    # Bulk transfers have no videos and no ends; nothing else is undefined in an ordinary cell.
+    assert all(v.value is not None or v.reason.startswith("no flow ") for v in found)
+    assert all(v.value is not None for v in found) != (metric.name in OF_APPLICATIONS)
 
 
 @pytest.mark.parametrize("metric", list(METRICS), ids=lambda m: m.name)
@@ -300,3 +346,34 @@ def test_a_missing_value_needs_a_reason() -> None:
     assert value.of(1.0, reason="unused").reason == ""
     with pytest.raises(ValueError, match="needs a reason"):
         value.of(None)
+
+
+def test_completion_times_of_files(tmp_path: Path) -> None:
+    """Two connections of 3 frames each: done 30 ms and 60 ms after their start."""
+    made = hand_made("aaaaaa", flows=1, connections=2, file_bytes=3 * PAYLOAD)
+    made.packets = [
+        replace(p, sent=replace(p.sent, connection=p.number // 3)) for p in made.packets
+    ]
+    found = values(made, tmp_path, "fct")
+    assert found["fct.mean", "a"] == pytest.approx((0.02 + 0.05) / 2)
+    assert found["fct.p50", "a"] == pytest.approx(0.035)
+    assert found["fct.p99", "a"] == pytest.approx(0.02 + 0.99 * 0.03)
+    assert (found["fct.count", "a"], found["fct.unfinished", "a"]) == (2, 0)
+
+
+def test_transfers_that_did_not_end_are_counted_and_shown(tmp_path: Path) -> None:
+    made = hand_made("aaaaaa", flows=1, connections=2, file_bytes=3 * PAYLOAD)
+    folder = made.write(tmp_path)
+    file = folder / "a.client.ndjson"
+    file.write_text(file.read_text().replace('"done"', '"stopped"'))
+    found = {v.metric: v for v in results(load(made.cell, folder), "fct")}
+    assert (found["fct.count"].value, found["fct.unfinished"].value) == (0, 2)
+    assert found["fct.mean"].value is None
+    assert found["fct.p99"].reason == "no transfer was completed, 2 were begun"
+
+
+def test_a_bulk_flow_has_no_completion_time(tmp_path: Path) -> None:
+    measurement = load((made := hand_made("abab")).cell, made.write(tmp_path))
+    assert {v.reason for v in results(measurement, "fct")} == {"no flow has transfers with an end"}
+    named = results(measurement, "fct", "a")
+    assert {(v.flow, v.reason) for v in named} == {("a", "the flow has no transfers with an end")}

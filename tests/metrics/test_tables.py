@@ -40,7 +40,21 @@ def series(seed: int) -> Series:
         sample_t_s=np.array([0.1, 0.2]),
         sample_cwnd_packets=np.array([10.0, 11.0]),
         sample_rtt_s=np.array([0.05, np.nan]),
+        sample_in_flight_packets=np.array([9.0, np.nan]),
         sample_pacing_bps=np.array([np.nan, 1e6]),
+        video_flow=np.array([1, 1]),
+        video_connection=np.array([0, 1]),
+        video_startup_s=np.array([0.5, np.nan]),
+        video_stalls=np.array([2, 0]),
+        video_stalled_s=np.array([3.5, 0.0]),
+        video_qoe=np.array([2.9, np.nan]),
+        video_ended=np.array([True, False]),
+        request_flow=np.array([0]),
+        request_connection=np.array([0]),
+        request_number=np.array([7]),
+        request_start_s=np.array([1.5]),
+        request_fct_s=np.array([0.25]),
+        request_bytes=np.array([2**33]),
         busy_t_s=np.array([0.1]),
         busy_share=np.array([0.2]),
         loss_expected=np.array([0.01]),
@@ -55,6 +69,7 @@ def stored(number: int, loss: str, goodput: float | None = 1.0, **changes: Any) 
     flows = tuple(
         FlowResult(
             flow=name,
+            transport="tcp",
             cca="cubic",
             connections=1,
             start_s=0.0,
@@ -159,9 +174,22 @@ def test_slots_samples_and_queues(written: Path) -> None:
     ]
     found = rows(written, f"SELECT flow, connection, rtt_s, pacing_bps FROM samples WHERE {cell}")
     assert found == [("a", 0, 0.05, None), ("b", 3, None, 1e6)]
+    found = rows(written, f"SELECT flow, in_flight_packets FROM samples WHERE {cell}")
+    assert found == [("a", 9.0), ("b", None)]
     found = rows(written, f"SELECT queue, t_s, bytes, packets FROM queues WHERE {cell}")
     assert [row[1] for row in found] == pytest.approx([0.1, 0.2, 0.3])
     assert [row[2:] for row in found] == [(100.0, 1.0), (200.0, 2.0), (300.0, 3.0)]
+
+
+def test_videos_and_requests(written: Path) -> None:
+    cell = f"{1:016x}"
+    found = rows(written, f"SELECT * FROM videos WHERE cell = '{cell}'")
+    assert found == [
+        (cell, "b", 0, 0.5, 2, 3.5, 2.9, True),
+        (cell, "b", 1, None, 0, 0.0, None, False),
+    ]
+    found = rows(written, f"SELECT * FROM requests WHERE cell = '{cell}'")
+    assert found == [(cell, "a", 0, 7, 1.5, 0.25, 2**33)]
 
 
 def test_every_declared_column_is_there_with_its_type(written: Path) -> None:

@@ -13,21 +13,16 @@ from typing import Any
 import pytest
 
 from fairc.compiler import plan
+from fairc.runtime.columns import TABLES
 from fairc.runtime.tables import axis_columns, quoted
 
 SLOT_S = 0.1
 RATE_BPS = 1_000_000
 
 SCHEMAS = {
-    "flows": "cell VARCHAR, flow VARCHAR, cca VARCHAR, connections INTEGER, start_s DOUBLE,"
-    " first_byte_s DOUBLE, end_s DOUBLE, completed BOOLEAN, bytes BIGINT, goodput_bps DOUBLE",
-    "metrics": "cell VARCHAR, metric VARCHAR, flow VARCHAR, value DOUBLE, unit VARCHAR,"
-    " reason VARCHAR",
-    "slots": "cell VARCHAR, flow VARCHAR, slot INTEGER, t_s DOUBLE, ip_bytes DOUBLE,"
-    " delivered_bytes DOUBLE, active BOOLEAN",
-    "samples": "cell VARCHAR, flow VARCHAR, connection INTEGER, t_s DOUBLE, cwnd_packets DOUBLE,"
-    " rtt_s DOUBLE, pacing_bps DOUBLE",
-    "queues": "cell VARCHAR, queue VARCHAR, t_s DOUBLE, bytes DOUBLE, packets DOUBLE",
+    name: ", ".join(f"{column.name} {column.type}" for column in table.columns)
+    for name, table in TABLES.items()
+    if name != "cells"
 }
 
 
@@ -172,7 +167,7 @@ def fill(
             for connection in range(spec.connections):
                 phase = (t + 1.7 * i + connection) % 6
                 rows["samples"].append(
-                    (cell.id, name, connection, round(t, 3), round(6 + 3 * phase),
+                    (cell.id, name, connection, round(t, 3), round(6 + 3 * phase), round(6 + 3 * phase),
                      0.05 + 0.012 * phase + draw.uniform(0, 0.004), None)
                 )  # fmt: skip
         backlog = max(0, round(12_500 * min(1.0, 0.6 + 0.4 * math.sin(t * 1.1 + index))))
@@ -180,7 +175,7 @@ def fill(
     goodputs = [s * 8 * 0.96 / spec.duration_s for s in sums]
     for i, flow in enumerate(cell.flows):
         rows["flows"].append(
-            (cell.id, flow.name, flow.cca, flow.connections, 0.01, 0.11, spec.duration_s, True,
+            (cell.id, flow.name, flow.transport, flow.cca, flow.connections, 0.01, 0.11, spec.duration_s, True,
              round(sums[i] * 0.96), goodputs[i])
         )  # fmt: skip
         rows["metrics"].append((cell.id, "goodput", flow.name, goodputs[i], "bit/s", ""))

@@ -128,7 +128,7 @@ def made_cell(
                 address=f"10.0.{n + 1}.1",
                 port=5001 + n,
                 transport=transports[n],
-                cca="cubic",
+                cca=None if transports[n] == "udp" else "cubic",
                 connections=counts[n],
                 workload=workload,
                 starts_ns=(0,) * counts[n],
@@ -319,6 +319,8 @@ class Made:
         lines: list[dict[str, Any]] = []
         for connection in range(self.cell.flows[flow].connections):
             at = {"connection": connection}
+            start_ns = self.cell.flows[flow].starts_ns[connection]
+            lines.append({"t_ns": start_ns, "event": "opened", **at})
             arrivals = [(t, size) for t, c, size in self._arrivals(flow) if c == connection]
             end_ns = min(arrivals[-1][0], self.ended_ns) if arrivals else self.ended_ns
             if arrivals:
@@ -335,12 +337,16 @@ class Made:
         return sorted(lines, key=lambda line: line["t_ns"])
 
     def _server(self, flow: int) -> list[dict[str, Any]]:
-        lines: list[dict[str, Any]] = [{"t_ns": -TICK_NS, "event": "listening", "cca": "cubic"}]
-        for connection in range(self.cell.flows[flow].connections):
+        plan = self.cell.flows[flow]
+        sample = SAMPLES[plan.transport]
+        used = {} if plan.cca is None else {"cca": plan.cca}
+        lines: list[dict[str, Any]] = [{"t_ns": -TICK_NS, "event": "listening", **used}]
+        for connection in range(plan.connections):
             at = {"connection": connection}
-            lines.append({"t_ns": 50 * MS, "event": "accepted", "cca": "cubic", **at})
+            lines.append({"t_ns": 50 * MS, "event": "accepted", **used, **at})
             for t in [*range(TICK_NS, self.ended_ns, TICK_NS), self.ended_ns]:
-                lines.append({"t_ns": t, "event": "sample", **at, **SAMPLE})
+                if sample:
+                    lines.append({"t_ns": t, "event": "sample", **at, **sample})
         return sorted(lines, key=lambda line: line["t_ns"])
 
     def _qdiscs(self, *, after: bool) -> dict[str, list[dict[str, Any]]]:
@@ -365,15 +371,17 @@ class Made:
         }
 
 
-SAMPLE = {
+TCP_SAMPLE = {
     "cwnd": 10,
     "ssthresh": 2147483647,
     "rtt_us": 80_000,
     "rttvar_us": 1000,
     "min_rtt_us": 51_000,
     "mss": PAYLOAD,
-    "unacked": 5,
-    "lost": 0,
+    "unacked": 9,
+    "sacked": 3,
+    "lost": 2,
+    "retrans_out": 1,
     "retransmits": 0,
     "bytes_sent": 0,
     "bytes_acked": 0,
@@ -384,6 +392,27 @@ SAMPLE = {
     "busy_us": 0,
     "rwnd_limited_us": 0,
     "sndbuf_limited_us": 0,
+}
+QUIC_SAMPLE = {
+    "cwnd_bytes": 14_520,
+    "ssthresh_bytes": None,
+    "rtt_us": 80_000,
+    "min_rtt_us": 51_000,
+    "mtu": 1452,
+    "in_flight_bytes": 7_260,
+    "bytes_sent": 0,
+    "packets_sent": 0,
+    "packets_lost": 0,
+    "bytes_lost": None,
+    "congestion_events": 0,
+    "pacing_bps": None,
+    "flow_limited_us": 0,
+    "app_limited": None,
+}
+SAMPLES: Mapping[Transport, Mapping[str, int | None]] = {
+    "tcp": TCP_SAMPLE,
+    "quic": QUIC_SAMPLE,
+    "udp": {},
 }
 
 

@@ -1,0 +1,126 @@
+"""The state of a flow's connections over time, from the samples of its server, over any transport."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .artefacts import NS, field
+
+Floats = NDArray[np.float64]
+US = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """What the sender knew of its connections, each column of shape (samples,), in order of time.
+
+    connection: number of the connection. t_s: after the epoch. in_flight_packets: sent, neither
+    acknowledged nor held to be lost. rtt_s: smoothed, 0 before the first measurement. packet_bytes:
+    payload of a full packet: of TCP's segment, or of the UDP datagram. retransmits: segments sent
+    again over TCP, packets held to be lost over QUIC. rwnd_limited_s, sndbuf_limited_s: time
+    limited by the receiver (window, flow control) and by the send buffer; both, and retransmits,
+    since the connection began. NaN where the transport does not know or has nothing yet.
+    """
+
+    connection: NDArray[np.int64]
+    t_s: Floats
+    cwnd_packets: Floats
+    in_flight_packets: Floats
+    rtt_s: Floats
+    min_rtt_s: Floats
+    pacing_bps: Floats
+    packet_bytes: Floats
+    retransmits: Floats
+    rwnd_limited_s: Floats
+    sndbuf_limited_s: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """How a column is made: of fields of the `sample` event, or unknown for none."""
+
+    fields: tuple[str, ...] = ()
+    make: Callable[..., Floats] = lambda *columns: columns[0]
+
+
+def _in(unit: float) -> Callable[[Floats], Floats]:
+    def scaled(column: Floats) -> Floats:
+        seconds: Floats = column * unit
+        return seconds
+
+    return scaled
+
+
+def _packets(size: Floats, packet: Floats) -> Floats:
+    """Return sizes in packets; NaN where a packet has no size."""
+    unknown = np.full(len(size), np.nan)
+    packets: Floats = np.divide(size, packet, out=unknown, where=packet > 0)
+    return packets
+
+
+def _tcp_in_flight(unacked: Floats, sacked: Floats, lost: Floats, retrans_out: Floats) -> Floats:
+    """Return what the kernel's `tcp_packets_in_flight` (include/net/tcp.h) does."""
+    return unacked - sacked - lost + retrans_out
+
+
+_UNKNOWN = _Source()
+_TRANSPORTS: Mapping[str, Mapping[str, _Source]] = {
+    "tcp": {
+        "cwnd_packets": _Source(("cwnd",)),
+        "in_flight_packets": _Source(("unacked", "sacked", "lost", "retrans_out"), _tcp_in_flight),
+        "rtt_s": _Source(("rtt_us",), _in(US)),
+        "min_rtt_s": _Source(("min_rtt_us",), _in(US)),
+        "pacing_bps": _Source(("pacing_bps",)),
+        "packet_bytes": _Source(("mss",)),
+        "retransmits": _Source(("retransmits",)),
+        "rwnd_limited_s": _Source(("rwnd_limited_us",), _in(US)),
+        "sndbuf_limited_s": _Source(("sndbuf_limited_us",), _in(US)),
+    },
+    "quic": {
+        "cwnd_packets": _Source(("cwnd_bytes", "mtu"), _packets),
+        "in_flight_packets": _Source(("in_flight_bytes", "mtu"), _packets),
+        "rtt_s": _Source(("rtt_us",), _in(US)),
+        "min_rtt_s": _Source(("min_rtt_us",), _in(US)),
+        "pacing_bps": _Source(("pacing_bps",)),
+        "packet_bytes": _Source(("mtu",)),
+        "retransmits": _Source(("packets_lost",)),
+        "rwnd_limited_s": _Source(("flow_limited_us",), _in(US)),
+        "sndbuf_limited_s": _UNKNOWN,
+    },
+    # A sender of datagrams has no state that could be sampled.
+    "udp": {},
+}
+_MAY_BE_NULL = frozenset({"min_rtt_us", "pacing_bps", "flow_limited_us"})
+# Not written by endpoints of before these fields; their raw data can still be read.
+_MAY_BE_ABSENT = frozenset({"sacked", "retrans_out"})
+
+
+def read(events: list[dict[str, Any]], transport: str, file: str) -> Samples:
+    """Return the `sample` events of one flow as columns. Raises ArtefactError."""
+    events = sorted(events, key=lambda e: (e["t_ns"], field(e, "connection", file)))
+
+    def number(event: Mapping[str, Any], key: str) -> float:
+        value = event.get(key, 0)
+        if (key in _MAY_BE_NULL and value is None) or (key in _MAY_BE_ABSENT and key not in event):
+            return math.nan
+        return field(event, key, file)
+
+    def column(source: _Source) -> Floats:
+        if not source.fields:
+            return np.full(len(events), np.nan)
+        columns = ([number(e, key) for e in events] for key in source.fields)
+        return source.make(*(np.array(c, np.float64) for c in columns))
+
+    sources = _TRANSPORTS[transport]
+    names = (name for name in Samples.__slots__ if name not in ("connection", "t_s"))
+    return Samples(
+        connection=np.array([field(e, "connection", file) for e in events], np.int64),
+        t_s=np.array([e["t_ns"] for e in events], np.float64) * NS,
+        **{name: column(sources.get(name, _UNKNOWN)) for name in names},
+    )

@@ -1,0 +1,29 @@
+"""Start-up delay of videos: from asking for a video until it first plays.
+
+    startup = mean over the flow's videos of (first `playing` - connection opened)
+
+A player starts when a given playing time is buffered (the workload's `play`). Not defined where a
+video never started before its flow was stopped or the cell ended. Each video's own is in the table
+`videos`.
+
+Unit: s. Source: ITU-T P.1203, section 3.2.3 (initial loading delay).
+"""
+
+from __future__ import annotations
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import Measurement
+from fairc.runtime.results import MetricValue
+
+from .base import Metric, Value
+from .videos import per_flow
+
+STARTUP = Value("startup", "s", "time until a video first plays")
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the start-up delay of each requested flow that plays videos."""
+    return per_flow(measurement, request, {STARTUP: lambda video: video.startup_s})
+
+
+METRIC = Metric("startup", (STARTUP,), compute)

@@ -1,0 +1,52 @@
+"""What the metrics of videos share: a number of each video of a flow, and their mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import fmean
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.applications import Video
+from fairc.runtime.results import MetricValue
+
+from .base import Value
+
+Number = Callable[[Video], float | None]
+
+
+def per_flow(
+    measurement: Measurement, request: MetricRequest, numbers: dict[Value, Number]
+) -> tuple[MetricValue, ...]:
+    """Return the mean of each number over the videos of each requested flow.
+
+    Flows that play none are left out unless they are named. Not defined where a video never started:
+    the mean of the others would be that of the lucky ones.
+    """
+    flows = measurement.sessions(request.sessions)
+    if not request.sessions:
+        flows = tuple(f for f in flows if f.plays_videos)
+    if not flows:
+        return tuple(value.of(None, None, "no flow plays videos") for value in numbers)
+    return tuple(
+        value.of(_mean(flow, number), flow.name, _reason(flow))
+        for flow in flows
+        for value, number in numbers.items()
+    )
+
+
+def _mean(flow: FlowRecord, number: Number) -> float | None:
+    found = [number(video) for video in flow.endpoints.videos if video.started_s is not None]
+    counted = [n for n in found if n is not None]
+    return None if _reason(flow) else fmean(counted)
+
+
+def _reason(flow: FlowRecord) -> str:
+    """Return why a flow's videos have no mean, in words; empty where they have one."""
+    videos = flow.endpoints.videos
+    if not flow.plays_videos:
+        return "the flow plays no videos"
+    if not videos:
+        return "no video was asked for"
+    waiting = sum(video.started_s is None for video in videos)
+    return f"{waiting} of {len(videos)} videos never started" if waiting else ""

@@ -1,0 +1,172 @@
+"""What the endpoints wrote, as columns: samples over each transport, videos, requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from madecell import MS, QUIC_SAMPLE, TCP_SAMPLE, crowded
+
+from fairc.runtime.measurement import ArtefactError, load
+from fairc.runtime.measurement.applications import Video, requests, videos
+from fairc.runtime.measurement.samples import Samples, read
+
+FILE = "a.client.ndjson"
+S = 10**9
+
+
+def sampled(transport: str, *samples: dict[str, Any]) -> Samples:
+    events = [{"t_ns": n * MS, "connection": 0, **sample} for n, sample in enumerate(samples)]
+    return read(events, transport, "a.server.ndjson")
+
+
+def test_packets_in_flight_are_those_that_the_kernel_counts() -> None:
+    """packets_out - (sacked_out + lost_out) + retrans_out (include/net/tcp.h)."""
+    found = sampled("tcp", TCP_SAMPLE, {**TCP_SAMPLE, "retrans_out": 0, "sacked": 0, "lost": 0})
+    assert found.in_flight_packets.tolist() == [9 - 3 - 2 + 1, 9]
+    assert found.cwnd_packets.tolist() == [10, 10]
+    assert found.packet_bytes.tolist() == [1448, 1448]
+
+
+def test_samples_of_before_sacked_was_written_do_not_tell_what_is_in_flight() -> None:
+    old = {k: v for k, v in TCP_SAMPLE.items() if k not in ("sacked", "retrans_out")}
+    found = sampled("tcp", old)
+    assert np.isnan(found.in_flight_packets[0])
+    assert found.rtt_s.tolist() == [0.08]
+
+
+def test_windows_of_quic_are_in_its_packets() -> None:
+    found = sampled("quic", QUIC_SAMPLE, {**QUIC_SAMPLE, "mtu": 1200, "flow_limited_us": None})
+    assert found.cwnd_packets.tolist() == [10, 14_520 / 1200]
+    assert found.in_flight_packets.tolist() == [5, 7_260 / 1200]
+    assert found.rwnd_limited_s[0] == 0
+    assert np.isnan(found.rwnd_limited_s[1])
+    assert np.isnan(found.sndbuf_limited_s).all()
+    assert np.isnan(found.pacing_bps).all()
+
+
+@pytest.mark.parametrize(("transport", "sample"), [("tcp", TCP_SAMPLE), ("quic", QUIC_SAMPLE)])
+def test_a_field_that_is_needed_is_missed(transport: str, sample: dict[str, Any]) -> None:
+    for key in ("rtt_us", "mss" if transport == "tcp" else "mtu"):
+        with pytest.raises(ArtefactError, match=f"no integer '{key}'"):
+            sampled(transport, {k: v for k, v in sample.items() if k != key})
+        with pytest.raises(ArtefactError, match=f"no integer '{key}'"):
+            sampled(transport, {**sample, key: None})
+
+
+def test_a_cell_of_every_transport_is_read(tmp_path: Path) -> None:
+    made = crowded(transports=("quic", "udp"))
+    a, b = load(made.cell, made.write(tmp_path)).flows
+    assert set(a.endpoints.samples.cwnd_packets.tolist()) == {10}
+    assert len(b.endpoints.samples.t_s) == 0
+    assert a.endpoints.ccas == {"cubic"}
+    assert not b.endpoints.ccas
+
+
+def moments(*named: tuple[float, str], connection: int = 0) -> list[dict[str, Any]]:
+    return [{"t_ns": round(t * S), "event": event, "connection": connection} for t, event in named]
+
+
+def watched(*named: tuple[float, str], until_s: float = 100.0) -> Video:
+    (video,) = videos(moments(*named), {0: 1.0}, until_s, FILE)
+    return video
+
+
+def test_a_video_without_a_stall() -> None:
+    video = watched((1.5, "playing"), (31.5, "played"))
+    assert (video.startup_s, video.stalls_s, video.ended) == (0.5, (), True)
+    assert video.qoe == 5.0
+
+
+def test_stalls_and_the_quality_that_they_leave() -> None:
+    """N = 2 stalls of 3 s and 1 s, L = 2 s: 3.5 exp(-(0.3 + 0.19) 2) + 1.5."""
+    video = watched(
+        (2, "playing"), (10, "stalled"), (13, "playing"), (20, "stalled"), (21, "playing")
+    )
+    assert video.stalls_s == ((10, 13), (20, 21))
+    assert video.stalled_s == 4
+    assert video.qoe == pytest.approx(3.5 * np.exp(-(0.15 * 2 + 0.19) * 2) + 1.5)
+    assert not video.ended
+
+
+def test_a_stall_at_the_end_counts_until_then() -> None:
+    video = watched((2, "playing"), (10, "stalled"), until_s=14.5)
+    assert video.stalls_s == ((10, 14.5),)
+    assert video.stalled_s == 4.5
+
+
+def test_what_is_after_the_end_is_not_counted() -> None:
+    video = watched((2, "playing"), (10, "stalled"), (12, "playing"), until_s=11.0)
+    assert video.stalls_s == ((10, 11),)
+    assert watched((12, "playing"), until_s=11.0).started_s is None
+
+
+def test_a_video_that_never_started_has_no_quality() -> None:
+    video = watched()
+    assert (video.startup_s, video.qoe, video.stalls_s) == (None, None, ())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [(1, "stalled")],
+        [(1, "played")],
+        [(1, "playing"), (2, "playing")],
+        [(1, "playing"), (2, "stalled"), (3, "played")],
+        [(1, "playing"), (2, "played"), (3, "playing")],
+    ],
+)
+def test_an_order_that_no_player_has_is_refused(wrong: list[tuple[float, str]]) -> None:
+    with pytest.raises(ArtefactError, match=f"{FILE}: connection 0 is '{wrong[-1][1]}'"):
+        watched(*wrong)
+
+
+def test_videos_of_several_connections_are_told_apart() -> None:
+    events = moments((3, "playing"), (9, "stalled")) + moments((2, "playing"), connection=1)
+    first, second, third = videos(events, {0: 0.0, 1: 1.0, 2: 0.0}, 10.0, FILE)
+    assert (first.startup_s, first.stalled_s) == (3, 1)
+    assert (second.startup_s, second.stalled_s) == (1, 0)
+    assert third.started_s is None
+    with pytest.raises(ArtefactError, match="was never opened"):
+        videos(moments((1, "playing"), connection=7), {0: 0.0}, 10.0, FILE)
+
+
+def fetched(number: int, opened_s: float, done_s: float, size: int = 1000) -> dict[str, Any]:
+    return {
+        "t_ns": round(done_s * S),
+        "connection": 0,
+        "request": number,
+        "bytes": size,
+        "opened_ns": round(opened_s * S),
+    }
+
+
+def test_requests_are_in_order_of_their_start() -> None:
+    begun = [{"t_ns": 9 * S, "connection": 0, "request": 2, "opened_ns": 8 * S}]
+    found = requests([fetched(1, 0.5, 0.75), fetched(0, 0.25, 2.0, 5)], begun, FILE)
+    assert found.number.tolist() == [0, 1]
+    assert found.start_s.tolist() == [0.25, 0.5]
+    assert found.duration_s.tolist() == [1.75, 0.25]
+    assert found.bytes.tolist() == [5, 1000]
+    assert found.unfinished_s.tolist() == [8]
+
+
+def no_end(event: dict[str, Any]) -> None:
+    event["t_ns"] = 0
+
+
+def no_size(event: dict[str, Any]) -> None:
+    del event["bytes"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"), [(no_end, "before it was begun"), (no_size, "no integer 'bytes'")]
+)
+def test_broken_requests(change: Callable[[dict[str, Any]], None], words: str) -> None:
+    event = fetched(0, 0.5, 1.0)
+    change(event)
+    with pytest.raises(ArtefactError, match=words):
+        requests([event], [], FILE)
