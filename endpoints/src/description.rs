@@ -1,8 +1,11 @@
 //! What a role is asked to do: one JSON object, strictly read. Unknown fields are refused.
 
 use crate::json::Fields;
+use crate::options::TransportOptions;
 use crate::request::MAX_CONNECTIONS;
-use std::net::Ipv4Addr;
+use crate::tcp::fetch::Dial;
+use crate::workload::{Workload, MAX_RATE_BPS};
+use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// The kernel doubles a buffer's size and keeps it in a signed 32-bit number.
 const MAX_BUFFER: i64 = (i32::MAX / 2) as i64;
@@ -44,8 +47,14 @@ pub struct TcpServer {
     pub cca: String,
     /// How many connections will come; the server ends after the last.
     pub connections: u32,
-    /// Send buffer of each connection, bytes of payload.
+    /// Send buffer of each connection, bytes of payload; a video brings its own.
     pub buffer_bytes: u32,
+    /// What each connection moves; how much the client's request says.
+    pub workload: Workload,
+    /// Limit of the sending rate, bit/s of IP.
+    pub rate_bps: Option<u64>,
+    /// How TCP is to work.
+    pub options: TransportOptions,
     /// Time between samples of `TCP_INFO`, ns.
     pub sample_every_ns: i64,
 }
@@ -57,30 +66,18 @@ pub struct TcpClient {
     pub address: Ipv4Addr,
     /// The server's port.
     pub port: u16,
-    /// How many connections to open.
-    pub connections: u32,
     /// Receive buffer of each connection, bytes of payload.
     pub buffer_bytes: u32,
-    /// What each connection moves.
+    /// What each connection moves; with `requests`, each is a stream of them.
     pub workload: Workload,
+    /// How TCP is to work.
+    pub options: TransportOptions,
     /// When to open each connection, ns after the epoch.
     pub starts_ns: Vec<i64>,
     /// When to stop, ns after the epoch; None: when the work is done.
     pub stop_ns: Option<i64>,
     /// Time between `progress` events, ns.
     pub progress_every_ns: i64,
-}
-
-/// What a connection moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Workload {
-    /// Exactly this many bytes.
-    File {
-        /// How many.
-        bytes: u64,
-    },
-    /// As much as goes through until the flow is stopped.
-    Bulk,
 }
 
 /// Of role `monitor`.
@@ -127,18 +124,42 @@ impl Direction {
     }
 }
 
+impl TcpClient {
+    /// How its connections are opened.
+    #[must_use]
+    pub fn dial(&self) -> Dial {
+        Dial {
+            address: SocketAddrV4::new(self.address, self.port),
+            buffer_bytes: self.buffer_bytes,
+            window_bytes: self.options.receive_window_bytes,
+            fast_open: self.options.fast_open,
+        }
+    }
+}
+
 impl Description for TcpServer {
     fn take(fields: &mut Fields) -> Result<Self, String> {
         // Named for people who look at a process list.
         fields.text("flow")?;
-        Ok(TcpServer {
-            address: address(fields)?,
+        let server = TcpServer {
+            address: address(fields, "address")?,
             port: fields.number("port", 1, 65_535)? as u16,
             cca: cca(fields)?,
             connections: fields.number("connections", 1, MAX_CONNECTIONS.into())? as u32,
             buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
+            workload: match fields.has("workload") {
+                true => Workload::take(&mut fields.object("workload")?)?,
+                false => Workload::Bulk,
+            },
+            rate_bps: rate(fields)?,
+            options: options(fields)?,
             sample_every_ns: fields.number("sample_every_ns", SHORTEST_PERIOD, i64::MAX)?,
-        })
+        };
+        if fields.has("starts_ns") {
+            // A server waits for its clients, whenever they start.
+            starts(fields, server.connections)?;
+        }
+        Ok(server)
     }
 }
 
@@ -146,26 +167,18 @@ impl Description for TcpClient {
     fn take(fields: &mut Fields) -> Result<Self, String> {
         // Named for people who look at a process list.
         fields.text("flow")?;
+        let connections = fields.number("connections", 1, MAX_CONNECTIONS.into())? as u32;
         let client = TcpClient {
-            address: address(fields)?,
+            address: address(fields, "address")?,
             port: fields.number("port", 1, 65_535)? as u16,
-            connections: fields.number("connections", 1, MAX_CONNECTIONS.into())? as u32,
             buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
-            workload: workload(&mut fields.object("workload")?)?,
-            starts_ns: fields.numbers("starts_ns")?,
+            workload: Workload::take(&mut fields.object("workload")?)?,
+            options: options(fields)?,
+            starts_ns: starts(fields, connections)?,
             stop_ns: fields.number_or_null("stop_ns", i64::MIN, i64::MAX)?,
             progress_every_ns: fields.number("progress_every_ns", SHORTEST_PERIOD, i64::MAX)?,
         };
-        let (starts, connections) = (client.starts_ns.len(), client.connections);
-        if starts != connections as usize {
-            return Err(format!("`starts_ns` has {starts} entries for {connections} connections"));
-        }
-        match (client.stop_ns, client.starts_ns.iter().min()) {
-            (Some(stop), Some(first)) if stop <= *first => {
-                Err(format!("`stop_ns` {stop} is not after the first of `starts_ns`, {first}"))
-            }
-            _ => Ok(client),
-        }
+        stops_after_starts(client.stop_ns, &client.starts_ns).map(|()| client)
     }
 }
 
@@ -192,9 +205,42 @@ impl Description for Capture {
     }
 }
 
-fn address(fields: &mut Fields) -> Result<Ipv4Addr, String> {
-    let text = fields.text("address")?;
-    text.parse().map_err(|_| format!("`address` is `{text}`, not an IPv4 address"))
+fn address(fields: &mut Fields, name: &str) -> Result<Ipv4Addr, String> {
+    let text = fields.text(name)?;
+    text.parse().map_err(|_| format!("{} is `{text}`, not an IPv4 address", fields.name(name)))
+}
+
+fn rate(fields: &mut Fields) -> Result<Option<u64>, String> {
+    if !fields.has("rate_bps") {
+        return Ok(None);
+    }
+    Ok(fields.number_or_null("rate_bps", 1, MAX_RATE_BPS)?.map(|bps| bps as u64))
+}
+
+fn options(fields: &mut Fields) -> Result<TransportOptions, String> {
+    match fields.has("options") {
+        true => TransportOptions::take(&mut fields.object("options")?),
+        false => Ok(TransportOptions::default()),
+    }
+}
+
+/// When each connection starts, ns after the epoch.
+fn starts(fields: &mut Fields, connections: u32) -> Result<Vec<i64>, String> {
+    let starts_ns = fields.numbers("starts_ns")?;
+    if starts_ns.len() != connections as usize {
+        let entries = starts_ns.len();
+        return Err(format!("`starts_ns` has {entries} entries for {connections} connections"));
+    }
+    Ok(starts_ns)
+}
+
+fn stops_after_starts(stop_ns: Option<i64>, starts_ns: &[i64]) -> Result<(), String> {
+    match (stop_ns, starts_ns.iter().min()) {
+        (Some(stop), Some(first)) if stop <= *first => {
+            Err(format!("`stop_ns` {stop} is not after the first of `starts_ns`, {first}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn cca(fields: &mut Fields) -> Result<String, String> {
@@ -205,15 +251,6 @@ fn cca(fields: &mut Fields) -> Result<String, String> {
         return Err(format!("`cca` is `{name}`, not a name of a congestion control"));
     }
     Ok(name)
-}
-
-fn workload(fields: &mut Fields) -> Result<Workload, String> {
-    let workload = match fields.text("kind")?.as_str() {
-        "file" => Workload::File { bytes: fields.number("bytes", 0, i64::MAX)? as u64 },
-        "bulk" => Workload::Bulk,
-        other => return Err(format!("`workload.kind` is `{other}`, not `file` or `bulk`")),
-    };
-    fields.end().map(|()| workload)
 }
 
 #[cfg(test)]
@@ -244,7 +281,7 @@ mod tests {
     #[test]
     fn wrong_workloads_are_refused() {
         for (workload, word) in [
-            (r#"{"kind": "video"}"#, "video"),
+            (r#"{"kind": "film"}"#, "film"),
             (r#"{"kind": "bulk", "bytes": 7}"#, "bytes"),
             (r#"{"kind": "file"}"#, "bytes"),
             (r#"{"kind": "file", "bytes": -1}"#, "-1"),
@@ -310,6 +347,10 @@ mod tests {
             ("100000", "99999", "sample_every_ns"),
             (r#""flow""#, r#""colour": 1, "flow""#, "colour"),
             (r#""port": 1,"#, "", "port"),
+            (r#""flow""#, r#""rate_bps": 0, "flow""#, "`rate_bps` is 0"),
+            (r#""flow""#, r#""options": {"ecn": 1}, "flow""#, "options."),
+            (r#""flow""#, r#""workload": {"kind": "film"}, "flow""#, "`workload.kind`"),
+            (r#""flow""#, r#""starts_ns": [], "flow""#, "0 entries"),
         ] {
             let message = read::<TcpServer>(&good.replace(from, to)).unwrap_err();
             assert!(message.contains(word), "{}", message);

@@ -3,7 +3,7 @@
 use crate::clock::Clock;
 use crate::json::Line;
 use crate::sys;
-use crate::tcp_info::Sample;
+use crate::tcp_info::{Agreed, Sample};
 use std::io;
 
 /// Something that a line can report, beside its time.
@@ -25,12 +25,19 @@ pub enum Event<'a> {
         /// `SO_SNDBUF` as the kernel counts it: twice what was asked for, to hold its overhead.
         send_buffer_bytes: u32,
     },
-    /// Server: a connection was accepted. Written when its request says which one it is.
+    /// Server: a connection was accepted; with `requests`, the first of a stream. Written when its
+    /// request says which one it is.
     Accepted {
         /// Number of the connection, from 0, as the client counts.
         connection: u32,
         /// Congestion control, read back from the connection.
         cca: &'a str,
+        /// Congestion window before the first data packet.
+        initial_window_packets: u32,
+        /// What the ends have agreed on.
+        agreed: Agreed,
+        /// Limit of the pacing rate as the kernel counts it, in payload, bit/s; null without one.
+        max_pacing_bps: Option<u64>,
     },
     /// Server: a connection asked for data.
     Request {
@@ -57,6 +64,8 @@ pub enum Event<'a> {
         connection: u32,
         /// `SO_RCVBUF` as the kernel counts it.
         receive_buffer_bytes: u32,
+        /// The largest receive window that the kernel offers (`TCP_WINDOW_CLAMP`).
+        receive_window_bytes: u32,
     },
     /// Client: the first data of a connection reached the application.
     FirstByte {
@@ -84,6 +93,92 @@ pub enum Event<'a> {
         connection: u32,
         /// Client: bytes delivered to the application. Server: bytes that the client acknowledged.
         bytes: u64,
+    },
+    /// Video client: it plays, for the first time or after a stall.
+    Playing {
+        /// Number of the connection.
+        connection: u32,
+        /// Playing time that has arrived and not been shown, s.
+        buffered_s: f64,
+    },
+    /// Video client: it stalls.
+    Stalled {
+        /// Number of the connection.
+        connection: u32,
+        /// Playing time that has arrived and not been shown, s.
+        buffered_s: f64,
+    },
+    /// Video client: the end of the video has been shown.
+    Played {
+        /// Number of the connection.
+        connection: u32,
+    },
+    /// Requests client: all bytes of a request have arrived.
+    Fetched {
+        /// Number of the stream.
+        connection: u32,
+        /// Number of the request in its stream, from 0.
+        request: u64,
+        /// Bytes delivered: exactly those that were asked for.
+        bytes: u64,
+        /// When its connection was opened, ns after the epoch.
+        opened_ns: i64,
+        /// When the first data came, ns after the epoch.
+        first_byte_ns: i64,
+    },
+    /// Requests client: the flow was stopped while this request was under way.
+    Unfinished {
+        /// Number of the stream.
+        connection: u32,
+        /// Number of the request in its stream, from 0.
+        request: u64,
+        /// Bytes delivered.
+        bytes: u64,
+        /// Bytes that were asked for.
+        wanted: u64,
+        /// When its connection was opened, ns after the epoch.
+        opened_ns: i64,
+    },
+    /// Requests server: what a stream came to.
+    Served {
+        /// Number of the stream.
+        connection: u32,
+        /// Requests that came.
+        requests: u64,
+        /// Bytes that were handed to the kernel.
+        bytes: u64,
+    },
+    /// UDP server: a connection has ended.
+    Sent {
+        /// Number of the connection.
+        connection: u32,
+        /// Datagrams that were sent.
+        packets: u64,
+        /// Bytes of payload in them.
+        bytes: u64,
+        /// Datagrams that the kernel did not take.
+        refused: u64,
+        /// Longest time between when a datagram was due and when it was sent, us.
+        late_us: i64,
+    },
+    /// UDP client: a connection has ended.
+    Received {
+        /// Number of the connection.
+        connection: u32,
+        /// Datagrams that arrived, duplicates excluded.
+        packets: u64,
+        /// Bytes of payload in them.
+        bytes: u64,
+        /// Datagrams missing below the highest number that arrived.
+        lost: u64,
+        /// Datagrams that came after one with a higher number (RFC 4737, section 3.3).
+        reordered: u64,
+        /// Datagrams that had arrived before.
+        duplicates: u64,
+        /// Datagrams that this machine dropped because the program did not read in time.
+        overflowed: u64,
+        /// Interarrival jitter (RFC 3550, section 6.4.1), us.
+        jitter_us: f64,
     },
     /// Capture: every packet from now on is seen.
     Capturing {
@@ -124,10 +219,16 @@ impl Report for Event<'_> {
                 .field("event", "listening")?
                 .field("cca", cca)?
                 .field("send_buffer_bytes", send_buffer_bytes)?,
-            Event::Accepted { connection, cca } => line
-                .field("event", "accepted")?
-                .field("connection", connection)?
-                .field("cca", cca)?,
+            Event::Accepted { connection, cca, initial_window_packets, agreed, max_pacing_bps } => {
+                counted(line, "accepted", *connection)?
+                    .field("cca", cca)?
+                    .field("initial_window_packets", initial_window_packets)?
+                    .field("ecn", &agreed.ecn)?
+                    .field("sack", &agreed.sack)?
+                    .field("timestamps", &agreed.timestamps)?
+                    .field("fast_open", &agreed.fast_open)?
+                    .field("max_pacing_bps", max_pacing_bps)?
+            }
             Event::Request { connection, bytes } => {
                 counted(line, "request", *connection)?.field("bytes", bytes)?
             }
@@ -135,9 +236,10 @@ impl Report for Event<'_> {
                 return sample.write(counted(line, "sample", *connection)?)
             }
             Event::Opened { connection } => counted(line, "opened", *connection)?,
-            Event::Connected { connection, receive_buffer_bytes } => {
+            Event::Connected { connection, receive_buffer_bytes, receive_window_bytes } => {
                 counted(line, "connected", *connection)?
                     .field("receive_buffer_bytes", receive_buffer_bytes)?
+                    .field("receive_window_bytes", receive_window_bytes)?
             }
             Event::FirstByte { connection } => counted(line, "first-byte", *connection)?,
             Event::Progress { connection, bytes } => {
@@ -149,6 +251,54 @@ impl Report for Event<'_> {
             Event::Stopped { connection, bytes } => {
                 counted(line, "stopped", *connection)?.field("bytes", bytes)?
             }
+            Event::Playing { connection, buffered_s } => {
+                counted(line, "playing", *connection)?.field("buffered_s", buffered_s)?
+            }
+            Event::Stalled { connection, buffered_s } => {
+                counted(line, "stalled", *connection)?.field("buffered_s", buffered_s)?
+            }
+            Event::Played { connection } => counted(line, "played", *connection)?,
+            Event::Fetched { connection, request, bytes, opened_ns, first_byte_ns } => {
+                counted(line, "fetched", *connection)?
+                    .field("request", request)?
+                    .field("bytes", bytes)?
+                    .field("opened_ns", opened_ns)?
+                    .field("first_byte_ns", first_byte_ns)?
+            }
+            Event::Unfinished { connection, request, bytes, wanted, opened_ns } => {
+                counted(line, "unfinished", *connection)?
+                    .field("request", request)?
+                    .field("bytes", bytes)?
+                    .field("wanted", wanted)?
+                    .field("opened_ns", opened_ns)?
+            }
+            Event::Served { connection, requests, bytes } => counted(line, "served", *connection)?
+                .field("requests", requests)?
+                .field("bytes", bytes)?,
+            Event::Sent { connection, packets, bytes, refused, late_us } => {
+                counted(line, "sent", *connection)?
+                    .field("packets", packets)?
+                    .field("bytes", bytes)?
+                    .field("refused", refused)?
+                    .field("late_us", late_us)?
+            }
+            Event::Received {
+                connection,
+                packets,
+                bytes,
+                lost,
+                reordered,
+                duplicates,
+                overflowed,
+                jitter_us,
+            } => counted(line, "received", *connection)?
+                .field("packets", packets)?
+                .field("bytes", bytes)?
+                .field("lost", lost)?
+                .field("reordered", reordered)?
+                .field("duplicates", duplicates)?
+                .field("overflowed", overflowed)?
+                .field("jitter_us", jitter_us)?,
             Event::Capturing { interface, direction } => line
                 .field("event", "capturing")?
                 .field("interface", interface)?

@@ -100,6 +100,12 @@ impl Fields {
         numbers.ok_or_else(|| self.wrong(name, &value, "a list of whole numbers"))
     }
 
+    /// Whether there is such a field and nobody has taken it.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.left.contains_key(name)
+    }
+
     /// Takes an object.
     ///
     /// # Errors

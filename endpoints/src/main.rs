@@ -13,23 +13,20 @@ mod clock;
 mod description;
 mod events;
 mod json;
-#[allow(dead_code)] // its roles come next
 mod options;
 mod packet_ring;
 mod pcap;
-#[allow(dead_code)] // its roles come next
 mod player;
-#[allow(dead_code)] // its roles come next
 mod random;
 mod reactor;
 mod request;
 mod roles;
+mod slots;
 mod socket;
-#[allow(dead_code)] // its roles come next
 mod source;
 mod sys;
+mod tcp;
 mod tcp_info;
-#[allow(dead_code)] // its roles come next
 mod workload;
 
 use arguments::Command;

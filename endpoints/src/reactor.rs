@@ -14,7 +14,7 @@ pub enum Wake {
 }
 
 /// What to wait for at a socket. Errors and a closed connection always wake up.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
     /// Data, a connection to accept, the end of the stream, a timer.
     Read,

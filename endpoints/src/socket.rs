@@ -12,17 +12,27 @@ const SYN_RETRIES: i32 = 20;
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// Opens a listening socket whose connections use the congestion control `cca` and a fixed send
-/// buffer for `buffer_bytes` of payload.
+/// How a listening socket and its connections are to be.
+#[derive(Debug, Clone, Copy)]
+pub struct Listening<'a> {
+    /// Where.
+    pub address: SocketAddrV4,
+    /// Congestion control, by the kernel's name.
+    pub cca: &'a str,
+    /// Send buffer, bytes of payload.
+    pub buffer_bytes: u32,
+    /// Connections that may wait to be accepted.
+    pub backlog: u32,
+    /// Data may come with the first packet.
+    pub fast_open: bool,
+}
+
+/// Opens a listening socket.
 ///
 /// # Errors
 /// A message that says which step failed; for a CCA also which there are.
-pub fn listener(
-    address: SocketAddrV4,
-    cca: &str,
-    buffer_bytes: u32,
-    backlog: u32,
-) -> Result<OwnedFd, String> {
+pub fn listener(wanted: Listening) -> Result<OwnedFd, String> {
+    let Listening { address, cca, buffer_bytes, backlog, fast_open } = wanted;
     let socket = sys::tcp_socket().map_err(|error| format!("cannot open a socket: {error}"))?;
     sys::set_option_bytes(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, cca.as_bytes())
         .map_err(|error| {
@@ -39,22 +49,70 @@ pub fn listener(
         .and_then(|()| sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_SYNCNT, SYN_RETRIES))
         .map_err(|error| format!("cannot prepare the listening socket: {error}"))?;
     let backlog = i32::try_from(backlog).unwrap_or(i32::MAX).max(128);
+    if fast_open {
+        sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_FASTOPEN, backlog)
+            .map_err(|error| format!("cannot allow TCP Fast Open: {error}"))?;
+    }
     sys::listen(&socket, address, backlog)
         .map_err(|error| format!("cannot listen on {address}: {error}"))?;
     Ok(socket)
 }
 
-/// Starts to connect, with a fixed receive buffer for `buffer_bytes` of payload. It is set before
-/// the handshake, which settles the scale of the window.
+/// Opens a socket that is about to connect, with a fixed receive buffer for `buffer_bytes` of payload
+/// and at most `window_bytes` of receive window. Both are set before the handshake, which settles the
+/// scale of the window.
 ///
 /// # Errors
 /// What the kernel says.
-pub fn connecting(address: SocketAddrV4, buffer_bytes: u32) -> io::Result<OwnedFd> {
+pub fn connecting(buffer_bytes: u32, window_bytes: Option<u32>) -> io::Result<OwnedFd> {
     let socket = sys::tcp_socket()?;
+    // The kernel offers about half of a buffer: twice the window leaves the limit to the window.
+    let buffer_bytes = buffer_bytes.max(window_bytes.unwrap_or(0).saturating_mul(2));
     set_buffer(&socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, buffer_bytes)?;
+    if let Some(bytes) = window_bytes {
+        set_window(&socket, bytes)?;
+    }
     sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_SYNCNT, SYN_RETRIES)?;
-    sys::connect(&socket, address)?;
     Ok(socket)
+}
+
+/// Limits the receive window (`TCP_WINDOW_CLAMP`).
+///
+/// # Errors
+/// What the kernel says.
+pub fn set_window(socket: &OwnedFd, bytes: u32) -> io::Result<()> {
+    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
+}
+
+/// The largest receive window that the kernel will offer, bytes.
+///
+/// # Errors
+/// What the kernel says.
+pub fn window(socket: &OwnedFd) -> io::Result<u32> {
+    let mut value = [0; 4];
+    sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &mut value)?;
+    Ok(u32::from_ne_bytes(value))
+}
+
+/// Limits the pacing rate, bytes/s as the kernel counts them, and makes TCP pace where the congestion
+/// control does not.
+///
+/// # Errors
+/// What the kernel says.
+pub fn limit_pacing(socket: &OwnedFd, bytes_per_s: u64) -> io::Result<()> {
+    let value = bytes_per_s.to_ne_bytes();
+    sys::set_option_bytes(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &value)
+}
+
+/// The limit of the pacing rate, bytes/s as the kernel counts them; None without one.
+///
+/// # Errors
+/// What the kernel says.
+pub fn pacing_limit(socket: &OwnedFd) -> io::Result<Option<u64>> {
+    let mut value = [0; 8];
+    sys::get_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &mut value)?;
+    Ok(Some(u64::from_ne_bytes(value)).filter(|limit| *limit != u64::MAX))
 }
 
 /// Sets a buffer past the system's limit where that is permitted, else up to the limit; what took
@@ -117,11 +175,19 @@ mod tests {
     use super::*;
     use std::net::Ipv4Addr;
 
-    const LOOPBACK: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+    fn wanted(cca: &str) -> Listening<'_> {
+        Listening {
+            address: SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0),
+            cca,
+            buffer_bytes: 50_000,
+            backlog: 1,
+            fast_open: false,
+        }
+    }
 
     #[test]
     fn a_listener_has_what_was_asked_for() {
-        let socket = listener(LOOPBACK, "reno", 50_000, 1).unwrap();
+        let socket = listener(wanted("reno")).unwrap();
         assert_eq!(congestion_control(&socket).unwrap(), "reno");
         assert_eq!(number(&socket, libc::SO_SNDBUF).unwrap(), 100_000);
         assert_ne!(sys::local_address(&socket).unwrap().port(), 0);
@@ -129,16 +195,27 @@ mod tests {
 
     #[test]
     fn an_unknown_congestion_control_is_answered_with_those_there_are() {
-        let message = listener(LOOPBACK, "nosuch", 50_000, 1).unwrap_err();
+        let message = listener(wanted("nosuch")).unwrap_err();
         assert!(message.contains("`nosuch` is not available"), "{}", message);
         assert!(message.contains("reno"), "{}", message);
     }
 
     #[test]
     fn a_refused_connection_is_a_pending_error() {
-        let address = sys::local_address(&listener(LOOPBACK, "reno", 50_000, 1).unwrap()).unwrap();
-        let socket = connecting(address, 50_000);
-        let error = socket.and_then(|socket| pending_error(&socket)).unwrap_err();
+        let address = sys::local_address(&listener(wanted("reno")).unwrap()).unwrap();
+        let socket = connecting(50_000, None).unwrap();
+        let error = sys::connect(&socket, address).and_then(|()| pending_error(&socket));
+        let error = error.unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ECONNREFUSED));
+    }
+
+    #[test]
+    fn windows_and_pacing_limits_are_read_back() {
+        let socket = connecting(50_000, Some(65_536)).unwrap();
+        assert_eq!(window(&socket).unwrap(), 65_536);
+        assert_eq!(number(&socket, libc::SO_RCVBUF).unwrap(), 4 * 65_536);
+        assert_eq!(pacing_limit(&socket).unwrap(), None);
+        limit_pacing(&socket, 1 << 40).unwrap();
+        assert_eq!(pacing_limit(&socket).unwrap(), Some(1 << 40));
     }
 }

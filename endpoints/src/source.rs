@@ -64,6 +64,12 @@ impl Source {
         }
     }
 
+    /// Whether what is allowed depends on the time.
+    #[must_use]
+    pub fn timed(&self) -> bool {
+        !matches!(self.pattern, Pattern::AtOnce)
+    }
+
     /// Bytes in all; None without an end.
     #[must_use]
     pub fn wanted(&self) -> Option<u64> {

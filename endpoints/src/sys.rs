@@ -262,6 +262,50 @@ pub fn connect(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
     }
 }
 
+/// Starts to connect with data in the first packet, if a cookie of the server is known (tcp(7),
+/// `MSG_FASTOPEN`); true: the data is on its way, false: it has to be sent once connected.
+///
+/// # Errors
+/// What the kernel says; `EOPNOTSUPP` where the machine does not allow it.
+pub fn connect_with(socket: &OwnedFd, address: SocketAddrV4, bytes: &[u8]) -> io::Result<bool> {
+    let name = socket_address(address);
+    let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    let pointer: *const libc::sockaddr_in = &raw const name;
+    let flags = libc::MSG_FASTOPEN | libc::MSG_NOSIGNAL;
+    // SAFETY: `name` is a live sockaddr_in of this length; `bytes` is live and has this length.
+    let result = unsafe {
+        libc::sendto(
+            socket.as_raw_fd(),
+            bytes.as_ptr().cast(),
+            bytes.len(),
+            flags,
+            pointer.cast(),
+            length,
+        )
+    };
+    match checked(result as i64) {
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(false),
+        Err(error) => Err(error),
+        Ok(_) => Ok(true),
+    }
+}
+
+/// Allows this process as many open files as the machine lets it have: every connection is one.
+pub fn raise_file_limit() {
+    // More than this no process of a default machine may have (fs.nr_open).
+    let wanted = libc::rlimit { rlim_cur: 1 << 20, rlim_max: 1 << 20 };
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `wanted` and `limit` are live. Whoever may not raise the hard limit takes it as it is.
+    unsafe {
+        if libc::setrlimit(libc::RLIMIT_NOFILE, &raw const wanted) != 0
+            && libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0
+        {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+    }
+}
+
 /// Accepts a connection; the new socket does not block either.
 ///
 /// # Errors

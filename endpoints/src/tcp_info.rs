@@ -82,6 +82,42 @@ impl Sample {
     }
 }
 
+/// What the two ends have agreed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // each is a bit of the kernel's
+pub struct Agreed {
+    /// Explicit Congestion Notification (`TCPI_OPT_ECN`).
+    pub ecn: bool,
+    /// Selective acknowledgements (`TCPI_OPT_SACK`).
+    pub sack: bool,
+    /// Timestamps (`TCPI_OPT_TIMESTAMPS`): 12 bytes of every header.
+    pub timestamps: bool,
+    /// Data came with the first packet (`TCPI_OPT_SYN_DATA`).
+    pub fast_open: bool,
+}
+
+impl Agreed {
+    /// Bytes of IP and TCP header of a data packet: IPv4 without options, and TCP with timestamps if
+    /// they are agreed on (RFC 7323, appendix A: padded to 12 bytes).
+    #[must_use]
+    pub fn header_bytes(self) -> u32 {
+        if self.timestamps {
+            52
+        } else {
+            40
+        }
+    }
+
+    fn of(options: u8) -> Self {
+        Agreed {
+            timestamps: options & 1 != 0,
+            sack: options & 2 != 0,
+            ecn: options & 8 != 0,
+            fast_open: options & 32 != 0,
+        }
+    }
+}
+
 /// The structure up to and with `tcpi_bytes_retrans` (Linux 4.19).
 const NEEDED: usize = 216;
 
@@ -90,13 +126,29 @@ const NEEDED: usize = 216;
 /// # Errors
 /// What the kernel says; `Unsupported` for a kernel before 4.19.
 pub fn read(socket: &OwnedFd) -> io::Result<Sample> {
+    raw(socket).map(|raw| parse(&raw))
+}
+
+/// Reads what the two ends have agreed on, and a connection's state.
+///
+/// # Errors
+/// Those of `read`.
+pub fn agreed(socket: &OwnedFd) -> io::Result<(Agreed, Sample)> {
+    let raw = raw(socket)?;
+    Ok((Agreed::of(raw[OPTIONS]), parse(&raw)))
+}
+
+/// Offset of `tcpi_options`.
+const OPTIONS: usize = 5;
+
+fn raw(socket: &OwnedFd) -> io::Result<[u8; NEEDED]> {
     let mut raw = [0; NEEDED];
     let length = sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw)?;
     if length < NEEDED {
         let message = format!("TCP_INFO has {length} bytes here, {NEEDED} are needed");
         return Err(io::Error::new(io::ErrorKind::Unsupported, message));
     }
-    Ok(parse(&raw))
+    Ok(raw)
 }
 
 /// Picks the fields out of the structure, whose layout never changes: new fields are appended.
@@ -223,6 +275,19 @@ mod tests {
         assert_eq!(sample.busy_us, number["busy_us"]);
         assert_eq!(sample.rwnd_limited_us, number["rwnd_limited_us"]);
         assert_eq!(sample.sndbuf_limited_us, number["sndbuf_limited_us"]);
+    }
+
+    /// Bits as in the kernel's header: `TCPI_OPT_TIMESTAMPS` 1, `SACK` 2, `WSCALE` 4, `ECN` 8,
+    /// `ECN_SEEN` 16, `SYN_DATA` 32.
+    #[test]
+    fn options_are_bits() {
+        let none = Agreed { ecn: false, sack: false, timestamps: false, fast_open: false };
+        assert_eq!(Agreed::of(4 | 16), none);
+        assert_eq!(Agreed::of(1), Agreed { timestamps: true, ..none });
+        assert_eq!(Agreed::of(2), Agreed { sack: true, ..none });
+        assert_eq!(Agreed::of(8), Agreed { ecn: true, ..none });
+        assert_eq!(Agreed::of(32), Agreed { fast_open: true, ..none });
+        assert_eq!((Agreed::of(1).header_bytes(), none.header_bytes()), (52, 40));
     }
 
     #[test]

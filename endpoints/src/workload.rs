@@ -205,14 +205,13 @@ pub struct Arrivals {
     next_ns: i64,
 }
 
-impl Iterator for Arrivals {
-    type Item = Arrival;
-
-    fn next(&mut self) -> Option<Arrival> {
+impl Arrivals {
+    /// The next request.
+    pub fn follow(&mut self) -> Arrival {
         let at_ns = self.next_ns;
         self.next_ns = at_ns.saturating_add(self.intervals.ns());
         let bytes = (self.sizes.number().round() as u64).clamp(1, MAX_BYTES as u64);
-        Some(Arrival { at_ns, bytes })
+        Arrival { at_ns, bytes }
     }
 }
 
@@ -290,20 +289,24 @@ mod tests {
         let Workload::Requests(requests) = take(REQUESTS).unwrap() else {
             unreachable!("it is requests");
         };
-        let first: Vec<Arrival> = requests.of(0).take(10_000).collect();
+        let arrivals = |requests: &Requests, connection: u32| -> Vec<Arrival> {
+            let mut arrivals = requests.of(connection);
+            (0..10_000).map(|_| arrivals.follow()).collect()
+        };
+        let first = arrivals(&requests, 0);
         assert_eq!(first[0].at_ns, 0);
         assert!(first.windows(2).all(|pair| pair[0].at_ns <= pair[1].at_ns));
         // 9999 intervals with a mean of 0.1 s: five standard errors are 5 s.
         let last_s = first[9_999].at_ns as f64 / 1e9;
         assert!((last_s - 999.9).abs() < 50.0, "{last_s}");
         assert!(first.iter().all(|arrival| arrival.bytes >= 5_000), "the scale is a third");
-        assert_eq!(first, requests.of(0).take(10_000).collect::<Vec<_>>());
-        assert_ne!(first[1], requests.of(1).nth(1).unwrap());
+        assert_eq!(first, arrivals(&requests, 0));
+        assert_ne!(first[1], arrivals(&requests, 1)[1]);
         // Other times leave the sizes alone.
         let Workload::Requests(slower) = take(&REQUESTS.replace("0.1", "0.7")).unwrap() else {
             unreachable!("it is requests");
         };
-        assert_eq!(slower.of(0).nth(5).unwrap().bytes, first[5].bytes);
+        assert_eq!(arrivals(&slower, 0)[5].bytes, first[5].bytes);
     }
 
     #[test]
@@ -316,7 +319,7 @@ mod tests {
         let Ok(Workload::Requests(requests)) = take(&text) else {
             unreachable!("it is requests");
         };
-        assert_eq!(requests.of(0).next().unwrap().bytes, 1);
+        assert_eq!(requests.of(0).follow().bytes, 1);
     }
 
     #[test]

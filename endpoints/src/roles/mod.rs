@@ -3,6 +3,7 @@
 pub mod capture;
 pub mod monitor;
 pub mod tcp_client;
+mod tcp_requests;
 pub mod tcp_server;
 
 use crate::events::Log;

@@ -1,15 +1,16 @@
 //! Role `tcp-client`: opens connections, asks for data and counts it.
 
 use crate::clock::Timer;
-use crate::description::{self, TcpClient, Workload};
+use crate::description::{self, TcpClient};
 use crate::events::{Event, Log};
+use crate::player::{Change, Player};
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::Request;
-use crate::roles::Failure;
-use crate::{socket, sys};
-use std::io::{self, ErrorKind::WouldBlock};
-use std::net::SocketAddrV4;
-use std::os::fd::OwnedFd;
+use crate::roles::{tcp_requests, Failure};
+use crate::sys;
+use crate::tcp::fetch::{may_pass, Dial, Fetch, Taken};
+use crate::workload::Workload;
+use std::io;
 
 const ALARM: u64 = 0;
 const TICK: u64 = 1;
@@ -17,9 +18,7 @@ const TICK: u64 = 1;
 const FIRST_CONNECTION: u64 = 2;
 
 /// Time before a connection that failed to open is tried again, ns.
-const RETRY_NS: i64 = 100_000_000;
-/// Most bytes to take out of a socket at once.
-const MOST_BYTES: u64 = 1 << 30;
+pub const RETRY_NS: i64 = 100_000_000;
 
 /// Works until every connection has its bytes, until `stop_ns`, or until SIGTERM.
 ///
@@ -27,6 +26,10 @@ const MOST_BYTES: u64 = 1 << 30;
 /// A bad description, or a machine that refuses timers or sockets.
 pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let description: TcpClient = description::read(text).map_err(Failure::Description)?;
+    sys::raise_file_limit();
+    if let Workload::Requests(requests) = &description.workload {
+        return tcp_requests::run(&description, requests, log);
+    }
     let mut reactor = Reactor::new()?;
     let mut client = Client::new(description, &reactor, log)?;
     let mut wakes = Vec::new();
@@ -49,13 +52,15 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
 /// The state of the role.
 struct Client {
     description: TcpClient,
-    /// Bytes that each connection asks for; None for bulk.
+    dial: Dial,
+    /// Bytes that each connection asks for; None for as many as go through.
     wanted: Option<u64>,
-    /// Fires at every start, at the stop, and when a connection is to be tried again.
+    /// Fires at every start, at the stop, when a connection is to be tried again, and when a video
+    /// all bytes of which are there has been shown.
     alarms: Timer,
     ticks: Timer,
     connections: Vec<Connection>,
-    /// Connections that have not ended, and those of them that are established.
+    /// Connections that have not ended, each with its player, and those of them that are established.
     open: usize,
     live: usize,
 }
@@ -63,6 +68,8 @@ struct Client {
 struct Connection {
     number: u32,
     state: State,
+    /// Plays what arrives, if it is a video.
+    player: Option<Player>,
     /// Delivered so far.
     bytes: u64,
     /// Why the last attempt to connect failed.
@@ -74,11 +81,13 @@ enum State {
     /// It is to be opened at this time, ns after the epoch.
     Waiting(i64),
     /// The handshake is under way.
-    Connecting(OwnedFd),
-    /// Data comes in. The kernel wakes up when this many bytes are there.
-    Receiving { socket: OwnedFd },
+    Connecting(Fetch),
+    /// Data comes in.
+    Receiving(Fetch),
     /// All bytes are there; the server has not closed yet.
-    Closing(OwnedFd),
+    Closing(Fetch),
+    /// It is closed; the player shows what has arrived.
+    Showing,
     /// Over, for better or worse.
     Ended,
 }
@@ -89,20 +98,23 @@ impl Client {
         let ticks = Timer::new(log.clock())?;
         reactor.add(&alarms, Interest::Read, ALARM)?;
         reactor.add(&ticks, Interest::Read, TICK)?;
+        let player = match &description.workload {
+            Workload::Video(video) => Some(Player::new(video)),
+            _ => None,
+        };
         let connections: Vec<Connection> = (0..)
             .zip(&description.starts_ns)
             .map(|(number, start_ns)| Connection {
                 number,
                 state: State::Waiting(*start_ns),
+                player: player.clone(),
                 bytes: 0,
                 refused: None,
             })
             .collect();
         let client = Client {
-            wanted: match description.workload {
-                Workload::File { bytes } => Some(bytes),
-                Workload::Bulk => None,
-            },
+            dial: description.dial(),
+            wanted: description.workload.wanted_bytes(),
             description,
             alarms,
             ticks,
@@ -124,6 +136,7 @@ impl Client {
             return self.stop(log);
         }
         for index in 0..self.connections.len() {
+            self.show(index, now_ns, log);
             if matches!(self.connections[index].state, State::Waiting(due_ns) if due_ns <= now_ns) {
                 self.connect(index, reactor, log)?;
             }
@@ -132,9 +145,12 @@ impl Client {
     }
 
     fn set_alarm(&self) -> Result<(), Failure> {
-        let states = self.connections.iter().map(|connection| &connection.state);
-        let due = states.filter_map(|state| match state {
-            State::Waiting(due_ns) => Some(*due_ns),
+        let due = self.connections.iter().filter_map(|connection| match connection.state {
+            State::Waiting(due_ns) => Some(due_ns),
+            // Until all bytes are there, what a player did is told when the next ones come.
+            State::Closing(_) | State::Showing => {
+                connection.player.as_ref().and_then(Player::due_ns)
+            }
             _ => None,
         });
         match due.chain(self.description.stop_ns).min() {
@@ -146,14 +162,14 @@ impl Client {
 
     /// Starts to open a connection.
     fn connect(&mut self, index: usize, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
-        let TcpClient { address, port, buffer_bytes, .. } = self.description;
+        let connection = self.connections[index].number;
         if self.connections[index].refused.is_none() {
-            log.now(&Event::Opened { connection: self.connections[index].number });
+            log.now(&Event::Opened { connection });
         }
-        match socket::connecting(SocketAddrV4::new(address, port), buffer_bytes) {
-            Ok(socket) => {
-                reactor.add(&socket, Interest::Write, FIRST_CONNECTION + index as u64)?;
-                self.connections[index].state = State::Connecting(socket);
+        match Fetch::open(&self.dial, Request { connection, bytes: self.wanted }) {
+            Ok(fetch) => {
+                reactor.add(fetch.socket(), Interest::Write, FIRST_CONNECTION + index as u64)?;
+                self.connections[index].state = State::Connecting(fetch);
                 Ok(())
             }
             Err(error) => self.not_connected(index, error, log),
@@ -182,8 +198,8 @@ impl Client {
     /// Does what can be done for one connection.
     fn serve(&mut self, index: usize, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
         match std::mem::replace(&mut self.connections[index].state, State::Ended) {
-            State::Connecting(socket) => match socket::pending_error(&socket) {
-                Ok(()) => self.ask(index, socket, reactor, log),
+            State::Connecting(mut fetch) => match fetch.connected() {
+                Ok(buffers) => self.ask(index, fetch, buffers, reactor, log),
                 Err(error) => self.not_connected(index, error, log),
             },
             state => {
@@ -193,28 +209,19 @@ impl Client {
         }
     }
 
-    /// Sends the request on a connection that is established.
+    /// Waits for the data of a connection that is established.
     fn ask(
         &mut self,
         index: usize,
-        socket: OwnedFd,
+        fetch: Fetch,
+        (receive_buffer_bytes, receive_window_bytes): (u32, u32),
         reactor: &Reactor,
         log: &mut Log,
     ) -> Result<(), Failure> {
         let connection = self.connections[index].number;
-        log.now(&Event::Connected {
-            connection,
-            receive_buffer_bytes: socket::number(&socket, libc::SO_RCVBUF)?,
-        });
-        let request = Request { connection, bytes: self.wanted };
-        // An empty send buffer takes 16 bytes at once, so there is no shorter count.
-        if let Err(error) = sys::send(&socket, &request.encode()) {
-            log.error(Some(connection), &format!("sending the request: {error}"));
-            self.open -= 1;
-            return Ok(());
-        }
-        reactor.change(&socket, Interest::Read, FIRST_CONNECTION + index as u64)?;
-        self.connections[index].state = State::Receiving { socket };
+        log.now(&Event::Connected { connection, receive_buffer_bytes, receive_window_bytes });
+        reactor.change(fetch.socket(), Interest::Read, FIRST_CONNECTION + index as u64)?;
+        self.connections[index].state = State::Receiving(fetch);
         if self.live == 0 {
             self.ticks.every(self.description.progress_every_ns)?;
         }
@@ -226,22 +233,43 @@ impl Client {
     fn take(&mut self, index: usize, log: &mut Log) -> Result<(), Failure> {
         let connection = &mut self.connections[index];
         let over = match &connection.state {
-            State::Receiving { .. } => connection.receive(self.wanted, log),
-            State::Closing(socket) => await_close(socket),
+            State::Receiving(_) => connection.receive(log),
+            State::Closing(fetch) => fetch.closed(),
             _ => return Ok(()),
         };
+        let complete = matches!(connection.state, State::Closing(_));
         match over {
+            Ok(false) if complete && connection.player.is_some() => return self.set_alarm(),
             Ok(false) => return Ok(()),
-            Ok(true) => {}
-            Err(message) => log.error(Some(connection.number), &message),
+            Ok(true) if connection.player.as_ref().is_some_and(|player| !player.ended()) => {
+                connection.state = State::Showing;
+            }
+            Ok(true) => {
+                connection.state = State::Ended;
+                self.open -= 1;
+            }
+            Err(message) => {
+                log.error(Some(connection.number), &message);
+                connection.state = State::Ended;
+                self.open -= 1;
+            }
         }
-        connection.state = State::Ended;
-        self.open -= 1;
         self.live -= 1;
         if self.live == 0 {
             self.ticks.disarm()?;
         }
         Ok(())
+    }
+
+    /// Tells what a player did until now, and ends a connection that waits for nothing else.
+    fn show(&mut self, index: usize, now_ns: i64, log: &mut Log) {
+        let connection = &mut self.connections[index];
+        connection.play(now_ns, log);
+        let ended = connection.player.as_ref().is_some_and(Player::ended);
+        if ended && matches!(connection.state, State::Showing) {
+            connection.state = State::Ended;
+            self.open -= 1;
+        }
     }
 
     /// Reports how much every connection that is not complete has delivered.
@@ -252,8 +280,10 @@ impl Client {
         for index in 0..self.connections.len() {
             self.take(index, log)?;
             let Connection { number, ref state, bytes, .. } = self.connections[index];
-            if matches!(state, State::Receiving { .. }) {
+            if let State::Receiving(fetch) = state {
+                fetch.keep_window()?;
                 log.now(&Event::Progress { connection: number, bytes });
+                self.show(index, log.clock().now_ns(), log);
             }
         }
         Ok(())
@@ -263,17 +293,17 @@ impl Client {
     fn stop(&mut self, log: &mut Log) -> Result<(), Failure> {
         for index in 0..self.connections.len() {
             self.take(index, log)?;
-            let Connection { number, state, bytes, refused } = &mut self.connections[index];
+            self.show(index, log.clock().now_ns(), log);
+            let Connection { number, state, bytes, refused, .. } = &mut self.connections[index];
             match (std::mem::replace(state, State::Ended), refused) {
-                (State::Closing(_) | State::Ended, _) => {}
+                (State::Closing(_) | State::Showing | State::Ended, _) => {}
                 (State::Waiting(_) | State::Connecting(_), Some(error)) => {
                     log.error(Some(*number), &format!("could not connect: {error}"));
                 }
                 (state, _) => {
                     log.now(&Event::Stopped { connection: *number, bytes: *bytes });
-                    if let State::Receiving { socket } = state {
-                        // The server shall not go on sending to nobody.
-                        socket::reset_on_close(&socket)?;
+                    if let State::Receiving(fetch) = state {
+                        fetch.reset()?;
                     }
                 }
             }
@@ -285,64 +315,57 @@ impl Client {
 
 impl Connection {
     /// Takes what has arrived; true: nothing more will come, and that is well.
-    fn receive(&mut self, wanted: Option<u64>, log: &mut Log) -> Result<bool, String> {
-        let State::Receiving { socket } = &mut self.state else {
+    fn receive(&mut self, log: &mut Log) -> Result<bool, String> {
+        let State::Receiving(fetch) = &mut self.state else {
             return Ok(false);
         };
+        let taken = fetch.take()?;
         let connection = self.number;
-        let missing = wanted.map_or(u64::MAX, |wanted| wanted - self.bytes);
-        // One byte more than is missing, to see whether more comes than was asked for.
-        let most = missing.saturating_add(1).min(MOST_BYTES) as usize;
-        let taken = match sys::discard(socket, most) {
-            Err(error) if error.kind() == WouldBlock => return Ok(false),
-            Err(error) => return Err(format!("receiving after {} bytes: {error}", self.bytes)),
-            Ok(0) if missing == 0 => {
-                log.now(&Event::Done { connection, bytes: 0 });
-                return Ok(true);
-            }
-            Ok(0) => return Err(format!("the server closed after {} bytes", self.bytes)),
-            Ok(taken) => taken as u64,
-        };
-        if taken > missing {
-            return Err(TOO_MUCH.into());
+        let first = self.bytes == 0 && fetch.bytes() > 0;
+        self.bytes = fetch.bytes();
+        if taken == Taken::Nothing {
+            return Ok(false);
         }
-        if self.bytes == 0 {
-            log.now(&Event::FirstByte { connection });
+        let now_ns = log.clock().now_ns();
+        if first {
+            log.at(now_ns, &Event::FirstByte { connection });
         }
-        self.bytes += taken;
-        let complete = taken == missing;
-        if complete {
-            log.now(&Event::Done { connection, bytes: self.bytes });
-            if let State::Receiving { socket } = std::mem::replace(&mut self.state, State::Ended) {
-                self.state = State::Closing(socket);
+        self.play(now_ns, log);
+        if taken == Taken::Complete {
+            log.at(now_ns, &Event::Done { connection, bytes: self.bytes });
+            if let State::Receiving(fetch) = std::mem::replace(&mut self.state, State::Ended) {
+                // Of a file without a byte the end is all that comes.
+                let over = self.bytes == 0;
+                self.state = State::Closing(fetch);
+                return Ok(over);
             }
         }
         Ok(false)
     }
-}
 
-const TOO_MUCH: &str = "the server sent more than was asked for";
-
-/// Looks whether the server has closed a connection that is complete; true: it has.
-fn await_close(socket: &OwnedFd) -> Result<bool, String> {
-    match sys::discard(socket, 1) {
-        Err(error) if error.kind() == WouldBlock => Ok(false),
-        // All bytes are there: how the connection is taken down no longer matters.
-        Ok(0) | Err(_) => Ok(true),
-        Ok(_) => Err(TOO_MUCH.into()),
+    /// Tells what the player did until `now_ns`, and hands it what has arrived.
+    fn play(&mut self, now_ns: i64, log: &mut Log) {
+        let Some(player) = &mut self.player else {
+            return;
+        };
+        let connection = self.number;
+        let arrived = self.bytes;
+        let mut tell = |moment: crate::player::Moment| {
+            let buffered_s = moment.buffered_ns as f64 / 1e9;
+            log.at(
+                moment.at_ns,
+                &match moment.change {
+                    Change::Playing => Event::Playing { connection, buffered_s },
+                    Change::Stalled => Event::Stalled { connection, buffered_s },
+                    Change::Played => Event::Played { connection },
+                },
+            );
+        };
+        while let Some(moment) = player.until(now_ns) {
+            tell(moment);
+        }
+        if let Some(moment) = player.arrive(now_ns, arrived) {
+            tell(moment);
+        }
     }
-}
-
-/// Whether a connection that failed to open so may open later.
-fn may_pass(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(
-            libc::ECONNREFUSED
-                | libc::ECONNRESET
-                | libc::ETIMEDOUT
-                | libc::EHOSTUNREACH
-                | libc::ENETUNREACH
-        )
-    )
 }

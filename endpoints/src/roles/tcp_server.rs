@@ -5,20 +5,30 @@ use crate::clock::Timer;
 use crate::description::{self, TcpServer};
 use crate::events::{Event, Log};
 use crate::reactor::{Interest, Reactor, Wake};
-use crate::request::{Request, REQUEST_BYTES};
+use crate::request::Request;
 use crate::roles::Failure;
-use crate::{socket, sys, tcp_info};
+use crate::slots::Slots;
+use crate::socket::{self, Listening};
+use crate::source::Source;
+use crate::tcp::transfer::{closed, End, Header, Step, Transfer};
+use crate::workload::Workload;
+use crate::{sys, tcp_info};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io::{self, ErrorKind::WouldBlock};
 use std::net::SocketAddrV4;
 use std::os::fd::OwnedFd;
 
 const LISTENER: u64 = 0;
 const TICK: u64 = 1;
-/// Most bytes to hand over before timers, signals and other connections get their turn again; only
-/// a client on the same machine takes so much without a pause.
-const MOST_BYTES: u64 = 4 << 20;
-/// Token of the connection that was accepted first; the others follow.
-const FIRST_PEER: u64 = 2;
+const ALARM: u64 = 2;
+/// Token of the connection in slot 0; the others follow.
+const FIRST_PEER: u64 = 3;
+
+/// As many short connections may wait to be accepted as the kernel lets by default.
+const REQUESTS_BACKLOG: u32 = 4_096;
+/// Makes TCP pace without limiting it: bytes/s that no link reaches.
+const UNLIMITED: u64 = 1 << 40;
 
 /// Serves until every connection has come and ended, or until SIGTERM.
 ///
@@ -26,16 +36,19 @@ const FIRST_PEER: u64 = 2;
 /// A bad description, or a listening socket that cannot be had as described.
 pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let description: TcpServer = description::read(text).map_err(Failure::Description)?;
+    sys::raise_file_limit();
     let mut reactor = Reactor::new()?;
     let mut server = Server::new(description, &reactor, log)?;
     let mut wakes = Vec::new();
-    while server.ended < server.description.connections {
+    while !server.ended() {
         reactor.wait(&mut wakes)?;
+        server.peers.turn();
         for wake in &wakes {
             match *wake {
                 Wake::Stop => return server.stop(log),
                 Wake::Ready(LISTENER) => server.accept(&reactor, log)?,
                 Wake::Ready(TICK) => server.tick(log)?,
+                Wake::Ready(ALARM) => server.alarm(&reactor, log)?,
                 Wake::Ready(token) => {
                     server.serve((token - FIRST_PEER) as usize, &reactor, log)?;
                 }
@@ -51,13 +64,17 @@ struct Server {
     listener: OwnedFd,
     block: Block,
     ticks: Timer,
-    /// Every connection that was accepted, in order; None once it has ended.
-    peers: Vec<Option<Peer>>,
-    /// Connections whose request has been read, by their number.
-    asked: Vec<bool>,
-    /// Of them, those that live and those that have ended.
+    /// Fires when a source allows more; `armed_ns` is when, if it is armed.
+    alarms: Timer,
+    armed_ns: Option<i64>,
+    /// Slots of connections that wait for a time, by that time. What is no longer so is skipped.
+    waiting: BinaryHeap<Reverse<(i64, usize)>>,
+    peers: Slots<Peer>,
+    /// What each connection that was announced has come to. With `requests` it is a stream.
+    served: Vec<Served>,
+    /// Connections that live, and those that have ended.
     live: u32,
-    ended: u32,
+    over: u32,
 }
 
 /// An accepted connection.
@@ -65,60 +82,51 @@ struct Peer {
     socket: OwnedFd,
     accepted_ns: i64,
     state: State,
+    /// What is waited for at the socket.
+    interest: Interest,
 }
 
 /// How far a connection is.
 enum State {
     /// The request has not come completely.
-    Asking { header: [u8; REQUEST_BYTES], length: usize },
-    /// Data goes out.
+    Asking(Header),
+    /// Data goes out when there is room.
     Sending(Transfer),
+    /// Data goes out when it is time, ns after the epoch.
+    Waiting(Transfer, i64),
     /// All data is in the kernel's hands; the client has not closed yet.
     Closing(Transfer),
 }
 
-/// What a connection asked for, and how much of it the kernel has taken.
-#[derive(Clone, Copy)]
-struct Transfer {
-    request: Request,
-    sent: u64,
-}
-
-/// Where serving a connection has led to.
-enum Step {
-    /// It waits, for what it waited for before.
-    Waits,
-    /// It waits for something else now.
-    WaitsFor(Interest),
-    /// It is over.
-    Over(End),
-}
-
-/// How a connection ended.
-enum End {
-    /// The client has closed it after all its data.
-    Complete,
-    /// The client went away, or SIGTERM came.
-    Stopped,
-    /// Something failed.
-    Failed(String),
-    /// It never said what it wants. A client that was stopped that early tells so itself.
-    Silent,
+/// Requests of one number that were admitted, and bytes that were sent for them.
+#[derive(Clone, Copy, Default)]
+struct Served {
+    requests: u64,
+    bytes: u64,
 }
 
 impl Server {
     fn new(description: TcpServer, reactor: &Reactor, log: &mut Log) -> Result<Self, Failure> {
-        let listener = socket::listener(
-            SocketAddrV4::new(description.address, description.port),
-            &description.cca,
-            description.buffer_bytes,
-            description.connections,
-        )
+        let buffer_bytes = match &description.workload {
+            Workload::Video(video) => video.send_buffer_bytes,
+            _ => description.buffer_bytes,
+        };
+        let listener = socket::listener(Listening {
+            address: SocketAddrV4::new(description.address, description.port),
+            cca: &description.cca,
+            buffer_bytes,
+            backlog: match &description.workload {
+                Workload::Requests(_) => REQUESTS_BACKLOG,
+                _ => description.connections,
+            },
+            fast_open: description.options.fast_open,
+        })
         .map_err(Failure::Work)?;
         let block = Block::new()?;
-        let ticks = Timer::new(log.clock())?;
+        let (ticks, alarms) = (Timer::new(log.clock())?, Timer::new(log.clock())?);
         reactor.add(&listener, Interest::Read, LISTENER)?;
         reactor.add(&ticks, Interest::Read, TICK)?;
+        reactor.add(&alarms, Interest::Read, ALARM)?;
         log.now(&Event::Listening {
             cca: &socket::congestion_control(&listener)?,
             send_buffer_bytes: socket::number(&listener, libc::SO_SNDBUF)?,
@@ -126,15 +134,28 @@ impl Server {
         // Whoever started the server may wait for this line.
         log.flush();
         Ok(Server {
-            asked: vec![false; description.connections as usize],
+            served: vec![Served::default(); description.connections as usize],
             description,
             listener,
             block,
             ticks,
-            peers: Vec::new(),
+            alarms,
+            armed_ns: None,
+            waiting: BinaryHeap::new(),
+            peers: Slots::new(),
             live: 0,
-            ended: 0,
+            over: 0,
         })
+    }
+
+    /// Whether nothing more will come. Nobody knows how many requests a stream will make.
+    fn ended(&self) -> bool {
+        !self.short() && self.over == self.description.connections
+    }
+
+    /// Whether connections are short ones, which are counted instead of reported one by one.
+    fn short(&self) -> bool {
+        matches!(self.description.workload, Workload::Requests(_))
     }
 
     /// Accepts every connection that waits.
@@ -146,46 +167,111 @@ impl Server {
                 Err(error) if is_of_the_connection(&error) => continue,
                 Err(error) => return Err(Failure::Work(format!("cannot accept: {error}"))),
             };
-            let token = FIRST_PEER + self.peers.len() as u64;
-            reactor.add(&socket, Interest::Read, token)?;
-            self.peers.push(Some(Peer {
+            let slot = self.peers.reserve();
+            reactor.add(&socket, Interest::Read, FIRST_PEER + slot as u64)?;
+            let peer = Peer {
                 socket,
                 accepted_ns: log.clock().now_ns(),
-                state: State::Asking { header: [0; REQUEST_BYTES], length: 0 },
-            }));
+                state: State::Asking(Header::new()),
+                interest: Interest::Read,
+            };
+            self.peers.put(slot, peer);
         }
     }
 
     /// Does what can be done for one connection.
     fn serve(&mut self, slot: usize, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
         // It may have ended by an earlier event of the same wake-up.
-        let Some(mut peer) = self.peers[slot].take() else {
+        let Some(mut peer) = self.peers.take(slot) else {
             return Ok(());
         };
         let step = match &mut peer.state {
-            State::Asking { header, length } => match hear(&peer.socket, header, length) {
-                Ok(None) => Step::Waits,
+            State::Asking(header) => match header.hear(&peer.socket) {
+                Ok(None) => Step::For(Interest::Read),
                 Ok(Some(request)) => self.begin(&mut peer, request, log)?,
                 Err(end) => Step::Over(end),
             },
-            State::Sending(transfer) => match send(&self.block, &peer.socket, transfer) {
-                Step::WaitsFor(Interest::Write) => Step::Waits,
-                Step::WaitsFor(Interest::Read) => {
-                    peer.state = State::Closing(*transfer);
-                    Step::WaitsFor(Interest::Read)
-                }
-                other => other,
-            },
-            State::Closing(_) => await_close(&peer.socket),
-        };
-        match step {
-            Step::Over(end) => return self.end(&peer, end, log),
-            Step::WaitsFor(interest) => {
-                reactor.change(&peer.socket, interest, FIRST_PEER + slot as u64)?;
+            State::Sending(transfer) => transfer.send(&self.block, &peer.socket, log.clock()),
+            State::Waiting(_, until_ns) => {
+                closed(&peer.socket, false).map_or(Step::Until(*until_ns), Step::Over)
             }
-            Step::Waits => {}
+            State::Closing(_) => closed(&peer.socket, true).map_or(Step::Close, Step::Over),
+        };
+        self.go_on(slot, peer, step, reactor, log)
+    }
+
+    /// Sends for every connection whose time has come.
+    fn alarm(&mut self, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
+        if !self.alarms.fired()? {
+            return Ok(());
         }
-        self.peers[slot] = Some(peer);
+        self.armed_ns = None;
+        let now_ns = log.clock().now_ns();
+        while let Some(&Reverse((due_ns, slot))) = self.waiting.peek() {
+            if due_ns > now_ns {
+                break;
+            }
+            self.waiting.pop();
+            let Some(mut peer) = self.peers.take(slot) else {
+                continue;
+            };
+            match &mut peer.state {
+                State::Waiting(transfer, until_ns) if *until_ns == due_ns => {
+                    let step = transfer.send(&self.block, &peer.socket, log.clock());
+                    self.go_on(slot, peer, step, reactor, log)?;
+                }
+                _ => self.peers.put(slot, peer),
+            }
+        }
+        self.set_alarm()
+    }
+
+    fn set_alarm(&mut self) -> Result<(), Failure> {
+        let due_ns = self.waiting.peek().map(|Reverse((due_ns, _))| *due_ns);
+        if let Some(due_ns) = due_ns.filter(|due_ns| self.armed_ns != Some(*due_ns)) {
+            self.alarms.once(due_ns)?;
+            self.armed_ns = Some(due_ns);
+        }
+        Ok(())
+    }
+
+    /// Waits for what a connection has to wait for now, or ends it.
+    fn go_on(
+        &mut self,
+        slot: usize,
+        mut peer: Peer,
+        step: Step,
+        reactor: &Reactor,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        let interest = match step {
+            Step::Over(end) => {
+                self.peers.give_up(slot);
+                return self.end(&peer, end, log);
+            }
+            Step::For(interest) => interest,
+            Step::Until(_) | Step::Close => Interest::Read,
+        };
+        if interest != peer.interest {
+            reactor.change(&peer.socket, interest, FIRST_PEER + slot as u64)?;
+            peer.interest = interest;
+        }
+        peer.state = match (peer.state, step) {
+            (State::Waiting(transfer, now), Step::Until(then)) if now == then => {
+                State::Waiting(transfer, then)
+            }
+            (State::Sending(transfer) | State::Waiting(transfer, _), Step::Until(then)) => {
+                self.waiting.push(Reverse((then, slot)));
+                self.set_alarm()?;
+                State::Waiting(transfer, then)
+            }
+            (State::Waiting(transfer, _), Step::For(_)) => State::Sending(transfer),
+            (State::Sending(transfer) | State::Waiting(transfer, _), Step::Close) => {
+                State::Closing(transfer)
+            }
+            (state, _) => state,
+        };
+        self.peers.put(slot, peer);
         Ok(())
     }
 
@@ -195,35 +281,67 @@ impl Server {
             return Ok(Step::Over(End::Failed(message)));
         }
         let Request { connection, bytes } = request;
-        log.at(
-            peer.accepted_ns,
-            &Event::Accepted { connection, cca: &socket::congestion_control(&peer.socket)? },
-        );
-        log.now(&Event::Request { connection, bytes });
-        if self.live == 0 {
-            self.ticks.every(self.description.sample_every_ns)?;
+        let (agreed, state) = tcp_info::agreed(&peer.socket)?;
+        self.prepare(&peer.socket, state.mss, agreed.header_bytes())?;
+        if self.served[connection as usize].requests == 1 {
+            let limit = socket::pacing_limit(&peer.socket)?;
+            log.at(
+                peer.accepted_ns,
+                &Event::Accepted {
+                    connection,
+                    cca: &socket::congestion_control(&peer.socket)?,
+                    initial_window_packets: state.cwnd,
+                    agreed,
+                    max_pacing_bps: limit.map(|bytes_per_s| bytes_per_s.saturating_mul(8)),
+                },
+            );
+        }
+        if !self.short() {
+            log.now(&Event::Request { connection, bytes });
+            if self.live == 0 {
+                self.ticks.every(self.description.sample_every_ns)?;
+            }
         }
         self.live += 1;
-        let mut transfer = Transfer { request, sent: 0 };
-        let step = send(&self.block, &peer.socket, &mut transfer);
-        peer.state = match step {
-            Step::WaitsFor(Interest::Read) => State::Closing(transfer),
-            _ => State::Sending(transfer),
-        };
+        let headers = agreed.header_bytes();
+        let source = Source::new(&self.description.workload, connection, bytes, headers);
+        let mut transfer = Transfer::new(request, source, log.clock().now_ns());
+        let step = transfer.send(&self.block, &peer.socket, log.clock());
+        peer.state = State::Sending(transfer);
         Ok(step)
+    }
+
+    /// Sets what the flow is to have of pacing, which the kernel counts in payload, without headers.
+    fn prepare(&self, socket: &OwnedFd, mss: u32, header_bytes: u32) -> io::Result<()> {
+        let TcpServer { rate_bps, ref options, ref workload, .. } = self.description;
+        if let Workload::OnOff(_) = workload {
+            // Each packet of the source is a packet of the network.
+            sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+        }
+        match rate_bps {
+            Some(bps) => {
+                let packet_bits = 8 * u64::from(mss + header_bytes);
+                let bytes_per_s = u128::from(bps) * u128::from(mss) / u128::from(packet_bits);
+                socket::limit_pacing(socket, (bytes_per_s as u64).max(1))
+            }
+            None if options.pacing => socket::limit_pacing(socket, UNLIMITED),
+            None => Ok(()),
+        }
     }
 
     /// Checks that a request is one of those that were announced.
     fn admit(&mut self, request: Request) -> Result<(), String> {
         let Request { connection, .. } = request;
-        let announced = self.description.connections;
-        match self.asked.get_mut(connection as usize) {
+        let (announced, short) = (self.description.connections, self.short());
+        match self.served.get_mut(connection as usize) {
             None => Err(format!(
                 "a request has number {connection}, but {announced} connections were announced"
             )),
-            Some(true) => Err(format!("two requests have number {connection}")),
-            Some(asked) => {
-                *asked = true;
+            Some(served) if served.requests > 0 && !short => {
+                Err(format!("two requests have number {connection}"))
+            }
+            Some(served) => {
+                served.requests += 1;
                 Ok(())
             }
         }
@@ -231,24 +349,30 @@ impl Server {
 
     /// Takes the last sample of a connection and says how it ended, if not as it should.
     fn end(&mut self, peer: &Peer, end: End, log: &mut Log) -> Result<(), Failure> {
-        let (State::Sending(transfer) | State::Closing(transfer)) = peer.state else {
+        let (State::Sending(transfer) | State::Waiting(transfer, _) | State::Closing(transfer)) =
+            &peer.state
+        else {
             if let End::Failed(message) = end {
                 log.error(None, &message);
             }
             return Ok(());
         };
         let connection = transfer.request.connection;
-        let sample = tcp_info::read(&peer.socket)?;
-        // An acknowledged FIN counts as a byte.
-        let bytes = sample.bytes_acked.min(transfer.sent);
-        log.now(&Event::Sample { connection, sample });
+        self.served[connection as usize].bytes += transfer.sent;
+        let mut stopped = Event::Stopped { connection, bytes: 0 };
+        if !self.short() {
+            let sample = tcp_info::read(&peer.socket)?;
+            // An acknowledged FIN counts as a byte.
+            stopped = Event::Stopped { connection, bytes: sample.bytes_acked.min(transfer.sent) };
+            log.now(&Event::Sample { connection, sample });
+        }
         match end {
-            End::Complete | End::Silent => {}
-            End::Stopped => log.now(&Event::Stopped { connection, bytes }),
             End::Failed(message) => log.error(Some(connection), &message),
+            End::Stopped if !self.short() => log.now(&stopped),
+            End::Complete | End::Silent | End::Stopped => {}
         }
         self.live -= 1;
-        self.ended += 1;
+        self.over += 1;
         if self.live == 0 {
             self.ticks.disarm()?;
         }
@@ -260,8 +384,11 @@ impl Server {
         if !self.ticks.fired()? {
             return Ok(());
         }
-        for peer in self.peers.iter().flatten() {
-            if let State::Sending(transfer) | State::Closing(transfer) = peer.state {
+        for peer in self.peers.iter() {
+            if let State::Sending(transfer)
+            | State::Waiting(transfer, _)
+            | State::Closing(transfer) = &peer.state
+            {
                 log.now(&Event::Sample {
                     connection: transfer.request.connection,
                     sample: tcp_info::read(&peer.socket)?,
@@ -273,68 +400,17 @@ impl Server {
 
     /// Ends every connection that lives, as SIGTERM asks.
     fn stop(&mut self, log: &mut Log) -> Result<(), Failure> {
-        for peer in std::mem::take(&mut self.peers).iter().flatten() {
+        let peers: Vec<Peer> = self.peers.drain().collect();
+        for peer in &peers {
             self.end(peer, End::Stopped, log)?;
         }
+        if self.short() {
+            for (connection, served) in (0..).zip(&self.served) {
+                let Served { requests, bytes } = *served;
+                log.now(&Event::Served { connection, requests, bytes });
+            }
+        }
         Ok(())
-    }
-}
-
-/// Reads as much of a request as has come; None while it is not complete.
-fn hear(
-    socket: &OwnedFd,
-    header: &mut [u8; REQUEST_BYTES],
-    length: &mut usize,
-) -> Result<Option<Request>, End> {
-    match sys::receive(socket, &mut header[*length..]) {
-        Err(error) if error.kind() == WouldBlock => return Ok(None),
-        Ok(0) | Err(_) => return Err(End::Silent),
-        Ok(read) => *length += read,
-    }
-    if *length < REQUEST_BYTES {
-        return Ok(None);
-    }
-    Request::decode(header).map(Some).map_err(End::Failed)
-}
-
-/// Hands data to the kernel until the buffer is full or it is the others' turn (then waits to
-/// write) or all of it has been sent (then waits to read that the client has closed).
-fn send(block: &Block, socket: &OwnedFd, transfer: &mut Transfer) -> Step {
-    let wanted = transfer.request.bytes.unwrap_or(u64::MAX);
-    let pause = transfer.sent.saturating_add(MOST_BYTES);
-    while transfer.sent < wanted {
-        if transfer.sent >= pause {
-            return Step::WaitsFor(Interest::Write);
-        }
-        match block.send(socket, transfer.sent, wanted - transfer.sent) {
-            Ok(sent) => transfer.sent += sent,
-            Err(error) if error.kind() == WouldBlock => return Step::WaitsFor(Interest::Write),
-            Err(error) => return Step::Over(broken(&error)),
-        }
-    }
-    match sys::shutdown_write(socket) {
-        Ok(()) => Step::WaitsFor(Interest::Read),
-        Err(error) => Step::Over(broken(&error)),
-    }
-}
-
-/// Looks whether the client has closed the connection, all data of which has been sent.
-fn await_close(socket: &OwnedFd) -> Step {
-    match sys::discard(socket, 1) {
-        Ok(0) => Step::Over(End::Complete),
-        Ok(_) => Step::Over(End::Failed("the client sent more than its request".into())),
-        Err(error) if error.kind() == WouldBlock => Step::Waits,
-        Err(error) => Step::Over(broken(&error)),
-    }
-}
-
-/// How a connection ended that the kernel gave up. A client that resets it wants no more: whether
-/// that was meant is the client's to say.
-fn broken(error: &io::Error) -> End {
-    match error.raw_os_error() {
-        // ENOTCONN: the reset came between the last byte and the shutdown.
-        Some(libc::ECONNRESET | libc::EPIPE | libc::ENOTCONN) => End::Stopped,
-        _ => End::Failed(format!("sending: {error}")),
     }
 }
 

@@ -1,0 +1,180 @@
+//! The client's end of a connection: opens it, asks, and takes what comes.
+
+use crate::request::Request;
+use crate::{socket, sys};
+use std::io::{self, ErrorKind::WouldBlock};
+use std::net::SocketAddrV4;
+use std::os::fd::OwnedFd;
+
+/// Most bytes to take out of a socket at once.
+const MOST_BYTES: u64 = 1 << 30;
+const TOO_MUCH: &str = "the server sent more than was asked for";
+
+/// How connections are opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Dial {
+    /// The server.
+    pub address: SocketAddrV4,
+    /// Receive buffer, bytes of payload.
+    pub buffer_bytes: u32,
+    /// Limit of the receive window, bytes.
+    pub window_bytes: Option<u32>,
+    /// The request goes with the first packet.
+    pub fast_open: bool,
+}
+
+/// A connection from its first packet on.
+#[derive(Debug)]
+pub struct Fetch {
+    socket: OwnedFd,
+    request: Request,
+    window_bytes: Option<u32>,
+    /// The request is in the kernel's hands.
+    asked: bool,
+    /// Delivered so far, bytes.
+    bytes: u64,
+}
+
+/// What taking from a connection has led to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// There was nothing.
+    Nothing,
+    /// Data; more will come.
+    Data,
+    /// The last of the bytes that were asked for. The server has not closed yet.
+    Complete,
+}
+
+impl Fetch {
+    /// Starts to open a connection.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn open(dial: &Dial, request: Request) -> io::Result<Self> {
+        let Dial { address, buffer_bytes, window_bytes, fast_open } = *dial;
+        let socket = socket::connecting(buffer_bytes, window_bytes)?;
+        let asked = if fast_open {
+            sys::connect_with(&socket, address, &request.encode()).map_err(explain)?
+        } else {
+            sys::connect(&socket, address).map(|()| false)?
+        };
+        Ok(Fetch { socket, request, window_bytes, asked, bytes: 0 })
+    }
+
+    /// The socket, to wait for it.
+    #[must_use]
+    pub fn socket(&self) -> &OwnedFd {
+        &self.socket
+    }
+
+    /// Delivered so far, bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Asks for the data, if that has not been done: the handshake should be over. Returns the
+    /// receive buffer and the limit of the window that are in force, bytes.
+    ///
+    /// # Errors
+    /// Why there is no connection.
+    pub fn connected(&mut self) -> io::Result<(u32, u32)> {
+        socket::pending_error(&self.socket)?;
+        // With TCP Fast Open data may have come already.
+        self.keep_window()?;
+        let buffers =
+            (socket::number(&self.socket, libc::SO_RCVBUF)?, socket::window(&self.socket)?);
+        if !self.asked {
+            // An empty send buffer takes 16 bytes at once, so there is no shorter count.
+            sys::send(&self.socket, &self.request.encode())?;
+            self.asked = true;
+        }
+        Ok(buffers)
+    }
+
+    /// Takes what has arrived.
+    ///
+    /// # Errors
+    /// A message, when this was not what was asked for.
+    pub fn take(&mut self) -> Result<Taken, String> {
+        let missing = self.request.bytes.map_or(u64::MAX, |wanted| wanted - self.bytes);
+        // One byte more than is missing, to see whether more comes than was asked for.
+        let most = missing.saturating_add(1).min(MOST_BYTES) as usize;
+        let taken = match sys::discard(&self.socket, most) {
+            Err(error) if error.kind() == WouldBlock => return Ok(Taken::Nothing),
+            Err(error) => return Err(format!("receiving after {} bytes: {error}", self.bytes)),
+            Ok(0) if missing == 0 => return Ok(Taken::Complete),
+            Ok(0) => return Err(format!("the server closed after {} bytes", self.bytes)),
+            Ok(taken) => taken as u64,
+        };
+        if taken > missing {
+            return Err(TOO_MUCH.into());
+        }
+        if self.bytes == 0 {
+            self.keep_window().map_err(|error| format!("setting the window: {error}"))?;
+        }
+        self.bytes += taken;
+        Ok(if taken == missing { Taken::Complete } else { Taken::Data })
+    }
+
+    /// Limits the window again if the kernel has dropped the limit: from Linux 6.11 on it does when it
+    /// first learns how much memory a packet takes, and whenever the size of packets changes.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn keep_window(&self) -> io::Result<()> {
+        match self.window_bytes {
+            Some(bytes) if socket::window(&self.socket)? > bytes => {
+                socket::set_window(&self.socket, bytes)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Looks whether the server has closed a connection that is complete; true: it has.
+    ///
+    /// # Errors
+    /// A message, when there is more instead.
+    pub fn closed(&self) -> Result<bool, String> {
+        match sys::discard(&self.socket, 1) {
+            Err(error) if error.kind() == WouldBlock => Ok(false),
+            // All bytes are there: how the connection is taken down no longer matters.
+            Ok(0) | Err(_) => Ok(true),
+            Ok(_) => Err(TOO_MUCH.into()),
+        }
+    }
+
+    /// Ends the connection by a reset: the server shall not go on sending to nobody.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn reset(self) -> io::Result<()> {
+        socket::reset_on_close(&self.socket)
+    }
+}
+
+/// Says what is missing where the machine does not allow TCP Fast Open.
+fn explain(error: io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(libc::EOPNOTSUPP) => {
+            io::Error::other("TCP Fast Open is off on this host (net.ipv4.tcp_fastopen needs 1)")
+        }
+        _ => error,
+    }
+}
+
+/// Whether a connection that failed to open so may open later.
+#[must_use]
+pub fn may_pass(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(
+            libc::ECONNREFUSED
+                | libc::ECONNRESET
+                | libc::ETIMEDOUT
+                | libc::EHOSTUNREACH
+                | libc::ENETUNREACH
+        )
+    )
+}
