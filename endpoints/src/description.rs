@@ -147,9 +147,10 @@ impl Description for TcpServer {
             cca: cca(fields)?,
             connections: fields.number("connections", 1, MAX_CONNECTIONS.into())? as u32,
             buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
-            workload: match fields.has("workload") {
-                true => Workload::take(&mut fields.object("workload")?)?,
-                false => Workload::Bulk,
+            workload: if fields.has("workload") {
+                Workload::take(&mut fields.object("workload")?)?
+            } else {
+                Workload::Bulk
             },
             rate_bps: rate(fields)?,
             options: options(fields)?,
@@ -218,10 +219,10 @@ fn rate(fields: &mut Fields) -> Result<Option<u64>, String> {
 }
 
 fn options(fields: &mut Fields) -> Result<TransportOptions, String> {
-    match fields.has("options") {
-        true => TransportOptions::take(&mut fields.object("options")?),
-        false => Ok(TransportOptions::default()),
+    if !fields.has("options") {
+        return Ok(TransportOptions::default());
     }
+    TransportOptions::take(&mut fields.object("options")?)
 }
 
 /// When each connection starts, ns after the epoch.
