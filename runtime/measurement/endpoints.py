@@ -20,6 +20,7 @@ from .samples import Samples
 Floats = NDArray[np.float64]
 # How a connection ends at the client; `received` is how one of datagrams does.
 _ENDS = ("done", "stopped", "received")
+_REPORTS = ("listening", "accepted", "connected", "sent", "received")
 _PLAYER = ("playing", "stalled", "played")
 # Kinds of workloads that somebody watches.
 WATCHED: frozenset[str] = frozenset({"video"})
@@ -61,8 +62,8 @@ class Endpoints:
     connection, None when one never ended.
     unended: connections that the client never reported the end of.
     completed: every connection has its whole workload. ccas: as read back from the sockets.
-    listening: what the server reports of itself. connected: what the client reports of each
-    connection that was established. errors: what the programs said had failed.
+    reports: events that say how connections were set up (`listening`, `accepted`, `connected`) and
+    what datagrams came to (`sent`, `received`), by name. errors: what the programs said had failed.
     """
 
     opened_s: Mapping[int, float]
@@ -77,8 +78,7 @@ class Endpoints:
     videos: tuple[Video, ...]
     requests: Requests
     ccas: frozenset[str]
-    listening: Mapping[str, Any]
-    connected: tuple[Mapping[str, Any], ...]
+    reports: Mapping[str, tuple[Mapping[str, Any], ...]]
     errors: tuple[str, ...]
 
 
@@ -89,7 +89,11 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
     client = _by_event(artefacts.lines(client_file))
 
     def times(events: Iterable[Mapping[str, Any]], file: str) -> dict[int, float]:
-        return {field(e, "connection", file): e["t_ns"] * NS for e in events}
+        """Return the first time of each connection: a stream of requests has many."""
+        found: dict[int, float] = {}
+        for event in events:
+            found.setdefault(field(event, "connection", file), event["t_ns"] * NS)
+        return found
 
     done = times(client["done"], client_file)
     opened = times(client["opened"], client_file)
@@ -110,8 +114,7 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
         videos=applications.videos(_of(client, _PLAYER), watched, stop_s, client_file),
         requests=applications.requests(client["fetched"], client["unfinished"], client_file),
         ccas=frozenset(str(e["cca"]) for e in _of(server, ("listening", "accepted")) if "cca" in e),
-        listening=next(iter(server["listening"]), {}),
-        connected=tuple(client["connected"]),
+        reports={name: (*server[name], *client[name]) for name in _REPORTS},
         errors=tuple(
             f"{side} of flow {flow.name}: {e.get('message')}"
             for side, events in (("server", server), ("client", client))

@@ -116,6 +116,11 @@ class FlowRecord:
         return self.ended_s if stop_ns is None else min(stop_ns * NS, self.ended_s)
 
     @property
+    def send_buffer_bytes(self) -> int:
+        """The send buffer of each connection, as planned."""
+        return self.plan.buffer_bytes
+
+    @property
     def plays_videos(self) -> bool:
         """Whether its clients watch videos."""
         return self.plan.workload.kind in WATCHED

@@ -21,7 +21,7 @@ from fairc.runtime.measurement import Measurement
 from .buffers import buffer
 from .captures import captures, frame_sizes
 from .delay import base_rtt
-from .endpoints import congestion_control, host_limits, processes
+from .endpoints import congestion_control, datagrams, host_buffers, host_limits, processes
 from .finding import Check, Finding, Verdict
 from .guest import machine_load, notes
 from .loss import loss_counts, other_drops, random_loss
@@ -40,7 +40,9 @@ CHECKS: tuple[Check, ...] = (
     frame_sizes,
     congestion_control,
     processes,
+    host_buffers,
     host_limits,
+    datagrams,
     machine_load,
     schedule,
     service_schedule,

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.samples import US
 
 from .finding import Finding
+from .schedule import LATE_S
 
 LIMITED_SHARE = 0.01
+_RECEIVERS: Mapping[str, str] = {
+    "tcp": "the receiver's window",
+    "quic": "the receiver's flow control",
+    "udp": "the receiver",
+}
 
 
 def congestion_control(measurement: Measurement) -> Iterator[Finding]:
     """Rule 20: every socket really used the CCA of the plan."""
     for flow in measurement.flows:
-        used = flow.endpoints.ccas
-        if used != {flow.plan.cca}:
+        used, planned = flow.endpoints.ccas, flow.plan.cca
+        if used != ({planned} if planned else set()):
             yield Finding(
                 "invalid",
-                f"flow {flow.name} used {', '.join(sorted(used)) or 'no CCA'}, not {flow.plan.cca}",
+                f"flow {flow.name} used {', '.join(sorted(used)) or 'no CCA'},"
+                f" not {planned or 'none'}",
             )
 
 
@@ -44,6 +52,44 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
             yield Finding("invalid", error)
 
 
+def host_buffers(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 7: sockets have the buffers of the plan; Linux reports twice what they hold."""
+    for flow in measurement.flows:
+        for event, key, planned in (
+            ("listening", "send_buffer_bytes", flow.send_buffer_bytes),
+            ("connected", "receive_buffer_bytes", flow.plan.buffer_bytes),
+        ):
+            sizes = [e[key] for e in flow.endpoints.reports[event] if isinstance(e.get(key), int)]
+            if min(sizes, default=2 * planned) < 2 * planned:
+                yield Finding(
+                    "invalid",
+                    f"flow {flow.name}: {key.replace('_bytes', '').replace('_', ' ')} of"
+                    f" {min(sizes) // 2} bytes, not {planned}: the system's limit applied",
+                )
+
+
+def datagrams(measurement: Measurement) -> Iterator[Finding]:
+    """Rules 2, 21: hosts send datagrams when they are due, and drop none themselves."""
+    for flow in measurement.flows:
+        for sent in flow.endpoints.reports["sent"]:
+            if refused := sent.get("refused"):
+                yield Finding(
+                    "invalid", f"the server of flow {flow.name} could not send {refused} datagrams"
+                )
+            if sent.get("late_us", 0) * US > LATE_S:
+                yield Finding(
+                    "invalid",
+                    f"the server of flow {flow.name} sent a datagram"
+                    f" {sent['late_us'] / 1000:.1f} ms too late",
+                )
+        for received in flow.endpoints.reports["received"]:
+            if overflowed := received.get("overflowed"):
+                yield Finding(
+                    "invalid",
+                    f"the client of flow {flow.name} did not read {overflowed} datagrams in time",
+                )
+
+
 def host_limits(measurement: Measurement) -> Iterator[Finding]:
     """Rule 7: the hosts' buffers limit no connection for over 1 % of its time."""
     for flow in measurement.flows:
@@ -54,7 +100,7 @@ def host_limits(measurement: Measurement) -> Iterator[Finding]:
                 continue
             lifetime_s = samples.t_s[ours[-1]] - accepted_s
             for column, words in (
-                (samples.rwnd_limited_s, "the receiver's window"),
+                (samples.rwnd_limited_s, _RECEIVERS[flow.plan.transport]),
                 (samples.sndbuf_limited_s, "the send buffer"),
             ):
                 share = column[ours[-1]] / lifetime_s

@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
-from fairc.runtime.pcap import ACK, SYN
+from fairc.runtime.pcap import ACK, SYN, Packets
 
 from .finding import Finding
 
 LATE_S = 10e-3
-# Linux sends a lost SYN again after 1 s at the earliest (RFC 6298, section 2).
-SYN_RETRY_S = 1.0
+# A lost first packet is sent again after 1 s at the earliest, Linux's SYN (RFC 6298, section 2) as
+# well as QUIC's Initial (RFC 9002, section 6.2.2: three times an RTT that is taken to be 333 ms).
+RETRY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """How a flow begins: which packets can be its server's first, and whether a client asked for it."""
+
+    first: Callable[[Packets], NDArray[np.bool_]]
+    answers: bool
+
+
+def _handshake(packets: Packets) -> NDArray[np.bool_]:
+    return np.asarray(packets.flags & (SYN | ACK) == SYN | ACK, np.bool_)
+
+
+def _any(packets: Packets) -> NDArray[np.bool_]:
+    return np.ones(len(packets), np.bool_)
+
+
+_OPENINGS: Mapping[str, _Opening] = {
+    "tcp": _Opening(_handshake, answers=True),
+    "quic": _Opening(_any, answers=True),
+    "udp": _Opening(_any, answers=False),
+}
 
 
 def schedule(measurement: Measurement) -> Iterator[Finding]:
@@ -42,21 +68,23 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
 
 
 def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
-    """Return by how much the flow's first handshake came late, s.
+    """Return by how much the flow's first packet from its server came late, s.
 
-    The server's first answer (SYN and ACK) meets the entry of the bottleneck one delay there and a
-    part of the delay back after the start. Where the client's SYN can be lost at random, an answer
-    that comes as late as a retry's or a later connection's says nothing.
+    It meets the entry of the bottleneck a part of the delay back after the server sent it, which is
+    one delay there after the start where it answers a client. Where what the client sends can be lost
+    at random, an answer that comes as late as a retry's or a later connection's says nothing.
     """
     queue, paths = flow.queue, measurement.paths
-    answers = flow.entered & (queue.entered.flags & (SYN | ACK) == SYN | ACK)
+    opening = _OPENINGS[flow.plan.transport]
+    answers = flow.entered & opening.first(queue.entered)
     if not answers.any():
         return 0.0
-    there, back = paths.back(flow.plan), paths.before(queue.place, flow.plan)
+    there = paths.back(flow.plan) if opening.answers else ()
+    back = paths.before(queue.place, flow.plan)
     expected_s = flow.start_s + paths.delay_s(there) + paths.delay_s(back)
     late_s = float(queue.seconds(queue.entered)[answers].min()) - expected_s
     later_s = (ns * NS - flow.start_s for ns in flow.plan.starts_ns if ns > flow.plan.start_ns)
-    next_s = min((SYN_RETRY_S, *later_s))
+    next_s = min((RETRY_S, *later_s))
     if paths.loss(there) + paths.loss(back) > 0 and late_s > next_s - LATE_S:
         return 0.0
     return late_s

@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from madecell import MS, Made, crowded, lossy, made_cell, steady, through_queue, write_lines
+from madecell import (
+    MS,
+    Made,
+    Transport,
+    crowded,
+    lossy,
+    made_cell,
+    steady,
+    through_queue,
+    write_lines,
+)
 
 from fairc.runtime.losses import LossCount, pooled
 from fairc.runtime.measurement import load
@@ -203,6 +213,84 @@ def test_a_super_packet(tmp_path: Path) -> None:
     assert (found, "a frame of 2962 bytes came to r1/r1-eth2" in reasons) == ("invalid", True)
 
 
+@pytest.mark.parametrize(
+    "transports", [("quic", "tcp"), ("quic", "quic"), ("udp", "tcp"), ("udp", "udp")]
+)
+def test_cells_of_other_transports_are_valid(
+    tmp_path: Path, transports: tuple[Transport, ...]
+) -> None:
+    assert verdict(crowded(transports=transports), tmp_path) == ("valid", "")
+
+
+def test_a_congestion_control_where_there_should_be_none(tmp_path: Path) -> None:
+    change = edit_lines("a.server.ndjson", lambda e: e.update(cca="reno"))
+    found, reasons = verdict(crowded(transports=("udp", "tcp")), tmp_path, change)
+    assert (found, "flow a used reno, not none" in reasons) == ("invalid", True)
+
+
+def test_no_congestion_control_where_there_should_be_one(tmp_path: Path) -> None:
+    change = edit_lines("a.server.ndjson", lambda e: e.pop("cca", None))
+    found, reasons = verdict(crowded(transports=("quic", "tcp")), tmp_path, change)
+    assert (found, "flow a used no CCA, not cubic" in reasons) == ("invalid", True)
+
+
+@pytest.mark.parametrize(
+    ("file", "event", "field", "words"),
+    [
+        ("a.server", "listening", "send_buffer_bytes", "send buffer of 999999 bytes"),
+        ("a.client", "connected", "receive_buffer_bytes", "receive buffer of 999999 bytes"),
+    ],
+)
+def test_a_smaller_buffer_than_a_socket_should_have(
+    tmp_path: Path, file: str, event: str, field: str, words: str
+) -> None:
+    """The plan has 1,000,000 bytes; Linux reports twice what was set."""
+
+    def report(half: int) -> Callable[[Path], None]:
+        def change(folder: Path) -> None:
+            with (folder / f"{file}.ndjson").open("a") as lines:
+                lines.write(json.dumps({"t_ns": 1, "event": event, field: 2 * half}) + "\n")
+
+        return change
+
+    # The first `listening` has no size: it is that of an older program.
+    assert verdict(crowded(), tmp_path / "right", report(1_000_000)) == ("valid", "")
+    found, reasons = verdict(crowded(), tmp_path / "wrong", report(999_999))
+    assert (found, f"flow a: {words}, not 1000000" in reasons) == ("invalid", True)
+
+
+@pytest.mark.parametrize(
+    ("file", "fields", "words"),
+    [
+        ("a.server", {"event": "sent", "refused": 3}, "could not send 3 datagrams"),
+        ("a.server", {"event": "sent", "late_us": 10_100}, "a datagram 10.1 ms too late"),
+        ("a.client", {"event": "received", "overflowed": 2}, "did not read 2 datagrams in time"),
+    ],
+)
+def test_datagrams_that_a_host_spoilt(
+    tmp_path: Path, file: str, fields: dict[str, Any], words: str
+) -> None:
+    def change(folder: Path) -> None:
+        with (folder / f"{file}.ndjson").open("a") as lines:
+            whole = {"t_ns": 4_300 * MS, "connection": 0, "bytes": 10**9, **fields}
+            lines.write(json.dumps(whole) + "\n")
+
+    found, reasons = verdict(crowded(transports=("udp", "tcp")), tmp_path, change)
+    assert (found, words in reasons) == ("invalid", True)
+
+
+@pytest.mark.parametrize(("transport", "expected"), [("quic", 11.0), ("udp", 36.0)])
+def test_a_late_beginning_over_other_transports(
+    tmp_path: Path, transport: Transport, expected: float
+) -> None:
+    """The server's first packet meets the queue at 36 ms: 25 ms after a request came, or at once."""
+    cell = made_cell(transports=(transport, "tcp"))
+    packets = steady(2_000 * MS, 20 * MS, 0, 61 * MS) + steady(2_000 * MS, 30 * MS, 1)
+    found, reasons = verdict(Made(cell, through_queue(cell, packets), 2_300 * MS), tmp_path)
+    assert found == "invalid"
+    assert f"flow a started {expected} ms behind its schedule" in reasons
+
+
 def test_another_cca(tmp_path: Path) -> None:
     change = edit_lines("a.server.ndjson", lambda e: e.update(cca="reno") if "cca" in e else None)
     found, reasons = verdict(crowded(), tmp_path, change)
@@ -260,14 +348,11 @@ def test_a_late_connection(tmp_path: Path) -> None:
     a = a.model_copy(update={"connections": connections, "starts_ns": (0, 500 * MS)})
     made.cell = made.cell.model_copy(update={"flows": (a, *others)})
 
-    def late(folder: Path) -> None:
-        with (folder / "a.client.ndjson").open("a") as file:
-            for connection, late_ns in enumerate(opened_ns):
-                t_ns = a.starts_ns[connection] + late_ns
-                event = {"t_ns": t_ns, "event": "opened", "connection": connection}
-                file.write(json.dumps(event) + "\n")
+    def late(event: dict[str, Any]) -> None:
+        if event["event"] == "opened":
+            event["t_ns"] += opened_ns[event["connection"]]
 
-    found, reasons = verdict(made, tmp_path, late)
+    found, reasons = verdict(made, tmp_path, edit_lines("a.client.ndjson", late))
     assert found == "invalid"
     assert "flow a, connection 1: opened 11.0 ms behind its schedule" in reasons
     assert "connection 0: opened" not in reasons
