@@ -427,8 +427,8 @@ def write_lines(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
 def crowded(**options: Any) -> Made:
     """4 s in which both flows send more than their half: a queue that is nearly always full."""
     cell = made_cell(**options)
-    # Datagrams come without being asked for, half a round trip earlier.
-    starts_ns = [25 * MS if f.transport == "udp" else 50 * MS for f in (*cell.flows, *cell.flows)]
+    # Datagrams come without being asked for, about half a round trip earlier.
+    starts_ns = [26 * MS if f.transport == "udp" else 50 * MS for f in (*cell.flows, *cell.flows)]
     packets = [
         *steady(4_000 * MS, 20 * MS, 0, starts_ns[0]),
         *steady(4_000 * MS, 18 * MS, 1, starts_ns[1]),
