@@ -10,6 +10,8 @@ compile_error!("not a static build: run cargo inside endpoints/, where .cargo/co
 mod arguments;
 mod block;
 mod clock;
+#[allow(dead_code)] // its roles come next
+mod congestion;
 mod description;
 mod events;
 mod json;

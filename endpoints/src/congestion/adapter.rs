@@ -1,0 +1,224 @@
+//! quinn's trait for congestion controllers, and the smaller one that the controllers here implement.
+//!
+//! What quinn (quinn-proto 0.11) does, and how it is handled here:
+//! - It calls `on_ack` once per acknowledged packet and `on_end_acks` once per ACK frame, both *before* it takes
+//!   the frame's RTT sample. The adapter takes the sample itself, so that an algorithm has it at once.
+//! - It sends while in flight + packet < window, where RFC 9002, section 7, has <=. With full packets a window
+//!   of k packets would carry k - 1; the adapter adds one byte. `metrics` tells the window without it.
+//! - It reports each batch of lost packets: one congestion event per round trip is the algorithm's to keep
+//!   (`Recovery`). An ECN mark is such a report with 0 lost bytes.
+//! - It paces at 1.25 windows per smoothed RTT in bursts of at least 10 packets and asks nobody for a rate:
+//!   `pacing_rate` of the metrics goes to the qlog only.
+
+use quinn_proto::congestion::{Controller, ControllerMetrics};
+use quinn_proto::RttEstimator;
+use std::any::Any;
+use std::time::{Duration, Instant};
+
+/// The smallest window, full datagrams (RFC 9002, section 7.2).
+pub const MINIMUM_PACKETS: u64 = 2;
+
+/// An acknowledged packet.
+#[derive(Debug, Clone, Copy)]
+pub struct Ack {
+    /// When the acknowledgement came.
+    pub now: Instant,
+    /// When the packet was sent.
+    pub sent: Instant,
+    /// Its bytes (UDP payload).
+    pub bytes: u64,
+    /// Whether the sender had nothing to send, or was not allowed to by the receiver's flow control.
+    pub app_limited: bool,
+    /// Smallest RTT of the connection (before the first sample quinn's guess of 333 ms).
+    pub min_rtt: Duration,
+}
+
+/// The end of what one ACK frame acknowledged.
+#[derive(Debug, Clone, Copy)]
+pub struct Acks {
+    /// When it came.
+    pub now: Instant,
+    /// Bytes that it acknowledged for the first time.
+    pub bytes: u64,
+    /// Bytes in flight after it (what it shows to be lost still counts).
+    pub in_flight: u64,
+    /// As in `Ack`.
+    pub app_limited: bool,
+    /// Time since the newest packet was sent, if it is newer than all that were acknowledged before (RFC 9002,
+    /// section 5.1). The receiver's delay is in it.
+    pub rtt: Option<Duration>,
+    /// Smallest RTT of the connection, this one included.
+    pub min_rtt: Duration,
+    /// Smoothed RTT before this one.
+    pub smoothed_rtt: Duration,
+}
+
+/// Packets that were found to be lost together, or a mark of congestion (ECN).
+#[derive(Debug, Clone, Copy)]
+pub struct Congestion {
+    /// When it was found.
+    pub now: Instant,
+    /// When the newest of the packets was sent.
+    pub sent: Instant,
+    /// Whether the losses establish persistent congestion (RFC 9002, section 7.6).
+    pub persistent: bool,
+    /// Bytes that were lost; 0 for a mark.
+    pub lost_bytes: u64,
+}
+
+/// A congestion control algorithm. Windows are in bytes of UDP payload.
+pub trait Algorithm: Send + Sync + 'static {
+    /// A packet was acknowledged.
+    fn on_ack(&mut self, _ack: &Ack) {}
+
+    /// An ACK frame is done with; called after `on_ack` of each of its packets.
+    fn on_acks(&mut self, _acks: &Acks) {}
+
+    /// Packets were lost or marked. Called for each batch, not once per round trip.
+    fn on_congestion(&mut self, event: &Congestion);
+
+    /// The size of a full datagram changed.
+    fn on_mtu(&mut self, mtu: u64);
+
+    /// Bytes that may be in flight.
+    fn window(&self) -> u64;
+
+    /// Slow start threshold, bytes; None if there is none (yet).
+    fn ssthresh(&self) -> Option<u64> {
+        None
+    }
+
+    /// The rate that the algorithm wants, bit/s, if it thinks in rates.
+    fn rate_bps(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// The recovery period of RFC 9002, section 7.3.2: one congestion event per round trip.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Recovery(Option<Instant>);
+
+impl Recovery {
+    /// Whether a packet sent at `sent` belongs to what the last congestion event answered.
+    pub fn covers(&self, sent: Instant) -> bool {
+        self.0.is_some_and(|start| sent <= start)
+    }
+
+    /// Begins a period.
+    pub fn enter(&mut self, now: Instant) {
+        self.0 = Some(now);
+    }
+
+    /// Forgets the period (persistent congestion: RFC 9002, appendix B.8).
+    pub fn forget(&mut self) {
+        self.0 = None;
+    }
+}
+
+/// An algorithm as quinn's congestion controller.
+#[derive(Clone)]
+pub struct Adapter<A> {
+    algorithm: A,
+    initial_window: u64,
+    /// Bytes of the ACK frame that is being read.
+    batch_bytes: u64,
+    /// When its newest packet was sent.
+    batch_newest: Option<Instant>,
+    /// quinn's smallest and smoothed RTT before it.
+    rtts: Option<(Duration, Duration)>,
+    /// When the newest packet of all earlier frames was sent.
+    newest: Option<Instant>,
+}
+
+impl<A: Algorithm + Clone> Adapter<A> {
+    /// Joins `algorithm` to quinn.
+    pub fn boxed(algorithm: A, initial_window: u64) -> Box<dyn Controller> {
+        Box::new(Adapter {
+            algorithm,
+            initial_window,
+            batch_bytes: 0,
+            batch_newest: None,
+            rtts: None,
+            newest: None,
+        })
+    }
+}
+
+impl<A: Algorithm + Clone> Controller for Adapter<A> {
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        bytes: u64,
+        app_limited: bool,
+        rtt: &RttEstimator,
+    ) {
+        self.batch_bytes += bytes;
+        self.batch_newest = self.batch_newest.max(Some(sent));
+        self.rtts = Some((rtt.min(), rtt.get()));
+        self.algorithm.on_ack(&Ack { now, sent, bytes, app_limited, min_rtt: rtt.min() });
+    }
+
+    fn on_end_acks(
+        &mut self,
+        now: Instant,
+        in_flight: u64,
+        app_limited: bool,
+        _largest_packet_num_acked: Option<u64>,
+    ) {
+        let bytes = std::mem::take(&mut self.batch_bytes);
+        let Some(newest) = self.batch_newest.take() else { return };
+        let Some((min_rtt, smoothed_rtt)) = self.rtts else { return };
+        let rtt = (self.newest < Some(newest)).then(|| now.saturating_duration_since(newest));
+        self.newest = self.newest.max(Some(newest));
+        let min_rtt = rtt.map_or(min_rtt, |rtt| rtt.min(min_rtt));
+        self.algorithm.on_acks(&Acks {
+            now,
+            bytes,
+            in_flight,
+            app_limited,
+            rtt,
+            min_rtt,
+            smoothed_rtt,
+        });
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        is_persistent_congestion: bool,
+        lost_bytes: u64,
+    ) {
+        let persistent = is_persistent_congestion;
+        self.algorithm.on_congestion(&Congestion { now, sent, persistent, lost_bytes });
+    }
+
+    fn on_mtu_update(&mut self, new_mtu: u16) {
+        self.algorithm.on_mtu(new_mtu.into());
+    }
+
+    fn window(&self) -> u64 {
+        self.algorithm.window() + 1
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        let mut metrics = ControllerMetrics::default();
+        metrics.congestion_window = self.algorithm.window();
+        metrics.ssthresh = self.algorithm.ssthresh();
+        metrics.pacing_rate = self.algorithm.rate_bps();
+        metrics
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.initial_window
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

@@ -1,0 +1,177 @@
+//! Congestion controllers for QUIC, by name: `factory` makes one of `CONTROLLERS` for quinn.
+//!
+//! In order of control flow: `parameters` checks what a description asks for, the entry of the name
+//! builds one controller per connection, and `adapter` joins it to quinn's trait. A controller is one
+//! file: its formulas, their source, and an `Entry`. `docs/congestion.md` is the manual.
+
+mod adapter;
+mod cubic;
+mod hystart;
+mod parameters;
+mod reno;
+#[cfg(test)]
+mod simulation;
+
+use parameters::{Parameter, Values};
+use quinn_proto::congestion::{Controller, ControllerFactory};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Every congestion controller there is over QUIC.
+pub const CONTROLLERS: &[Entry] = &[cubic::ENTRY, reno::ENTRY];
+
+/// Most packets of an initial window.
+const MOST_INITIAL_PACKETS: u64 = 10_000;
+
+/// A congestion controller as the registry knows it.
+#[derive(Debug)]
+pub struct Entry {
+    /// How descriptions and plans call it.
+    pub name: &'static str,
+    /// Its parameters with ranges and defaults.
+    pub parameters: &'static [Parameter],
+    /// Makes the controller of one connection.
+    build: fn(&Values, Start) -> Box<dyn Controller>,
+}
+
+/// What a connection starts with.
+#[derive(Debug, Clone, Copy)]
+pub struct Start {
+    /// When the connection is made.
+    pub now: Instant,
+    /// Bytes of a full datagram (UDP payload).
+    pub mtu: u64,
+    /// Initial congestion window, bytes.
+    pub initial_window: u64,
+}
+
+/// Returns what makes the controllers of connections: the one called `name`, with `parameters` (those that are not
+/// given have their defaults) and an initial window of `initial_window_packets` full datagrams.
+///
+/// # Errors
+/// A message that names what is unknown or out of range, and what would be right.
+pub fn factory(
+    name: &str,
+    parameters: &Map<String, Value>,
+    initial_window_packets: u64,
+) -> Result<Arc<dyn ControllerFactory + Send + Sync>, String> {
+    let entry = entry(name)?;
+    let values = Values::read(name, entry.parameters, parameters)?;
+    if !(1..=MOST_INITIAL_PACKETS).contains(&initial_window_packets) {
+        return Err(format!(
+            "an initial window of {initial_window_packets} packets is none from 1 to {MOST_INITIAL_PACKETS}"
+        ));
+    }
+    if values.cap_packets().is_some_and(|cap| cap < initial_window_packets) {
+        return Err(format!(
+            "{name}: `{}` is smaller than the initial window of {initial_window_packets} packets",
+            parameters::CAP
+        ));
+    }
+    Ok(Arc::new(Factory { entry, values, initial_window_packets }))
+}
+
+/// Returns all parameters of a controller that `factory` makes from the same arguments, defaults included.
+///
+/// # Errors
+/// As `factory`.
+pub fn complete(name: &str, parameters: &Map<String, Value>) -> Result<Map<String, Value>, String> {
+    Ok(Values::read(name, entry(name)?.parameters, parameters)?.to_json())
+}
+
+fn entry(name: &str) -> Result<&'static Entry, String> {
+    CONTROLLERS.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let known: Vec<&str> = CONTROLLERS.iter().map(|entry| entry.name).collect();
+        format!("no congestion controller `{name}` over QUIC; there are: {}", known.join(", "))
+    })
+}
+
+struct Factory {
+    entry: &'static Entry,
+    values: Values,
+    initial_window_packets: u64,
+}
+
+impl ControllerFactory for Factory {
+    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
+        let mtu = u64::from(current_mtu);
+        let start = Start { now, mtu, initial_window: self.initial_window_packets * mtu };
+        (self.entry.build)(&self.values, start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn refused(name: &str, parameters: &Value, packets: u64) -> String {
+        match factory(name, parameters.as_object().unwrap(), packets) {
+            Ok(_) => panic!("{name} {parameters} {packets} was taken"),
+            Err(message) => message,
+        }
+    }
+
+    #[test]
+    fn every_controller_starts_with_its_initial_window() {
+        for entry in CONTROLLERS {
+            let controller =
+                factory(entry.name, &Map::new(), 10).unwrap().build(Instant::now(), 1400);
+            assert_eq!(controller.initial_window(), 14_000, "{}", entry.name);
+            assert_eq!(controller.metrics().congestion_window, 14_000, "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_is_answered_with_what_there_is() {
+        assert_eq!(
+            refused("vegas", &json!({}), 10),
+            "no congestion controller `vegas` over QUIC; there are: cubic, reno"
+        );
+        assert_eq!(
+            refused("cubic", &json!({"alpha": 1}), 10),
+            "cubic: no parameter `alpha`; there are: connections, beta, c, max_window_packets, hystart"
+        );
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_refused() {
+        let whole = "not a whole number from 1 to 1000";
+        for (value, shown) in
+            [(json!(0), "0"), (json!(1.5), "1.5"), (json!(-1), "-1"), (json!("2"), "\"2\"")]
+        {
+            assert_eq!(
+                refused("cubic", &json!({"connections": value}), 10),
+                format!("cubic: `connections` is {shown}, {whole}")
+            );
+        }
+        for beta in [json!(0), json!(1), json!(-0.5), json!(true), json!(null)] {
+            assert_eq!(
+                refused("cubic", &json!({"beta": beta}), 10),
+                format!("cubic: `beta` is {beta}, not a number from 0.01 to 0.99")
+            );
+        }
+        assert_eq!(
+            refused("cubic", &json!({"hystart": 1}), 10),
+            "cubic: `hystart` is 1, not true or false"
+        );
+        assert_eq!(
+            refused("cubic", &json!({"max_window_packets": 9}), 10),
+            "cubic: `max_window_packets` is smaller than the initial window of 10 packets"
+        );
+        assert_eq!(
+            refused("reno", &json!({}), 0),
+            "an initial window of 0 packets is none from 1 to 10000"
+        );
+    }
+
+    #[test]
+    fn parameters_are_told_with_their_defaults() {
+        let given = json!({"connections": 2});
+        assert_eq!(
+            Value::Object(complete("cubic", given.as_object().unwrap()).unwrap()),
+            json!({"connections": 2, "beta": 0.7, "c": 0.4, "max_window_packets": 1000, "hystart": false})
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! Parameters of congestion controllers: declared with range and default, read from JSON.
+
+use serde_json::{Map, Value};
+
+/// The parameter that bounds the window of the controllers that have it, packets.
+pub const CAP: &str = "max_window_packets";
+
+/// One parameter of a controller.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Its name in descriptions and plans; a unit is part of it.
+    pub name: &'static str,
+    /// Its type, range and default.
+    pub kind: Kind,
+}
+
+/// Type, range (both ends belong to it) and default of a parameter.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// A whole number.
+    Whole {
+        /// Default.
+        default: u64,
+        /// Smallest value.
+        least: u64,
+        /// Greatest value.
+        most: u64,
+    },
+    /// A number.
+    Real {
+        /// Default.
+        default: f64,
+        /// Smallest value.
+        least: f64,
+        /// Greatest value.
+        most: f64,
+    },
+    /// On or off.
+    Switch {
+        /// Default.
+        default: bool,
+    },
+}
+
+impl Kind {
+    fn default_value(self) -> Value {
+        match self {
+            Kind::Whole { default, .. } => default.into(),
+            Kind::Real { default, .. } => default.into(),
+            Kind::Switch { default } => default.into(),
+        }
+    }
+
+    /// Says what is right, if `value` is not.
+    fn objection(self, value: &Value) -> Option<String> {
+        match self {
+            Kind::Whole { least, most, .. } => {
+                let right = value.as_u64().is_some_and(|number| (least..=most).contains(&number));
+                (!right).then(|| format!("a whole number from {least} to {most}"))
+            }
+            Kind::Real { least, most, .. } => {
+                let right = value.as_f64().is_some_and(|number| (least..=most).contains(&number));
+                (!right).then(|| format!("a number from {least} to {most}"))
+            }
+            Kind::Switch { .. } => (!value.is_boolean()).then(|| "true or false".into()),
+        }
+    }
+}
+
+/// Values of all parameters of one controller, each within its range.
+#[derive(Debug, Clone)]
+pub struct Values(Map<String, Value>);
+
+impl Values {
+    /// Reads the parameters of the controller called `controller`; what is not given has its default.
+    ///
+    /// # Errors
+    /// A message with the name of an unknown parameter, or the value that is out of range.
+    pub fn read(
+        controller: &str,
+        declared: &[Parameter],
+        given: &Map<String, Value>,
+    ) -> Result<Self, String> {
+        if let Some(name) = given.keys().find(|name| declared.iter().all(|p| p.name != **name)) {
+            let known: Vec<&str> = declared.iter().map(|parameter| parameter.name).collect();
+            let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+            return Err(format!("{controller}: no parameter `{name}`; there are: {known}"));
+        }
+        let mut values = Map::new();
+        for Parameter { name, kind } in declared {
+            let value = given.get(*name).cloned().unwrap_or_else(|| kind.default_value());
+            if let Some(right) = kind.objection(&value) {
+                return Err(format!("{controller}: `{name}` is {value}, not {right}"));
+            }
+            values.insert((*name).into(), value);
+        }
+        Ok(Values(values))
+    }
+
+    /// The value of a `Kind::Whole` that the controller declares.
+    pub fn whole(&self, name: &str) -> u64 {
+        self.0[name].as_u64().expect("declared as a whole number")
+    }
+
+    /// The value of a `Kind::Real` that the controller declares.
+    pub fn real(&self, name: &str) -> f64 {
+        self.0[name].as_f64().expect("declared as a number")
+    }
+
+    /// The value of a `Kind::Switch` that the controller declares.
+    pub fn switch(&self, name: &str) -> bool {
+        self.0[name].as_bool().expect("declared as true or false")
+    }
+
+    /// The bound of the window, packets, of controllers that have one.
+    pub fn cap_packets(&self) -> Option<u64> {
+        self.0.get(CAP).and_then(Value::as_u64)
+    }
+
+    /// All values by name.
+    pub fn to_json(&self) -> Map<String, Value> {
+        self.0.clone()
+    }
+}
