@@ -1,5 +1,7 @@
 //! What a role is asked to do: one JSON object, strictly read. Unknown fields are refused.
 
+pub mod udp;
+
 use crate::json::Fields;
 use crate::options::TransportOptions;
 use crate::request::MAX_CONNECTIONS;

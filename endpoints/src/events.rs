@@ -149,7 +149,6 @@ pub enum Event<'a> {
         bytes: u64,
     },
     /// UDP server: a connection has ended.
-    #[allow(dead_code)] // its role comes next
     Sent {
         /// Number of the connection.
         connection: u32,
@@ -163,7 +162,6 @@ pub enum Event<'a> {
         late_us: i64,
     },
     /// UDP client: a connection has ended.
-    #[allow(dead_code)] // its role comes next
     Received {
         /// Number of the connection.
         connection: u32,

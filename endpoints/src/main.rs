@@ -29,6 +29,7 @@ mod source;
 mod sys;
 mod tcp;
 mod tcp_info;
+mod udp;
 mod workload;
 
 use arguments::Command;

@@ -117,7 +117,10 @@ pub fn pacing_limit(socket: &OwnedFd) -> io::Result<Option<u64>> {
 
 /// Sets a buffer past the system's limit where that is permitted, else up to the limit; what took
 /// effect is reported by the role. The kernel doubles the number to make room for its overhead.
-fn set_buffer(socket: &OwnedFd, force: i32, plain: i32, bytes: u32) -> io::Result<()> {
+///
+/// # Errors
+/// What the kernel says.
+pub fn set_buffer(socket: &OwnedFd, force: i32, plain: i32, bytes: u32) -> io::Result<()> {
     let bytes = i32::try_from(bytes).unwrap_or(i32::MAX / 2);
     match sys::set_option(socket, libc::SOL_SOCKET, force, bytes) {
         Err(error) if error.raw_os_error() == Some(libc::EPERM) => {

@@ -151,7 +151,7 @@ impl Packets {
 /// so that the rate over all on periods is exact however short they are.
 #[derive(Debug)]
 pub struct PacketTimes {
-    packet_bits: u64,
+    packet_bytes: u32,
     rate_bps: u64,
     /// Number of the next packet, from 0.
     packet: u64,
@@ -174,8 +174,14 @@ impl PacketTimes {
     /// Packets of `packet_bytes` (> 0) at `rate_bps` (> 0), without pauses; the first at 0.
     #[must_use]
     pub fn constant(rate_bps: u64, packet_bytes: u32) -> Self {
-        let packet_bits = 8 * u64::from(packet_bytes);
-        PacketTimes { packet_bits, rate_bps, packet: 0, next_ns: 0, periods: None }
+        PacketTimes { packet_bytes, rate_bps, packet: 0, next_ns: 0, periods: None }
+    }
+
+    /// When packet `number` of those is sent, ns after the start.
+    #[must_use]
+    pub fn nth_ns(rate_bps: u64, packet_bytes: u32, number: u64) -> i64 {
+        let bits = u128::from(number) * 8 * u128::from(packet_bytes);
+        i64::try_from(bits * 1_000_000_000 / u128::from(rate_bps)).unwrap_or(i64::MAX)
     }
 
     /// Those of a connection of an on/off source; the first at 0, when an on period begins.
@@ -206,8 +212,7 @@ impl PacketTimes {
 
     /// Finds the time of packet `packet`.
     fn find(&mut self) {
-        let bit_ns = u128::from(self.packet) * u128::from(self.packet_bits) * 1_000_000_000;
-        let on_ns = i64::try_from(bit_ns / u128::from(self.rate_bps)).unwrap_or(i64::MAX);
+        let on_ns = PacketTimes::nth_ns(self.rate_bps, self.packet_bytes, self.packet);
         self.next_ns = match &mut self.periods {
             None => on_ns,
             Some(periods) => periods.at(on_ns),

@@ -1,6 +1,7 @@
 //! The system calls that the standard library does not offer, each as a safe function.
 //!
-//! All unsafe code of the crate is here and in `packet_ring`, which shares memory with the kernel.
+//! All unsafe code of the crate is here, in `packet_ring`, which shares memory with the kernel, and in
+//! `udp::sockets`, which lends it buffers.
 //! Every pointer that is passed to the kernel is derived from a live reference in the same call,
 //! with the length of what it points to.
 
@@ -229,6 +230,28 @@ fn socket_address(address: SocketAddrV4) -> libc::sockaddr_in {
         sin_addr: libc::in_addr { s_addr: u32::from(*address.ip()).to_be() },
         sin_zero: [0; 8],
     }
+}
+
+/// Gives a socket its local address.
+///
+/// # Errors
+/// What the kernel says.
+pub fn bind(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
+    let name = socket_address(address);
+    let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    let pointer: *const libc::sockaddr_in = &raw const name;
+    // SAFETY: `name` is a live sockaddr_in of this length.
+    checked(unsafe { libc::bind(socket.as_raw_fd(), pointer.cast(), length) }.into()).map(drop)
+}
+
+/// A UDP socket over IPv4 that does not block.
+///
+/// # Errors
+/// What the kernel says.
+pub fn udp_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: takes no pointer.
+    owned(unsafe { libc::socket(libc::AF_INET, kind, 0) })
 }
 
 /// Binds a socket and listens.

@@ -285,7 +285,7 @@ fn a_client_that_is_stopped_before_its_start_has_nothing_and_no_error() {
     let mut description = client(free_port(), 2, &file(1));
     description["starts_ns"] = json!([NEVER, NEVER]);
     let client = Role::start("tcp-client", &description);
-    wait_until(|| blocks_sigterm(&client));
+    wait_until(|| client.blocks_sigterm());
     client.signal(libc::SIGTERM);
     let ended = client.end();
     assert_eq!(ended.status, 0);
@@ -362,13 +362,4 @@ fn established(port: u16) -> Vec<(u16, u64)> {
 /// Whether a server has begun to send.
 fn sends(port: u16) -> bool {
     established(port).iter().any(|(local, waiting)| *local == port && *waiting > 0)
-}
-
-/// Whether a role is far enough to take SIGTERM for a request instead of dying of it.
-fn blocks_sigterm(role: &Role) -> bool {
-    let path = format!("/proc/{}/status", role.id());
-    let status = std::fs::read_to_string(path).expect("it runs");
-    let line = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).expect("a mask");
-    let mask = u64::from_str_radix(line.trim(), 16).expect("hexadecimal digits");
-    mask & (1 << (libc::SIGTERM - 1)) != 0
 }

@@ -5,6 +5,8 @@ pub mod monitor;
 pub mod tcp_client;
 mod tcp_requests;
 pub mod tcp_server;
+pub mod udp_client;
+pub mod udp_server;
 
 use crate::events::Log;
 use std::io;
@@ -46,6 +48,8 @@ pub const ROLES: &[Role] = &[
         help: "opens TCP connections, asks for data and counts it",
         run: tcp_client::run,
     },
+    Role { name: "udp-server", help: "sends UDP datagrams at their times", run: udp_server::run },
+    Role { name: "udp-client", help: "counts the UDP datagrams that arrive", run: udp_client::run },
     Role {
         name: "monitor",
         help: "reports the CPU time that the machine spends",

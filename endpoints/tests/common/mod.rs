@@ -102,6 +102,15 @@ impl Role {
         assert_eq!(unsafe { libc::kill(id, number) }, 0);
     }
 
+    /// Whether it is far enough to take SIGTERM for a request instead of dying of it.
+    pub fn blocks_sigterm(&self) -> bool {
+        let path = format!("/proc/{}/status", self.id());
+        let status = std::fs::read_to_string(path).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).expect("a mask");
+        let mask = u64::from_str_radix(line.trim(), 16).expect("hexadecimal digits");
+        mask & (1 << (libc::SIGTERM - 1)) != 0
+    }
+
     /// Waits for the end and reads the rest.
     pub fn end(mut self) -> Ended {
         let mut text = std::mem::take(&mut self.seen);

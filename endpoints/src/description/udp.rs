@@ -1,0 +1,236 @@
+//! What the UDP roles are asked to do.
+
+use super::{address, options, rate, starts, stops_after_starts, Description, SHORTEST_PERIOD};
+use crate::json::Fields;
+use crate::request::MAX_CONNECTIONS;
+use crate::source::PacketTimes;
+use crate::udp::datagram::UDP_IP_BYTES;
+use crate::workload::{OnOff, Workload};
+use std::net::Ipv4Addr;
+
+/// Size of the packets of `file` and `bulk`, bytes of IP: a full Ethernet frame.
+const PACKET_BYTES: u32 = 1_500;
+
+/// What a UDP connection sends, and when.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pattern {
+    times: Times,
+    /// Size of a datagram with its IP header, bytes.
+    pub packet_bytes: u32,
+    /// Bytes of payload in all; None: until the flow is stopped.
+    pub bytes: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Times {
+    Constant { rate_bps: u64 },
+    OnOff(OnOff),
+}
+
+impl Pattern {
+    /// Payload of a full datagram, bytes.
+    #[must_use]
+    pub fn payload_bytes(&self) -> u64 {
+        u64::from(self.packet_bytes - UDP_IP_BYTES)
+    }
+
+    /// Datagrams in all; None: until the flow is stopped. A file of nothing is one empty datagram.
+    #[must_use]
+    pub fn packets(&self) -> Option<u64> {
+        self.bytes.map(|bytes| bytes.div_ceil(self.payload_bytes()).max(1))
+    }
+
+    /// Of datagram `number`, the bytes that count: in the last of a file less than fit.
+    #[must_use]
+    pub fn useful_bytes(&self, number: u64) -> u64 {
+        let before = number.saturating_mul(self.payload_bytes());
+        let left = self.bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(before));
+        left.min(self.payload_bytes())
+    }
+
+    /// When a connection's datagrams are sent, after its start.
+    #[must_use]
+    pub fn times_of(&self, connection: u32) -> PacketTimes {
+        match &self.times {
+            Times::Constant { rate_bps } => PacketTimes::constant(*rate_bps, self.packet_bytes),
+            Times::OnOff(onoff) => PacketTimes::on_off(onoff, connection),
+        }
+    }
+
+    /// When the last datagram is sent, ns after the start; None: when the flow is stopped.
+    #[must_use]
+    pub fn last_ns(&self) -> Option<i64> {
+        let Times::Constant { rate_bps } = self.times else {
+            return None;
+        };
+        Some(PacketTimes::nth_ns(rate_bps, self.packet_bytes, self.packets()? - 1))
+    }
+}
+
+/// Of role `udp-server`.
+#[derive(Debug)]
+pub struct UdpServer {
+    /// Address to send from.
+    pub address: Ipv4Addr,
+    /// Port to send from; connection k goes to the port k above it.
+    pub port: u16,
+    /// Address to send to.
+    pub peer: Ipv4Addr,
+    /// What each connection sends.
+    pub pattern: Pattern,
+    /// When each connection starts, ns after the epoch.
+    pub starts_ns: Vec<i64>,
+    /// When to stop, ns after the epoch; None: when the work is done.
+    pub stop_ns: Option<i64>,
+}
+
+/// Of role `udp-client`.
+#[derive(Debug)]
+pub struct UdpClient {
+    /// The server's address.
+    pub address: Ipv4Addr,
+    /// The server's port; connection k comes to the port k above it.
+    pub port: u16,
+    /// Address to receive at.
+    pub peer: Ipv4Addr,
+    /// What each connection sends.
+    pub pattern: Pattern,
+    /// When each connection starts, ns after the epoch.
+    pub starts_ns: Vec<i64>,
+    /// When to stop, ns after the epoch; None: when the work is done.
+    pub stop_ns: Option<i64>,
+    /// Time between `progress` events, ns.
+    pub progress_every_ns: i64,
+}
+
+impl Description for UdpServer {
+    fn take(fields: &mut Fields) -> Result<Self, String> {
+        // Named for people who look at a process list.
+        fields.text("flow")?;
+        let (port, connections) = ports(fields)?;
+        options(fields)?;
+        let server = UdpServer {
+            address: address(fields, "address")?,
+            port,
+            peer: address(fields, "peer")?,
+            pattern: pattern(fields)?,
+            starts_ns: starts(fields, connections)?,
+            stop_ns: fields.number_or_null("stop_ns", i64::MIN, i64::MAX)?,
+        };
+        stops_after_starts(server.stop_ns, &server.starts_ns).map(|()| server)
+    }
+}
+
+impl Description for UdpClient {
+    fn take(fields: &mut Fields) -> Result<Self, String> {
+        // Named for people who look at a process list.
+        fields.text("flow")?;
+        let (port, connections) = ports(fields)?;
+        options(fields)?;
+        let client = UdpClient {
+            address: address(fields, "address")?,
+            port,
+            peer: address(fields, "peer")?,
+            pattern: pattern(fields)?,
+            starts_ns: starts(fields, connections)?,
+            stop_ns: fields.number_or_null("stop_ns", i64::MIN, i64::MAX)?,
+            progress_every_ns: fields.number("progress_every_ns", SHORTEST_PERIOD, i64::MAX)?,
+        };
+        stops_after_starts(client.stop_ns, &client.starts_ns).map(|()| client)
+    }
+}
+
+/// The port of connection 0, and the number of connections.
+fn ports(fields: &mut Fields) -> Result<(u16, u32), String> {
+    let port = fields.number("port", 1, 65_535)?;
+    let connections = fields.number("connections", 1, MAX_CONNECTIONS.into())?;
+    if port + connections > 65_536 {
+        return Err(format!("`port` {port} leaves no ports for {connections} connections"));
+    }
+    Ok((port as u16, connections as u32))
+}
+
+fn pattern(fields: &mut Fields) -> Result<Pattern, String> {
+    let workload = Workload::take(&mut fields.object("workload")?)?;
+    let rate_bps = rate(fields)?;
+    let constant = || {
+        let needed = "`rate_bps` is null: `file` and `bulk` over UDP need a rate";
+        rate_bps.map(|rate_bps| Times::Constant { rate_bps }).ok_or(needed)
+    };
+    match workload {
+        Workload::File { bytes } => {
+            Ok(Pattern { times: constant()?, packet_bytes: PACKET_BYTES, bytes: Some(bytes) })
+        }
+        Workload::Bulk => {
+            Ok(Pattern { times: constant()?, packet_bytes: PACKET_BYTES, bytes: None })
+        }
+        Workload::OnOff(mut onoff) => {
+            onoff.rate_bps = rate_bps.map_or(onoff.rate_bps, |limit| limit.min(onoff.rate_bps));
+            let packet_bytes = onoff.packet_bytes;
+            Ok(Pattern { times: Times::OnOff(onoff), packet_bytes, bytes: None })
+        }
+        Workload::Video(_) | Workload::Requests(_) => {
+            Err("`workload.kind` is not `file`, `bulk` or `onoff`, which UDP can carry".into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::description::read;
+
+    const SERVER: &str = r#"{"flow": "u", "address": "10.0.0.1", "port": 5001, "peer": "10.0.0.2",
+        "connections": 2, "workload": {"kind": "file", "bytes": 3000}, "rate_bps": 12000000,
+        "starts_ns": [0, 5], "stop_ns": null}"#;
+
+    #[test]
+    fn a_file_is_cut_into_datagrams_at_a_rate() {
+        let pattern = read::<UdpServer>(SERVER).unwrap().pattern;
+        assert_eq!((pattern.payload_bytes(), pattern.packets()), (1_472, Some(3)));
+        assert_eq!([0, 1, 2, 3].map(|n| pattern.useful_bytes(n)), [1_472, 1_472, 56, 0]);
+        // A packet takes 1 ms.
+        assert_eq!(pattern.last_ns(), Some(2_000_000));
+        let empty = read::<UdpServer>(&SERVER.replace("3000", "0")).unwrap().pattern;
+        assert_eq!((empty.packets(), empty.useful_bytes(0)), (Some(1), 0));
+    }
+
+    #[test]
+    fn a_rate_limits_a_source_and_bulk_has_no_end() {
+        let onoff = r#"{"kind": "onoff", "rate_bps": 24000000, "packet_bytes": 750, "seed": 1,
+            "on": {"kind": "constant", "parameters": {"value": 9}},
+            "off": {"kind": "constant", "parameters": {"value": 9}}}"#;
+        let text = SERVER.replace(r#"{"kind": "file", "bytes": 3000}"#, onoff);
+        let second_ns = |text: &str| {
+            let mut times = read::<UdpServer>(text).unwrap().pattern.times_of(0);
+            times.advance();
+            times.next_ns()
+        };
+        assert_eq!(second_ns(&text), 500_000);
+        assert_eq!(second_ns(&text.replace("12000000,", "null,")), 250_000);
+        let bulk = SERVER.replace(r#""file", "bytes": 3000"#, r#""bulk""#);
+        let pattern = read::<UdpServer>(&bulk).unwrap().pattern;
+        assert_eq!((pattern.packets(), pattern.last_ns()), (None, None));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for (from, to, words) in [
+            ("12000000", "null", "`rate_bps` is null"),
+            ("12000000", "0", "`rate_bps` is 0"),
+            (r#""file", "bytes": 3000"#, r#""film""#, "`workload.kind` is `film`"),
+            ("10.0.0.2", "there", "`peer` is `there`"),
+            ("[0, 5]", "[0]", "1 entries for 2 connections"),
+            ("5001", "65535", "`port` 65535 leaves no ports"),
+            ("\"stop_ns\": null", "\"stop_ns\": 0", "`stop_ns` 0"),
+            (r#""flow""#, r#""cca": "cubic", "flow""#, "unknown field `cca`"),
+        ] {
+            let message = read::<UdpServer>(&SERVER.replace(from, to)).unwrap_err();
+            assert!(message.contains(words), "{message}");
+        }
+        let video = r#"{"kind": "video", "bitrate_bps": 1, "length_ns": 1, "burst_ns": 1,
+            "chunk_bytes": 1, "factor": 1, "play_ns": 2, "stall_ns": 1, "send_buffer_bytes": 1}"#;
+        let text = SERVER.replace(r#"{"kind": "file", "bytes": 3000}"#, video);
+        assert!(read::<UdpServer>(&text).unwrap_err().contains("which UDP can carry"));
+    }
+}
