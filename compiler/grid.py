@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairc.dsl.model import Configuration, Distribution, File
+from fairc.dsl.model import Configuration, Distribution
 
 from . import plan
 from .draft import Draft, DraftFlow
 from .draws import draw
 from .flows import start_range_ns
 from .seeds import canonical, cell_seed, identity, stream_seed, uniform
+from .traffic import options_of, workload_of
 from .wiring import host_address
 
 FIRST_PORT = 5001
@@ -59,7 +60,7 @@ class Lowered:
             nodes=tuple(_seeded(node, seed) for node in draft.frozen_nodes),
             cables=draft.frozen_cables,
             flows=tuple(
-                _flow(draft, flow, starts, FIRST_PORT + number)
+                _flow(draft, flow, starts, FIRST_PORT + number, seed)
                 for number, (flow, starts) in enumerate(zip(draft.flows, starts_ns, strict=True))
             ),
             captures=tuple(draft.captures),
@@ -128,23 +129,22 @@ def _later_ns(draft: Draft, starts_ns: Sequence[Sequence[int]]) -> int:
     return max((max(ns) for flow, ns in drawn if flow.flow.random_start is not None), default=0)
 
 
-def _flow(draft: Draft, flow: DraftFlow, starts_ns: tuple[int, ...], port: int) -> plan.Flow:
+def _flow(
+    draft: Draft, flow: DraftFlow, starts_ns: tuple[int, ...], port: int, seed: int
+) -> plan.Flow:
     declared = flow.flow
-    address = host_address(draft, declared.server)
-    assert address is not None and flow.bottleneck is not None
+    address, client = (host_address(draft, name) for name in (declared.server, declared.client))
+    assert address is not None and client is not None and flow.bottleneck is not None
     return plan.Flow(
         name=declared.name,
         server=declared.server,
         client=declared.client,
         address=address,
         port=port,
+        transport=declared.transport,
         cca=declared.cca,
         connections=declared.connections,
-        workload=(
-            plan.FileWorkload(bytes=declared.workload.size_bytes)
-            if isinstance(declared.workload, File)
-            else plan.BulkWorkload()
-        ),
+        workload=workload_of(declared, seed),
         starts_ns=starts_ns,
         stop_ns=declared.stop_ns,
         base_rtt_ns=flow.base_rtt_ns,
@@ -153,4 +153,11 @@ def _flow(draft: Draft, flow: DraftFlow, starts_ns: tuple[int, ...], port: int) 
         source=str(declared.span),
         declared=declared.declared or declared.name,
         users=declared.users,
+        client_address=client,
+        cca_parameters=dict(declared.cca_parameters),
+        options=options_of(declared.options),
+        rate_bps=declared.rate_bps,
+        send_buffer_bytes=declared.options.send_buffer_bytes,
+        receive_buffer_bytes=declared.options.receive_buffer_bytes,
+        qlog=declared.options.qlog,
     )

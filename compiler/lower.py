@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from fairc.dsl.diagnostics import Diagnostic
-from fairc.dsl.model import Scenario
+from fairc.dsl.model import Network, Scenario
 
 from .captures import place_captures
 from .draft import Draft
+from .extra_rtts import lengthen
 from .flows import find_bottlenecks, set_deadline, size_buffers
 from .freeze import freeze
 from .physics import warn
@@ -20,6 +21,7 @@ from .wiring import wire
 Pass = Callable[[Draft], None]
 
 NETWORK_PASSES: tuple[Pass, ...] = (  # look at the network, and at who talks to whom
+    lengthen,  # the extra round trips of flows
     wire,  # nodes, cables, hops, names, addresses
     route,  # static routes to every host
     trace,  # the path and the base RTT of every flow
@@ -36,7 +38,7 @@ TRAFFIC_PASSES: tuple[Pass, ...] = (  # look at workloads and times
 
 KNOWN_NETWORKS = 1000
 
-Key = tuple[int, tuple[tuple[str, str, str], ...]]
+Key = tuple[int, tuple[tuple[str, str, str, int], ...]]
 
 
 class Lowering:
@@ -47,17 +49,18 @@ class Lowering:
 
     def __init__(self, report: Callable[[Diagnostic], None]) -> None:
         self._report = report
-        self._known: dict[Key, Draft] = {}
+        self._known: dict[Key, tuple[Network, Draft]] = {}
 
     def __call__(self, scenario: Scenario) -> Draft:
         """Run every pass that has not been run for an equal input."""
-        talks = tuple((flow.name, flow.server, flow.client) for flow in scenario.flows)
-        key = (id(scenario.network), talks)  # the drafts keep their networks alive
+        talks = tuple((f.name, f.server, f.client, f.extra_rtt_ns) for f in scenario.flows)
+        key = (id(scenario.network), talks)  # what is known keeps its network alive
         if key not in self._known:
             if len(self._known) == KNOWN_NETWORKS:
                 self._known.clear()
-            self._known[key] = _run(NETWORK_PASSES, Draft(scenario, self._report))
-        known = self._known[key]
+            draft = _run(NETWORK_PASSES, Draft(scenario, self._report))
+            self._known[key] = scenario.network, draft
+        _, known = self._known[key]
         declared = {flow.name: flow for flow in scenario.flows}
         flows = [replace(flow, flow=declared[flow.flow.name]) for flow in known.flows]
         return _run(TRAFFIC_PASSES, replace(known, scenario=scenario, flows=flows))

@@ -236,8 +236,85 @@ class BulkWorkload(Model):
     kind: Literal["bulk"] = "bulk"
 
 
+class Distribution(Model):
+    """A random number, seconds or bytes, drawn by the endpoints as compiler/draws.py draws.
+
+    kind: `constant` (value), `uniform` (low, high), `exponential` (mean), `pareto` and `gamma`
+    (mean, shape), `normal` (mean, deviation; cut at zero).
+    """
+
+    kind: Literal["constant", "uniform", "exponential", "pareto", "gamma", "normal"]
+    parameters: dict[str, float]
+
+
+class VideoWorkload(Model):
+    """A progressive download and its player.
+
+    burst_ns of playing time are sent at full speed, then a chunk at a time at `factor` times the
+    bit rate. The player starts with play_ns buffered, and stalls below stall_ns.
+    """
+
+    kind: Literal["video"] = "video"
+    bitrate_bps: int
+    length_ns: int
+    burst_ns: int
+    chunk_bytes: int
+    factor: float
+    play_ns: int
+    stall_ns: int
+    send_buffer_bytes: int
+
+
+class RequestsWorkload(Model):
+    """Answers of `size` (bytes), asked for every so often (s), the first at the start.
+
+    seed: of both streams of random numbers; each connection has its own pair.
+    """
+
+    kind: Literal["requests"] = "requests"
+    size: Distribution
+    every: Distribution
+    seed: int
+
+
+class OnOffWorkload(Model):
+    """A rate (bit/s of IP) while `on` (s), nothing while `off` (s); begins with `on`.
+
+    packet_bytes: IP bytes of a datagram over UDP.
+    """
+
+    kind: Literal["onoff"] = "onoff"
+    rate_bps: int
+    on: Distribution
+    off: Distribution
+    packet_bytes: int
+    seed: int
+
+
+Workload = Annotated[
+    FileWorkload | BulkWorkload | VideoWorkload | RequestsWorkload | OnOffWorkload,
+    Field(discriminator="kind"),
+]
+"""What each connection moves, told apart by `kind`."""
+
+
+class TransportOptions(Model):
+    """Options of a transport, defaults written out.
+
+    initial_window_packets: first congestion window. receive_window_bytes: the largest window that
+    the receiver offers; None: as its buffer allows. pacing: for TCP, inside TCP.
+    """
+
+    initial_window_packets: int = 10
+    receive_window_bytes: int | None = None
+    ecn: bool = False
+    sack: bool = True
+    pacing: bool = False
+    fast_open: bool = False
+
+
 class Flow(Model):
-    """A flow: one session of `connections` parallel TCP connections.
+    """A flow: one session of `connections` parallel connections.
 
     starts_ns: of each connection. starts_ns, stop_ns: after the cell's epoch.
     base_rtt_ns: propagation both ways, no queueing.
@@ -245,6 +322,11 @@ class Flow(Model):
     buffer_bytes: send and receive buffer of each connection.
     declared: the name in the file, `name` unless it is one of several users' flows; users: their
     group. Neither is part of the cell's identity.
+    cca: None exactly over UDP. cca_parameters: over TCP those that the file gives, named as under
+    /sys/module/tcp_<cca>/parameters, for the whole kernel; over QUIC all of them.
+    rate_bps: limit of the sending rate at the generator, bit/s of IP.
+    send_buffer_bytes, receive_buffer_bytes: instead of buffer_bytes, where the file gives them.
+    qlog: whether a QUIC server writes one. cca_object: SHA-256 of the BPF object that is the CCA.
     """
 
     name: str
@@ -255,7 +337,7 @@ class Flow(Model):
     transport: Literal["tcp", "quic", "udp"] = "tcp"
     cca: str | None
     connections: int
-    workload: FileWorkload | BulkWorkload
+    workload: Workload
     starts_ns: tuple[int, ...]
     stop_ns: int | None
     base_rtt_ns: int
@@ -264,6 +346,14 @@ class Flow(Model):
     source: str
     declared: str = ""
     users: str | None = None
+    client_address: str = ""
+    cca_parameters: dict[str, int | float | bool] = {}
+    options: TransportOptions = TransportOptions()
+    rate_bps: int | None = None
+    send_buffer_bytes: int | None = None
+    receive_buffer_bytes: int | None = None
+    qlog: bool = False
+    cca_object: str | None = None
 
     @property
     def start_ns(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fairc.dsl.model import Scenario
+from fairc.dsl.model import OnOff, Requests, Scenario
 
 # Queues that toss coins, or hash flows with a secret of the kernel.
 CHANCE = frozenset({"red", "pie", "fq_pie", "fq_codel", "sfq", "cake"})
@@ -17,6 +17,20 @@ def _random_starts(scenario: Scenario) -> bool:
 def _drawn_starts(scenario: Scenario) -> bool:
     drawn = (flow.random_start for flow in scenario.flows)
     return any(start is not None and start.kind != "constant" for start in drawn)
+
+
+def _drawn_workloads(scenario: Scenario) -> bool:
+    for flow in scenario.flows:
+        workload = flow.workload
+        if isinstance(workload, Requests | OnOff):
+            drawn = (
+                (workload.size, workload.every)
+                if isinstance(workload, Requests)
+                else (workload.on, workload.off)
+            )
+            if any(random.kind != "constant" for random in drawn):
+                return True
+    return False
 
 
 def _random_losses(scenario: Scenario) -> bool:
@@ -35,6 +49,7 @@ VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
         "the start of each flow without a `start`: uniform in [0, one base RTT or 10 ms)",
     ),
     (_drawn_starts, "the start of each connection of a flow whose `start` is a distribution"),
+    (_drawn_workloads, "what `requests` and `onoff` draw: one stream per flow and connection"),
     (_random_losses, "the random losses: one stream per link and direction"),
     (_random_queues, "the coins and the hashes of the queues, from the kernel's generator"),
 )

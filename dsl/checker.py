@@ -29,6 +29,9 @@ N = TypeVar("N", bound=syntax.Node)
 
 _ONE = Fraction(1)
 
+ALWAYS_OFF = frozenset({"offload", "tcp_metrics_save"})
+"""Keys of `hosts` that every cell has off."""
+
 COUNT_LIMIT = 20_000
 """Up to this many cells are counted by `check`, to find an `exclude` without effect."""
 
@@ -99,11 +102,13 @@ class Checker:
             excludes = []
             self._silent = {word.text for binding in bindings for word in binding.names}
         topology = self._topology(experiment, block)
-        parts = Parts(topology, self._topologies, flows, users, block, lets)
+        settings = [setting for h in self._of(syntax.Hosts) for setting in h.settings.items]
+        hosts = Block(experiment.name.span, settings, HOSTS, "`hosts`")
+        parts = Parts(topology, self._topologies, flows, users, block, lets, hosts)
         builder = Builder(parts, grid, self.diagnostics.add)
         self._scenarios(builder, grid)
         self._lets(lets, grid)
-        self._hosts(grid)
+        self._hosts(hosts, grid)
         axes = self._try(grid.axes) or ()
         words = self._conditions(grid, excludes)
         measure = self._measure(experiment, block, flows, lets)
@@ -197,18 +202,18 @@ class Checker:
         for name in lets:
             self._try(scope.get, name)
 
-    def _hosts(self, grid: Grid) -> None:
+    def _hosts(self, block: Block, grid: Grid) -> None:
+        self._try(block.checked)
+        for bound in grid.varied():
+            scope = grid.scope(bound)
+            for name in block.settings:
+                self._try(block.value, name, scope)
         scope = grid.scope(next(grid.varied()))
-        for hosts in self._of(syntax.Hosts):
-            block = Block(hosts.span, hosts.settings.items, HOSTS, "`hosts`")
-            self._try(block.checked)
-            for name, setting in block.settings.items():
-                value = self._try(block.value, name, scope)
-                if isinstance(value, Symbol) and value.name == "on":
-                    what = f"`{name} = on`"
-                    self.diagnostics.add(
-                        not_yet(what, setting.span, f"`{name} = off` is what every cell has")
-                    )
+        for name in ALWAYS_OFF & block.settings.keys():
+            value = self._try(block.value, name, scope)
+            if isinstance(value, Symbol) and value.name == "on":
+                what, instead = f"`{name} = on`", f"`{name} = off` is what every cell has"
+                self.diagnostics.add(not_yet(what, block.settings[name].span, instead))
 
     def _conditions(self, grid: Grid, excludes: Sequence[syntax.Exclude]) -> set[str]:
         """Check every `exclude`; return the words that a condition may compare with."""
@@ -271,7 +276,7 @@ class Checker:
         """Warn about swept names on which nothing depends."""
         nodes: list[syntax.Node] = [s.value for s in block.settings.values()]
         nodes += [*flows, *excludes, *self._topologies.values(), *self._of(syntax.InlineTopology)]
-        nodes += self._of(syntax.Users)
+        nodes += [*self._of(syntax.Users), *self._of(syntax.Hosts)]
         used = used_names([*nodes, *(b.value for b in bindings)], lets)
         for binding in bindings:
             for word in binding.names:

@@ -2,74 +2,93 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from . import model, syntax
-from .entries import bind
+from .diagnostics import Label
 from .evaluate import Scope
 from .keys import FLOW, Block
 from .networks import nanoseconds
 from .problems import Gather, fail
-from .random_words import DISTRIBUTIONS
-from .traffic_words import CCAS, WORKLOADS
-from .values import Applied, Quantity, Symbol, Value
+from .transports import check_workload, control_of, options_of, refuse_later
+from .values import Quantity, Value
+from .workloads import random_start, workload_of
 
 
-def build_flow(flow: syntax.Flow, scope: Scope) -> model.Flow:
+def build_flow(
+    flow: syntax.Flow, scope: Scope, hosts: Mapping[str, Value | None] | None = None
+) -> model.Flow:
     """Return the flow with every name resolved.
 
-    Raises CompileError with everything wrong in it, `not-yet` included.
+    hosts: the values of the `hosts` block. Raises CompileError with everything wrong in it,
+    `not-yet` included.
     """
     block = Block(flow.name.span, flow.settings.items, FLOW, "a flow")
     gather = Gather()
     with gather.attempt():
         block.checked()
-    values = {}
+    values: dict[str, Value | None] = {}
     for name in block.settings:
         with gather.attempt():
             values[name] = block.value(name, scope)
-    if "cca" not in block.settings and _is_tcp(block):
+    control = None
+    if not {"over", "cca"} & (block.settings.keys() - values.keys()):
         with gather.attempt():
-            fail(
-                "missing-key",
-                "a flow over TCP needs `cca`",
-                flow.name.span,
-                note="`cca` is missing",
-                help=f"known: {', '.join(CCAS.names())}",
-            )
+            control = control_of(values.get("over"), values.get("cca"), flow.name.span)
+    workload, made, window = values.get("workload"), None, None
+    if workload is not None:
+        with gather.attempt():
+            made, window = workload_of(workload)
+    if window is not None:
+        with gather.attempt():
+            _check_window(values.get("window"), window)
+            values["window"] = window
+    options = None
+    if control is not None:
+        with gather.attempt():
+            options = options_of(control, values, hosts or {})
+        if workload is not None:
+            with gather.attempt():
+                check_workload(control, workload, values.get("rate"), flow.name.span)
+            with gather.attempt():
+                refuse_later(control, workload, block)
     with gather.attempt():
         _check_order(flow, values.get("start"), values.get("stop"))
     gather.finish()
+    assert control is not None and made is not None and options is not None
     count, start, stop = values.get("count"), values.get("start"), values.get("stop")
-    cca, workload = values["cca"], values["workload"]
-    assert cca is not None and workload is not None
+    rate, rtt = values.get("rate"), values.get("rtt")
     return model.Flow(
         name=flow.name.text,
         server=block.word("from", scope, "server"),
         client=block.word("to", scope, "client"),
         connections=int(count.number) if isinstance(count, Quantity) else 1,
-        cca=bind(CCAS, cca, "`cca`").entry.name,
-        workload=_workload(workload),
+        cca=control.cca,
+        workload=made,
         start_ns=nanoseconds(start) if isinstance(start, Quantity) else None,
         stop_ns=nanoseconds(stop) if isinstance(stop, Quantity) else None,
         span=flow.name.span,
-        random_start=_distribution(start),
+        random_start=random_start(start),
         declared=flow.name.text,
         users=block.word("users", scope, "") or None,
+        transport=control.transport,
+        cca_parameters=control.parameters,
+        options=options,
+        rate_bps=max(1, round(rate.number)) if isinstance(rate, Quantity) else None,
+        extra_rtt_ns=nanoseconds(rtt) if isinstance(rtt, Quantity) else 0,
     )
 
 
-def _distribution(start: Value | None) -> model.Distribution | None:
-    """Return the distribution that a start is drawn from, if it is one."""
-    if not isinstance(start, Symbol | Applied):
-        return None
-    use = bind(DISTRIBUTIONS, start, "`start`")
-    given = use.arguments.items()
-    numbers = {name: value.number for name, value in given if isinstance(value, Quantity)}
-    return model.Distribution(use.entry.name, numbers)
-
-
-def _is_tcp(block: Block) -> bool:
-    over = block.settings.get("over")
-    return over is None or (isinstance(over.value, syntax.Name) and over.value.text == "tcp")
+def _check_window(key: Value | None, argument: Value) -> None:
+    """Refuse a receive window that is given by both ways of writing it."""
+    if key is not None:
+        fail(
+            "duplicate-key",
+            "the receive window is given twice",
+            key.span,
+            labels=(Label(argument.span, "given here, too"),),
+            help="keep one of them",
+        )
 
 
 def _check_order(flow: syntax.Flow, start: object, stop: object) -> None:
@@ -83,17 +102,6 @@ def _check_order(flow: syntax.Flow, start: object, stop: object) -> None:
                 note=f"this is {stop.canonical}",
                 help="`stop` is counted from the cell's begin, like `start`",
             )
-
-
-def _workload(value: object) -> model.File | model.Bulk:
-    use = bind(WORKLOADS, value, "`workload`")  # type: ignore[arg-type]
-    size = use.arguments.get("size")
-    if isinstance(size, Quantity):
-        number = size.number / 8
-        if number < 1:
-            fail("out-of-range", "a file has at least one byte", size.span)
-        return model.File(round(number))
-    return model.Bulk()
 
 
 def check_ends(flow: syntax.Flow, made: model.Flow, network: model.Network) -> None:

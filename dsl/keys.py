@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from . import syntax
+from .cca_words import AnyCca
 from .diagnostics import CompileError, Diagnostic, Label
 from .entries import Entries, Parameter
 from .evaluate import Scope, evaluate_with
 from .kinds import (
     A_COUNT,
+    A_PACKET_COUNT,
     A_POSITIVE_TIME,
-    A_QUEUE_SIZE,
     A_RATE,
     A_SHARE,
     A_SIZE,
@@ -31,7 +32,7 @@ from .registry import Registry, suggest
 from .report_words import METRICS
 from .source import Span
 from .topology_words import A_POLICER, TOPOLOGIES
-from .traffic_words import CCAS, TRANSPORTS, WORKLOADS
+from .traffic_words import TRANSPORTS, WORKLOADS
 from .units import NUMBER
 from .values import Symbol, Value
 
@@ -72,13 +73,31 @@ FLOW: Registry[Parameter] = Registry(
         P("from", AnyName("a node"), "node that sends the data", "server"),
         P("to", AnyName("a node"), "node that receives the data", "client"),
         P("count", A_COUNT, "parallel connections, each with the whole workload", "1"),
-        P("over", Entries(TRANSPORTS), "transport", "tcp"),
-        P("cca", Entries(CCAS), "congestion control algorithm"),
+        P("over", Entries(TRANSPORTS), "transport", "that of the CCA, tcp first"),
+        P("cca", AnyCca(), "congestion control algorithm; none over udp"),
         P("start", A_RANDOM_TIME, "start after the cell's begin", "0 plus a seeded offset"),
         P("stop", A_TIME, "end after the cell's begin"),
         P("workload", Entries(WORKLOADS), "what the flow transfers", required=True),
-        P("rate", A_RATE, "limit of the sending rate", runs=False),
-        P("rtt", A_TIME, "extra round-trip time", runs=False),
+        P(
+            "rate",
+            A_RATE,
+            "limit of the sending rate (IP bytes)",
+            "none; udp needs one",
+            runs=False,
+        ),
+        P("rtt", A_TIME, "extra round-trip time of this flow", "0s"),
+        P("initial_window", A_PACKET_COUNT, "initial congestion window", "10pkt"),
+        P("window", A_SIZE, "limit of the receive window", "none", runs=False),
+        P("ecn", A_SWITCH, "Explicit Congestion Notification", "off"),
+        P("sack", A_SWITCH, "selective acknowledgements", "on"),
+        P(
+            "pacing",
+            A_SWITCH,
+            "spread packets over the round trip",
+            "off; on for bbr and quic",
+            runs=False,
+        ),
+        P("fast_open", A_SWITCH, "TCP Fast Open", "off", runs=False),
     ],
 )
 
@@ -104,9 +123,13 @@ HOSTS: Registry[Parameter] = Registry(
     [
         P("offload", Words("state", ("off", "on")), "super-packets of the sender", "off"),
         P("tcp_metrics_save", Words("state", ("off", "on")), "memory between connections", "off"),
-        P("send_buffer", A_SIZE, "send buffer of each connection", runs=False),
-        P("receive_buffer", A_SIZE, "receive buffer of each connection", runs=False),
-        P("initial_window", A_QUEUE_SIZE, "initial congestion window", runs=False),
+        P("send_buffer", A_SIZE, "send buffer of each connection", "limits nothing"),
+        P("receive_buffer", A_SIZE, "receive buffer of each connection", "limits nothing"),
+        P("initial_window", A_PACKET_COUNT, "default of the flows", "10pkt"),
+        P("ecn", A_SWITCH, "default of the flows", "off"),
+        P("sack", A_SWITCH, "default of the flows", "on"),
+        P("pacing", A_SWITCH, "default of the flows", "off; on for bbr and quic", runs=False),
+        P("fast_open", A_SWITCH, "default of the flows", "off", runs=False),
     ],
 )
 

@@ -81,7 +81,8 @@ class Quantities:
     def words(self) -> str:
         """Describe the dimensions."""
         if self.whole:
-            return "a whole number"
+            of = {PACKETS: " of packets"}.get(self.dimensions[0], "")
+            return f"a whole number{of}"
         names = [str(d) for d in self.dimensions]
         return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
@@ -246,4 +247,5 @@ A_COUNT = Quantities((NUMBER,), low=1, high=10_000, whole=True)
 A_WHOLE = Quantities((NUMBER,), low=0, high=2**63 - 1, whole=True)
 A_PACKET_RATE = Quantities((PACKET_RATE,), open_low=True)
 PACKET_COUNT = Quantities((PACKETS,), open_low=True)
+A_PACKET_COUNT = Quantities((PACKETS,), low=1, high=1000, whole=True)
 A_SWITCH = Words("switch", ("on", "off"))

@@ -15,6 +15,8 @@ from typing import Literal, NamedTuple, Protocol
 from .diagnostics import Diagnostics
 from .source import Source, Span
 
+Transport = Literal["tcp", "quic", "udp"]
+
 
 @dataclass(frozen=True, slots=True)
 class Size:
@@ -115,11 +117,6 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Bulk:
-    """The workload `bulk`: each connection sends for as long as the flow lasts."""
-
-
-@dataclass(frozen=True, slots=True)
 class Distribution:
     """A random number by its distribution's registry name; arguments in SI base units."""
 
@@ -128,28 +125,104 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
-    """A flow: `connections` parallel TCP connections from `server` to `client`, one session.
+class Bulk:
+    """The workload `bulk`: each connection sends for as long as the flow lasts."""
 
+
+@dataclass(frozen=True, slots=True)
+class Video:
+    """The workload `video`: a progressive download, and the player that waits for it.
+
+    burst_ns: playing time that is sent at full speed at first; then chunks of `chunk_bytes` at
+    `factor` times the bit rate. The player starts with play_ns buffered, and stalls below stall_ns.
+    """
+
+    bitrate_bps: int
+    length_ns: int
+    burst_ns: int
+    chunk_bytes: int
+    factor: float
+    play_ns: int
+    stall_ns: int
+    send_buffer_bytes: int
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the whole video, rounded up."""
+        return -(-self.bitrate_bps * self.length_ns // (8 * 10**9))
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """The workload `requests`: answers of random sizes (bit), asked for at random times (s)."""
+
+    size: Distribution
+    every: Distribution
+
+
+@dataclass(frozen=True, slots=True)
+class OnOff:
+    """The workload `onoff`: a rate (bit/s of IP), with pauses; times in s."""
+
+    rate_bps: int
+    on: Distribution
+    off: Distribution
+    packet_bytes: int
+
+
+Workload = File | Bulk | Video | Requests | OnOff
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of a flow's transport, each what the file says or else its default.
+
+    send_buffer_bytes, receive_buffer_bytes: None: large enough to limit nothing.
+    """
+
+    initial_window_packets: int = 10
+    receive_window_bytes: int | None = None
+    ecn: bool = False
+    sack: bool = True
+    pacing: bool = False
+    fast_open: bool = False
+    send_buffer_bytes: int | None = None
+    receive_buffer_bytes: int | None = None
+    qlog: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A flow: `connections` parallel connections from `server` to `client`, one session.
+
+    cca: None exactly over UDP. cca_parameters: over TCP those that the file gives, under the names
+    of the kernel; over QUIC all of them.
     start_ns: ns after the start of the cell; None: drawn for each connection from `random_start` (s),
     and without one 0 plus the seeded offset of measurement.md.
     stop_ns: ns after the start of the cell, or None.
     declared: the name of the statement that it comes from, `name` unless there are users.
     users: the group that it is a user's flow of.
+    rate_bps: limit of the sending rate at the generator, bit/s of IP, or None.
+    extra_rtt_ns: round trip that is added for this flow alone, ns.
     """
 
     name: str
     server: str
     client: str
     connections: int
-    cca: str
-    workload: File | Bulk
+    cca: str | None
+    workload: Workload
     start_ns: int | None
     stop_ns: int | None
     span: Span
     random_start: Distribution | None = None
     declared: str = ""
     users: str | None = None
+    transport: Transport = "tcp"
+    cca_parameters: Mapping[str, int | float | bool] = field(default_factory=dict)
+    options: Options = Options()
+    rate_bps: int | None = None
+    extra_rtt_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .cca_words import QUIC_CCAS, TCP_CCAS
 from .entries import Entry, Parameter
 from .keys import EXPERIMENT, FLOW, HOSTS, LINK, USERS
 from .network_words import LOSSES, QUEUES
@@ -11,7 +12,7 @@ from .random_words import DISTRIBUTIONS
 from .registry import Registry
 from .report_words import FIGURES, METRICS
 from .topology_words import PEPS, POLICERS, TOPOLOGIES
-from .traffic_words import CCAS, PAGES, TRANSPORTS, WORKLOADS
+from .traffic_words import PAGES, TRANSPORTS, WORKLOADS
 from .units import UNITS, WORDS
 
 BLOCKS: tuple[tuple[str, Registry[Parameter]], ...] = (
@@ -28,7 +29,8 @@ WORDS_OF: tuple[tuple[str, Registry[Entry]], ...] = (
     ("Loss models", LOSSES),
     ("Policers", POLICERS),
     ("PEP modes", PEPS),
-    ("CCAs", CCAS),
+    ("CCAs over TCP", TCP_CCAS),
+    ("CCAs over QUIC", QUIC_CCAS),
     ("Transports", TRANSPORTS),
     ("Workloads", WORKLOADS),
     ("Pages", PAGES),

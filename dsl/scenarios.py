@@ -19,6 +19,7 @@ from .networks import argument_scope, build_network, nanoseconds
 from .problems import Gather, fail
 from .registry import unknown
 from .sampling import Bindings
+from .sharing import check_sharing
 from .sweeps import Grid
 from .topology_words import TOPOLOGIES
 from .values import Applied, Quantity, Symbol, Value
@@ -28,6 +29,8 @@ T = TypeVar("T")
 MEMO_LIMIT = 4096
 """How many results of one part are kept: sweeps vary the last names fastest."""
 
+ENDING = (model.File, model.Video)
+"""Workloads that come to an end by themselves."""
 
 Timing = tuple[int | None, int, int | None, Literal["first", "all"]]
 """Duration, warm-up and deadline in ns, and whose end is the cell's."""
@@ -38,7 +41,7 @@ class Parts:
     """What the scenarios of an experiment are made from.
 
     topology: the setting's value, or the inline body. topologies: those declared in the file.
-    settings: the experiment's block.
+    settings: the experiment's block. hosts: its `hosts`, all of them as one block.
     """
 
     topology: syntax.Expr | syntax.Body | None
@@ -47,6 +50,7 @@ class Parts:
     users: Sequence[syntax.Users]
     settings: Block
     lets: Mapping[str, syntax.Expr]
+    hosts: Block
 
 
 class Builder:
@@ -64,12 +68,13 @@ class Builder:
             for name, s in parts.settings.settings.items()
             if name in ("duration", "warmup", "deadline", "stop")
         ]
+        hosts = [setting.value for setting in parts.hosts.settings.values()]
         self._network = _Memo(self._build_network, self._depends(topology, names), grid)
         self._timing = _Memo(self._build_timing, self._depends(timing, names), grid)
         self._groups = _Memo(self._build_groups, self._depends(parts.users, names), grid)
         self._expanded: dict[object, tuple[model.Network, model.Network]] = {}
         self._flows = [
-            (flow, _Memo(self._flow_builder(flow), self._depends([flow], names), grid))
+            (flow, _Memo(self._flow_builder(flow), self._depends([flow, *hosts], names), grid))
             for flow in parts.flows
         ]
 
@@ -115,6 +120,7 @@ class Builder:
                         check_ends(flow, done, network)
         gather.finish()
         assert timing is not None
+        check_sharing(flows)
         _check_end(flows, timing, self._report)
         if network is None:
             return None
@@ -203,7 +209,15 @@ class Builder:
         return sorted({*TOPOLOGIES.names(), *self._parts.topologies})
 
     def _flow_builder(self, flow: syntax.Flow) -> Callable[[Scope], model.Flow]:
-        return lambda scope: build_flow(flow, scope)
+        return lambda scope: build_flow(flow, scope, self._hosts(scope))
+
+    def _hosts(self, scope: Scope) -> Mapping[str, Value | None]:
+        """Return what `hosts` says; what is wrong there is said where the block is checked."""
+        found: dict[str, Value | None] = {}
+        for name in self._parts.hosts.settings:
+            with Gather().attempt():
+                found[name] = self._parts.hosts.value(name, scope)
+        return found
 
     def _build_timing(self, scope: Scope) -> Timing:
         gather = Gather()
@@ -244,7 +258,7 @@ def _check_end(
     """Refuse a cell that never ends; warn about flows that never begin."""
     duration, _, deadline, stop = timing
     gather = Gather()
-    ends = [isinstance(f.workload, model.File) or f.stop_ns is not None for f in flows]
+    ends = [isinstance(f.workload, ENDING) or f.stop_ns is not None for f in flows]
     limit = duration if duration is not None else deadline
     if limit is None and not all(ends) and not (stop == "first" and any(ends)):
         for flow, finite in zip(flows, ends, strict=True):
@@ -254,7 +268,7 @@ def _check_end(
                         "endless",
                         f"the flow `{flow.name}` never ends, and neither does the cell",
                         flow.span,
-                        note="`bulk` sends for as long as the flow lasts",
+                        note=f"`{type(flow.workload).__name__.lower()}` sends for as long as the flow lasts",
                         help="give the experiment a `duration`, or the flow a `stop`",
                     )
     gather.finish()

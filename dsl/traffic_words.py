@@ -1,4 +1,4 @@
-"""The words of traffic: CCAs, transports, web pages, workloads."""
+"""The words of traffic: transports, web pages, workloads."""
 
 from __future__ import annotations
 
@@ -11,47 +11,16 @@ from .kinds import (
     A_SIZE,
     A_SWITCH,
     A_TIME,
+    Quantities,
     Words,
 )
 from .random_words import A_RANDOM_SIZE, A_RANDOM_TIME
 from .registry import Registry
+from .units import DATA
 
 P = Parameter
 
-_HYSTART = P("hystart", A_SWITCH, "leave slow start early", "on", runs=False)
-_CONNECTIONS = P(
-    "connections", A_COUNT, "number of connections that one emulates (QUIC)", "1", runs=False
-)
-
-_KERNEL = {
-    "bbr": "Bottleneck Bandwidth and Round-trip time, version 1",
-    "bic": "Binary Increase Congestion control",
-    "cdg": "CAIA Delay-Gradient",
-    "dctcp": "Data Center TCP; needs ECN to be more than Reno",
-    "highspeed": "HighSpeed TCP (RFC 3649)",
-    "htcp": "Hamilton TCP",
-    "hybla": "TCP Hybla, for satellite links",
-    "illinois": "TCP Illinois",
-    "lp": "TCP Low Priority",
-    "nv": "New Vegas",
-    "reno": "NewReno (RFC 5681)",
-    "scalable": "Scalable TCP",
-    "vegas": "TCP Vegas",
-    "veno": "TCP Veno",
-    "westwood": "TCP Westwood+",
-    "yeah": "Yet Another Highspeed TCP",
-}
-
-CCAS: Registry[Entry] = Registry(
-    "CCA",
-    "cca",
-    [
-        Entry("cubic", "CUBIC (RFC 9438), the default of Linux", (_HYSTART, _CONNECTIONS), True),
-        *(Entry(name, summary, runs=True) for name, summary in _KERNEL.items()),
-        Entry("pcc", "Performance-oriented Congestion Control (over QUIC)"),
-        Entry("ledbat", "Low Extra Delay Background Transport (over QUIC)"),
-    ],
-)
+A_PACKET_SIZE = Quantities((DATA,), low=8 * 64, high=8 * 1500)
 
 TRANSPORTS: Registry[Entry] = Registry(
     "transport",
@@ -61,8 +30,12 @@ TRANSPORTS: Registry[Entry] = Registry(
         Entry("udp", "UDP, without congestion control"),
         Entry(
             "quic",
-            "QUIC in user space",
-            (P("stack", Words("QUIC stack", ("quinn",)), "the implementation", "quinn"),),
+            "QUIC (RFC 9000) in user space",
+            (
+                P("stack", Words("QUIC stack", ("quinn",)), "the implementation", "quinn"),
+                P("qlog", A_SWITCH, "write a qlog file", "off"),
+            ),
+            runs=True,
         ),
     ],
 )
@@ -113,9 +86,12 @@ WORKLOADS: Registry[Entry] = Registry(
             (
                 P("bitrate", A_RATE, "rate of the video", required=True),
                 P("length", A_POSITIVE_TIME, "playing time", required=True),
-                P("burst", A_TIME, "playing time sent at full speed at first"),
-                P("chunk", A_SIZE, "size of the pieces sent after that"),
-                P("factor", A_FACTOR, "sending rate over the bit rate after that"),
+                P("burst", A_TIME, "playing time sent at full speed at first", "40s"),
+                P("chunk", A_SIZE, "size of the pieces sent after that", "64KiB"),
+                P("factor", A_FACTOR, "sending rate over the bit rate after that", "1.25"),
+                P("play", A_POSITIVE_TIME, "buffered playing time that starts the player", "2.2s"),
+                P("stall", A_TIME, "buffered playing time below which it stalls", "0.4s"),
+                P("send_buffer", A_SIZE, "send buffer of the server", "2MB"),
             ),
         ),
         Entry(
@@ -133,6 +109,7 @@ WORKLOADS: Registry[Entry] = Registry(
                 P("rate", A_RATE, "rate while sending", required=True),
                 P("on", A_RANDOM_TIME, "how long it sends", required=True),
                 P("off", A_RANDOM_TIME, "how long it pauses", required=True),
+                P("packet", A_PACKET_SIZE, "IP bytes of a datagram over UDP", "1500B"),
             ),
         ),
     ],

@@ -10,22 +10,19 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from fairc.compiler.plan import Capture, Cell, Flow, Interface, Node
+from fairc.compiler.plan import Capture, Cell, Interface, Node
 from fairc.compiler.queues import queue_bytes
 
 from .binary import NAME, find_endpoints
+from .hosts import modules, sysctls, window_routes
+from .programs import SAMPLE_EVERY_NS, client, server
 from .tc import interface_lines
 
-SAMPLE_EVERY_NS = 100_000_000
 SNAPLEN = 96
 RING_PACKETS = 25_000  # 100,000 packets/s for 250 ms: one reading may come late
 MAX_DRAIN_NS = 10_000_000_000
 LEAD_NS = 300_000_000
 LEAD_PER_PROGRAM_NS = 20_000_000
-
-# Linux's own maxima of the socket buffers that TCP tunes by itself; never lowered.
-DEFAULT_TCP_RMEM_MAX = 6_291_456
-DEFAULT_TCP_WMEM_MAX = 4_194_304
 
 
 def begin(directory: Path) -> Callable[[Cell], None]:
@@ -70,7 +67,8 @@ def render(cell: Cell) -> str:
                     _ip_lines(
                         node, {i.name: ends[peers[node.name, i.name]] for i in node.interfaces}
                     )
-                ),
+                )
+                + window_routes(node, cell.flows),
                 [(i.source, lines) for i in node.interfaces if (lines := list(interface_lines(i)))],
             )
             for node in cell.nodes
@@ -85,6 +83,7 @@ def render(cell: Cell) -> str:
             )
             for cable in cell.cables
         ],
+        modules=list(modules(cell.flows)),
         seeds=[
             (*place, interface.impairment.seed)
             for place, interface in ends.items()
@@ -105,11 +104,10 @@ def render(cell: Cell) -> str:
         ],
         monitor=json.dumps({"every_ns": SAMPLE_EVERY_NS}),
         servers=[
-            (flow.source, f"{flow.name}.server", flow.server, "tcp-server", _server(flow))
-            for flow in cell.flows
+            (flow.source, f"{flow.name}.server", flow.server, *server(flow)) for flow in cell.flows
         ],
         clients=[
-            (flow.source, f"{flow.name}.client", flow.client, "tcp-client", _client(flow, cell))
+            (flow.source, f"{flow.name}.client", flow.client, *client(flow, cell))
             for flow in cell.flows
         ],
     )
@@ -120,25 +118,6 @@ def mac_address(address: str) -> str:
     """Return a locally administered MAC address that tells the IPv4 address (`10.0.0.1/30`)."""
     octets = address.partition("/")[0].split(".")
     return "02:00:" + ":".join(f"{int(octet):02x}" for octet in octets)
-
-
-def sysctls(node: Node, flows: tuple[Flow, ...]) -> dict[str, str]:
-    """Return the kernel options of a node.
-
-    A socket buffer of n bytes is set as 2 n, because Linux counts its own overhead in it, and
-    offers about half of it as the window.
-    """
-    settings = {"net.ipv4.ip_forward": "0" if node.kind == "host" else "1"}
-    buffers = [flow.buffer_bytes for flow in flows if node.name in (flow.server, flow.client)]
-    if buffers:
-        wanted = 2 * max(buffers)
-        settings |= {
-            "net.ipv4.tcp_no_metrics_save": "1",
-            "net.ipv4.tcp_ecn": "2",
-            "net.ipv4.tcp_rmem": f"4096 131072 {max(DEFAULT_TCP_RMEM_MAX, wanted)}",
-            "net.ipv4.tcp_wmem": f"4096 16384 {max(DEFAULT_TCP_WMEM_MAX, wanted)}",
-        }
-    return settings
 
 
 def drain_ns(cell: Cell) -> int:
@@ -192,36 +171,6 @@ def _capture(capture: Capture) -> str:
             "every_ns": SAMPLE_EVERY_NS,
         }
     )
-
-
-def _server(flow: Flow) -> str:
-    """Describe a flow's server to the endpoints."""
-    return json.dumps(_common(flow) | {"cca": flow.cca, "sample_every_ns": SAMPLE_EVERY_NS})
-
-
-def _client(flow: Flow, cell: Cell) -> str:
-    """Describe a flow's client: it stops with its flow or with the cell, whatever comes first."""
-    stops = [ns for ns in (flow.stop_ns, cell.duration_ns) if ns is not None]
-    return json.dumps(
-        _common(flow)
-        | {
-            "workload": flow.workload.model_dump(),
-            "starts_ns": flow.starts_ns,
-            "stop_ns": min(stops, default=None),
-            "progress_every_ns": SAMPLE_EVERY_NS,
-        },
-        separators=(",", ":"),  # one argument of a program has at most 128 KiB
-    )
-
-
-def _common(flow: Flow) -> dict[str, object]:
-    return {
-        "flow": flow.name,
-        "address": flow.address,
-        "port": flow.port,
-        "connections": flow.connections,
-        "buffer_bytes": flow.buffer_bytes,
-    }
 
 
 @cache

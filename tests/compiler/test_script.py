@@ -158,3 +158,106 @@ def test_strange_texts_cannot_leave_a_comment_or_a_string(make: SimpleNamespace)
 
 def test_mac_addresses_tell_the_address() -> None:
     assert mac_address("10.0.1.255/30") == "02:00:0a:00:01:ff"
+
+
+QUIC = """fexp 1
+experiment e {
+  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, queue: fifo(20kB))
+  flow tcp  { cca = cubic(hystart: off, hystart_detect: 1)  count = 2  workload = file(1MB) }
+  flow quic { over = quic(qlog: on)  cca = cubic(connections: 2)  workload = file(1MB) }
+  hosts { initial_window = 4pkt  ecn = on  sack = off  receive_buffer = 100kB }
+  measure = [goodput]
+}
+"""
+
+
+def cell_of(text: str) -> Cell:
+    """Return the only cell of an experiment."""
+    experiment, found = load(Source("t.fexp", text))
+    assert experiment is not None, [d.message for d in found]
+    (cell,) = compile(experiment).cells()
+    return cell
+
+
+def test_what_quic_is_told() -> None:
+    found = constants(render(cell_of(QUIC)))
+    name, node, role, description = found["SERVERS"][1]
+    assert (name, node, role) == ("quic.server", "server", "quic-server")
+    options = {
+        "initial_window_packets": 4,
+        "receive_window_bytes": None,
+        "ecn": True,
+        "sack": True,
+        "pacing": True,
+        "fast_open": False,
+    }
+    common = {
+        "flow": "quic",
+        "address": "10.0.0.1",
+        "port": 5002,
+        "connections": 1,
+        "workload": {"kind": "file", "bytes": 1_000_000},
+        "options": options,
+        "idle_timeout_ns": None,
+    }
+    told = json.loads(description)
+    starts_ns = told.pop("starts_ns")
+    parameters = {
+        "connections": 2,
+        "beta": 0.7,
+        "c": 0.4,
+        "max_window_packets": 1000,
+        "hystart": False,
+    }
+    assert told == common | {
+        "buffer_bytes": 262_144,
+        "cca": {"name": "cubic", "parameters": parameters},
+        "rate_bps": None,
+        "sample_every_ns": 100_000_000,
+        "qlog": True,
+        "certificate_expires_ns": None,
+    }
+    name, node, role, description = found["CLIENTS"][1]
+    assert (name, node, role) == ("quic.client", "client", "quic-client")
+    assert json.loads(description) == common | {
+        "buffer_bytes": 100_000,
+        "starts_ns": starts_ns,
+        "stop_ns": None,
+        "progress_every_ns": 100_000_000,
+    }
+
+
+def test_what_the_kernel_is_told_for_tcp() -> None:
+    found = constants(render(cell_of(QUIC)))
+    assert found["MODULES"] == [("tcp_cubic", "hystart", "0"), ("tcp_cubic", "hystart_detect", "1")]
+    for host in ("server", "client"):
+        assert found["SYSCTL"][host]["net.ipv4.tcp_ecn"] == "1"
+        assert found["SYSCTL"][host]["net.ipv4.tcp_sack"] == "0"
+    route = "route replace 10.0.0.6/32 via 10.0.0.2 initcwnd 4"
+    assert found["IP"]["server"][-1] == route
+    assert "initcwnd" not in "".join(found["IP"]["client"])
+    plain = constants(render(cell_of(QUIC.replace("hosts {", "hosts { } # {"))))
+    assert plain["SYSCTL"]["server"]["net.ipv4.tcp_ecn"] == "2"
+    assert "net.ipv4.tcp_sack" not in plain["SYSCTL"]["server"]
+    assert "initcwnd" not in str(plain["IP"])
+
+
+def test_the_initial_window_of_a_neighbour_and_of_one_of_several_clients() -> None:
+    text = """fexp 1
+    experiment e {
+      topology {
+        node s, near, far
+        router r
+        link s -- near { rate = 1Mbit/s }
+        link s -- r, r -- far { rate = 1Mbit/s }
+      }
+      flow a { from = s  to = near  cca = reno  initial_window = 2pkt  workload = file(1MB) }
+      flow b { from = s  to = far   cca = reno  initial_window = 3pkt  workload = file(1MB) }
+      measure = [goodput]
+    }
+    """
+    lines = constants(render(cell_of(text)))["IP"]["s"]
+    assert lines[-2:] == [
+        "route replace 10.0.0.2/32 dev s-eth0 initcwnd 2",
+        "route replace 10.0.0.10/32 via 10.0.0.6 initcwnd 3",
+    ]

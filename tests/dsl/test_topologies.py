@@ -160,8 +160,7 @@ def test_a_flow_with_everything(build: Build) -> None:
         ("cca = 5  workload = file(1MB)", "wrong-type", "5"),
         ("cca = cubic  cca = bbr  workload = file(1MB)", "duplicate-key", "cca"),
         ("cca = cubic(window: 5)  workload = file(1MB)", "unknown-argument", "window"),
-        ("over = quic  cca = cubic  workload = file(1MB)", "not-yet", "quic"),
-        ("cca = pcc  workload = file(1MB)", "not-yet", "pcc"),
+        ("cca = cubic  workload = load(page(1kB))", "not-yet", "load(page(1kB))"),
         ("cca = cubic  rate = 1Mbit/s  workload = file(1MB)", "not-yet", "rate = 1Mbit/s"),
         ("cca = cubic  start = uniform(0s, 1MB)  workload = file(1MB)", "wrong-dimension", "1MB"),
         ("cca = cubic  start = uniform(2s, 1s)  workload = file(1MB)", "out-of-range", "2s"),
@@ -201,7 +200,11 @@ def test_hosts_as_every_cell_has_them(check: Check, state: str) -> None:
 
 @pytest.mark.parametrize(
     ("state", "code"),
-    [("offload = on", "not-yet"), ("send_buffer = 1MB", "not-yet"), ("sysctl = 5", "unknown-key")],
+    [
+        ("offload = on", "not-yet"),
+        ("send_buffer = 1", "missing-unit"),
+        ("sysctl = 5", "unknown-key"),
+    ],
 )
 def test_other_hosts(check: Check, state: str, code: str) -> None:
     assert [d.code for d in check(f"hosts {{ {state} }}")] == [code]

@@ -5,17 +5,18 @@ from __future__ import annotations
 import pytest
 
 from fairc.dsl import CompileError, Source, Span
+from fairc.dsl.cca_words import CCAS, QUIC_CCAS, TCP_CCAS
 from fairc.dsl.entries import Entry
 from fairc.dsl.network_words import LOSSES, QUEUES
 from fairc.dsl.random_words import DISTRIBUTIONS
 from fairc.dsl.registry import Registry, distance, suggest
 from fairc.dsl.report_words import FIGURES, METRICS
 from fairc.dsl.topology_words import PEPS, POLICERS, TOPOLOGIES
-from fairc.dsl.traffic_words import CCAS, PAGES, TRANSPORTS, WORKLOADS
+from fairc.dsl.traffic_words import PAGES, TRANSPORTS, WORKLOADS
 from fairc.runtime.metrics import registry
 
 NETWORK = (TOPOLOGIES, QUEUES, LOSSES, DISTRIBUTIONS, POLICERS, PEPS)
-TRAFFIC = (CCAS, WORKLOADS, PAGES, TRANSPORTS)
+TRAFFIC = (TCP_CCAS, QUIC_CCAS, WORKLOADS, PAGES, TRANSPORTS)
 ALL = (*NETWORK, *TRAFFIC, METRICS, FIGURES)
 
 
@@ -43,7 +44,9 @@ def test_entries_say_what_they_are(words: Registry[Entry]) -> None:
         assert all(not p.repeated for p in entry.parameters[1:])
 
 
-@pytest.mark.parametrize("words", [QUEUES, CCAS, LOSSES, WORKLOADS, METRICS, TOPOLOGIES])
+@pytest.mark.parametrize(
+    "words", [QUEUES, TCP_CCAS, QUIC_CCAS, LOSSES, WORKLOADS, METRICS, TOPOLOGIES]
+)
 def test_something_runs(words: Registry[Entry]) -> None:
     assert any(entry.runs for entry in words)
 

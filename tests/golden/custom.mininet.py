@@ -6,9 +6,10 @@
 It needs Mininet, iproute2 and fairc-endpoints (beside this file or on PATH). OUTDIR
 (default: the cell's id) receives packet captures, the endpoints' logs, queue statistics and,
 last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
-them end with this program, however it ends. Nothing else on the machine is touched.
+them end with this program, however it ends. Nothing else on the machine is touched, but
+for parameters of congestion control modules (MODULES, mostly empty), which are restored.
 """
-# cell           293a40ce2f1a3e34
+# cell           ba7d2305685d0138
 # experiment     custom
 # configuration  dddf9eda652cfba1
 #   long = cubic
@@ -35,7 +36,7 @@ from mininet.node import Node
 from mininet.util import numCores
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CELL = '293a40ce2f1a3e34'
+CELL = 'ba7d2305685d0138'
 DURATION_NS = 60000000000  # a fixed length, or None
 DEADLINE_NS = 61000000000  # the latest end
 STOP = 'all'  # the cell ends with the `first` flow, or when `all` have ended
@@ -601,6 +602,11 @@ TC = {
     ],
 }
 
+# Parameters of CCAs: (module, name, value). They belong to the kernel, not to a namespace: they are
+# written before the flows start, and what was there before is written back at the end.
+MODULES = [
+]
+
 # Loss streams: (node, interface, seed of its netem).
 SEEDS = [
     ('r2-r3', 'r2-r3-eth0', 1775636408033935273),
@@ -639,11 +645,11 @@ PINGS = [
 MONITOR = '{"every_ns": 100000000}'
 SERVERS = [
     # custom.fexp:19
-    ('long.server', 's1', 'tcp-server', '{"flow": "long", "address": "10.0.0.33", "port": 5001, "connections": 1, "buffer_bytes": 524288, "cca": "cubic", "sample_every_ns": 100000000}'),
+    ('long.server', 's1', 'tcp-server', '{"flow":"long","address":"10.0.0.33","port":5001,"connections":1,"buffer_bytes":524288,"cca":"cubic","sample_every_ns":100000000}'),
     # custom.fexp:20
-    ('short1.server', 's2', 'tcp-server', '{"flow": "short1", "address": "10.0.0.17", "port": 5002, "connections": 1, "buffer_bytes": 524288, "cca": "cubic", "sample_every_ns": 100000000}'),
+    ('short1.server', 's2', 'tcp-server', '{"flow":"short1","address":"10.0.0.17","port":5002,"connections":1,"buffer_bytes":524288,"cca":"cubic","sample_every_ns":100000000}'),
     # custom.fexp:21
-    ('short2.server', 's3', 'tcp-server', '{"flow": "short2", "address": "10.0.0.41", "port": 5003, "connections": 1, "buffer_bytes": 524288, "cca": "cubic", "sample_every_ns": 100000000}'),
+    ('short2.server', 's3', 'tcp-server', '{"flow":"short2","address":"10.0.0.41","port":5003,"connections":1,"buffer_bytes":524288,"cca":"cubic","sample_every_ns":100000000}'),
 ]
 CLIENTS = [
     # custom.fexp:19
@@ -808,6 +814,48 @@ def configure(net):
     with open("/proc/sys/net/ipv4/tcp_available_congestion_control") as available:
         system["ccas"] = available.read().split()
     return system
+
+
+def write_parameter(module, name, value):
+    """Write a parameter of a kernel module; return its value before, and the one now in force."""
+    path = f"/sys/module/{module}/parameters/{name}"
+    try:
+        with open(path) as parameter:
+            before = parameter.read().strip()
+        with open(path, "w") as parameter:
+            parameter.write(value)
+        with open(path) as parameter:
+            return before, parameter.read().strip()
+    except OSError as error:
+        raise Failed(f"{name} of {module} cannot be set to {value}: {error.strerror}") from None
+
+
+def set_modules(before):
+    """Write the parameters of the CCAs; return what is in force, for system.json.
+
+    before: receives what is to be written back, also when a later parameter cannot be written.
+    """
+    state = {}
+    for module, name, value in MODULES:
+        was, now = write_parameter(module, name, value)
+        before.append((module, name, was))
+        if now != value:
+            raise Failed(f"{name} of {module} is {now}, not {value}, after it was written")
+        state.setdefault(module, {})[name] = {"before": was, "in_force": now}
+    return state
+
+
+def restore_modules(before):
+    """Write back what was in force before, the last one first; return what could not be."""
+    notes = []
+    for module, name, value in reversed(before):
+        try:
+            _, now = write_parameter(module, name, value)
+            if now != value:
+                notes.append(f"{name} of {module} is {now} now, and was {value}")
+        except Failed as error:
+            notes.append(str(error))
+    return notes
 
 
 def versions():
@@ -1045,14 +1093,15 @@ def wait_for_end(programs, servers, clients, epoch_ns):
 # ---- The cell --------------------------------------------------------------------------------
 
 
-def run(programs, cell):
-    """Run the cell in the current folder."""
+def run(programs, cell, before):
+    """Run the cell in the current folder; `before` receives the parameters to be written back."""
     endpoints = find_endpoints()
     tie_children_to_this_process()
     Mininet.inited = True  # or it would raise limits of the whole machine
     numCores.ncores = os.cpu_count()  # or it would start a program that counts them
     net = build(Mininet(controller=None, host=NamespaceNode, link=Cable, build=False))
     system = versions() | configure(net)
+    system["modules"] = set_modules(before)
     system["pacing"] = "internal to TCP (no fq on any interface)"
     write_json("system.json", system)
     write_json("ping.json", ping_all(net))
@@ -1073,12 +1122,12 @@ def main():
     outdir = sys.argv[1] if len(sys.argv) > 1 else CELL
     os.makedirs(outdir, exist_ok=True)
     os.chdir(outdir)
-    programs = Programs()
+    programs, before = Programs(), []
     cell = {"id": CELL, "epoch_ns": 0, "ended_ns": 0, "ended_by": "", "processes": {}, "notes": []}
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stopped)
     try:
-        run(programs, cell)
+        run(programs, cell, before)
     except (Failed, OSError, subprocess.SubprocessError) as error:
         cell["ended_by"] = "failed"
         cell["notes"].append(str(error))
@@ -1086,6 +1135,7 @@ def main():
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     programs.kill()
+    cell["notes"] += restore_modules(before)
     cell["processes"] = programs.status
     write_json("cell.json", cell)
     sys.exit(1 if cell["ended_by"] == "failed" else 0)

@@ -1,0 +1,219 @@
+"""The words of congestion control: which CCAs each transport has, and their parameters.
+
+Parameters of a kernel CCA are those of its module (Linux 6.12, `/sys/module/tcp_NAME/parameters`),
+under the kernel's names and in the kernel's units. Left out are those that the kernel reads only
+once, when the module is loaded (`bic_scale` of cubic, `window` of cdg; `beta` of cubic, from which
+it derives the slope of its friendly region at that moment), and those that it does not show
+(`theta`, `win_thresh` of illinois). Defaults are checked against the guest's kernel by a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .entries import Entry, Parameter
+from .kinds import A_COUNT, A_SWITCH, Quantities, refuse
+from .registry import Registry
+from .source import Span
+from .units import NUMBER, PACKETS, TIME
+from .values import Applied, Quantity, Symbol, Value
+
+Setting = int | float | bool
+"""What a parameter of a CCA is set to, as the kernel or the QUIC stack takes it."""
+
+
+@dataclass(frozen=True)
+class Knob(Parameter):
+    """A parameter of a CCA.
+
+    field: its name in the plan; initial: what holds when it is not given; convert: a checked
+    value as the CCA takes it.
+    """
+
+    field: str = ""
+    initial: Setting = 0
+    convert: Callable[[Value], Setting] = lambda value: int(_number(value))
+
+
+def _number(value: Value) -> float:
+    assert isinstance(value, Quantity)
+    return float(value.number)
+
+
+def _is_on(value: Value) -> bool:
+    assert isinstance(value, Symbol)
+    return value.name == "on"
+
+
+def _whole(name: str, summary: str, initial: int, low: int, high: int) -> Knob:
+    kind = Quantities((NUMBER,), low=low, high=high, whole=True)
+    return Knob(name, kind, summary, str(initial), field=name, initial=initial)
+
+
+def _switch(name: str, summary: str, initial: int) -> Knob:
+    """Describe a switch that the kernel keeps as a number."""
+    text = "on" if initial else "off"
+    return Knob(
+        name, A_SWITCH, summary, text, field=name, initial=initial, convert=lambda v: int(_is_on(v))
+    )
+
+
+def _flag(name: str, summary: str, initial: bool) -> Knob:
+    """Describe a switch that is one."""
+    text = "on" if initial else "off"
+    return Knob(name, A_SWITCH, summary, text, field=name, initial=initial, convert=_is_on)
+
+
+def _fraction(name: str, summary: str, initial: float, high: int, *, below: bool) -> Knob:
+    kind = Quantities((NUMBER,), low=0, high=high, open_low=True, open_high=below)
+    return Knob(name, kind, summary, f"{initial:g}", field=name, initial=initial, convert=_number)
+
+
+_DETECT = "1: by trains of acks, 2: by the delay, 3: by both"
+_SSTHRESH = "first slow-start threshold, packets; 0: none"
+
+_KERNEL: Mapping[str, tuple[str, tuple[Knob, ...]]] = {
+    "bbr": ("Bottleneck Bandwidth and Round-trip time, version 1", ()),
+    "bic": (
+        "Binary Increase Congestion control",
+        (
+            _whole("beta", "window after a loss, in 1/1024 of the one before", 819, 1, 1023),
+            _whole("max_increment", "most packets that are added in a round trip", 16, 1, 10_000),
+            _whole("low_window", "window up to which it grows as Reno, packets", 14, 0, 10_000),
+            _whole("smooth_part", "round trips from Wmax - beta to Wmax", 20, 1, 10_000),
+            _switch("fast_convergence", "give way to new flows", 1),
+            _whole("initial_ssthresh", _SSTHRESH, 0, 0, 1_000_000),
+        ),
+    ),
+    "cdg": (
+        "CAIA Delay-Gradient",
+        (
+            _whole("backoff_beta", "window after a backoff, in 1/1024", 724, 1, 1023),
+            _whole("backoff_factor", "scale of the probability of a backoff", 42, 1, 10_000),
+            _whole("hystart_detect", f"HyStart, 0: off, {_DETECT}", 3, 0, 3),
+            _whole("use_ineff", "backoffs without effect after which it stops them", 5, 0, 10_000),
+            _flag("use_shadow", "keep a shadow window", True),
+            _flag("use_tolerance", "tell losses of the link from those of queues", False),
+        ),
+    ),
+    "cubic": (
+        "CUBIC (RFC 9438), the default of Linux",
+        (
+            _switch("hystart", "leave slow start early", 1),
+            _whole("hystart_detect", _DETECT, 3, 1, 3),
+            _whole("hystart_low_window", "window from which HyStart acts, packets", 16, 0, 10_000),
+            _whole("hystart_ack_delta_us", "time between acks of a train", 2000, 1, 1_000_000),
+            _switch("fast_convergence", "give way to new flows", 1),
+            _switch("tcp_friendliness", "never slower than Reno", 1),
+            _whole("initial_ssthresh", _SSTHRESH, 0, 0, 1_000_000),
+        ),
+    ),
+    "dctcp": (
+        "Data Center TCP; needs `ecn = on` to be more than Reno",
+        (
+            _whole("dctcp_shift_g", "gain of the estimate of marks is 2 to minus this", 4, 0, 10),
+            _whole("dctcp_alpha_on_init", "first estimate, in 1/1024", 1024, 0, 1024),
+        ),
+    ),
+    "highspeed": ("HighSpeed TCP (RFC 3649)", ()),
+    "htcp": (
+        "Hamilton TCP",
+        (
+            _switch("use_rtt_scaling", "growth independent of the round-trip time", 1),
+            _switch("use_bandwidth_switch", "halve the window when the throughput changes", 1),
+        ),
+    ),
+    "hybla": (
+        "TCP Hybla, for satellite links",
+        (
+            Knob(
+                "rtt0",
+                Quantities((TIME,), low=Fraction(1, 1000), high=1000),
+                "reference round-trip time, whole ms",
+                "25ms",
+                field="rtt0",
+                initial=25,
+                convert=lambda value: round(_number(value) * 1000),
+            ),
+        ),
+    ),
+    "illinois": ("TCP Illinois", ()),
+    "lp": ("TCP Low Priority", ()),
+    "nv": (
+        "New Vegas",
+        (
+            _whole("nv_pad", "packets that may wait in queues", 10, 0, 1000),
+            _whole("nv_reset_period", "when the least round trip is forgotten, s", 5, 1, 10_000),
+            _whole("nv_min_cwnd", "least window without losses, packets", 2, 2, 10_000),
+        ),
+    ),
+    "reno": ("NewReno (RFC 5681)", ()),
+    "scalable": ("Scalable TCP", ()),
+    "vegas": (
+        "TCP Vegas",
+        (
+            _whole("alpha", "least packets in queues", 2, 0, 1000),
+            _whole("beta", "most packets in queues", 4, 0, 1000),
+            _whole("gamma", "packets in queues that end slow start", 1, 0, 1000),
+        ),
+    ),
+    "veno": ("TCP Veno", ()),
+    "westwood": ("TCP Westwood+", ()),
+    "yeah": ("Yet Another Highspeed TCP", ()),
+}
+
+_QUIC: tuple[Entry, ...] = (
+    Entry("bbr", "BBR as quinn has it: experimental, and its own", runs=True),
+    Entry(
+        "cubic",
+        "CUBIC (RFC 9438) that may emulate several connections",
+        (
+            Knob("connections", A_COUNT, "number of connections that one emulates", "1",
+                 field="connections", initial=1),
+            _fraction("beta", "window after a congestion event", 0.7, 1, below=True),
+            _fraction("c", "scale of the growth", 0.4, 1000, below=False),
+            Knob("max_window", Quantities((PACKETS,), low=2, high=1_000_000), "largest window",
+                 "1000pkt", field="max_window_packets", initial=1000),
+            _flag("hystart", "leave slow start early", False),
+        ),
+        runs=True,
+    ),
+    Entry("ledbat", "Low Extra Delay Background Transport (RFC 6817)"),
+    Entry("pcc", "Performance-oriented Congestion Control"),
+    Entry("reno", "NewReno (RFC 9002)",
+          (_fraction("beta", "window after a congestion event", 0.5, 1, below=True),), runs=True),
+)  # fmt: skip
+
+TCP_CCAS: Registry[Entry] = Registry(
+    "CCA over TCP",
+    "cca",
+    [Entry(name, summary, knobs, runs=True) for name, (summary, knobs) in _KERNEL.items()],
+)
+
+QUIC_CCAS: Registry[Entry] = Registry("CCA over QUIC", "cca", _QUIC)
+
+CCAS_OVER: Mapping[str, Registry[Entry]] = {"tcp": TCP_CCAS, "quic": QUIC_CCAS}
+"""The CCAs by transport; where none is given, a flow takes the first one that has its CCA."""
+
+CCAS: Registry[Entry] = Registry(
+    "CCA",
+    "cca",
+    {entry.name: entry for words in (QUIC_CCAS, TCP_CCAS) for entry in words}.values(),
+)
+"""Every CCA, whatever it runs over."""
+
+
+@dataclass(frozen=True)
+class AnyCca:
+    """The kind "a CCA"; its arguments are checked when the transport is known."""
+
+    words: str = "a CCA"
+
+    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+        """Raise CompileError unless some transport has this CCA."""
+        if not isinstance(value, Symbol | Applied):
+            return refuse(self, value, use, at)
+        CCAS.get(value.name, value.name_span if isinstance(value, Applied) else value.span)
+        return None

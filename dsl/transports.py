@@ -1,0 +1,231 @@
+"""What a flow runs over: its transport, its CCA with all parameters, its options.
+
+A pair that cannot exist, whatever is built one day, is an error `impossible-pair`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NoReturn
+
+from . import model
+from .cca_words import CCAS, CCAS_OVER, Knob, Setting
+from .diagnostics import CompileError
+from .entries import bind
+from .keys import Block
+from .problems import fail, not_yet
+from .source import Span
+from .traffic_words import TRANSPORTS
+from .values import Applied, Quantity, Symbol, Value
+from .workloads import whole_bytes
+
+SWITCHES: tuple[Literal["ecn", "sack", "pacing", "fast_open"], ...] = (
+    "ecn", "sack", "pacing", "fast_open",
+)  # fmt: skip
+
+PACING_CCAS = frozenset({"bbr"})
+"""CCAs of the kernel that cannot do without pacing."""
+
+WORKLOADS_OVER_UDP = frozenset({"file", "bulk", "onoff"})
+"""What makes sense without acknowledgements: a datagram asks for nothing and nothing answers."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """A transport with its CCA; qlog: whether QUIC writes one."""
+
+    transport: model.Transport
+    cca: str | None
+    parameters: Mapping[str, Setting]
+    qlog: bool = False
+
+
+def control_of(over: Value | None, cca: Value | None, flow: Span) -> Control:
+    """Return the transport and the CCA of a flow, with its parameters.
+
+    over, cca: as written; flow: the flow's name. Raises CompileError.
+    """
+    transport, qlog = _transport(over, cca)
+    if transport == "udp":
+        if cca is not None:
+            _impossible("UDP has no congestion control", cca.span, "leave `cca` out, or the `over`")
+        return Control("udp", None, {})
+    words = CCAS_OVER[transport]
+    if cca is None:
+        fail(
+            "missing-key",
+            f"a flow over {transport.upper()} needs `cca`",
+            flow,
+            note="`cca` is missing",
+            help=f"known: {', '.join(words.names())}",
+        )
+    assert isinstance(cca, Symbol | Applied)
+    if cca.name not in words:
+        CCAS.get(cca.name, cca.span)
+        elsewhere = ", ".join(
+            f"`over = {t}`" for t, those in CCAS_OVER.items() if cca.name in those
+        )
+        _impossible(
+            f"there is no `{cca.name}` over {transport.upper()}",
+            cca.span,
+            f"write {elsewhere}, or take one of: {', '.join(words.names())}",
+        )
+    _parameters_exist(cca, transport)
+    use = bind(words, cca, "`cca`")
+    settings: dict[str, Setting] = {}
+    for knob in use.entry.parameters:
+        assert isinstance(knob, Knob)
+        given = use.arguments.get(knob.name)
+        if given is not None:
+            settings[knob.field] = knob.convert(given)
+        elif transport == "quic":
+            settings[knob.field] = knob.initial
+    return Control(transport, cca.name, settings, qlog)
+
+
+def complete(cca: str, parameters: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Return all parameters of a kernel CCA: those given, the kernel's defaults for the others."""
+    knobs = next(entry for entry in CCAS_OVER["tcp"] if entry.name == cca).parameters
+    defaults = {knob.field: knob.initial for knob in knobs if isinstance(knob, Knob)}
+    return defaults | dict(parameters)
+
+
+def options_of(
+    control: Control, own: Mapping[str, Value | None], hosts: Mapping[str, Value | None]
+) -> model.Options:
+    """Return the options of a flow: its own, else those of `hosts`, else the defaults.
+
+    own, hosts: values by key, None where it is not given. Raises CompileError.
+    """
+    switches = {
+        name: _switch(name, control, own.get(name), hosts.get(name)) for name in SWITCHES
+    }  # fmt: skip
+    packets = own.get("initial_window") or hosts.get("initial_window")
+    return model.Options(
+        initial_window_packets=int(packets.number) if isinstance(packets, Quantity) else 10,
+        receive_window_bytes=_bytes(own.get("window")),
+        send_buffer_bytes=_bytes(hosts.get("send_buffer")),
+        receive_buffer_bytes=_bytes(hosts.get("receive_buffer")),
+        qlog=control.qlog,
+        **switches,
+    )
+
+
+def check_workload(control: Control, workload: Value, rate: Value | None, flow: Span) -> None:
+    """Refuse a workload that its transport cannot carry. Raises CompileError."""
+    assert isinstance(workload, Symbol | Applied)
+    if control.transport == "udp":
+        if workload.name not in WORKLOADS_OVER_UDP:
+            _impossible(
+                f"`{workload.name}` needs a transport that delivers everything, and UDP does not",
+                workload.span,
+                f"over UDP: {', '.join(sorted(WORKLOADS_OVER_UDP))}",
+            )
+        if rate is None and workload.name != "onoff":
+            fail(
+                "missing-key",
+                "a flow over UDP needs `rate`: nothing else limits it",
+                flow,
+                note="`rate` is missing",
+                help="for example `rate = 1Mbit/s`",
+            )
+    if rate is not None and workload.name == "onoff":
+        fail(
+            "duplicate-key",
+            "`onoff` has a rate of its own",
+            rate.span,
+            help="leave the flow's `rate` out",
+        )
+
+
+def refuse_later(control: Control, workload: Value, block: Block) -> None:
+    """Raise `not-yet` for what the programs of the endpoints cannot do yet."""
+    found = []
+    assert isinstance(workload, Symbol | Applied)
+    for (transport, what), words in NOT_YET.items():
+        if transport != control.transport:
+            continue
+        if what == workload.name:
+            found.append(not_yet(words, workload.span))
+        elif what in block.settings:
+            found.append(not_yet(words, block.settings[what].span))
+    if found:
+        raise CompileError(found)
+
+
+NOT_YET: Mapping[tuple[str, str], str] = {
+    ("quic", "requests"): "`requests` over QUIC",
+    ("quic", "rate"): "`rate` of a flow over QUIC",
+}
+"""(transport, workload or key of a flow): what the endpoints do not do yet, in words."""
+
+
+def _transport(over: Value | None, cca: Value | None) -> tuple[model.Transport, bool]:
+    """Return the transport, and whether it is to write a qlog."""
+    if over is not None:
+        use = bind(TRANSPORTS, over, "`over`")
+        qlog = use.arguments.get("qlog")
+        name: model.Transport = _NAMES[use.entry.name]
+        return name, isinstance(qlog, Symbol) and qlog.name == "on"
+    if isinstance(cca, Symbol | Applied) and cca.name not in CCAS_OVER["tcp"]:
+        return "quic", False
+    return "tcp", False
+
+
+_NAMES: Mapping[str, model.Transport] = {"tcp": "tcp", "quic": "quic", "udp": "udp"}
+
+
+def _parameters_exist(cca: Symbol | Applied, transport: str) -> None:
+    """Refuse a parameter that the CCA has over another transport only."""
+    here = {p.name for p in CCAS_OVER[transport].get(cca.name, cca.span).parameters}
+    for argument in cca.arguments if isinstance(cca, Applied) else ():
+        if argument.key is None or argument.key in here:
+            continue
+        for other, words in CCAS_OVER.items():
+            there = next((entry for entry in words if entry.name == cca.name), None)
+            if there and argument.key in {p.name for p in there.parameters}:
+                _impossible(
+                    f"`{cca.name}` over {transport.upper()} has no `{argument.key}`",
+                    argument.key_span or cca.span,
+                    f"`{argument.key}` is a parameter of `{cca.name}` with `over = {other}`",
+                )
+
+
+def _switch(name: str, control: Control, own: Value | None, hosts: Value | None) -> bool:
+    """Return one switch. What a transport has no choice in can only be what it is."""
+    fixed = _FIXED.get((control.transport, name))
+    paces = control.transport == "tcp" and control.cca in PACING_CCAS
+    if name == "pacing" and paces:
+        fixed = (True, f"`{control.cca}` paces by itself")
+    value = own if own is not None or fixed else hosts
+    if not isinstance(value, Symbol):
+        return fixed[0] if fixed else name == "sack"
+    if fixed and (value.name == "on") != fixed[0]:
+        over = control.transport.upper()
+        _impossible(
+            f"`{name} = {value.name}` cannot be over {over}",
+            value.span,
+            fixed[1] + "; leave it out",
+        )
+    return value.name == "on"
+
+
+_FIXED: Mapping[tuple[str, str], tuple[bool, str]] = {
+    ("quic", "sack"): (True, "acknowledgements of QUIC always have ranges"),
+    ("quic", "pacing"): (True, "this QUIC stack always paces"),
+    ("quic", "fast_open"): (False, "TCP Fast Open is TCP's"),
+    ("udp", "ecn"): (False, "nothing reacts to marks there"),
+    ("udp", "sack"): (False, "there are no acknowledgements"),
+    ("udp", "pacing"): (False, "packets are sent at the rate of the workload"),
+    ("udp", "fast_open"): (False, "TCP Fast Open is TCP's"),
+}
+"""(transport, switch): what it always is, and why. Defaults of `hosts` do not touch it."""
+
+
+def _bytes(value: Value | None) -> int | None:
+    return whole_bytes(value) if isinstance(value, Quantity) else None
+
+
+def _impossible(message: str, span: Span, help: str) -> NoReturn:
+    fail("impossible-pair", message, span, help=help)

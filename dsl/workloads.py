@@ -1,0 +1,154 @@
+"""A workload as written to a workload of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from . import model
+from .entries import Use, bind
+from .networks import nanoseconds
+from .problems import fail
+from .random_words import DISTRIBUTIONS
+from .traffic_words import WORKLOADS
+from .units import NUMBER
+from .values import Applied, Quantity, Symbol, Value
+
+SHORTEST_MEAN_S = Fraction(1, 10**6)
+"""A program would do nothing but draw shorter times."""
+
+KIB, MB, S = 1024, 10**6, 10**9
+
+
+def workload_of(value: Value) -> tuple[model.Workload, Value | None]:
+    """Return the workload, and the limit of the receive window where `bulk(window: ...)` gives one.
+
+    Raises CompileError for what no program could do.
+    """
+    use = bind(WORKLOADS, value, "`workload`")
+    return _MAKE[use.entry.name](use), use.arguments.get("window")
+
+
+def distribution(value: Value, use: str, unit: Fraction | int = 1) -> model.Distribution:
+    """Return the distribution that a value stands for; a plain quantity is a constant.
+
+    unit: how many base units the arguments are counted in (8 for bytes), their shape excepted.
+    """
+    if isinstance(value, Quantity):
+        return model.Distribution("constant", {"value": value.number / unit})
+    bound = bind(DISTRIBUTIONS, value, use)
+    return model.Distribution(
+        bound.entry.name,
+        {
+            name: given.number if given.dimension == NUMBER else given.number / unit
+            for name, given in bound.arguments.items()
+            if isinstance(given, Quantity)
+        },
+    )
+
+
+def random_start(value: Value | None) -> model.Distribution | None:
+    """Return the distribution that a start is drawn from, if it is one."""
+    return distribution(value, "`start`") if isinstance(value, Symbol | Applied) else None
+
+
+def whole_bytes(size: Quantity) -> int:
+    """Return a size in whole bytes. Raises CompileError if it is less than one."""
+    number = round(size.number / 8)
+    if size.number < 8:
+        fail("out-of-range", "this is less than one byte", size.span, f"{size.canonical}")
+    return number
+
+
+def mean(random: model.Distribution) -> Fraction:
+    """Return the mean of a distribution; of a normal one, that before it is cut at zero."""
+    arguments = random.arguments
+    if random.kind == "uniform":
+        return (arguments["low"] + arguments["high"]) / 2
+    return arguments["value" if random.kind == "constant" else "mean"]
+
+
+def _file(use: Use) -> model.File:
+    size = use.arguments["size"]
+    assert isinstance(size, Quantity)
+    if size.number < 8:
+        fail("out-of-range", "a file has at least one byte", size.span)
+    return model.File(round(size.number / 8))
+
+
+def _bulk(use: Use) -> model.Bulk:
+    return model.Bulk()
+
+
+def _video(use: Use) -> model.Video:
+    play, stall = _ns(use, "play", 22 * S // 10), _ns(use, "stall", 4 * S // 10)
+    if stall >= play:
+        place = use.arguments.get("stall") or use.arguments["play"]
+        fail(
+            "out-of-range",
+            "the player would stall before it has started",
+            place.span,
+            note=f"`stall` is {stall / S:g} s, `play` is {play / S:g} s",
+            help="`stall` is less than `play`",
+        )
+    factor = use.arguments.get("factor")
+    return model.Video(
+        bitrate_bps=_bps(use, "bitrate"),
+        length_ns=_ns(use, "length", 0),
+        burst_ns=_ns(use, "burst", 40 * S),
+        chunk_bytes=_size(use, "chunk", 64 * KIB),
+        factor=float(factor.number) if isinstance(factor, Quantity) else 1.25,
+        play_ns=play,
+        stall_ns=stall,
+        send_buffer_bytes=_size(use, "send_buffer", 2 * MB),
+    )
+
+
+def _requests(use: Use) -> model.Requests:
+    every = distribution(use.arguments["every"], "`every` of `requests`")
+    _lasting(every, use, "every")
+    return model.Requests(
+        distribution(use.arguments["size"], "`size` of `requests`", 8), every
+    )  # fmt: skip
+
+
+def _onoff(use: Use) -> model.OnOff:
+    on = distribution(use.arguments["on"], "`on` of `onoff`")
+    _lasting(on, use, "on")
+    off = distribution(use.arguments["off"], "`off` of `onoff`")
+    return model.OnOff(_bps(use, "rate"), on, off, _size(use, "packet", 1500))
+
+
+_MAKE: dict[str, Callable[[Use], model.Workload]] = {
+    "file": _file,
+    "bulk": _bulk,
+    "video": _video,
+    "requests": _requests,
+    "onoff": _onoff,
+}
+"""What makes each workload that runs, by its registry name."""
+
+
+def _lasting(random: model.Distribution, use: Use, name: str) -> None:
+    if mean(random) < SHORTEST_MEAN_S:
+        fail(
+            "out-of-range",
+            f"`{name}` of `{use.entry.name}` must last 1us or more on average",
+            use.arguments[name].span,
+        )
+
+
+def _bps(use: Use, name: str) -> int:
+    rate = use.arguments[name]
+    assert isinstance(rate, Quantity)
+    return max(1, round(rate.number))
+
+
+def _ns(use: Use, name: str, default: int) -> int:
+    given = use.arguments.get(name)
+    return nanoseconds(given) if isinstance(given, Quantity) else default
+
+
+def _size(use: Use, name: str, default: int) -> int:
+    given = use.arguments.get(name)
+    return whole_bytes(given) if isinstance(given, Quantity) else default

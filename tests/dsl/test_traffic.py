@@ -1,0 +1,168 @@
+"""Transports, CCAs with their parameters, and the options of flows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from fairc.dsl import CompileError, Diagnostics, Source, load
+from fairc.dsl.model import Flow, Options
+
+Build = Callable[..., tuple[Flow, ...]]
+
+TEXT = """fexp 1
+experiment e {{
+  topology = access(rate: 1Mbit/s, rtt: 50ms, queue: fifo(20kB))
+  users one {{ count = 1 }}
+  users two {{ count = 2 }}
+  {hosts}
+  {flows}
+  duration = 60s
+  measure = [goodput]
+}}
+"""
+
+
+def check(flows: str, hosts: str = "") -> Diagnostics:
+    """Return what is found in an experiment with these flows."""
+    _, found = load(Source("t.fexp", TEXT.format(flows=flows, hosts=hosts)))
+    return Diagnostics(d for d in found if d.code != "unused-name")
+
+
+def build(flows: str, hosts: str = "") -> tuple[Flow, ...]:
+    """Return the flows of the only configuration."""
+    experiment, found = load(Source("t.fexp", TEXT.format(flows=flows, hosts=hosts)))
+    assert experiment is not None, [d.message for d in found]
+    return next(experiment.configurations()).scenario.flows
+
+
+def one(settings: str, hosts: str = "") -> Flow:
+    """Return the only flow, which has these settings and moves a file."""
+    (flow,) = build(f"flow f {{ {settings}  workload = file(1MB) }}", hosts)
+    return flow
+
+
+@pytest.mark.parametrize(
+    ("settings", "transport", "cca", "parameters"),
+    [
+        ("cca = cubic", "tcp", "cubic", {}),
+        ("cca = cubic(hystart: off)", "tcp", "cubic", {"hystart": 0}),
+        ("over = tcp  cca = cdg(use_shadow: off, backoff_beta: 512)", "tcp", "cdg",
+         {"use_shadow": False, "backoff_beta": 512}),
+        ("cca = hybla(rtt0: 40ms)", "tcp", "hybla", {"rtt0": 40}),
+        ("over = quic  cca = reno", "quic", "reno", {"beta": 0.5}),
+        ("over = quic(stack: quinn)  cca = bbr", "quic", "bbr", {}),
+        ("over = quic  cca = cubic(connections: 5)", "quic", "cubic",
+         {"connections": 5, "beta": 0.7, "c": 0.4, "max_window_packets": 1000, "hystart": False}),
+    ],
+)  # fmt: skip
+def test_transport_and_cca(
+    settings: str, transport: str, cca: str, parameters: dict[str, object]
+) -> None:
+    flow = one(settings)
+    assert (flow.transport, flow.cca, dict(flow.cca_parameters)) == (transport, cca, parameters)
+    assert {k: type(v) for k, v in flow.cca_parameters.items()} == {
+        k: type(v) for k, v in parameters.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "place"),
+    [
+        ("over = quic  cca = vegas", "impossible-pair", "vegas"),
+        ("over = tcp  cca = ledbat", "impossible-pair", "ledbat"),
+        ("cca = cubic(connections: 2)", "impossible-pair", "connections"),
+        ("over = quic  cca = cubic(tcp_friendliness: off)", "impossible-pair", "tcp_friendliness"),
+        ("over = quic  cca = cubic  sack = off", "impossible-pair", "off"),
+        ("cca = cubik", "unknown-cca", "cubik"),
+        ("over = quick  cca = cubic", "unknown-transport", "quick"),
+        ("over = quic", "missing-key", "f"),
+        ("over = quic  cca = cubic(connections: 0)", "out-of-range", "0"),
+        ("over = quic  cca = cubic(connections: 1.5)", "out-of-range", "1.5"),
+        ("over = quic  cca = cubic(beta: 1)", "out-of-range", "1"),
+        ("over = quic  cca = cubic(max_window: 64kB)", "wrong-dimension", "64kB"),
+        ("cca = hybla(rtt0: 25)", "missing-unit", "25"),
+        ("cca = cubic(hystart: 1)", "wrong-type", "1"),
+        ("cca = cubic  initial_window = 0pkt", "out-of-range", "0pkt"),
+        ("cca = cubic  initial_window = 2.5pkt", "out-of-range", "2.5pkt"),
+        ("cca = cubic  initial_window = 10", "missing-unit", "10"),
+        ("cca = cubic  ecn = maybe", "unknown-word", "maybe"),
+    ],
+)
+def test_wrong_control(settings: str, code: str, place: str) -> None:
+    found = [d for d in check(f"flow f {{ {settings}  workload = file(1MB) }}") if d.span]
+    assert [(d.code, d.span.text) for d in found if d.span and d.code != "not-yet"] == [
+        (code, place)
+    ]
+
+
+def test_options_are_those_of_the_flow_then_of_the_hosts_then_defaults() -> None:
+    assert one("cca = cubic").options == Options()
+    hosts = "hosts { ecn = on  sack = off  initial_window = 4pkt  send_buffer = 100kB }"
+    assert one("cca = cubic", hosts).options == Options(
+        ecn=True, sack=False, initial_window_packets=4, send_buffer_bytes=100_000
+    )
+    assert one("cca = cubic  ecn = off  initial_window = 2pkt", hosts).options == Options(
+        sack=False, initial_window_packets=2, send_buffer_bytes=100_000
+    )
+
+
+def test_what_a_transport_has_no_choice_in_is_what_it_is() -> None:
+    assert one("cca = bbr").options.pacing
+    assert one("cca = bbr", "hosts { sack = off }").options.pacing
+    quic = one("over = quic  cca = cubic", "hosts { sack = off  ecn = on }").options
+    assert (quic.sack, quic.pacing, quic.ecn) == (True, True, True)
+
+
+def flow(name: str, settings: str) -> str:
+    return f"flow {name} {{ {settings}  workload = file(1MB) }}\n"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "codes"),
+    [
+        ("cca = cubic(hystart: off)", "cca = cubic", ["conflicting-parameters"]),
+        ("cca = cubic(hystart: on)", "cca = cubic", []),
+        ("cca = cubic(hystart: off)", "cca = cubic(hystart: off)", []),
+        ("cca = cubic(hystart: off)", "over = quic  cca = cubic", []),
+        ("users = one  cca = cubic(hystart: off)", "users = two  cca = cubic",
+         ["conflicting-parameters"]),
+        ("cca = cubic  ecn = on", "cca = bbr", ["conflicting-options"] * 2),
+        ("cca = cubic  ecn = on", "over = quic  cca = cubic", []),
+        ("users = one  cca = cubic  ecn = on", "users = two  cca = cubic", []),
+        ("users = two  cca = cubic  sack = off", "users = two  cca = bbr",
+         ["conflicting-options"] * 2),
+        ("cca = cubic  initial_window = 4pkt", "cca = bbr", ["conflicting-options"]),
+        ("from = client  to = server  cca = cubic  initial_window = 4pkt", "cca = bbr", []),
+    ],
+)  # fmt: skip
+def test_what_flows_share(a: str, b: str, codes: list[str]) -> None:
+    assert [d.code for d in check(flow("a", a) + flow("b", b))] == codes
+
+
+def test_a_swept_parameter_conflicts_in_its_configurations_only() -> None:
+    text = TEXT.format(flows=flow("a", "cca = c") + flow("b", "cca = d"), hosts="")
+    swept = "  sweep { (c, d) = [(cubic, bbr), (cubic(hystart: off), cubic)] }\n"
+    experiment, found = load(Source("t.fexp", text.replace("  topology", swept + "  topology")))
+    assert [d.code for d in found if d.code != "unused-name"] == ["conflicting-parameters"]
+    assert experiment is None
+
+
+def test_a_swept_name_may_be_used_in_hosts_alone() -> None:
+    text = TEXT.format(flows=flow("a", "cca = cubic"), hosts="hosts { initial_window = w }")
+    swept = "  sweep { w = [4pkt, 10pkt] }\n"
+    experiment, found = load(Source("t.fexp", text.replace("  topology", swept + "  topology")))
+    assert experiment is not None
+    assert [d.message for d in found if "`w`" in d.message] == []
+    windows = [
+        c.scenario.flows[0].options.initial_window_packets for c in experiment.configurations()
+    ]
+    assert windows == [4, 10]
+
+
+def test_what_is_wrong_in_hosts_is_said_once() -> None:
+    found = check(flow("a", "cca = cubic") + flow("b", "cca = bbr"), "hosts { initial_window = 5 }")
+    assert [d.code for d in found] == ["missing-unit"]
+    with pytest.raises(CompileError):
+        found.raise_if_errors()
