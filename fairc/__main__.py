@@ -13,6 +13,7 @@ import click
 
 from fairc import __version__
 from fairc.cli import (
+    calibrate,
     check,
     clean,
     compile,
@@ -39,11 +40,12 @@ COMMANDS: tuple[click.Command, ...] = (
     table.table,
     report.report,
     doctor.doctor,
+    calibrate.calibrate,
     image.image,
     clean.clean,
 )
 # Known from the plan of the project, so that nobody searches for a mistyped word.
-LATER = ("compare", "pack", "verify", "calibrate", "cell")
+LATER = ("compare", "pack", "verify", "cell")
 
 
 class Commands(click.Group):

@@ -34,8 +34,11 @@ ANALYSIS = (
 def describe(folder: Path, engine: Engine) -> dict[str, Any]:
     """Return the lock of a run of the plan in a folder on a prepared engine.
 
-    Nothing in it depends on the time or on an earlier run. Raises StoreError.
+    Nothing in it depends on the time; `calibration` refers to the engine's (`fairc calibrate`), if
+    there is one. Raises StoreError.
     """
+    from . import calibration  # which runs sweeps, and they need this module
+
     plan = read_plan(folder)
     return {
         "fairc": {
@@ -49,6 +52,7 @@ def describe(folder: Path, engine: Engine) -> dict[str, Any]:
             "identity": engine.identity,
             "versions": dict(sorted(engine.versions.items())),
         },
+        "calibration": calibration.kept(engine),
         "endpoints": {"sha256": endpoints_sha256()},
         "plan": {
             "experiment": plan.experiment,

@@ -23,13 +23,15 @@ class EngineKind:
     """An engine by name.
 
     summary: what it is, on one line. factory: `module:class` below this package; the class takes
-    a function that is told what a long preparation is doing. hidden: not offered to a user.
+    a function that is told what a long preparation is doing. hidden: not offered to a user. slower:
+    the name of the same engine with half the guest's speed, for `fairc calibrate`.
     """
 
     name: str
     summary: str
     factory: str
     hidden: bool = False
+    slower: str = ""
 
     def make(self, report: Report) -> Engine:
         """Return the engine, not yet prepared."""
@@ -54,7 +56,10 @@ ENGINES: Registry[EngineKind] = Registry(
     "engine",
     "engine",
     (
-        EngineKind("vm", "a Linux machine in virtual time, without root", "vm:VmEngine"),
+        EngineKind(
+            "vm", "a Linux machine in virtual time, without root", "vm:VmEngine", slower="vm-half"
+        ),
+        EngineKind("vm-half", "vm with half the guest's speed", "vm:HalfSpeedVmEngine", True),
         EngineKind(
             "mininet", "this machine's kernel in real time, as root", "mininet:MininetEngine"
         ),

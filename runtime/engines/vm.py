@@ -32,6 +32,7 @@ class VmEngine:
 
     name = "vm"
     parallel = True
+    shift = 0
 
     def __init__(self, progress: Callable[[str], None] = lambda _: None) -> None:
         self._progress = progress
@@ -65,7 +66,9 @@ class VmEngine:
             endpoints = find_endpoints()
         except EndpointsMissing as problem:
             raise EngineUnavailable((str(problem),), "make setup") from problem
-        self._snapshot = snapshot.obtain(image.require(), endpoints, self._progress)
+        self._snapshot = snapshot.obtain(
+            image.require(), endpoints, self._progress, self.shift
+        )
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Restore the snapshot, run the cell's script, and fetch what it left."""
@@ -119,7 +122,7 @@ class VmEngine:
         devices = qemu.Devices(saved.memory, False, saved.image.root, device, console)
         command = [
             *("taskset", "--cpu-list", str(core), qemu.PROGRAM),
-            *qemu.arguments(devices),
+            *qemu.arguments(devices, self.shift),
             *("-qmp", "unix:monitor,server=on,wait=off"),
             *("-action", "panic=shutdown", "-incoming", "defer", "-S"),
         ]
@@ -160,6 +163,13 @@ class VmEngine:
     def close(self) -> None:
         """Stop the machines that are running."""
         self._closed.set()
+
+
+class HalfSpeedVmEngine(VmEngine):
+    """The same machine, whose instructions take 2 ns: what it computes takes twice as long."""
+
+    name = "vm-half"
+    shift = 1
 
 
 def _cpu_s(pid: int) -> float:

@@ -60,8 +60,10 @@ class Devices:
     console: Path
 
 
-def arguments(devices: Devices) -> list[str]:
+def arguments(devices: Devices, shift: int = 0) -> list[str]:
     """Return the arguments that a machine and its restored copies have in common.
+
+    shift: an instruction takes 2^shift ns.
 
     Nothing may enter the machine from outside while it runs: no virtio, no network, no disk.
     """
@@ -69,7 +71,7 @@ def arguments(devices: Devices) -> list[str]:
         *("-machine", "pc,nvdimm=on,hpet=off,memory-backend=ram0"),
         *("-cpu", CPU),
         *("-accel", f"tcg,tb-size={TRANSLATION_CACHE_MB}"),
-        *("-icount", "shift=0,sleep=off" + ("" if devices.shared else RECORD)),
+        *("-icount", f"shift={shift},sleep=off" + ("" if devices.shared else RECORD)),
         *("-m", f"{MEMORY >> 20}M,slots=4,maxmem=8G"),
         *("-object", _backend("ram0", devices.memory, MEMORY, share=devices.shared)),
         *("-object", _backend("root", devices.root, devices.root.stat().st_size, readonly=True)),

@@ -68,17 +68,20 @@ def guest_files(endpoints: Path) -> dict[str, bytes]:
     }
 
 
-def obtain(image: Image, endpoints: Path, progress: Callable[[str], None]) -> Snapshot:
+def obtain(
+    image: Image, endpoints: Path, progress: Callable[[str], None], shift: int = 0
+) -> Snapshot:
     """Return the snapshot for an image and an endpoints binary; take it if there is none.
 
-    progress: called with a line of text when there is something to wait for. Raises
+    progress: called with a line of text when there is something to wait for. shift: an instruction
+    takes 2^shift ns. Raises
     EngineUnavailable when QEMU is missing or the machine does not come up.
     """
     entries = initramfs.guest_entries(
         image.busybox.read_bytes(), image.root_modules(), guest_files(endpoints)
     )
     archive = initramfs.pack(entries)
-    identity = _identity(image, archive)
+    identity = _identity(image, archive, shift)
     home = recipe.cache_directory() / "snapshots"
     home.mkdir(parents=True, exist_ok=True)
     snapshot = Snapshot(home / identity[:16], identity, image)
@@ -86,7 +89,7 @@ def obtain(image: Image, endpoints: Path, progress: Callable[[str], None]) -> Sn
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not snapshot.state.exists():
             progress("booting the virtual machine once, to take its snapshot")
-            _take(snapshot, archive)
+            _take(snapshot, archive, shift)
             _forget_unused(home)
         os.utime(snapshot.folder)  # in use
     return snapshot
@@ -99,19 +102,19 @@ def _forget_unused(home: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _identity(image: Image, archive: bytes) -> str:
+def _identity(image: Image, archive: bytes, shift: int) -> str:
     blank = Path("/dev/null")
     parts = {
         "image": image.digest,
         "initramfs": hashlib.sha256(archive).hexdigest(),
         "kernel": qemu.KERNEL_ARGUMENTS,
-        "machine": qemu.arguments(qemu.Devices(blank, True, blank, blank, blank)),
+        "machine": qemu.arguments(qemu.Devices(blank, True, blank, blank, blank), shift),
         "qemu": qemu.version(),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _take(snapshot: Snapshot, archive: bytes) -> None:
+def _take(snapshot: Snapshot, archive: bytes, shift: int) -> None:
     """Boot until two machines have come to the same state, byte by byte.
 
     Whether an idle moment's clock jump was exact depends on the host (see `qemu.RECORD`), and a
@@ -123,7 +126,7 @@ def _take(snapshot: Snapshot, archive: bytes) -> None:
         with ThreadPoolExecutor(2) as pool:
             for number in range(0, MAX_BOOTS, 2):
                 for work, digest in pool.map(
-                    lambda work: (work, _boot_and_save(snapshot.image, archive, work)),
+                    lambda work: (work, _boot_and_save(snapshot.image, archive, work, shift)),
                     works[number : number + 2],
                 ):
                     if digest in seen:
@@ -137,7 +140,7 @@ def _take(snapshot: Snapshot, archive: bytes) -> None:
     )
 
 
-def _boot_and_save(image: Image, archive: bytes, work: Path) -> str:
+def _boot_and_save(image: Image, archive: bytes, work: Path, shift: int) -> str:
     """Boot a machine until it waits for its job, save it, return a digest of what was saved."""
     work.mkdir()
     initrd, console, job = work / "initrd", work / "console", work / "exchange"
@@ -149,7 +152,7 @@ def _boot_and_save(image: Image, archive: bytes, work: Path) -> str:
     devices = qemu.Devices(memory, True, image.root, job, console)
     command = [
         qemu.PROGRAM,
-        *qemu.arguments(devices),
+        *qemu.arguments(devices, shift),
         *("-kernel", str(image.vmlinuz), "-initrd", str(initrd)),
         *("-append", qemu.KERNEL_ARGUMENTS),
         *("-qmp", "unix:monitor,server=on,wait=off"),
@@ -181,14 +184,14 @@ def _boot_and_save(image: Image, archive: bytes, work: Path) -> str:
         process.wait()
     for name in ("initrd", "exchange", "monitor"):
         (work / name).unlink(missing_ok=True)
-    clock = pause_clock(memory)
+    clock = pause_clock(memory, shift)
     state = normalise_clock((work / "state").read_bytes(), clock)
     (work / "state").write_bytes(state)
     with memory.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest() + hashlib.sha256(state).hexdigest()
 
 
-def pause_clock(memory: Path) -> int:
+def pause_clock(memory: Path, shift: int = 0) -> int:
     """Return the virtual clock, ns, at which the guest asked for its pause.
 
     The guest leaves it in its memory behind a marker (`Pause` in guest/agent.py).
@@ -201,7 +204,7 @@ def pause_clock(memory: Path) -> int:
         while position >= 0:
             found = int.from_bytes(content[position + 32 : position + 40], "little")
             if position % mmap.PAGESIZE == PAUSE_MARKER_OFFSET and found:
-                return found + INSTRUCTIONS_TO_PAUSE
+                return found + (INSTRUCTIONS_TO_PAUSE << shift)
             position = content.find(PAUSE_MARKER, position + 1)
     raise EngineUnavailable(("the guest left no clock in its memory",), "fairc doctor")
 

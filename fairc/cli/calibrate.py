@@ -1,0 +1,72 @@
+"""`fairc calibrate`: how far an engine is from the truth."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import click
+
+from . import console
+from .failures import Status, Wrong
+from .options import quiet, type_path
+
+RESULTS = Path("results") / "calibration"
+
+
+@click.command()
+@click.option("--engine", metavar="NAME", help="vm, mininet or docker.  [default: vm]")
+@click.option("-o", "--output", metavar="DIR", type=type_path, help=f"[default: {RESULTS}]")
+@click.option("--jobs", "-j", type=click.IntRange(1), help="Cells at once.  [default: all cores]")
+@click.option("--case", "chosen", metavar="NAME", multiple=True, help="Only this case.  [repeatable]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "md", "json")),
+    default="text",
+    show_default=True,
+)
+@quiet()
+def calibrate(
+    engine: str | None, output: Path | None, jobs: int | None, chosen: tuple[str, ...], form: str
+) -> int:
+    """Run a fixed suite on an engine and compare it with theory.
+
+    Rate, base RTT, jitter, loss, buffer; Reno's square-root law, fairness of equal flows, RTT
+    unfairness, slow start; a load at the limit; half the guest's speed. Exit status 1 when a number
+    is outside its accepted range. The whole suite's table is kept, and locks of later runs name it.
+    """
+    from fairc.runtime import calibration, engines
+    from fairc.runtime.calibration.suite import Bench, slower_than
+
+    known = [case.name for case in calibration.CASES]
+    if unknown := [name for name in chosen if name not in known]:
+        raise Wrong(f"no case is called `{unknown[0]}`; known: {', '.join(known)}")
+    try:
+        made = engines.make(engine, console.say)
+    except LookupError as error:
+        raise Wrong(error.args[0]) from None
+    cases = [case for case in calibration.CASES if not chosen or case.name in chosen]
+    bench = Bench(output or RESULTS, console.progress, jobs or len(os.sched_getaffinity(0)))
+    with ExitStack() as stack:
+        stack.enter_context(closing(made))
+        made.prepare()
+        slower = None if chosen else slower_than(made.name, console.say)
+        if slower is not None:
+            stack.enter_context(closing(slower))
+            slower.prepare()
+        try:
+            found = calibration.calibrate(made, slower, bench, cases, console.say)
+        except KeyboardInterrupt:
+            console.complain("interrupted: finished cells are kept; the same command resumes")
+            return Status.INTERRUPTED
+    if not chosen:
+        console.say(f"kept as {calibration.keep(found)}")
+    lines = {
+        "text": lambda: "\n".join(calibration.as_text(found)),
+        "md": lambda: "\n".join(calibration.as_markdown(found)),
+        "json": lambda: calibration.as_json(found),
+    }
+    console.result(lines[form]())
+    return Status.WELL if found.holds else Status.NOT_ALL_VALID

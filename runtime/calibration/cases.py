@@ -1,0 +1,37 @@
+"""The suite: its experiments by name, and what is read from each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import network, transport
+from .reading import Read
+
+FOLDER = Path(__file__).parent / "suite"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An experiment of the suite (`suite/NAME.fexp`) and what is read from its cells."""
+
+    name: str
+    read: Read
+
+    @property
+    def file(self) -> Path:
+        """The experiment."""
+        return FOLDER / f"{self.name}.fexp"
+
+
+CASES: tuple[Case, ...] = (
+    Case("rate", network.rate),
+    Case("delay", network.delay),
+    Case("loss", network.loss),
+    Case("buffer", network.buffer),
+    Case("reno", transport.square_root),
+    Case("equal", transport.equal_flows),
+    Case("unequal_rtts", transport.unequal_rtts),
+    Case("slow_start", transport.slow_start),
+    Case("many", network.trusted),
+)

@@ -1,0 +1,141 @@
+"""Readings of the emulated network: is it the one that the plan describes?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from fairc.runtime.losses import pooled
+from fairc.runtime.measurement import Measurement
+from fairc.runtime.validity import backlogged_rate, loss_counts
+
+from .reading import Reading, near
+
+RATE_SHARE = 0.01
+BASE_RTT_S = 0.5e-3
+LOSS_CONFIDENCE = 0.99
+
+
+def rate(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
+    """Rate of the frames that leave the bottleneck while others wait."""
+    for cell in cells:
+        (queue,) = cell.queues
+        _, slowest_bps, fastest_bps = backlogged_rate(queue)
+        yield near(
+            "rate",
+            setting,
+            (slowest_bps + fastest_bps) / 2,
+            queue.rate_bps,
+            within=RATE_SHARE * queue.rate_bps,
+            unit="bit/s",
+            source="plan",
+        )
+
+
+def delay(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
+    """Round trips of small packets on the idle path: their median, and how far they spread."""
+    for cell in cells:
+        (flow,) = cell.flows
+        rtts_s = flow.pings.rtts_s if flow.pings else np.array([np.nan])
+        planned_s = flow.plan.base_rtt_ns * 1e-9
+        median_s = float(np.median(rtts_s))
+        yield near(
+            "base RTT", setting, median_s, planned_s, within=BASE_RTT_S, unit="s", source="plan"
+        )
+        spread_s = float(np.ptp(rtts_s))
+        yield near(
+            "spread of RTTs (largest less smallest)",
+            setting,
+            spread_s,
+            0.0,
+            within=BASE_RTT_S,
+            unit="s",
+            source="plan",
+        )
+
+
+def loss(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
+    """Probability of a random loss, all packets of all repetitions pooled.
+
+    Accepted while its exact 99 % interval (Clopper and Pearson, Biometrika 26, 1934) holds the
+    planned probability, told the other way round: the range is that of the measured share.
+    """
+    from scipy.stats import binom
+
+    (count,) = pooled(count for cell in cells for count in loss_counts(cell))
+    tail = (1 - LOSS_CONFIDENCE) / 2
+    low, high = (
+        float(binom.ppf(share, count.sent, count.expected)) / count.sent
+        for share in (tail, 1 - tail)
+    )
+    yield Reading(
+        "loss probability (n: packets)",
+        setting,
+        count.lost / count.sent,
+        count.expected,
+        low,
+        high,
+        "1",
+        "99 % of the binomial distribution",
+        count.sent,
+    )
+
+
+def buffer(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
+    """The most that ever waited, and how long: the limit, to one packet."""
+    for cell in cells:
+        (queue,) = cell.queues
+        planned = queue.interface.queue
+        assert planned is not None, "the suite's bottlenecks have a queue"
+        packets, waiting_bytes = queue.largest_backlog
+        frame = int(queue.left.frame_bytes.max())
+        if planned.limit_bytes is not None:
+            yield near(
+                "queue limit",
+                setting,
+                waiting_bytes,
+                planned.limit_bytes,
+                within=frame,
+                unit="B",
+                source="plan, to one packet",
+            )
+            limit_bytes = planned.limit_bytes
+        else:
+            limit = planned.limit_packets or 0
+            yield near(
+                "queue limit",
+                setting,
+                packets,
+                limit,
+                within=1,
+                unit="pkt",
+                source="plan, to one packet",
+            )
+            limit_bytes = limit * frame
+        yield near(
+            "longest queue delay",
+            setting,
+            float(np.nanmax(queue.delay_s)),
+            8 * limit_bytes / queue.rate_bps,
+            within=2 * 8 * frame / queue.rate_bps,
+            unit="s",
+            source="limit / rate, to the packet in service and one more",
+        )
+
+
+def trusted(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
+    """Whether a load at the edge of what the engine can do is valid or at least flagged."""
+    from fairc.runtime.validity import judge
+
+    judged = [judge(cell)[0] for cell in cells]
+    yield near(
+        "cells that are valid or flagged",
+        setting,
+        sum(verdict != "invalid" for verdict in judged) / len(judged),
+        1.0,
+        within=0.0,
+        unit="1",
+        source="measurement.md, rule 21",
+        n=len(judged),
+    )

@@ -1,0 +1,172 @@
+"""Run the suite on an engine, and read it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from fairc import compiler, dsl
+from fairc.compiler.plan import Cell
+from fairc.runtime import engines, lock, statistics
+from fairc.runtime.engines.base import Engine
+from fairc.runtime.measurement import ArtefactError, Measurement, load
+from fairc.runtime.progress import Progress
+from fairc.runtime.store import LOCK, Store, key_of
+from fairc.runtime.sweep import Sweep
+
+from .cases import FOLDER, Case
+from .reading import Reading
+
+SPEED = FOLDER / "speed.fexp"
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What a suite has shown of an engine.
+
+    identity, versions: the engine's. failures: cells that could not be read, in words.
+    """
+
+    engine: str
+    identity: str
+    versions: dict[str, str]
+    readings: tuple[Reading, ...]
+    failures: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every reading lies in its range, and every cell could be read."""
+        return not self.failures and all(reading.holds for reading in self.readings)
+
+
+class Bench:
+    """Runs experiments on prepared engines, each in a run directory of its own below `folder`.
+
+    progress: makes the display of one sweep. jobs: cells at once.
+    """
+
+    def __init__(self, folder: Path, progress: Callable[[], Progress], jobs: int) -> None:
+        self.folder = folder
+        self.failures: list[str] = []
+        self._progress = progress
+        self._jobs = jobs
+
+    def run(self, file: Path, engine: Engine, name: str) -> Iterator[tuple[str, list[Measurement]]]:
+        """Run an experiment; yield each configuration in words, with its measured repetitions.
+
+        Failed cells go to `failures`.
+        """
+        experiment, found = dsl.load(dsl.read(file), {})
+        dsl.runnable(found).raise_if_errors()
+        assert experiment is not None, "the suite's experiments are sound"
+        compilation = compiler.compile(experiment)
+        with Store(self.folder / name) as store:
+            store.adopt(store.stage(lambda to: compiler.emit(compilation, to, ("json",))))
+            store.write_json(LOCK, lock.describe(store.path, engine))
+            Sweep(store, engine, self._progress(), self._jobs).run()
+            cells = sorted(store.cells(), key=lambda cell: cell.repetition)
+            order = {cell.configuration: number for number, cell in enumerate(reversed(cells))}
+            cells.sort(key=lambda cell: -order[cell.configuration])
+            for _, group in groupby(cells, key=lambda cell: cell.configuration):
+                repetitions = list(group)
+                yield words(repetitions[0]), list(self._measured(store, engine, name, repetitions))
+
+    def _measured(
+        self, store: Store, engine: Engine, name: str, cells: Sequence[Cell]
+    ) -> Iterator[Measurement]:
+        for cell in cells:
+            key = key_of(cell, engine.name, engine.identity)
+            result = store.result(key)
+            where = f"{name}: {words(cell)}, repetition {cell.repetition}"
+            if result is None or result.status == "failed":
+                self.failures.append(f"{where}: {result.error if result else 'it did not run'}")
+                continue
+            with tempfile.TemporaryDirectory(prefix="fairc-calibrate-") as folder:
+                try:
+                    store.unpack(key, Path(folder))
+                    yield load(cell, Path(folder))
+                except (ArtefactError, OSError, ValueError) as error:
+                    self.failures.append(f"{where}: {error}")
+
+
+def words(cell: Cell) -> str:
+    """Return a cell's swept values as they are written."""
+    return ", ".join(f"{name} {value}" for name, value in cell.bindings.items())
+
+
+def calibrate(
+    engine: Engine,
+    slower: Engine | None,
+    bench: Bench,
+    cases: Iterable[Case],
+    say: Callable[[str], None],
+) -> Calibration:
+    """Run the suite on a prepared engine and return what it shows.
+
+    slower: the same engine with half the guest's speed, prepared too, where there is such a thing.
+    say: is told what is running.
+    """
+    readings: list[Reading] = []
+    for case in cases:
+        say(f"calibration: {case.name}")
+        for setting, measured in bench.run(case.file, engine, case.name):
+            if measured:
+                readings.extend(case.read(setting, measured))
+    if slower is not None:
+        say("calibration: speed, and the same at half the guest's speed")
+        readings.extend(_half_speed(bench, engine, slower))
+    return Calibration(
+        engine.name, engine.identity, dict(engine.versions), tuple(readings), tuple(bench.failures)
+    )
+
+
+def _half_speed(bench: Bench, engine: Engine, slower: Engine) -> Iterator[Reading]:
+    """Compare the goodputs of the same cells at both speeds (measurement.md, rule 21).
+
+    Accepted while the 95 % intervals of the two medians overlap.
+    """
+    full, half = (
+        _goodputs(bench.run(SPEED, which, name))
+        for which, name in ((engine, "speed"), (slower, "speed_half"))
+    )
+    for flow, values in full.items():
+        wanted, found = statistics.median(values), statistics.median(half.get(flow, []))
+        if None in (wanted.low, wanted.high, wanted.value, found.low, found.high, found.value):
+            bench.failures.append(f"speed: {wanted.reason or found.reason}")
+            continue
+        assert wanted.value is not None and found.value is not None
+        assert wanted.low is not None and wanted.high is not None
+        assert found.low is not None and found.high is not None
+        yield Reading(
+            "median goodput at half the guest's speed",
+            f"flow {flow}",
+            found.value,
+            wanted.value,
+            wanted.low - (found.high - found.value),
+            wanted.high + (found.value - found.low),
+            "bit/s",
+            "the same cells at full speed: intervals overlap",
+            found.n,
+        )
+
+
+def _goodputs(run: Iterable[tuple[str, list[Measurement]]]) -> dict[str, list[float]]:
+    from fairc.runtime.metrics import goodput
+
+    found: dict[str, list[float]] = {}
+    for _, measured in run:
+        for cell in measured:
+            for flow in cell.flows:
+                value = goodput.of_flow(cell, flow).value
+                if value is not None:
+                    found.setdefault(flow.name, []).append(value)
+    return found
+
+
+def slower_than(name: str, report: Callable[[str], None]) -> Engine | None:
+    """Return the engine with half the guest's speed of the engine with a name, if there is one."""
+    kind = engines.ENGINES.get(name)
+    return engines.ENGINES.get(kind.slower).make(report) if kind.slower else None

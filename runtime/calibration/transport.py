@@ -1,0 +1,127 @@
+"""Readings of the kernel's Reno against its theory: what the whole chain must reproduce."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.metrics.fairness import jain
+
+from .reading import Reading, near
+
+SQUARE_ROOT_SHARE = 0.10
+EQUAL_JAIN = 0.95
+UNFAIRNESS_EXPONENT = 0.15
+INITIAL_WINDOW = 10
+ROUNDS = 1.0
+
+
+def square_root(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
+    """Mean window of Reno at a loss probability p: sqrt(3 / (2 p)) packets.
+
+    Linux grows the window by what was acknowledged, so delayed acks do not slow it down (b = 1).
+    Source: Mathis, Semke, Mahdavi, Ott, ACM CCR 27(3), 1997.
+    """
+    windows = [_mean_window(cell, flow) for cell in cells for flow in cell.flows]
+    planned = cells[0].paths.impairment_behind(cells[0].flows[0].queue.place)
+    assert planned is not None and planned.loss > 0, "this case loses packets"
+    expected = math.sqrt(3 / (2 * planned.loss))
+    yield near(
+        "mean window of Reno",
+        setting,
+        float(np.mean(windows)),
+        expected,
+        within=SQUARE_ROOT_SHARE * expected,
+        unit="pkt",
+        source="sqrt(3 / (2 p)), Mathis et al. 1997",
+        n=len(windows),
+    )
+
+
+def _mean_window(cell: Measurement, flow: FlowRecord) -> float:
+    """Return the mean congestion window after the warm-up, packets; samples are evenly spaced."""
+    samples = flow.endpoints.samples
+    return float(samples.cwnd_packets[samples.t_s >= cell.warmup_s].mean())
+
+
+def equal_flows(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
+    """Jain's index of the long-run goodputs of flows that differ in nothing."""
+    indices = [float(jain(np.array(_goodputs_bps(cell))[:, np.newaxis])[0]) for cell in cells]
+    yield Reading(
+        "Jain's index of equal flows",
+        setting,
+        float(np.mean(indices)),
+        1.0,
+        EQUAL_JAIN,
+        1.0,
+        "1",
+        "symmetry",
+        len(indices),
+    )
+
+
+def unequal_rtts(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
+    """How two round trips T1 < T2 that lose packets with one probability share: x1 / x2 = T2 / T1.
+
+    Both have the same mean window, so their rates go with 1 / T. At a drop-tail queue, where both
+    lose at once, the ratio is larger: Lakshman and Madhow, IEEE/ACM ToN 5(3), 1997.
+    Source: Mathis, Semke, Mahdavi, Ott, ACM CCR 27(3), 1997, equation 3.
+    """
+    exponents = []
+    for cell in cells:
+        short, long = cell.flows
+        x1, x2 = _goodputs_bps(cell)
+        ratio = long.plan.base_rtt_ns / short.plan.base_rtt_ns
+        exponents.append(math.log(x1 / x2) / math.log(ratio))
+    yield near(
+        "RTT unfairness of Reno (exponent)",
+        setting,
+        float(np.mean(exponents)),
+        1.0,
+        within=UNFAIRNESS_EXPONENT,
+        unit="1",
+        source="x1 / x2 = T2 / T1, Mathis et al. 1997",
+        n=len(exponents),
+    )
+
+
+def _goodputs_bps(cell: Measurement) -> list[float]:
+    edges_s = np.array([cell.warmup_s, cell.ended_s])
+    span_s = cell.ended_s - cell.warmup_s
+    return [8 * float(flow.delivered_bytes(edges_s)[0]) / span_s for flow in cell.flows]
+
+
+def slow_start(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
+    """Round trips from the first data until the window holds the BDP: log2(BDP / IW).
+
+    Read between two samples by the logarithm of the window, which grows by one per round trip.
+    Source: RFC 5681, section 3.1 (doubling), RFC 6928 (initial window of 10).
+    """
+    for cell in cells:
+        (flow,) = cell.flows
+        queue, samples = flow.queue, flow.endpoints.samples
+        rtt_s = flow.plan.base_rtt_ns * 1e-9
+        largest = int(queue.left.frame_bytes.max())
+        bdp_packets = queue.rate_bps * rtt_s / (8 * largest)
+        first_s = float(queue.left_s[flow.left & (queue.left.frame_bytes == largest)][0])
+        after = samples.cwnd_packets >= bdp_packets
+        if not after.any():
+            rounds = math.nan
+        else:
+            here = int(np.argmax(after))
+            logs = np.log2(samples.cwnd_packets[[max(here - 1, 0), here]])
+            share = (math.log2(bdp_packets) - logs[0]) / (logs[1] - logs[0]) if here else 1.0
+            before_s, at_s = samples.t_s[[max(here - 1, 0), here]]
+            rounds = (before_s + share * (at_s - before_s) - first_s) / rtt_s
+        yield near(
+            "slow start up to the BDP (in RTTs)",
+            setting,
+            rounds,
+            math.log2(bdp_packets / INITIAL_WINDOW),
+            within=ROUNDS,
+            unit="1",
+            source="log2(BDP / IW), RFC 5681",
+        )
