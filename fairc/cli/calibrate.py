@@ -19,7 +19,9 @@ RESULTS = Path("results") / "calibration"
 @click.option("--engine", metavar="NAME", help="vm, mininet or docker.  [default: vm]")
 @click.option("-o", "--output", metavar="DIR", type=type_path, help=f"[default: {RESULTS}]")
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Cells at once.  [default: all cores]")
-@click.option("--case", "chosen", metavar="NAME", multiple=True, help="Only this case.  [repeatable]")
+@click.option(
+    "--case", "chosen", metavar="NAME", multiple=True, help="Only this case.  [repeatable]"
+)
 @click.option(
     "--format",
     "form",

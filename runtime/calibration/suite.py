@@ -168,5 +168,6 @@ def _goodputs(run: Iterable[tuple[str, list[Measurement]]]) -> dict[str, list[fl
 
 def slower_than(name: str, report: Callable[[str], None]) -> Engine | None:
     """Return the engine with half the guest's speed of the engine with a name, if there is one."""
-    kind = engines.ENGINES.get(name)
-    return engines.ENGINES.get(kind.slower).make(report) if kind.slower else None
+    kinds = {kind.name: kind for kind in engines.ENGINES}
+    slower = kinds[name].slower
+    return kinds[slower].make(report) if slower else None

@@ -13,6 +13,7 @@ BACKPORTS = f"{SUITE}-backports"
 KERNEL = f"linux-image-cloud-amd64/{BACKPORTS}"
 
 PACKAGES = (
+    f"bpftool/{BACKPORTS}",
     "busybox-static",
     "ethtool",
     f"iproute2/{BACKPORTS}",
