@@ -66,9 +66,7 @@ class VmEngine:
             endpoints = find_endpoints()
         except EndpointsMissing as problem:
             raise EngineUnavailable((str(problem),), "make setup") from problem
-        self._snapshot = snapshot.obtain(
-            image.require(), endpoints, self._progress, self.shift
-        )
+        self._snapshot = snapshot.obtain(image.require(), endpoints, self._progress, self.shift)
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Restore the snapshot, run the cell's script, and fetch what it left."""
