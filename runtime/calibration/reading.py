@@ -30,7 +30,7 @@ class Reading:
     @property
     def holds(self) -> bool:
         """Whether the measured number lies in the accepted range."""
-        return self.low <= self.measured <= self.high
+        return bool(self.low <= self.measured <= self.high)
 
 
 def near(

@@ -119,7 +119,7 @@ def slow_start(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
         yield near(
             "slow start up to the BDP (in RTTs)",
             setting,
-            rounds,
+            float(rounds),
             math.log2(bdp_packets / INITIAL_WINDOW),
             within=ROUNDS,
             unit="1",
