@@ -52,6 +52,8 @@ def _shown(reading: Reading, value: float, *, unit: bool = True) -> str:
 
 def _decimals(width: float, factor: float) -> int:
     """Return so many decimals that a hundredth of the accepted range can be told."""
+    if not width:
+        return 0
     for decimals in range(7):
         if 10.0**-decimals <= width / factor / 20:
             return decimals
