@@ -8,7 +8,8 @@ import numpy as np
 
 from fairc.runtime.losses import pooled
 from fairc.runtime.measurement import Measurement
-from fairc.runtime.validity import backlogged_rate, loss_counts
+from fairc.runtime.validity import loss_counts
+from fairc.runtime.validity.service import backlogged_rate
 
 from .reading import Reading, near
 
