@@ -27,6 +27,7 @@ ANALYSIS = (
     "metrics",
     "pcap.py",
     "results.py",
+    "statistics",
     "validity",
 )
 

@@ -26,30 +26,53 @@ class Estimate:
     reason: str = ""
 
 
-@cache
 def median_ranks(n: int) -> tuple[int, int] | None:
     """Return the ranks j < k (from 1) whose order statistics enclose the median with 95 %.
 
-    The narrowest pair with at most 2.5 % on each side; None below 6 values, where even minimum
-    and maximum do not reach 95 %. With B ~ Binomial(n, 1/2), P(x_(j) <= median <= x_(k)) =
-    P(j <= B <= k - 1); only independence and one distribution are assumed.
+    None below 6 values, where even minimum and maximum do not reach 95 % (`quantile_ranks`).
+    """
+    return quantile_ranks(n, 0.5)
+
+
+@cache
+def quantile_ranks(n: int, q: float) -> tuple[int, int] | None:
+    """Return the ranks j < k (from 1) whose order statistics enclose the q-quantile with 95 %.
+
+    The narrowest pair with at most 2.5 % on each side; None where even minimum and maximum leave
+    more outside (`values_needed`), and for q = 0 and 1. With B ~ Binomial(n, q),
+    P(x_(j) <= quantile <= x_(k)) >= P(j <= B <= k - 1), with equality for a continuous distribution;
+    only independence and one distribution are assumed.
 
     Source: Le Boudec, Performance Evaluation of Computer and Communication Systems, theorem 2.1.
     """
+    if max(q, 1 - q) >= 1:
+        return None
+    below, above = _tail_rank(n, q), _tail_rank(n, 1 - q)
+    return (below, n + 1 - above) if below and above else None
+
+
+def _tail_rank(n: int, q: float) -> int:
+    """Return the largest j with P(B <= j - 1) <= 2.5 %, B ~ Binomial(n, q); 0: there is none."""
     tail, j = 0.0, 0
-    while True:
-        tail += _half_binomial(n, j)
+    while j <= n:
+        tail += _binomial(n, j, q)
         if tail > (1 - CONFIDENCE) / 2:
-            return (j, n + 1 - j) if j else None
+            break
         j += 1
+    return j
 
 
-def _half_binomial(n: int, k: int) -> float:
-    """Return P(B = k) for B ~ Binomial(n, 1/2)."""
-    if n < 1000:
+def _binomial(n: int, k: int, q: float) -> float:
+    """Return P(B = k) for B ~ Binomial(n, q), 0 < q < 1."""
+    if q == 0.5 and n < 1000:
         return float(Fraction(math.comb(n, k), 2**n))
     logs = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    return math.exp(logs - n * math.log(2))
+    return math.exp(logs + k * math.log(q) + (n - k) * math.log1p(-q))
+
+
+def values_needed(q: float) -> int:
+    """Return the least number of values that give the q-quantile a 95 % interval, 0 < q < 1."""
+    return math.ceil(math.log((1 - CONFIDENCE) / 2) / math.log(max(q, 1 - q)))
 
 
 def median(values: Sequence[float]) -> Estimate:
@@ -59,7 +82,7 @@ def median(values: Sequence[float]) -> Estimate:
     if not n:
         return _nothing()
     value = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
-    if (reason := _no_variance(ordered)) or (ranks := median_ranks(n)) is None:
+    if (reason := no_variance(ordered)) or (ranks := median_ranks(n)) is None:
         return Estimate(n, value, reason=reason or "fewer than 6 values")
     return Estimate(n, value, ordered[ranks[0] - 1], ordered[ranks[1] - 1])
 
@@ -74,7 +97,7 @@ def mean(values: Sequence[float]) -> Estimate:
     if not n:
         return _nothing()
     value = math.fsum(values) / n
-    if reason := _no_variance(values):
+    if reason := no_variance(values):
         return Estimate(n, value, reason=reason)
     from scipy.special import stdtrit
 
@@ -84,25 +107,49 @@ def mean(values: Sequence[float]) -> Estimate:
 
 
 def percentile(values: Sequence[float], p: float) -> Estimate:
-    """Return the p-th percentile, 0 <= p <= 100, with linear interpolation and no interval.
+    """Return the p-th percentile, 0 <= p <= 100, with its order-statistics interval.
+
+    The value interpolates linearly; the interval (`quantile_ranks`) is of the distribution's
+    percentile. Minimum and maximum (0 and 100) have none.
 
     Source: Hyndman and Fan, Sample quantiles in statistical packages, 1996, definition 7.
     """
     ordered = sorted(values)
-    if not ordered:
+    n = len(ordered)
+    if not n:
         return _nothing()
-    place = (len(ordered) - 1) * p / 100
+    place = (n - 1) * p / 100
     below = math.floor(place)
-    above = min(below + 1, len(ordered) - 1)
+    above = min(below + 1, n - 1)
     value = ordered[below] + (place - below) * (ordered[above] - ordered[below])
-    return Estimate(len(ordered), value, reason="no interval is computed for a percentile")
+    if max(p / 100, 1 - p / 100) >= 1:
+        return Estimate(n, value, reason="an extreme of the sample has no interval")
+    if (reason := no_variance(ordered)) or (ranks := quantile_ranks(n, p / 100)) is None:
+        needed = f"fewer than {values_needed(p / 100)} values"
+        return Estimate(n, value, reason=reason or needed)
+    return Estimate(n, value, ordered[ranks[0] - 1], ordered[ranks[1] - 1])
+
+
+def bootstrap(values: Sequence[float]) -> Estimate:
+    """Return the mean with its BCa bootstrap interval (bootstrap.py): for skewed values."""
+    from .bootstrap import MIN_VALUES, bca_mean
+
+    n = len(values)
+    if not n:
+        return _nothing()
+    value = math.fsum(values) / n
+    if reason := no_variance(values):
+        return Estimate(n, value, reason=reason)
+    if n < MIN_VALUES:
+        return Estimate(n, value, reason=f"fewer than {MIN_VALUES} values")
+    return Estimate(n, value, *bca_mean(values, CONFIDENCE))
 
 
 def _nothing() -> Estimate:
     return Estimate(0, None, reason="no value")
 
 
-def _no_variance(values: Sequence[float]) -> str:
+def no_variance(values: Sequence[float]) -> str:
     """Say why values that do not vary have no interval (measurement.md, rule 11)."""
     if len(values) == 1:
         return "one value"
@@ -112,6 +159,7 @@ def _no_variance(values: Sequence[float]) -> str:
 STATISTICS: dict[str, Callable[[Sequence[float]], Estimate]] = {
     "median": median,
     "mean": mean,
+    "bootstrap": bootstrap,
     "min": partial(percentile, p=0),
     "max": partial(percentile, p=100),
 }
@@ -119,7 +167,7 @@ _PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 
 
 def statistic(name: str) -> Callable[[Sequence[float]], Estimate]:
-    """Return what `--stat` names: median, mean, min, max, or a percentile such as `p90`.
+    """Return what `--stat` names: one of STATISTICS, or a percentile such as `p90`.
 
     Raises KeyError.
     """

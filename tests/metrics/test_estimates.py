@@ -101,7 +101,7 @@ def test_a_mean_of_equal_values_has_no_interval() -> None:
 def test_percentiles_are_those_of_numpy(values: list[float], p: float) -> None:
     estimate = percentile(values, p)
     assert estimate.value == pytest.approx(np.percentile(values, p), rel=1e-9, abs=1e-6)
-    assert estimate.low is estimate.high is None
+    assert (estimate.low is None) == (estimate.high is None) == bool(estimate.reason)
 
 
 def test_statistics_by_name() -> None:

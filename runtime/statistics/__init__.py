@@ -1,0 +1,35 @@
+"""Statistics over repetitions and over series within a run; which is used when: docs/statistics.md.
+
+    estimates    median, mean, percentile with the interval that each deserves; `--stat` by name
+    bootstrap    the mean's BCa interval
+    two_samples  Welch's t, Mann-Whitney U, and the effect sizes that go with them
+    dominance    first-order stochastic dominance
+    multiple     Holm's correction for several comparisons
+    verdicts     two samples compared: tests, effect size, and what they say in words
+    series       autocorrelation, Ljung-Box, the KPSS test of stationarity
+
+numpy and the standard library alone; scipy's special functions are imported where a distribution
+needs them.
+"""
+
+from .estimates import (
+    CONFIDENCE,
+    STATISTICS,
+    Estimate,
+    mean,
+    median,
+    median_ranks,
+    percentile,
+    statistic,
+)
+
+__all__ = [
+    "CONFIDENCE",
+    "STATISTICS",
+    "Estimate",
+    "mean",
+    "median",
+    "median_ranks",
+    "percentile",
+    "statistic",
+]

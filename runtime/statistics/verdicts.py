@@ -1,0 +1,153 @@
+"""Two samples compared: tests, effect size, and what they say in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from .dominance import Dominance, dominance
+from .estimates import Estimate, median
+from .multiple import holm
+from .two_samples import MannWhitney, Welch, cliffs_delta, hedges_g, magnitude, mann_whitney, welch
+
+LEVEL = 0.05
+
+Kind = Literal["identical", "same", "different", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is known of two samples.
+
+    kind: identical: the same numbers in the same order. different: the test rejects, or neither
+    sample varies and they are not equal. undecided: too few values for any outcome to be
+    significant, or significant by itself and not among all that were compared. same: none of these,
+    so no difference was found, which is no proof of equality.
+    p: of the Mann-Whitney test, p_holm: among all comparisons that were made together; None without
+    a test. delta, g: effect sizes (Cliff, Hedges), positive where the first is larger.
+    welch: Welch's t-test, or why there is none. words: all of that for people.
+    """
+
+    kind: Kind
+    first: Estimate
+    second: Estimate
+    p: float | None = None
+    p_holm: float | None = None
+    delta: float | None = None
+    g: float | None = None
+    welch: Welch | str = "not computed"
+    dominance: Dominance | None = None
+    words: str = ""
+
+
+def compare(pairs: Iterable[tuple[Sequence[float], Sequence[float]]]) -> list[Comparison]:
+    """Compare the two samples of each pair; p-values are adjusted over all pairs together.
+
+    Every sample has a value at least.
+    """
+    made = [_compare(first, second) for first, second in pairs]
+    tested = [i for i, (_, test) in enumerate(made) if test is not None]
+    p_values = [test.p for _, test in made if test is not None]
+    for i, p_holm in zip(tested, holm(p_values), strict=True):
+        comparison, test = made[i]
+        assert test is not None
+        made[i] = _judged(replace(comparison, p_holm=p_holm), test, len(tested)), test
+    return [comparison for comparison, _ in made]
+
+
+def _compare(a: Sequence[float], b: Sequence[float]) -> tuple[Comparison, MannWhitney | None]:
+    first, second = median(a), median(b)
+    if list(a) == list(b):
+        return Comparison("identical", first, second, words="identical"), None
+    if min(a) == max(a) and min(b) == max(b):
+        if min(len(a), len(b)) == 1:
+            words = "not decided: one value says nothing about chance"
+            return Comparison("undecided", first, second, words=words), None
+        delta = cliffs_delta(a, b)
+        equal = delta == 0
+        words = "no difference: all values are equal" if equal else _constant(delta)
+        kind: Kind = "same" if equal else "different"
+        return Comparison(kind, first, second, delta=delta, words=words), None
+    test = mann_whitney(a, b)
+    comparison = Comparison(
+        "same",
+        first,
+        second,
+        p=test.p,
+        delta=cliffs_delta(a, b),
+        g=hedges_g(a, b),
+        welch=welch(a, b),
+        dominance=dominance(a, b),
+    )
+    return comparison, test
+
+
+def _constant(delta: float) -> str:
+    larger = "first" if delta > 0 else "second"
+    return f"different: neither varies, and the {larger} is larger"
+
+
+def _judged(comparison: Comparison, test: MannWhitney, compared: int) -> Comparison:
+    assert comparison.p_holm is not None
+    if test.least_p >= LEVEL:
+        kind: Kind = "undecided"
+        lead = (
+            f"not decided: too few values ({comparison.first.n} and {comparison.second.n}), the"
+            f" clearest outcome has p = {test.least_p:.2g}"
+        )
+        return replace(comparison, kind=kind, words=lead)
+    if comparison.p_holm < LEVEL:
+        kind, lead = "different", "different"
+    elif test.p < LEVEL:
+        kind, lead = (
+            "undecided",
+            f"not decided: significant alone, not among {compared} comparisons",
+        )
+    else:
+        kind, lead = "same", "no difference found"
+    parts = [lead + _numbers(comparison)]
+    if kind != "same":
+        parts += [_medians(comparison), _dominates(comparison)]
+    return replace(comparison, kind=kind, words="; ".join(filter(None, parts)))
+
+
+def _numbers(comparison: Comparison) -> str:
+    assert comparison.p is not None and comparison.p_holm is not None
+    assert comparison.delta is not None
+    holm_ = "" if comparison.p_holm == comparison.p else f", {_p(comparison.p_holm)} after Holm"
+    size = f"Cliff's delta {comparison.delta:+.2f}, {magnitude(comparison.delta)}"
+    return f" (Mann-Whitney p {_equals(comparison.p)}{holm_}; {size})"
+
+
+def _p(p: float) -> str:
+    return "< 0.0001" if p < 0.0001 else f"{p:.2g}"
+
+
+def _equals(p: float) -> str:
+    return _p(p) if p < 0.0001 else f"= {_p(p)}"
+
+
+def _medians(comparison: Comparison) -> str:
+    """Say whether the medians differ: their 95 % intervals do not intersect."""
+    first, second = comparison.first, comparison.second
+    if first.low is None or first.high is None or second.low is None or second.high is None:
+        return ""
+    if first.low > second.high or second.low > first.high:
+        return "medians differ: their 95 % intervals do not intersect"
+    return "the 95 % intervals of the medians overlap"
+
+
+def _dominates(comparison: Comparison) -> str:
+    found = comparison.dominance
+    if found is None or found.side == "undecided":
+        return "stochastic dominance is not decided"
+    if found.side == "crossing":
+        return "no stochastic dominance: the distributions cross"
+    if found.crossing:
+        p = found.p_first if found.side == "first" else found.p_second
+        return (
+            f"consistent with stochastic dominance: the {found.side} is larger, the samples cross"
+            f" by {found.crossing:.2f} (p = {_p(p)})"
+        )
+    return f"stochastic dominance holds: the {found.side} is larger"
