@@ -17,6 +17,7 @@ from fairc.runtime.results import RawResult
 
 from . import host
 from .base import EngineUnavailable
+from .script import ending
 
 # Namespaces, pings and captures before the epoch, draining queues and statistics after the end.
 MARGIN_S = 60.0
@@ -125,15 +126,3 @@ def _mininet() -> tuple[str, str]:
     found = host.mininet()
     assert found is not None, "prepare comes first"
     return found
-
-
-def ending(artefacts: Path, console: str) -> str:
-    """Return why a script that has ended did not come to its end; empty when it did."""
-    last = (console.strip().splitlines() or ["it printed nothing"])[-1]
-    try:
-        document = json.loads((artefacts / "cell.json").read_text())
-    except FileNotFoundError:
-        return f"the script ended early: {last}"
-    except ValueError as error:
-        return f"the script left a broken cell.json: {error}"
-    return f"the script failed: {last}" if document.get("ended_by") == "failed" else ""

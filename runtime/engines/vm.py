@@ -16,6 +16,7 @@ from fairc.compiler.targets import mininet
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime import archive, supervisor
 from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.engines.script import failure
 from fairc.runtime.results import RawResult
 from fairc.runtime.vm import exchange, image, qemu, snapshot
 
@@ -98,7 +99,7 @@ class VmEngine:
                 header = exchange.read_header(device)
                 if header["kind"] == "result":
                     exchange.extract(device, artefacts)
-                    error = header["error"]
+                    error = header["error"] and (failure(artefacts) or header["error"])
                     virtual_s = header["virtual_s"]
                 elif not error:
                     error = "the virtual machine crashed: see its console"

@@ -1,0 +1,34 @@
+"""How a cell's script ended, from what it left."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+
+def failure(artefacts: Path) -> str | None:
+    """Return why a script says that its cell failed; empty when it came to its end.
+
+    None when it left nothing that says so. Raises ValueError for a broken cell.json.
+    """
+    try:
+        document = json.loads((artefacts / "cell.json").read_text())
+        if document["ended_by"] != "failed":
+            return ""
+        return f"the script failed: {'; '.join(document['notes'])}"
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"the script left a broken cell.json: {error!r}") from None
+
+
+def ending(artefacts: Path, console: str) -> str:
+    """Return why a script that has ended did not come to its end; empty when it did."""
+    try:
+        said = failure(artefacts)
+    except ValueError as error:
+        return str(error)
+    if said is None:
+        last = (console.strip().splitlines() or ["it printed nothing"])[-1]
+        return f"the script ended early: {last}"
+    return said
