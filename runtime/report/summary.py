@@ -28,7 +28,7 @@ class Summary:
     """Values of one measure over the repetitions of one configuration.
 
     values: in order of repetition. low, high: the 95 % interval of the median from order
-    statistics (runtime/statistics.py), None where there is none.
+    statistics (runtime/statistics), None where there is none.
     """
 
     values: tuple[float, ...]

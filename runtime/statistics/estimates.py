@@ -14,7 +14,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A summary of n values. low, high: its 95 % confidence interval, both None without one.
+    """A summary of n values. low, high: its confidence interval, both None without one.
 
     reason: why there is no interval, in words; empty where there is one.
     """
@@ -26,19 +26,19 @@ class Estimate:
     reason: str = ""
 
 
-def median_ranks(n: int) -> tuple[int, int] | None:
-    """Return the ranks j < k (from 1) whose order statistics enclose the median with 95 %.
+def median_ranks(n: int, level: float = CONFIDENCE) -> tuple[int, int] | None:
+    """Return the ranks j < k (from 1) whose order statistics enclose the median (`quantile_ranks`).
 
-    None below 6 values, where even minimum and maximum do not reach 95 % (`quantile_ranks`).
+    None where even minimum and maximum do not reach the level: at 95 % below 6 values.
     """
-    return quantile_ranks(n, 0.5)
+    return quantile_ranks(n, 0.5, level)
 
 
 @cache
-def quantile_ranks(n: int, q: float) -> tuple[int, int] | None:
-    """Return the ranks j < k (from 1) whose order statistics enclose the q-quantile with 95 %.
+def quantile_ranks(n: int, q: float, level: float = CONFIDENCE) -> tuple[int, int] | None:
+    """Return the ranks j < k (from 1) whose order statistics enclose the q-quantile.
 
-    The narrowest pair with at most 2.5 % on each side; None where even minimum and maximum leave
+    The narrowest pair with at most (1 - level) / 2 on each side; None where even minimum and maximum leave
     more outside (`values_needed`), and for q = 0 and 1. With B ~ Binomial(n, q),
     P(x_(j) <= quantile <= x_(k)) >= P(j <= B <= k - 1), with equality for a continuous distribution;
     only independence and one distribution are assumed.
@@ -47,16 +47,16 @@ def quantile_ranks(n: int, q: float) -> tuple[int, int] | None:
     """
     if max(q, 1 - q) >= 1:
         return None
-    below, above = _tail_rank(n, q), _tail_rank(n, 1 - q)
+    below, above = _tail_rank(n, q, level), _tail_rank(n, 1 - q, level)
     return (below, n + 1 - above) if below and above else None
 
 
-def _tail_rank(n: int, q: float) -> int:
-    """Return the largest j with P(B <= j - 1) <= 2.5 %, B ~ Binomial(n, q); 0: there is none."""
+def _tail_rank(n: int, q: float, level: float) -> int:
+    """Return the largest j with P(B <= j - 1) <= (1 - level) / 2, B ~ Binomial(n, q); 0: there is none."""
     tail, j = 0.0, 0
     while j <= n:
         tail += _binomial(n, j, q)
-        if tail > (1 - CONFIDENCE) / 2:
+        if tail > (1 - level) / 2:
             break
         j += 1
     return j
@@ -70,25 +70,25 @@ def _binomial(n: int, k: int, q: float) -> float:
     return math.exp(logs + k * math.log(q) + (n - k) * math.log1p(-q))
 
 
-def values_needed(q: float) -> int:
-    """Return the least number of values that give the q-quantile a 95 % interval, 0 < q < 1."""
-    return math.ceil(math.log((1 - CONFIDENCE) / 2) / math.log(max(q, 1 - q)))
+def values_needed(q: float, level: float = CONFIDENCE) -> int:
+    """Return the least number of values that give the q-quantile an interval, 0 < q < 1."""
+    return math.ceil(math.log((1 - level) / 2) / math.log(max(q, 1 - q)))
 
 
-def median(values: Sequence[float]) -> Estimate:
+def median(values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
     """Return the median with its order-statistics interval (`median_ranks`)."""
     ordered = sorted(values)
     n = len(ordered)
     if not n:
         return _nothing()
     value = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
-    if (reason := no_variance(ordered)) or (ranks := median_ranks(n)) is None:
-        return Estimate(n, value, reason=reason or "fewer than 6 values")
+    if (reason := no_variance(ordered)) or (ranks := median_ranks(n, level)) is None:
+        return Estimate(n, value, reason=reason or f"fewer than {values_needed(0.5, level)} values")
     return Estimate(n, value, ordered[ranks[0] - 1], ordered[ranks[1] - 1])
 
 
-def mean(values: Sequence[float]) -> Estimate:
-    """Return the mean with Student's interval, x +- t_(n-1, 0.975) s / sqrt(n).
+def mean(values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
+    """Return the mean with Student's interval, x +- t_(n-1, (1 + level) / 2) s / sqrt(n).
 
     It assumes a normal distribution of the values, or many of them. Source: Le Boudec,
     Performance Evaluation of Computer and Communication Systems, theorem 2.2 (normal data).
@@ -102,11 +102,11 @@ def mean(values: Sequence[float]) -> Estimate:
     from scipy.special import stdtrit
 
     variance = math.fsum((x - value) ** 2 for x in values) / (n - 1)
-    half = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * math.sqrt(variance / n)
+    half = float(stdtrit(n - 1, (1 + level) / 2)) * math.sqrt(variance / n)
     return Estimate(n, value, value - half, value + half)
 
 
-def percentile(values: Sequence[float], p: float) -> Estimate:
+def percentile(values: Sequence[float], p: float, level: float = CONFIDENCE) -> Estimate:
     """Return the p-th percentile, 0 <= p <= 100, with its order-statistics interval.
 
     The value interpolates linearly; the interval (`quantile_ranks`) is of the distribution's
@@ -124,13 +124,13 @@ def percentile(values: Sequence[float], p: float) -> Estimate:
     value = ordered[below] + (place - below) * (ordered[above] - ordered[below])
     if max(p / 100, 1 - p / 100) >= 1:
         return Estimate(n, value, reason="an extreme of the sample has no interval")
-    if (reason := no_variance(ordered)) or (ranks := quantile_ranks(n, p / 100)) is None:
-        needed = f"fewer than {values_needed(p / 100)} values"
+    if (reason := no_variance(ordered)) or (ranks := quantile_ranks(n, p / 100, level)) is None:
+        needed = f"fewer than {values_needed(p / 100, level)} values"
         return Estimate(n, value, reason=reason or needed)
     return Estimate(n, value, ordered[ranks[0] - 1], ordered[ranks[1] - 1])
 
 
-def bootstrap(values: Sequence[float]) -> Estimate:
+def bootstrap(values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
     """Return the mean with its BCa bootstrap interval (bootstrap.py): for skewed values."""
     from .bootstrap import MIN_VALUES, bca_mean
 
@@ -142,7 +142,7 @@ def bootstrap(values: Sequence[float]) -> Estimate:
         return Estimate(n, value, reason=reason)
     if n < MIN_VALUES:
         return Estimate(n, value, reason=f"fewer than {MIN_VALUES} values")
-    return Estimate(n, value, *bca_mean(values, CONFIDENCE))
+    return Estimate(n, value, *bca_mean(values, level))
 
 
 def _nothing() -> Estimate:

@@ -16,6 +16,8 @@ from fairc.runtime.statistics.bootstrap import MIN_VALUES, bca_mean
 from fairc.runtime.statistics.dominance import dominance
 from fairc.runtime.statistics.estimates import (
     bootstrap,
+    mean,
+    median,
     percentile,
     quantile_ranks,
     values_needed,
@@ -226,6 +228,21 @@ def test_the_values_needed_are_the_first_that_have_ranks(q: float) -> None:
     needed = values_needed(q)
     assert quantile_ranks(needed, q) is not None
     assert quantile_ranks(needed - 1, q) is None
+
+
+def test_other_levels() -> None:
+    from scipy.stats import quantile_test, ttest_1samp
+
+    x = drawn(11, 40)
+    for level in (0.8, 0.9, 0.99):
+        for found, interval in (
+            (median(x, level), quantile_test(x, p=0.5).confidence_interval(level)),
+            (percentile(x, 80, level), quantile_test(x, p=0.8).confidence_interval(level)),
+            (mean(x, level), ttest_1samp(x, 0).confidence_interval(level)),
+        ):
+            assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+    assert median([1.0, 2.0, 3.0, 4.0, 5.0], 0.9).low == 1
+    assert median([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0.99).reason == "fewer than 8 values"
 
 
 def test_extremes_have_no_interval() -> None:
