@@ -1,14 +1,17 @@
-//! quinn's trait for congestion controllers, and the smaller one that the controllers here implement.
+//! quinn's trait for congestion controllers, and the smaller one that the controllers here
+//! implement.
 //!
 //! What quinn (quinn-proto 0.11) does, and how it is handled here:
-//! - It calls `on_ack` once per acknowledged packet and `on_end_acks` once per ACK frame, both *before* it takes
-//!   the frame's RTT sample. The adapter takes the sample itself, so that an algorithm has it at once.
-//! - It sends while in flight + packet < window, where RFC 9002, section 7, has <=. With full packets a window
-//!   of k packets would carry k - 1; the adapter adds one byte. `metrics` tells the window without it.
-//! - It reports each batch of lost packets: one congestion event per round trip is the algorithm's to keep
-//!   (`Recovery`). An ECN mark is such a report with 0 lost bytes.
-//! - It paces at 1.25 windows per smoothed RTT in bursts of at least 10 packets and asks nobody for a rate:
-//!   `pacing_rate` of the metrics goes to the qlog only.
+//! - It calls `on_ack` once per acknowledged packet and `on_end_acks` once per ACK frame, both
+//!   *before* it takes the frame's RTT sample. The adapter takes the sample itself, so that an
+//!   algorithm has it at once.
+//! - It sends while in flight + packet < window, where RFC 9002, section 7, has <=. With full
+//!   packets a window of k packets would carry k - 1; the adapter adds one byte. `metrics` tells
+//!   the window without it.
+//! - It reports each batch of lost packets: one congestion event per round trip is the algorithm's
+//!   to keep (`Recovery`). An ECN mark is such a report with 0 lost bytes.
+//! - It paces at 1.25 windows per smoothed RTT in bursts of at least 10 packets and asks nobody for
+//!   a rate: `pacing_rate` of the metrics goes to the qlog only.
 
 use quinn_proto::congestion::{Controller, ControllerMetrics};
 use quinn_proto::RttEstimator;
@@ -27,7 +30,8 @@ pub struct Ack {
     pub sent: Instant,
     /// Its bytes (UDP payload).
     pub bytes: u64,
-    /// Whether the sender had nothing to send, or was not allowed to by the receiver's flow control.
+    /// Whether the sender had nothing to send, or was not allowed to by the receiver's flow
+    /// control.
     pub app_limited: bool,
     /// Smallest RTT of the connection (before the first sample quinn's guess of 333 ms).
     pub min_rtt: Duration,
@@ -44,8 +48,8 @@ pub struct Acks {
     pub in_flight: u64,
     /// As in `Ack`.
     pub app_limited: bool,
-    /// Time since the newest packet was sent, if it is newer than all that were acknowledged before (RFC 9002,
-    /// section 5.1). The receiver's delay is in it.
+    /// Time since the newest packet was sent, if it is newer than all that were acknowledged before
+    /// (RFC 9002, section 5.1). The receiver's delay is in it.
     pub rtt: Option<Duration>,
     /// Smallest RTT of the connection, this one included.
     pub min_rtt: Duration,

@@ -1,20 +1,23 @@
 //! CUBIC of one connection that emulates N, as Google's QUIC stacks and quic-go had it.
 //!
-//! Ha, Rhee, Xu, ACM SIGOPS Operating Systems Review 42(5), 2008; RFC 8312; N as in `quic-go` (2018 to 2020),
-//! `internal/congestion/cubic.go`. Windows in packets of the current MTU, t in seconds since the first acknowledgement after
-//! the last congestion event, m the bytes that an acknowledgement covers:
+//! Ha, Rhee, Xu, ACM SIGOPS Operating Systems Review 42(5), 2008; RFC 8312; N as in `quic-go` (2018
+//! to 2020), `internal/congestion/cubic.go`. Windows in packets of the current MTU, t in seconds
+//! since the first acknowledgement after the last congestion event, m the bytes that an
+//! acknowledgement covers:
 //! - Congestion event, once per round trip: window = B * window, B = (N - 1 + beta) / N.
-//! - Fast convergence: Wmax = window before the event; if that is more than a packet below the last Wmax, Wmax = L * window,
-//!   L = (N - 1 + (1 + beta) / 2) / N (0.85 for N = 1, beta = 0.7).
-//! - Cubic: W(t) = C (t + smallest RTT - K)^3 + Wmax, K = cbrt((Wmax - window) / C); K = 0 and Wmax = window where the
-//!   window is not below Wmax. The window follows it by at most m / 2 per acknowledgement.
-//! - Reno-friendly: starts at the window and grows by m * alpha * MTU / itself,
-//!   alpha = 3 N^2 (1 - B) / (1 + B) packets per round trip. The window is the greater of the two.
+//! - Fast convergence: Wmax = window before the event; if that is more than a packet below the last
+//!   Wmax, Wmax = L * window, L = (N - 1 + (1 + beta) / 2) / N (0.85 for N = 1, beta = 0.7).
+//! - Cubic: W(t) = C (t + smallest RTT - K)^3 + Wmax, K = cbrt((Wmax - window) / C); K = 0 and Wmax
+//!   = window where the window is not below Wmax. The window follows it by at most m / 2 per
+//!   acknowledgement.
+//! - Reno-friendly: starts at the window and grows by m * alpha * MTU / itself, alpha = 3 N^2 (1 -
+//!   B) / (1 + B) packets per round trip. The window is the greater of the two.
 //! - The window is never above `max_window_packets`, never below 2 packets.
 //! - While the sender has nothing to send the window stays, and t begins anew.
 //!
-//! Growth by more than m / 2 is refused to the Reno-friendly part, too; quic-go limits the cubic part only. The two differ where
-//! the window is below 2 alpha packets: for N = 5 below 4.6 packets, for N = 1 and 2 never.
+//! Growth by more than m / 2 is refused to the Reno-friendly part, too; quic-go limits the cubic
+//! part only. The two differ where the window is below 2 alpha packets: for N = 5 below 4.6
+//! packets, for N = 1 and 2 never.
 
 use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Recovery, MINIMUM_PACKETS};
 use super::hystart::HyStart;
@@ -241,7 +244,8 @@ mod tests {
         Congestion { now, sent: now, persistent: false, lost_bytes: MTU }
     }
 
-    /// One acknowledgement of a full packet per window and round trip, evenly spaced, for `seconds`.
+    /// One acknowledgement of a full packet per window and round trip, evenly spaced, for
+    /// `seconds`.
     fn acknowledge(
         cubic: &mut Cubic,
         mut now: Instant,

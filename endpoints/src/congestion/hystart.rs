@@ -1,10 +1,11 @@
 //! `HyStart`, the part that watches the delay: leaves slow start before the buffer overflows.
 //!
-//! Ha and Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55(9), 2011, section 3.2, with
-//! the constants that Google's QUIC stacks use for it: the smallest of the first 8 RTT samples of a round is compared with the
-//! smallest RTT of the connection; an increase by more than eta = RTT / 8, but at least 4 and at most 16 ms, ends slow
-//! start, if the window has 16 packets or more. Not here: the ack trains that Linux watches as well, and the
-//! conservative slow start of `HyStart++` (RFC 9406).
+//! Ha and Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55(9), 2011, section
+//! 3.2, with the constants that Google's QUIC stacks use for it: the smallest of the first 8 RTT
+//! samples of a round is compared with the smallest RTT of the connection; an increase by more than
+//! eta = RTT / 8, but at least 4 and at most 16 ms, ends slow start, if the window has 16 packets
+//! or more. Not here: the ack trains that Linux watches as well, and the conservative slow start of
+//! `HyStart++` (RFC 9406).
 
 use super::adapter::Acks;
 use std::time::{Duration, Instant};
@@ -25,7 +26,8 @@ pub struct HyStart {
 }
 
 impl HyStart {
-    /// Takes the RTT sample of an ACK frame and returns whether slow start has to end. `window_packets`: the window now.
+    /// Takes the RTT sample of an ACK frame and returns whether slow start has to end.
+    /// `window_packets`: the window now.
     pub fn leaves(&mut self, acks: &Acks, window_packets: u64) -> bool {
         if let Some(rtt) = acks.rtt {
             if self.round_start.is_none_or(|start| acks.now > start + rtt) {

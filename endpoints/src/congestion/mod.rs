@@ -1,13 +1,16 @@
 //! Congestion controllers for QUIC, by name: `factory` makes one of `CONTROLLERS` for quinn.
 //!
 //! In order of control flow: `parameters` checks what a description asks for, the entry of the name
-//! builds one controller per connection, and `adapter` joins it to quinn's trait. A controller is one
-//! file: its formulas, their source, and an `Entry`. `docs/congestion.md` is the manual.
+//! builds one controller per connection, and `adapter` joins it to quinn's trait. A controller is
+//! one file: its formulas, their source, and an `Entry`. `docs/congestion.md` is the manual.
 
 mod adapter;
+mod bbr;
 mod cubic;
 mod hystart;
+mod ledbat;
 mod parameters;
+mod pcc;
 mod reno;
 #[cfg(test)]
 mod simulation;
@@ -19,7 +22,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Every congestion controller there is over QUIC.
-pub const CONTROLLERS: &[Entry] = &[cubic::ENTRY, reno::ENTRY];
+pub const CONTROLLERS: &[Entry] =
+    &[cubic::ENTRY, reno::ENTRY, bbr::ENTRY, pcc::ENTRY, ledbat::ENTRY];
 
 /// Most packets of an initial window.
 const MOST_INITIAL_PACKETS: u64 = 10_000;
@@ -46,8 +50,9 @@ pub struct Start {
     pub initial_window: u64,
 }
 
-/// Returns what makes the controllers of connections: the one called `name`, with `parameters` (those that are not
-/// given have their defaults) and an initial window of `initial_window_packets` full datagrams.
+/// Returns what makes the controllers of connections: the one called `name`, with `parameters`
+/// (those that are not given have their defaults) and an initial window of `initial_window_packets`
+/// full datagrams.
 ///
 /// # Errors
 /// A message that names what is unknown or out of range, and what would be right.
@@ -72,7 +77,8 @@ pub fn factory(
     Ok(Arc::new(Factory { entry, values, initial_window_packets }))
 }
 
-/// Returns all parameters of a controller that `factory` makes from the same arguments, defaults included.
+/// Returns all parameters of a controller that `factory` makes from the same arguments, defaults
+/// included.
 ///
 /// # Errors
 /// As `factory`.
@@ -127,7 +133,7 @@ mod tests {
     fn what_is_unknown_is_answered_with_what_there_is() {
         assert_eq!(
             refused("vegas", &json!({}), 10),
-            "no congestion controller `vegas` over QUIC; there are: cubic, reno"
+            "no congestion controller `vegas` over QUIC; there are: cubic, reno, bbr, pcc, ledbat"
         );
         assert_eq!(
             refused("cubic", &json!({"alpha": 1}), 10),

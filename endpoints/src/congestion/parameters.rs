@@ -72,7 +72,8 @@ impl Kind {
 pub struct Values(Map<String, Value>);
 
 impl Values {
-    /// Reads the parameters of the controller called `controller`; what is not given has its default.
+    /// Reads the parameters of the controller called `controller`; what is not given has its
+    /// default.
     ///
     /// # Errors
     /// A message with the name of an unknown parameter, or the value that is out of range.

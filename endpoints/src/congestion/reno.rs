@@ -1,12 +1,15 @@
 //! `NewReno` as RFC 9002, section 7 and appendix B, has it.
 //!
-//! - Slow start (window < ssthresh): the window grows by the bytes acknowledged: it doubles per round trip.
-//! - Congestion avoidance: it grows by `mtu * bytes / window` per acknowledgement: one packet per round trip.
-//! - Congestion event, once per round trip: ssthresh = window = beta * window, at least two packets.
+//! - Slow start (window < ssthresh): the window grows by the bytes acknowledged: it doubles per
+//!   round trip.
+//! - Congestion avoidance: it grows by `mtu * bytes / window` per acknowledgement: one packet per
+//!   round trip.
+//! - Congestion event, once per round trip: ssthresh = window = beta * window, at least two
+//!   packets.
 //! - Persistent congestion: two packets.
 //!
-//! In the mean over many cycles with loss probability p the window is sqrt(a / p) packets, a = (1 + beta) / (2 (1 - beta)):
-//! sqrt(3 / (2 p)) for beta = 0.5 (Mathis et al., ACM CCR 27(3), 1997).
+//! In the mean over many cycles with loss probability p the window is sqrt(a / p) packets, a = (1 +
+//! beta) / (2 (1 - beta)): sqrt(3 / (2 p)) for beta = 0.5 (Mathis et al., ACM CCR 27(3), 1997).
 
 use super::adapter::{Ack, Adapter, Algorithm, Congestion, Recovery, MINIMUM_PACKETS};
 use super::parameters::{Kind, Parameter};
