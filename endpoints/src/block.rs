@@ -1,6 +1,7 @@
 //! What servers send: a fixed pseudo-random block in memory, over and over.
 
 use crate::sys;
+use bytes::Bytes;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -39,6 +40,30 @@ impl Block {
     }
 }
 
+/// The block in this program's memory: what QUIC sends of it is encrypted here, not in the kernel.
+#[derive(Debug)]
+pub struct Memory {
+    bytes: Bytes,
+}
+
+impl Memory {
+    /// Fills the block.
+    #[must_use]
+    pub fn new() -> Self {
+        Memory { bytes: content().into() }
+    }
+
+    /// What comes at `position` of the endless stream of blocks: at most `most` bytes, at most to the
+    /// end of the block. Shared, not copied.
+    #[must_use]
+    pub fn at(&self, position: u64, most: u64) -> Bytes {
+        let offset = (position % BLOCK_BYTES as u64) as usize;
+        let left = BLOCK_BYTES - offset;
+        let most = usize::try_from(most).map_or(left, |most| most.min(left));
+        self.bytes.slice(offset..offset + most)
+    }
+}
+
 /// The block's bytes: xorshift64 (Marsaglia 2003, "Xorshift RNGs", section 3), little-endian.
 fn content() -> Vec<u8> {
     let mut bytes = Vec::with_capacity(BLOCK_BYTES);
@@ -55,6 +80,15 @@ fn content() -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_block_in_memory_repeats() {
+        let memory = Memory::new();
+        let end = BLOCK_BYTES as u64;
+        assert_eq!(memory.at(0, 9), content()[..9]);
+        assert_eq!(memory.at(3 * end + 7, 9), content()[7..16]);
+        assert_eq!(memory.at(end - 4, 9), content()[BLOCK_BYTES - 4..]);
+    }
 
     #[test]
     fn the_content_is_fixed_and_uses_all_bytes_alike() {

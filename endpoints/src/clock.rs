@@ -50,7 +50,7 @@ impl Timer {
     /// # Errors
     /// What the kernel says.
     pub fn new(clock: Clock) -> io::Result<Self> {
-        Ok(Timer { clock, fd: sys::timer()? })
+        Ok(Timer { clock, fd: sys::timer(libc::CLOCK_REALTIME)? })
     }
 
     /// Fires once at `at_ns` after the epoch; at once if that has passed.

@@ -10,9 +10,9 @@ use crate::workload::{Workload, MAX_RATE_BPS};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// The kernel doubles a buffer's size and keeps it in a signed 32-bit number.
-const MAX_BUFFER: i64 = (i32::MAX / 2) as i64;
+pub(crate) const MAX_BUFFER: i64 = (i32::MAX / 2) as i64;
 /// With a shorter period the machine would do little but sample, ns.
-const SHORTEST_PERIOD: i64 = 100_000;
+pub(crate) const SHORTEST_PERIOD: i64 = 100_000;
 /// The largest frame of any link that is emulated, bytes.
 const MAX_SNAPLEN: i64 = 9_216;
 /// More than the kernel would find memory for.
@@ -208,7 +208,7 @@ impl Description for Capture {
     }
 }
 
-fn address(fields: &mut Fields, name: &str) -> Result<Ipv4Addr, String> {
+pub(crate) fn address(fields: &mut Fields, name: &str) -> Result<Ipv4Addr, String> {
     let text = fields.text(name)?;
     text.parse().map_err(|_| format!("{} is `{text}`, not an IPv4 address", fields.name(name)))
 }
@@ -228,7 +228,7 @@ fn options(fields: &mut Fields) -> Result<TransportOptions, String> {
 }
 
 /// When each connection starts, ns after the epoch.
-fn starts(fields: &mut Fields, connections: u32) -> Result<Vec<i64>, String> {
+pub(crate) fn starts(fields: &mut Fields, connections: u32) -> Result<Vec<i64>, String> {
     let starts_ns = fields.numbers("starts_ns")?;
     if starts_ns.len() != connections as usize {
         let entries = starts_ns.len();
@@ -237,7 +237,7 @@ fn starts(fields: &mut Fields, connections: u32) -> Result<Vec<i64>, String> {
     Ok(starts_ns)
 }
 
-fn stops_after_starts(stop_ns: Option<i64>, starts_ns: &[i64]) -> Result<(), String> {
+pub(crate) fn stops_after_starts(stop_ns: Option<i64>, starts_ns: &[i64]) -> Result<(), String> {
     match (stop_ns, starts_ns.iter().min()) {
         (Some(stop), Some(first)) if stop <= *first => {
             Err(format!("`stop_ns` {stop} is not after the first of `starts_ns`, {first}"))

@@ -117,6 +117,12 @@ impl Fields {
         }
     }
 
+    /// Takes all that is left, whatever it is.
+    #[must_use]
+    pub fn rest(self) -> Map<String, Value> {
+        self.left
+    }
+
     /// Makes sure that nothing is left.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ compile_error!("not a static build: run cargo inside endpoints/, where .cargo/co
 mod arguments;
 mod block;
 mod clock;
-#[allow(dead_code)] // its roles come next
+#[allow(dead_code)] // controllers that use the rest come next
 mod congestion;
 mod description;
 mod events;
@@ -19,6 +19,7 @@ mod options;
 mod packet_ring;
 mod pcap;
 mod player;
+mod quic;
 mod random;
 mod reactor;
 mod request;

@@ -20,6 +20,8 @@ pub enum Interest {
     Read,
     /// Room in the send buffer, an established connection.
     Write,
+    /// Both.
+    Both,
 }
 
 impl Interest {
@@ -27,6 +29,7 @@ impl Interest {
         match self {
             Interest::Read => libc::EPOLLIN,
             Interest::Write => libc::EPOLLOUT,
+            Interest::Both => libc::EPOLLIN | libc::EPOLLOUT,
         }
     }
 }

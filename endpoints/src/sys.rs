@@ -1,7 +1,7 @@
 //! The system calls that the standard library does not offer, each as a safe function.
 //!
 //! All unsafe code of the crate is here, in `packet_ring`, which shares memory with the kernel, and in
-//! `udp::sockets`, which lends it buffers.
+//! `udp::sockets` and `quic::datagrams`, which lend it buffers.
 //! Every pointer that is passed to the kernel is derived from a live reference in the same call,
 //! with the length of what it points to.
 
@@ -68,14 +68,23 @@ pub fn write_all(fd: i32, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// A timer on `CLOCK_REALTIME`, not armed, that does not block.
+/// `CLOCK_MONOTONIC`, ns.
+#[must_use]
+pub fn monotonic_ns() -> i64 {
+    let mut now = timespec(0);
+    // SAFETY: `now` is a live timespec; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec * NS_PER_S + now.tv_nsec
+}
+
+/// A timer on a clock of the kernel, not armed, that does not block.
 ///
 /// # Errors
 /// What the kernel says.
-pub fn timer() -> io::Result<OwnedFd> {
+pub fn timer(clock: libc::clockid_t) -> io::Result<OwnedFd> {
     let flags = libc::TFD_NONBLOCK | libc::TFD_CLOEXEC;
     // SAFETY: takes no pointer.
-    owned(unsafe { libc::timerfd_create(libc::CLOCK_REALTIME, flags) })
+    owned(unsafe { libc::timerfd_create(clock, flags) })
 }
 
 /// Arms a timer at an absolute time (0 disarms) and from then on every `interval_ns` (0: once).
@@ -177,6 +186,16 @@ pub fn tcp_socket() -> io::Result<OwnedFd> {
     owned(unsafe { libc::socket(libc::AF_INET, kind, 0) })
 }
 
+/// A UDP socket over IPv4 that does not block.
+///
+/// # Errors
+/// What the kernel says.
+pub fn udp_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: takes no pointer.
+    owned(unsafe { libc::socket(libc::AF_INET, kind, 0) })
+}
+
 /// Sets a socket option that is a number.
 ///
 /// # Errors
@@ -244,29 +263,14 @@ pub fn bind(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
     checked(unsafe { libc::bind(socket.as_raw_fd(), pointer.cast(), length) }.into()).map(drop)
 }
 
-/// A UDP socket over IPv4 that does not block.
-///
-/// # Errors
-/// What the kernel says.
-pub fn udp_socket() -> io::Result<OwnedFd> {
-    let kind = libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: takes no pointer.
-    owned(unsafe { libc::socket(libc::AF_INET, kind, 0) })
-}
-
 /// Binds a socket and listens.
 ///
 /// # Errors
 /// What the kernel says.
 pub fn listen(socket: &OwnedFd, address: SocketAddrV4, backlog: i32) -> io::Result<()> {
-    let name = socket_address(address);
-    let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
-    let pointer: *const libc::sockaddr_in = &raw const name;
-    // SAFETY: `name` is a live sockaddr_in of this length.
-    unsafe {
-        checked(libc::bind(socket.as_raw_fd(), pointer.cast(), length).into())?;
-        checked(libc::listen(socket.as_raw_fd(), backlog).into()).map(drop)
-    }
+    bind(socket, address)?;
+    // SAFETY: takes no pointer.
+    checked(unsafe { libc::listen(socket.as_raw_fd(), backlog) }.into()).map(drop)
 }
 
 /// Starts to connect.
@@ -388,6 +392,28 @@ pub fn send(socket: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: `bytes` is live and has this length.
     let result = unsafe {
         libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL)
+    };
+    checked(result as i64)
+}
+
+/// Sends one datagram.
+///
+/// # Errors
+/// What the kernel says.
+pub fn send_to(socket: &OwnedFd, bytes: &[u8], to: SocketAddrV4) -> io::Result<usize> {
+    let name = socket_address(to);
+    let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    let pointer: *const libc::sockaddr_in = &raw const name;
+    // SAFETY: `bytes` is live and has this length, and so has `name`.
+    let result = unsafe {
+        libc::sendto(
+            socket.as_raw_fd(),
+            bytes.as_ptr().cast(),
+            bytes.len(),
+            libc::MSG_NOSIGNAL,
+            pointer.cast(),
+            length,
+        )
     };
     checked(result as i64)
 }

@@ -20,6 +20,25 @@ EVERY_NS = 100_000_000
 Event = dict[str, Any]
 Run = tuple[list[Event], list[Event]]
 
+# What a description has over QUIC beside what it has over TCP.
+QUIC: Event = {
+    "options": {
+        "initial_window_packets": 10,
+        "receive_window_bytes": None,
+        "ecn": False,
+        "sack": True,
+        "pacing": True,
+        "fast_open": False,
+    },
+    "idle_timeout_ns": None,
+}
+QUIC_SERVER: Event = {
+    "cca": {"name": "reno", "parameters": {}},
+    "rate_bps": None,
+    "qlog": True,
+    "certificate_expires_ns": None,
+}
+
 
 @pytest.fixture(scope="session")
 def program() -> Path:
@@ -30,18 +49,23 @@ def program() -> Path:
 
 
 @pytest.fixture
-def transfer(program: Path) -> Iterator[Callable[..., Run]]:
+def transfer(program: Path, tmp_path: Path) -> Iterator[Callable[..., Run]]:
     """A function that runs a server and a client to their ends and returns both's events."""
     started: list[subprocess.Popen[str]] = []
 
     def start(prefix: tuple[str, ...], role: str, description: Event) -> subprocess.Popen[str]:
         program_and_role = (*prefix, str(program), role)
         command = [*program_and_role, "--epoch-ns", str(epoch_ns), json.dumps(description)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
         started.append(process)
         return process
 
-    def run(workload: Event, connections: int = 1, prefix: tuple[str, ...] = ()) -> Run:
+    def run(
+        workload: Event,
+        connections: int = 1,
+        prefix: tuple[str, ...] = (),
+        transport: str = "tcp",
+    ) -> Run:
         common = {
             "flow": "f",
             "address": "127.0.0.1",
@@ -58,10 +82,13 @@ def transfer(program: Path) -> Iterator[Callable[..., Run]]:
             "stop_ns": stop_ns,
             "progress_every_ns": EVERY_NS,
         }
-        server = start(prefix, "tcp-server", serving)
+        if transport == "quic":
+            serving |= {**QUIC, **QUIC_SERVER, "workload": workload, "starts_ns": [0] * connections}
+            asking |= QUIC
+        server = start(prefix, f"{transport}-server", serving)
         assert server.stdout is not None
         listening = server.stdout.readline()
-        client = start(prefix, "tcp-client", asking)
+        client = start(prefix, f"{transport}-client", asking)
         client_text, _ = client.communicate()
         server_text, _ = server.communicate()
         assert (server.returncode, client.returncode) == (0, 0), server_text + client_text

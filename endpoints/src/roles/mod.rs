@@ -2,6 +2,9 @@
 
 pub mod capture;
 pub mod monitor;
+mod playing;
+pub mod quic_client;
+pub mod quic_server;
 pub mod tcp_client;
 mod tcp_requests;
 pub mod tcp_server;
@@ -50,6 +53,16 @@ pub const ROLES: &[Role] = &[
     },
     Role { name: "udp-server", help: "sends UDP datagrams at their times", run: udp_server::run },
     Role { name: "udp-client", help: "counts the UDP datagrams that arrive", run: udp_client::run },
+    Role {
+        name: "quic-server",
+        help: "sends what each QUIC connection asks for, and samples its state",
+        run: quic_server::run,
+    },
+    Role {
+        name: "quic-client",
+        help: "opens QUIC connections, asks for data and counts it",
+        run: quic_client::run,
+    },
     Role {
         name: "monitor",
         help: "reports the CPU time that the machine spends",

@@ -3,9 +3,10 @@
 use crate::clock::Timer;
 use crate::description::{self, TcpClient};
 use crate::events::{Event, Log};
-use crate::player::{Change, Player};
+use crate::player::Player;
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::Request;
+use crate::roles::playing::play;
 use crate::roles::{tcp_requests, Failure};
 use crate::sys;
 use crate::tcp::fetch::{may_pass, Dial, Fetch, Taken};
@@ -345,27 +346,8 @@ impl Connection {
 
     /// Tells what the player did until `now_ns`, and hands it what has arrived.
     fn play(&mut self, now_ns: i64, log: &mut Log) {
-        let Some(player) = &mut self.player else {
-            return;
-        };
-        let connection = self.number;
-        let arrived = self.bytes;
-        let mut tell = |moment: crate::player::Moment| {
-            let buffered_s = moment.buffered_ns as f64 / 1e9;
-            log.at(
-                moment.at_ns,
-                &match moment.change {
-                    Change::Playing => Event::Playing { connection, buffered_s },
-                    Change::Stalled => Event::Stalled { connection, buffered_s },
-                    Change::Played => Event::Played { connection },
-                },
-            );
-        };
-        while let Some(moment) = player.until(now_ns) {
-            tell(moment);
-        }
-        if let Some(moment) = player.arrive(now_ns, arrived) {
-            tell(moment);
+        if let Some(player) = &mut self.player {
+            play(player, self.number, self.bytes, now_ns, log);
         }
     }
 }

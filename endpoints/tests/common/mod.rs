@@ -69,6 +69,8 @@ impl Role {
     pub fn start_at(name: &str, epoch_ns: i64, description: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_fairc-endpoints"))
             .args([name, "--epoch-ns", &epoch_ns.to_string(), description])
+            // Where roles leave their files.
+            .current_dir(env!("CARGO_TARGET_TMPDIR"))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

@@ -1,0 +1,143 @@
+//! A congestion controller, and what passes through it on the way: bytes in flight, and whether the
+//! application keeps up.
+
+use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+use quinn_proto::RttEstimator;
+use std::any::Any;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a controller has been told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// Bytes sent that are neither acknowledged nor lost. Exact when acknowledgements come in; in
+    /// between, packets that hold nothing but acknowledgements count until the next ones come.
+    pub in_flight_bytes: u64,
+    /// Whether the sender had nothing that it could send, although the congestion window and the
+    /// pacer would have let it, when the last acknowledgements came; None before the first.
+    pub app_limited: Option<bool>,
+    /// How long it has been so: the time before acknowledgements that found it so.
+    pub app_limited_time: Duration,
+}
+
+/// Builds observed controllers.
+pub struct Observing(pub Arc<dyn ControllerFactory + Send + Sync>);
+
+impl ControllerFactory for Observing {
+    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
+        Box::new(Observed {
+            inner: Arc::clone(&self.0).build(now, current_mtu),
+            seen: Seen { in_flight_bytes: 0, app_limited: None, app_limited_time: Duration::ZERO },
+            last_acks: now,
+        })
+    }
+}
+
+/// A controller that is observed. Decides nothing.
+struct Observed {
+    inner: Box<dyn Controller>,
+    seen: Seen,
+    last_acks: Instant,
+}
+
+/// What the controller of a connection has seen; None if it is not observed.
+#[must_use]
+pub fn seen(controller: &dyn Controller) -> Option<Seen> {
+    let copy = controller.clone_box().into_any().downcast::<Observed>().ok()?;
+    Some(copy.seen)
+}
+
+impl Controller for Observed {
+    fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
+        self.seen.in_flight_bytes += bytes;
+        self.inner.on_sent(now, bytes, last_packet_number);
+    }
+
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        bytes: u64,
+        app_limited: bool,
+        rtt: &RttEstimator,
+    ) {
+        self.inner.on_ack(now, sent, bytes, app_limited, rtt);
+    }
+
+    fn on_end_acks(
+        &mut self,
+        now: Instant,
+        in_flight: u64,
+        app_limited: bool,
+        largest_packet_num_acked: Option<u64>,
+    ) {
+        self.seen.in_flight_bytes = in_flight;
+        self.seen.app_limited = Some(app_limited);
+        if app_limited {
+            self.seen.app_limited_time += now.saturating_duration_since(self.last_acks);
+        }
+        self.last_acks = now;
+        self.inner.on_end_acks(now, in_flight, app_limited, largest_packet_num_acked);
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        is_persistent_congestion: bool,
+        lost_bytes: u64,
+    ) {
+        self.seen.in_flight_bytes = self.seen.in_flight_bytes.saturating_sub(lost_bytes);
+        self.inner.on_congestion_event(now, sent, is_persistent_congestion, lost_bytes);
+    }
+
+    fn on_mtu_update(&mut self, new_mtu: u16) {
+        self.inner.on_mtu_update(new_mtu);
+    }
+
+    fn window(&self) -> u64 {
+        self.inner.window()
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        self.inner.metrics()
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(Observed { inner: self.inner.clone_box(), ..*self })
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.inner.initial_window()
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quinn_proto::congestion::NewRenoConfig;
+
+    #[test]
+    fn flight_and_limits_are_what_the_controller_is_told() {
+        let start = Instant::now();
+        let at = |ms: u64| start + Duration::from_millis(ms);
+        let factory = Arc::new(Observing(Arc::new(NewRenoConfig::default())));
+        let mut controller = factory.build(start, 1200);
+        let window = controller.window();
+        controller.on_sent(at(1), 1200, 0);
+        controller.on_sent(at(2), 1200, 1);
+        assert_eq!(seen(&*controller).unwrap().in_flight_bytes, 2400);
+        assert_eq!(seen(&*controller).unwrap().app_limited, None);
+        controller.on_end_acks(at(10), 1200, true, Some(0));
+        controller.on_end_acks(at(15), 1200, false, Some(0));
+        controller.on_congestion_event(at(20), at(2), false, 1200);
+        let now = seen(&*controller).unwrap();
+        assert_eq!((now.in_flight_bytes, now.app_limited), (0, Some(false)));
+        assert_eq!(now.app_limited_time, Duration::from_millis(10));
+        assert!(controller.window() < window, "the controller inside has heard of the loss");
+    }
+}

@@ -1,0 +1,90 @@
+//! What quinn is told about a connection, from what a role is told.
+//!
+//! Equal conditions with TCP: no ECN unless it is asked for, IP packets of the link's MTU and at most
+//! 1500 bytes from the first data on, one datagram per IP packet, and windows from `buffer_bytes`.
+
+use crate::quic::datagrams::Datagrams;
+use crate::quic::observed::Observing;
+use quinn_proto::congestion::ControllerFactory;
+use quinn_proto::{IdleTimeout, QlogStream, TransportConfig, VarInt};
+use std::io;
+use std::net::SocketAddrV4;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Headers of IPv4 and UDP, bytes.
+const HEADER_BYTES: u32 = 20 + 8;
+/// Largest IP packet, bytes: what an Ethernet carries. Loopback would carry more.
+const LARGEST_PACKET: u32 = 1500;
+/// Largest payload of a datagram, bytes.
+pub const LARGEST_PAYLOAD: u16 = (LARGEST_PACKET - HEADER_BYTES) as u16;
+/// What QUIC and what is below it add to the data of a full packet, bytes: IP and UDP, short header
+/// with a connection id of 8 and a packet number of 2, frame type, stream id and offset of 4, tag.
+pub const PACKET_OVERHEAD: u32 = HEADER_BYTES + (1 + 8 + 2) + (1 + 1 + 4) + 16;
+/// Silence after which a client asks whether the server is still there.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// Window for what a client sends: its request.
+const REQUEST_WINDOW: u32 = 4096;
+
+/// Largest payload of a datagram to `peer`, bytes.
+///
+/// # Errors
+/// What the kernel says.
+pub fn payload_bytes(peer: SocketAddrV4) -> io::Result<u16> {
+    let packet = Datagrams::link_mtu(peer)?.min(LARGEST_PACKET);
+    Ok(packet.saturating_sub(HEADER_BYTES) as u16)
+}
+
+/// Of a server's connection.
+///
+/// # Errors
+/// A message, if the idle timeout is too long for QUIC.
+pub fn server(
+    factory: &Arc<dyn ControllerFactory + Send + Sync>,
+    payload_bytes: u16,
+    send_buffer_bytes: u32,
+    idle_timeout_ns: i64,
+    trace: Option<QlogStream>,
+) -> Result<TransportConfig, String> {
+    let mut config = common(payload_bytes, idle_timeout_ns)?;
+    config
+        .congestion_controller_factory(Arc::new(Observing(Arc::clone(factory))))
+        .send_window(send_buffer_bytes.into())
+        .max_concurrent_bidi_streams(VarInt::from_u32(1))
+        .stream_receive_window(VarInt::from_u32(REQUEST_WINDOW))
+        .receive_window(VarInt::from_u32(REQUEST_WINDOW))
+        .qlog_stream(trace);
+    Ok(config)
+}
+
+/// Of a client's connection.
+///
+/// # Errors
+/// A message, if the idle timeout is too long for QUIC.
+pub fn client(
+    payload_bytes: u16,
+    receive_window_bytes: u32,
+    idle_timeout_ns: i64,
+) -> Result<TransportConfig, String> {
+    let mut config = common(payload_bytes, idle_timeout_ns)?;
+    config
+        .stream_receive_window(VarInt::from_u32(receive_window_bytes))
+        .receive_window(VarInt::from_u32(receive_window_bytes))
+        .max_concurrent_bidi_streams(VarInt::from_u32(0))
+        .keep_alive_interval(Some(KEEP_ALIVE));
+    Ok(config)
+}
+
+fn common(payload_bytes: u16, idle_timeout_ns: i64) -> Result<TransportConfig, String> {
+    let idle = IdleTimeout::try_from(Duration::from_nanos(idle_timeout_ns as u64))
+        .map_err(|_| format!("`idle_timeout_ns` {idle_timeout_ns} is too long"))?;
+    let mut config = TransportConfig::default();
+    config
+        .max_idle_timeout(Some(idle))
+        .initial_mtu(payload_bytes)
+        .mtu_discovery_config(None)
+        .enable_segmentation_offload(false)
+        .max_concurrent_uni_streams(VarInt::from_u32(0))
+        .datagram_receive_buffer_size(None);
+    Ok(config)
+}

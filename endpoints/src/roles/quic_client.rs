@@ -1,0 +1,550 @@
+//! Role `quic-client`: opens QUIC connections, asks for data and counts it.
+//!
+//! Each connection has a socket of its own, and so a port of its own, like a connection of TCP.
+
+use crate::clock::Timer;
+use crate::description;
+use crate::events::{Event, Log};
+use crate::player::Player;
+use crate::quic::alarm::Alarm;
+use crate::quic::description::QuicClient;
+use crate::quic::link::{Link, Refusal};
+use crate::quic::report::Connected;
+use crate::quic::transfer::send_request;
+use crate::quic::{DONE, REFUSED, STOPPED};
+use crate::reactor::{Interest, Reactor, Wake};
+use crate::request::Request;
+use crate::roles::playing::play;
+use crate::roles::Failure;
+use crate::workload::Workload;
+use quinn_proto::{ConnectionError, Event as QuicEvent, ReadError, StreamEvent, StreamId, VarInt};
+use std::io;
+use std::time::{Duration, Instant};
+
+const ALARM: u64 = 0;
+const TICK: u64 = 1;
+const START: u64 = 2;
+/// Token of connection 0; the others follow.
+const FIRST_CONNECTION: u64 = 3;
+
+/// Time before a connection that failed to open is tried again, ns.
+const RETRY_NS: i64 = 100_000_000;
+/// How long a stopped client stays to tell servers that did not hear it, at most. It leaves earlier
+/// when three probe timeouts have passed (RFC 9000, section 10.2).
+const LONGEST_GOODBYE: Duration = Duration::from_millis(500);
+
+/// Works until every connection has its bytes, until `stop_ns`, or until SIGTERM.
+///
+/// # Errors
+/// A bad description, or a machine that refuses timers or sockets.
+pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
+    let description: QuicClient = description::read(text).map_err(Failure::Description)?;
+    let mut reactor = Reactor::new()?;
+    let mut client = Client::new(description, &reactor, log)?;
+    let mut wakes = Vec::new();
+    while client.open > 0 || client.says_goodbye() {
+        reactor.wait(&mut wakes)?;
+        for wake in &wakes {
+            match *wake {
+                Wake::Stop if client.open == 0 => return Ok(()),
+                Wake::Stop => client.stop(log)?,
+                Wake::Ready(START) => client.start(&reactor, log)?,
+                Wake::Ready(TICK) => client.tick(log)?,
+                Wake::Ready(ALARM) => client.expire()?,
+                Wake::Ready(token) => {
+                    client.receive((token - FIRST_CONNECTION) as usize, log)?;
+                }
+            }
+        }
+        client.serve_all(&reactor, log)?;
+    }
+    Ok(())
+}
+
+/// The state of the role.
+struct Client {
+    description: QuicClient,
+    /// Bytes that each connection asks for; None for bulk.
+    wanted: Option<u64>,
+    /// Fires at every start, at the stop, when a connection is to be tried again, and when a video all
+    /// bytes of which are there has been shown.
+    starts: Timer,
+    /// Fires when QUIC has something to do.
+    alarm: Alarm,
+    ticks: Timer,
+    connections: Vec<Connection>,
+    /// Connections that have not ended, and those of them that are established.
+    open: usize,
+    live: usize,
+    /// Until when to answer servers that did not hear that a connection is stopped.
+    goodbye: Option<Instant>,
+}
+
+struct Connection {
+    number: u32,
+    state: State,
+    link: Option<Link>,
+    /// Plays what arrives, if it is a video.
+    player: Option<Player>,
+    /// Delivered so far.
+    bytes: u64,
+    /// Why the last attempt to connect failed.
+    refused: Option<String>,
+}
+
+/// How far a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It is to be opened at this time, ns after the epoch.
+    Waiting(i64),
+    /// The handshake is under way.
+    Connecting,
+    /// Data comes in.
+    Receiving(StreamId),
+    /// All bytes are there; the server has not said yet that these are all.
+    Closing(StreamId),
+    /// It is closed; the player shows what has arrived.
+    Showing,
+    /// Over, for better or worse.
+    Ended,
+}
+
+impl Client {
+    fn new(description: QuicClient, reactor: &Reactor, log: &Log) -> Result<Self, Failure> {
+        let player = match &description.workload {
+            Workload::Video(video) => Some(Player::new(video)),
+            _ => None,
+        };
+        let connections: Vec<Connection> = (0..)
+            .zip(&description.starts_ns)
+            .map(|(number, start_ns)| Connection {
+                number,
+                state: State::Waiting(*start_ns),
+                link: None,
+                player: player.clone(),
+                bytes: 0,
+                refused: None,
+            })
+            .collect();
+        let client = Client {
+            wanted: description.workload.wanted_bytes(),
+            description,
+            starts: Timer::new(log.clock())?,
+            alarm: Alarm::new()?,
+            ticks: Timer::new(log.clock())?,
+            open: connections.len(),
+            live: 0,
+            connections,
+            goodbye: None,
+        };
+        reactor.add(&client.starts, Interest::Read, START)?;
+        reactor.add(&client.alarm, Interest::Read, ALARM)?;
+        reactor.add(&client.ticks, Interest::Read, TICK)?;
+        client.set_start()?;
+        Ok(client)
+    }
+
+    /// Stops when it is time to, opens what is due, and sets the next start.
+    fn start(&mut self, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
+        if !self.starts.fired()? {
+            return Ok(());
+        }
+        let now_ns = log.clock().now_ns();
+        if self.description.stop_ns.is_some_and(|stop_ns| stop_ns <= now_ns) {
+            return self.stop(log);
+        }
+        for index in 0..self.connections.len() {
+            self.show(index, now_ns, log);
+            if matches!(self.connections[index].state, State::Waiting(due_ns) if due_ns <= now_ns) {
+                self.connect(index, reactor, log)?;
+            }
+        }
+        self.set_start()
+    }
+
+    fn set_start(&self) -> Result<(), Failure> {
+        let due = self.connections.iter().filter_map(|connection| match connection.state {
+            State::Waiting(due_ns) => Some(due_ns),
+            // Until all bytes are there, what a player did is told when the next ones come.
+            State::Closing(_) | State::Showing => {
+                connection.player.as_ref().and_then(Player::due_ns)
+            }
+            _ => None,
+        });
+        let stop = self.description.stop_ns.filter(|_| self.open > 0);
+        match due.chain(stop).min() {
+            Some(at_ns) => self.starts.once(at_ns)?,
+            None => self.starts.disarm()?,
+        }
+        Ok(())
+    }
+
+    /// Starts to open a connection.
+    fn connect(&mut self, index: usize, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
+        let connection = &mut self.connections[index];
+        if connection.refused.is_none() {
+            log.now(&Event::Opened { connection: connection.number });
+        }
+        match Link::open(&self.description) {
+            Ok(link) => {
+                reactor.add(&link.driver, Interest::Read, FIRST_CONNECTION + index as u64)?;
+                connection.link = Some(link);
+                connection.state = State::Connecting;
+                Ok(())
+            }
+            Err(refusal) => self.not_connected(index, refusal, log),
+        }
+    }
+
+    /// Tries again later, if that can help.
+    fn not_connected(
+        &mut self,
+        index: usize,
+        refusal: Refusal,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        let connection = &mut self.connections[index];
+        connection.link = None;
+        match refusal {
+            Refusal::Passing(reason) => {
+                connection.refused = Some(reason);
+                connection.state = State::Waiting(log.clock().now_ns().saturating_add(RETRY_NS));
+            }
+            Refusal::Lasting(reason) => {
+                log.error(Some(connection.number), &format!("connecting: {reason}"));
+                connection.state = State::Ended;
+                self.open -= 1;
+            }
+        }
+        self.set_start()
+    }
+
+    /// Takes what has arrived at a socket into QUIC.
+    fn receive(&mut self, index: usize, log: &mut Log) -> Result<(), Failure> {
+        let Some(link) = &mut self.connections[index].link else {
+            return Ok(());
+        };
+        match link.driver.retry().and_then(|()| link.driver.receive(&mut Vec::new())) {
+            Ok(()) => Ok(()),
+            Err(error) => self.unreachable(index, &error, log),
+        }
+    }
+
+    /// Does what a socket's error means: that nobody listens at the server's port, or no way leads
+    /// there.
+    fn unreachable(
+        &mut self,
+        index: usize,
+        error: &io::Error,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        let connection = &mut self.connections[index];
+        match connection.state {
+            State::Connecting => {
+                self.not_connected(index, Refusal::Passing(error.to_string()), log)
+            }
+            // What a network does that loses its way for a while, QUIC lives through.
+            State::Receiving(_) if error.raw_os_error() != Some(libc::ECONNREFUSED) => Ok(()),
+            State::Receiving(_) => {
+                let message = format!("receiving after {} bytes: {error}", connection.bytes);
+                connection.link = None;
+                self.fail(index, &message, log)
+            }
+            State::Closing(_) => {
+                // All bytes are there: how the connection is taken down no longer matters.
+                connection.link = None;
+                self.over(index)
+            }
+            State::Waiting(_) | State::Showing | State::Ended => {
+                connection.link = None;
+                Ok(())
+            }
+        }
+    }
+
+    /// Tells QUIC what time it is.
+    fn expire(&mut self) -> Result<(), Failure> {
+        if self.alarm.fired()? {
+            for connection in &mut self.connections {
+                if let Some(link) = &mut connection.link {
+                    link.driver.expire();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Serves every connection that something happened to, and sets when to wake up.
+    fn serve_all(&mut self, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
+        for index in 0..self.connections.len() {
+            self.serve(index, log)?;
+            if let Some(link) = &mut self.connections[index].link {
+                link.set_waits(reactor, FIRST_CONNECTION + index as u64)?;
+            }
+        }
+        let links = self.connections.iter().filter_map(|connection| connection.link.as_ref());
+        let deadline = links.filter_map(|link| link.driver.deadline()).min();
+        self.alarm.by(deadline.into_iter().chain(self.goodbye).min())?;
+        Ok(())
+    }
+
+    /// Does what can be done for one connection.
+    fn serve(&mut self, index: usize, log: &mut Log) -> Result<(), Failure> {
+        while let Some(link) = &mut self.connections[index].link {
+            let Some(handle) = link.driver.next_touched() else {
+                break;
+            };
+            while let Some(event) = self.event(index) {
+                match event {
+                    QuicEvent::Connected => self.ask(index, log)?,
+                    QuicEvent::ConnectionLost { reason } => self.lost(index, &reason, log)?,
+                    QuicEvent::Stream(StreamEvent::Readable { .. }) => self.take(index, log)?,
+                    _ => {}
+                }
+            }
+            let Some(link) = &mut self.connections[index].link else {
+                break;
+            };
+            if let Err(error) = link.driver.flush(handle) {
+                self.unreachable(index, &error, log)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, index: usize) -> Option<QuicEvent> {
+        self.connections[index].link.as_mut()?.quic()?.poll()
+    }
+
+    /// Sends the request on a connection that is established.
+    fn ask(&mut self, index: usize, log: &mut Log) -> Result<(), Failure> {
+        let receive_window_bytes = self.description.receive_window_bytes();
+        let wanted = self.wanted;
+        let Connection { number, link: Some(link), .. } = &mut self.connections[index] else {
+            return Ok(());
+        };
+        let (number, mtu) = (*number, link.mtu);
+        log.now(&Connected { connection: number, receive_window_bytes, mtu });
+        let request = Request { connection: number, bytes: wanted };
+        match link.quic().map(|quic| send_request(quic, request)) {
+            Some(Ok(stream)) => self.connections[index].state = State::Receiving(stream),
+            Some(Err(message)) => {
+                self.live += 1;
+                return self.fail(index, &message, log);
+            }
+            None => return Ok(()),
+        }
+        if self.live == 0 {
+            self.ticks.every(self.description.progress_every_ns)?;
+        }
+        self.live += 1;
+        Ok(())
+    }
+
+    /// Takes what has arrived on a connection, and ends it if that was the end.
+    fn take(&mut self, index: usize, log: &mut Log) -> Result<(), Failure> {
+        match self.connections[index].receive(self.wanted, log) {
+            Ok(false) => Ok(()),
+            Ok(true) => {
+                self.connections[index].close(DONE, "");
+                self.over(index)
+            }
+            Err(message) => {
+                self.connections[index].close(REFUSED, &message);
+                self.fail(index, &message, log)
+            }
+        }
+    }
+
+    /// Does what the loss of a connection means.
+    fn lost(
+        &mut self,
+        index: usize,
+        reason: &ConnectionError,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        let connection = &self.connections[index];
+        let bytes = connection.bytes;
+        match connection.state {
+            State::Waiting(_) | State::Showing | State::Ended => Ok(()),
+            State::Connecting => {
+                let refusal = match reason {
+                    ConnectionError::TimedOut | ConnectionError::Reset => {
+                        Refusal::Passing(reason.to_string())
+                    }
+                    _ => Refusal::Lasting(reason.to_string()),
+                };
+                self.not_connected(index, refusal, log)
+            }
+            State::Closing(_) => self.over(index),
+            State::Receiving(_) => {
+                let message = match reason {
+                    ConnectionError::ApplicationClosed(close) if close.error_code == STOPPED => {
+                        format!("the server closed after {bytes} bytes")
+                    }
+                    ConnectionError::TimedOut => format!(
+                        "receiving after {bytes} bytes: nothing has come from the server for {} s",
+                        self.description.idle_timeout_ns as f64 / 1e9
+                    ),
+                    _ => format!("receiving after {bytes} bytes: {reason}"),
+                };
+                self.fail(index, &message, log)
+            }
+        }
+    }
+
+    /// Ends an established connection with an error.
+    fn fail(&mut self, index: usize, message: &str, log: &mut Log) -> Result<(), Failure> {
+        let connection = &mut self.connections[index];
+        log.error(Some(connection.number), message);
+        connection.player = None;
+        self.over(index)
+    }
+
+    /// Ends an established connection; a player goes on.
+    fn over(&mut self, index: usize) -> Result<(), Failure> {
+        let connection = &mut self.connections[index];
+        if connection.player.as_ref().is_some_and(|player| !player.ended()) {
+            connection.state = State::Showing;
+            self.set_start()?;
+        } else {
+            connection.state = State::Ended;
+            self.open -= 1;
+        }
+        self.live -= 1;
+        if self.live == 0 {
+            self.ticks.disarm()?;
+        }
+        Ok(())
+    }
+
+    /// Tells what a player did until now, and ends a connection that waits for nothing else.
+    fn show(&mut self, index: usize, now_ns: i64, log: &mut Log) {
+        let connection = &mut self.connections[index];
+        let Some(player) = &mut connection.player else {
+            return;
+        };
+        play(player, connection.number, connection.bytes, now_ns, log);
+        if player.ended() && connection.state == State::Showing {
+            connection.state = State::Ended;
+            self.open -= 1;
+        }
+    }
+
+    /// Reports how much every connection that is not complete has delivered.
+    fn tick(&mut self, log: &mut Log) -> Result<(), Failure> {
+        if !self.ticks.fired()? {
+            return Ok(());
+        }
+        for index in 0..self.connections.len() {
+            self.catch_up(index, log)?;
+            let Connection { number, state, bytes, .. } = &self.connections[index];
+            let (number, state, bytes) = (*number, *state, *bytes);
+            if matches!(state, State::Receiving(_)) {
+                log.now(&Event::Progress { connection: number, bytes });
+                self.show(index, log.clock().now_ns(), log);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what the kernel holds for a connection.
+    fn catch_up(&mut self, index: usize, log: &mut Log) -> Result<(), Failure> {
+        if matches!(self.connections[index].state, State::Receiving(_) | State::Closing(_)) {
+            self.receive(index, log)?;
+            self.serve(index, log)?;
+        }
+        Ok(())
+    }
+
+    /// Ends everything: with what has arrived by now, and without waiting for more.
+    fn stop(&mut self, log: &mut Log) -> Result<(), Failure> {
+        for index in 0..self.connections.len() {
+            self.catch_up(index, log)?;
+            self.show(index, log.clock().now_ns(), log);
+            let connection = &mut self.connections[index];
+            match (std::mem::replace(&mut connection.state, State::Ended), &connection.refused) {
+                (State::Closing(_) | State::Showing | State::Ended, _) => {}
+                (State::Waiting(_) | State::Connecting, Some(reason)) => {
+                    log.error(Some(connection.number), &format!("could not connect: {reason}"));
+                }
+                _ => {
+                    let Connection { number, bytes, .. } = connection;
+                    log.now(&Event::Stopped { connection: *number, bytes: *bytes });
+                    // The server shall not go on sending to nobody.
+                    connection.close(STOPPED, "stopped");
+                }
+            }
+        }
+        self.open = 0;
+        self.live = 0;
+        self.ticks.disarm()?;
+        self.goodbye = Some(Instant::now() + LONGEST_GOODBYE);
+        Ok(())
+    }
+
+    /// Whether a server may still have to be told that its connection is stopped.
+    fn says_goodbye(&mut self) -> bool {
+        let Some(goodbye) = self.goodbye else {
+            return false;
+        };
+        let mut links = self.connections.iter_mut().filter_map(|one| one.link.as_mut());
+        Instant::now() < goodbye && links.any(|link| link.quic().is_some())
+    }
+}
+
+impl Connection {
+    /// Takes what has arrived; true: nothing more will come, and that is well.
+    fn receive(&mut self, wanted: Option<u64>, log: &mut Log) -> Result<bool, String> {
+        let (State::Receiving(stream) | State::Closing(stream)) = self.state else {
+            return Ok(false);
+        };
+        let Some(quic) = self.link.as_mut().and_then(Link::quic) else {
+            return Ok(false);
+        };
+        let mut stream_ = quic.recv_stream(stream);
+        let mut chunks = match stream_.read(true) {
+            Ok(chunks) => chunks,
+            Err(error) => return Err(format!("receiving after {} bytes: {error}", self.bytes)),
+        };
+        let before = self.bytes;
+        let end = loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => self.bytes += chunk.bytes.len() as u64,
+                Ok(None) => break Ok(true),
+                Err(ReadError::Blocked) => break Ok(false),
+                Err(error) => break Err(format!("receiving after {} bytes: {error}", self.bytes)),
+            }
+        };
+        // Flushed in any case.
+        let _ = chunks.finalize();
+        let (connection, bytes) = (self.number, self.bytes);
+        let now_ns = log.clock().now_ns();
+        if before == 0 && bytes > 0 {
+            log.at(now_ns, &Event::FirstByte { connection });
+        }
+        if wanted.is_some_and(|wanted| bytes > wanted) {
+            return Err("the server sent more than was asked for".into());
+        }
+        if let Some(player) = self.player.as_mut().filter(|_| bytes > before) {
+            play(player, connection, bytes, now_ns, log);
+        }
+        let complete = wanted == Some(bytes);
+        let finished = end?;
+        if complete && matches!(self.state, State::Receiving(_)) && (bytes > 0 || finished) {
+            log.at(now_ns, &Event::Done { connection, bytes });
+            self.state = State::Closing(stream);
+        }
+        match (finished, complete) {
+            (true, false) => Err(format!("the server closed after {} bytes", self.bytes)),
+            (finished, _) => Ok(finished),
+        }
+    }
+
+    /// Closes the connection, if there is one.
+    fn close(&mut self, code: VarInt, reason: &str) {
+        if let Some(link) = &mut self.link {
+            link.close(code, reason);
+        }
+    }
+}
