@@ -73,6 +73,7 @@ def _answers(flow: FlowRecord) -> Transfers:
     return Transfers(requests.start_s, requests.duration_s, requests.unfinished_s)
 
 
+_GREEDY: frozenset[str] = frozenset({"file", "bulk"})
 # Kinds of workloads -> the transfers that users wait for.
 _TRANSFERS: Mapping[str, Callable[[FlowRecord], Transfers]] = {"file": _files, "requests": _answers}
 
@@ -119,6 +120,16 @@ class FlowRecord:
     def send_buffer_bytes(self) -> int:
         """The send buffer of each connection, as planned."""
         return self.plan.buffer_bytes
+
+    @property
+    def receive_buffer_bytes(self) -> int:
+        """The receive buffer of each connection, as planned."""
+        return self.plan.buffer_bytes
+
+    @property
+    def is_greedy(self) -> bool:
+        """Whether its server always has something to send, until everything has been."""
+        return self.plan.workload.kind in _GREEDY
 
     @property
     def plays_videos(self) -> bool:

@@ -24,8 +24,10 @@ class Samples:
     acknowledged nor held to be lost. rtt_s: smoothed, 0 before the first measurement. packet_bytes:
     payload of a full packet: of TCP's segment, or of the UDP datagram. retransmits: segments sent
     again over TCP, packets held to be lost over QUIC. rwnd_limited_s, sndbuf_limited_s: time
-    limited by the receiver (window, flow control) and by the send buffer; both, and retransmits,
-    since the connection began. NaN where the transport does not know or has nothing yet.
+    limited by the receiver (window, flow control) and by the send buffer. app_limited_s: time in
+    which congestion control would have let more be sent than there was: by the application, the
+    send buffer or flow control. All these since the connection began. NaN where the transport does
+    not know or has nothing yet.
     """
 
     connection: NDArray[np.int64]
@@ -39,6 +41,7 @@ class Samples:
     retransmits: Floats
     rwnd_limited_s: Floats
     sndbuf_limited_s: Floats
+    app_limited_s: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +94,16 @@ _TRANSPORTS: Mapping[str, Mapping[str, _Source]] = {
         "packet_bytes": _Source(("mtu",)),
         "retransmits": _Source(("packets_lost",)),
         "rwnd_limited_s": _Source(("flow_limited_us",), _in(US)),
-        "sndbuf_limited_s": _UNKNOWN,
+        "app_limited_s": _Source(("app_limited_us",), _in(US)),
     },
     # A sender of datagrams has no state that could be sampled.
     "udp": {},
 }
-_MAY_BE_NULL = frozenset({"min_rtt_us", "pacing_bps", "flow_limited_us"})
+_MAY_BE_NULL = frozenset(
+    {"min_rtt_us", "pacing_bps", "flow_limited_us", "app_limited_us", "in_flight_bytes"}
+)
 # Not written by endpoints of before these fields; their raw data can still be read.
-_MAY_BE_ABSENT = frozenset({"sacked", "retrans_out"})
+_MAY_BE_ABSENT = frozenset({"sacked", "retrans_out", "app_limited_us"})
 
 
 def read(events: list[dict[str, Any]], transport: str, file: str) -> Samples:

@@ -20,6 +20,10 @@ _RECEIVERS: Mapping[str, str] = {
 }
 
 
+# What an endpoint reports of a buffer, over what was set: Linux doubles those of sockets.
+_REPORTED: Mapping[str, int] = {"tcp": 2, "quic": 1, "udp": 2}
+
+
 def congestion_control(measurement: Measurement) -> Iterator[Finding]:
     """Rule 20: every socket really used the CCA of the plan."""
     for flow in measurement.flows:
@@ -53,18 +57,19 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
 
 
 def host_buffers(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 7: sockets have the buffers of the plan; Linux reports twice what they hold."""
+    """Rule 7: connections have the buffers of the plan."""
     for flow in measurement.flows:
-        for event, key, planned in (
-            ("listening", "send_buffer_bytes", flow.send_buffer_bytes),
-            ("connected", "receive_buffer_bytes", flow.plan.buffer_bytes),
+        reports, reported = flow.endpoints.reports, _REPORTED[flow.plan.transport]
+        for event, key, words, planned in (
+            ("listening", "send_buffer_bytes", "send buffer", flow.send_buffer_bytes),
+            ("connected", "receive_buffer_bytes", "receive buffer", flow.receive_buffer_bytes),
         ):
-            sizes = [e[key] for e in flow.endpoints.reports[event] if isinstance(e.get(key), int)]
-            if min(sizes, default=2 * planned) < 2 * planned:
+            sizes = [e[key] // reported for e in reports[event] if key in e]
+            if min(sizes, default=planned) < planned:
                 yield Finding(
                     "invalid",
-                    f"flow {flow.name}: {key.replace('_bytes', '').replace('_', ' ')} of"
-                    f" {min(sizes) // 2} bytes, not {planned}: the system's limit applied",
+                    f"flow {flow.name}: a {words} of {min(sizes)} bytes, not {planned}:"
+                    " the system's limit applied",
                 )
 
 
@@ -99,11 +104,15 @@ def host_limits(measurement: Measurement) -> Iterator[Finding]:
             if not len(ours) or samples.t_s[ours[-1]] <= accepted_s:
                 continue
             lifetime_s = samples.t_s[ours[-1]] - accepted_s
-            for column, words in (
-                (samples.rwnd_limited_s, _RECEIVERS[flow.plan.transport]),
-                (samples.sndbuf_limited_s, "the send buffer"),
+            # What is sent last leaves nothing to send for a round trip or two: that is no limit.
+            ending_s = samples.t_s[ours[-1]] - 2 * samples.rtt_s[ours].max()
+            earlier = ours[samples.t_s[ours] <= ending_s]
+            for column, at, words in (
+                (samples.rwnd_limited_s, ours, _RECEIVERS[flow.plan.transport]),
+                (samples.sndbuf_limited_s, ours, "the send buffer"),
+                (samples.app_limited_s, earlier if flow.is_greedy else ours[:0], "its hosts"),
             ):
-                share = column[ours[-1]] / lifetime_s
+                share = column[at[-1]] / lifetime_s if len(at) else 0.0
                 if share > LIMITED_SHARE:
                     yield Finding(
                         "flagged",

@@ -237,8 +237,8 @@ def test_no_congestion_control_where_there_should_be_one(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("file", "event", "field", "words"),
     [
-        ("a.server", "listening", "send_buffer_bytes", "send buffer of 999999 bytes"),
-        ("a.client", "connected", "receive_buffer_bytes", "receive buffer of 999999 bytes"),
+        ("a.server", "listening", "send_buffer_bytes", "a send buffer of 999999 bytes"),
+        ("a.client", "connected", "receive_buffer_bytes", "a receive buffer of 999999 bytes"),
     ],
 )
 def test_a_smaller_buffer_than_a_socket_should_have(
@@ -324,6 +324,23 @@ def test_a_connection_limited_by_its_host(
     found, reasons = verdict(crowded(), tmp_path, change)
     assert found == expected
     assert ("flow b, connection 0: limited by" in reasons) == (expected == "flagged")
+
+
+@pytest.mark.parametrize(("microseconds", "expected"), [(42_000, "valid"), (43_000, "flagged")])
+def test_a_quic_connection_limited_by_its_hosts(
+    tmp_path: Path, microseconds: int, expected: str
+) -> None:
+    """It lives from 0.05 s to 4.3 s; its last two round trips, 160 ms of each 80 ms, do not count."""
+
+    def limit(event: dict[str, Any]) -> None:
+        if event["event"] == "sample":
+            event["app_limited_us"] = microseconds if event["t_ns"] <= 4_100 * MS else 900_000
+
+    made = crowded(transports=("tcp", "quic"))
+    found, reasons = verdict(made, tmp_path, edit_lines("b.server.ndjson", limit))
+    assert found == expected
+    words = "flow b, connection 0: limited by its hosts for 1.0% of its time"
+    assert (words in reasons) == (expected == "flagged")
 
 
 def test_a_busy_machine_is_flagged(tmp_path: Path) -> None:
