@@ -8,10 +8,11 @@ supervisor   starts commands that die with fairc, through `watcher`
 store        the run directory; archive: raw artefacts in one file
 lock         what made the numbers
 sweep        runs what is missing; progress: what it tells
-measurement  raw artefacts to arrays, with pcap
+measurement  raw artefacts to arrays, with pcap and digests
 metrics      arrays to numbers
 validity     the verdict on a cell's set-up
-analysis     all three, for one cell; results: what is stored of it
+conditions   what the compared transports differ in
+analysis     all of these, for one cell; results: what is stored of it
 tables       tidy Parquet files; summary, statistics: over repetitions
 report       the page and its figures
 estimate     what a run will take

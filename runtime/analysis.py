@@ -9,10 +9,11 @@ from typing import NamedTuple
 from fairc.compiler.plan import Cell, MetricRequest
 
 from . import validity
+from .conditions import conditions
 from .measurement import ArtefactError, FlowRecord, Measurement, load
 from .measurement.series import Series, collect
 from .metrics import METRICS, goodput
-from .results import FlowResult, MetricValue
+from .results import FlowCondition, FlowResult, MetricValue
 
 __all__ = ["Analysis", "ArtefactError", "analyse", "write_series"]
 
@@ -22,6 +23,7 @@ class Analysis(NamedTuple):
 
     flows: tuple[FlowResult, ...]
     metrics: tuple[MetricValue, ...]
+    conditions: tuple[FlowCondition, ...]
     verdict: validity.Verdict
     reasons: tuple[str, ...]
     ended_by: str
@@ -46,6 +48,7 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
             for request in requests
             for value in metrics[request.name].compute(measurement, request)
         ),
+        conditions=conditions(measurement),
         verdict=verdict,
         reasons=reasons,
         ended_by=measurement.ending.ended_by,

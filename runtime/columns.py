@@ -56,6 +56,7 @@ class Table:
 
 CELL = Column("cell", "VARCHAR", "", "id of the cell")
 FLOW = Column("flow", "VARCHAR", "", "name of the flow")
+TRANSPORT = Column("transport", "VARCHAR", "", "`tcp`, `quic` or `udp`")
 CONNECTION = Column("connection", "INTEGER", "", "number of the connection, from 0")
 
 
@@ -95,6 +96,18 @@ def _metric_rows(stored: Stored) -> Columns:
     return {
         "cell": [stored.cell.id] * len(metrics),
         **{name: [getattr(metric, name) for metric in metrics] for name in names},
+    }
+
+
+def _condition_rows(stored: Stored) -> Columns:
+    rows = stored.result.conditions
+    transports = {flow.flow: flow.transport for flow in stored.result.flows}
+    return {
+        "cell": [stored.cell.id] * len(rows),
+        "flow": [row.flow for row in rows],
+        "transport": [transports[row.flow] for row in rows],
+        "condition": [row.condition for row in rows],
+        "value": [row.value for row in rows],
     }
 
 
@@ -211,7 +224,7 @@ TABLES: dict[str, Table] = {
             (
                 CELL,
                 FLOW,
-                Column("transport", "VARCHAR", "", "`tcp`, `quic` or `udp`"),
+                TRANSPORT,
                 Column("cca", "VARCHAR", "", "congestion control; null over UDP, which has none"),
                 Column("connections", "INTEGER", "", "number of its connections"),
                 Column("start_s", "DOUBLE", "s", "planned start after the epoch"),
@@ -235,6 +248,18 @@ TABLES: dict[str, Table] = {
                 Column("reason", "VARCHAR", "", "why it is not defined; empty where it is"),
             ),
             _metric_rows,
+        ),
+        Table(
+            "conditions",
+            "a condition of a flow that transports may differ in",
+            (
+                CELL,
+                FLOW,
+                TRANSPORT,
+                Column("condition", "VARCHAR", "", "such as `pacing`"),
+                Column("value", "VARCHAR", "", "in words"),
+            ),
+            _condition_rows,
         ),
         Table(
             "slots",

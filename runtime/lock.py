@@ -22,6 +22,8 @@ LIBRARIES = ("click", "duckdb", "jinja2", "lark", "matplotlib", "numpy", "pydant
 # Whose code turns raw artefacts into a stored result.
 ANALYSIS = (
     "analysis.py",
+    "conditions.py",
+    "digests.py",
     "losses.py",
     "measurement",
     "metrics",

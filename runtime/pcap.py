@@ -211,7 +211,7 @@ def _digests(buffer: UInt8s, start: Int64s, end: Int64s, present: NDArray[np.boo
     digests = np.zeros(len(start), np.int64)
     rows = np.flatnonzero(present)
     at, left = start[rows], np.clip(end[rows] - start[rows], 0, DIGEST_BYTES)
-    digest = left.astype(np.uint64)
+    digest = absorb(np.zeros(len(rows), np.uint64), left.astype(np.uint64))
     for first in range(0, int(left.max(initial=0)), 8):
         inside = np.clip(left - first, 0, 8)
         word = words[np.where(inside > 0, at + first, 0)] & _FIRST_BYTES[inside]

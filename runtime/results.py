@@ -56,6 +56,14 @@ class FlowResult(Model):
     goodput_bps: float | None
 
 
+class FlowCondition(Model):
+    """A condition of a flow that transports may differ in, in words (runtime/conditions.py)."""
+
+    flow: str
+    condition: str
+    value: str
+
+
 class CellResult(Model):
     """Everything that is stored of a finished cell but its series and raw artefacts.
 
@@ -79,3 +87,4 @@ class CellResult(Model):
     analysis: str = ""
     flows: tuple[FlowResult, ...] = ()
     metrics: tuple[MetricValue, ...] = ()
+    conditions: tuple[FlowCondition, ...] = ()

@@ -275,6 +275,7 @@ class Sweep:
             "ended_by": analysed.ended_by,
             "flows": analysed.flows,
             "metrics": analysed.metrics,
+            "conditions": analysed.conditions,
         }
         return result.model_copy(update=update), raw.console
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Flow
+from fairc.compiler.plan import Flow, VideoWorkload
 
 from . import applications, samples
 from .applications import Requests, Video
@@ -22,8 +22,6 @@ Floats = NDArray[np.float64]
 _ENDS = ("done", "stopped", "received")
 _REPORTS = ("listening", "accepted", "connected", "sent", "received")
 _PLAYER = ("playing", "stalled", "played")
-# Kinds of workloads that somebody watches.
-WATCHED: frozenset[str] = frozenset({"video"})
 
 # By name; a program that never wrote one has an empty list of it.
 Events = defaultdict[str, list[dict[str, Any]]]
@@ -100,7 +98,7 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
     first = times(client["first-byte"], client_file)
     ended = times(_of(client, _ENDS), client_file) | done
     stop_s = ended_s if flow.stop_ns is None else min(flow.stop_ns * NS, ended_s)
-    watched = opened if flow.workload.kind in WATCHED else {}
+    watched = opened if isinstance(flow.workload, VideoWorkload) else {}
     return Endpoints(
         opened_s=opened,
         accepted_s=times(server["accepted"], server_file),

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Cell, Flow
+from fairc.compiler.plan import BulkWorkload, Cell, FileWorkload, Flow, VideoWorkload
 from fairc.runtime.pcap import TCP, UDP, Packets
 
 from . import endpoints, qdisc, queues
 from .applications import Transfers
 from .artefacts import NS, ArtefactError, Artefacts, CaptureCounts, Ending, field
-from .endpoints import WATCHED, Endpoints
+from .endpoints import Endpoints
 from .paths import PathError, Paths, Place, max_min
 from .queues import QueueRecord
 from .slots import apportion, edges
@@ -73,7 +73,6 @@ def _answers(flow: FlowRecord) -> Transfers:
     return Transfers(requests.start_s, requests.duration_s, requests.unfinished_s)
 
 
-_GREEDY: frozenset[str] = frozenset({"file", "bulk"})
 # Kinds of workloads -> the transfers that users wait for.
 _TRANSFERS: Mapping[str, Callable[[FlowRecord], Transfers]] = {"file": _files, "requests": _answers}
 
@@ -119,22 +118,24 @@ class FlowRecord:
     @property
     def send_buffer_bytes(self) -> int:
         """The send buffer of each connection, as planned."""
-        return self.plan.buffer_bytes
+        if isinstance(self.plan.workload, VideoWorkload):
+            return self.plan.workload.send_buffer_bytes
+        return self.plan.send_buffer_bytes or self.plan.buffer_bytes
 
     @property
     def receive_buffer_bytes(self) -> int:
         """The receive buffer of each connection, as planned."""
-        return self.plan.buffer_bytes
+        return self.plan.receive_buffer_bytes or self.plan.buffer_bytes
 
     @property
     def is_greedy(self) -> bool:
         """Whether its server always has something to send, until everything has been."""
-        return self.plan.workload.kind in _GREEDY
+        return isinstance(self.plan.workload, FileWorkload | BulkWorkload)
 
     @property
     def plays_videos(self) -> bool:
         """Whether its clients watch videos."""
-        return self.plan.workload.kind in WATCHED
+        return isinstance(self.plan.workload, VideoWorkload)
 
     @property
     def transfers(self) -> Transfers | None:

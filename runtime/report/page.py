@@ -10,6 +10,7 @@ from importlib import resources
 from typing import Any
 
 from .answer import FLOOR, Answer, Entry, entries
+from .differences import differences
 from .figures import Drawing
 from .glossary import glossary
 from .render import Rendered
@@ -68,6 +69,7 @@ def context(
         "counts": counts,
         "verdicts": VERDICTS,
         "remarks": remarks,
+        "differences": differences(run),
         "rows": rows,
         "asked": sorted(asked),
         "glossary": glossary(results.measures),

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -32,7 +32,7 @@ class Spec:
 
     sweep: swept name -> values. bad: (configuration index, repetition) -> (status, verdict,
     reasons). undefined: (configuration index, repetition) -> why F is. first_ends_early: slots before
-    the end of the cell. constant: every repetition has the same numbers.
+    the end of the cell. transports: of the flows. conditions: name -> value of each flow. constant: every repetition has the same numbers.
     """
 
     title: str = "CUBIC against BBR on a 1 Mbit/s link"
@@ -47,6 +47,8 @@ class Spec:
     engine: str = "vm"
     first_ends_early: int = 0
     fairness: bool = True
+    transports: tuple[str, ...] = ("tcp", "tcp")
+    conditions: dict[str, tuple[str, ...]] = field(default_factory=dict)
     source: str = (
         "fexp 1\n\nexperiment quickstart {\n  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)\n}\n"
     )
@@ -76,6 +78,7 @@ def cell_of(spec: Spec, index: int, bindings: dict[str, str], repetition: int) -
             client=f"c{i}",
             address=f"10.0.1.{i + 1}",
             port=5000 + i,
+            transport=cast(Any, spec.transports[i % len(spec.transports)]),
             cca=("cubic", "bbr", "reno", "vegas")[i % 4],
             connections=spec.connections,
             workload=plan.FileWorkload(bytes=10_000_000),
@@ -178,6 +181,10 @@ def fill(
             (cell.id, flow.name, flow.transport, flow.cca, flow.connections, 0.01, 0.11, spec.duration_s, True,
              round(sums[i] * 0.96), goodputs[i])
         )  # fmt: skip
+        for condition, values in spec.conditions.items():
+            rows["conditions"].append(
+                (cell.id, flow.name, flow.transport, condition, values[i].format(index=index))
+            )
         rows["metrics"].append((cell.id, "goodput", flow.name, goodputs[i], "bit/s", ""))
         rows["metrics"].append((cell.id, "rtt.mean", flow.name, 0.09 + 0.01 * i, "s", ""))
     jain = sum(goodputs) ** 2 / (n * sum(g * g for g in goodputs))

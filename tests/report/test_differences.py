@@ -1,0 +1,58 @@
+"""The conditions in which the compared transports differ, in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fairc.runtime.report import build
+from fairc.runtime.report.differences import Row, differences
+from fairc.runtime.report.run import Run
+
+Maker = Callable[..., Path]
+
+CONDITIONS = {
+    "pacing": ("off", "on"),
+    "ECN": ("off", "off"),
+    "send buffer": ("{index} B", "{index} B"),
+    "window cap": ("none", "{index} packets"),
+}
+
+
+def test_only_what_differs_within_a_cell_is_listed(make_run: Maker) -> None:
+    """The sweep changes the send buffer of both flows: no cell has two."""
+    path = make_run(
+        repeat=2,
+        duration_s=3.0,
+        transports=("tcp", "quic"),
+        sweep={"n": ("1", "2", "3", "4", "5")},
+        conditions=CONDITIONS,
+    )
+    found = differences(Run(path))
+    assert found is not None
+    assert found.transports == ("QUIC", "TCP")
+    pacing, cap = found.rows
+    assert pacing == Row("pacing", "whether the sender spaces its packets", ("on", "off"))
+    assert cap.condition == "window cap"
+    assert cap.values == ("0 packets, 1 packets, 2 packets and 2 more", "none")
+
+
+def test_the_page_and_the_text_show_them(make_run: Maker) -> None:
+    path = make_run(
+        repeat=2, duration_s=3.0, transports=("tcp", "quic"), conditions={"pacing": ("off", "on")}
+    )
+    page = build(path)[0].read_text(encoding="utf-8")
+    assert "Differences between the compared transports" in page
+    assert "<td>on</td><td>off</td>" in page
+    text = build(path, ("md",))[0].read_text(encoding="utf-8")
+    table = (
+        "| Condition | QUIC | TCP |\n|---|---|---|\n"
+        "| pacing (whether the sender spaces its packets) | on | off |\n"
+    )
+    assert table in text
+
+
+def test_one_transport_has_nothing_to_list(make_run: Maker) -> None:
+    path = make_run(repeat=2, duration_s=3.0, conditions={"pacing": ("off", "on")})
+    assert differences(Run(path)) is None
+    assert "Differences between" not in build(path)[0].read_text(encoding="utf-8")

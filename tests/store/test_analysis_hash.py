@@ -1,0 +1,22 @@
+"""A change of any code that turns raw artefacts into results makes stored results stale."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from fairc.runtime.lock import ANALYSIS
+
+IMPORTED = """
+import sys
+import fairc.runtime.analysis
+print(*(name for name in sys.modules if name.startswith("fairc.runtime.")))
+"""
+
+
+def test_all_code_that_analyses_is_in_the_hash() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True
+    )
+    used = {name.split(".")[2] for name in done.stdout.split()}
+    assert used <= {name.removesuffix(".py") for name in ANALYSIS}
