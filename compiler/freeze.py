@@ -11,6 +11,7 @@ from .draft import FRAME_BYTES, Draft, DraftNode, End, Place
 
 MIN_NETEM_PACKETS = 1000
 SHAPER_SLACK_NS = 20_000
+JITTER_REACH = 4  # netem's tables end at four times the jitter
 
 
 def freeze(draft: Draft) -> None:
@@ -75,11 +76,19 @@ def _cable(a: Place, b: Place) -> plan.Cable:
 
 def _impairment(way: Direction, fastest_bps: int) -> plan.Impairment:
     """Describe what a hop does; an unshaped link is taken to be as fast as the fastest one."""
-    chain = way.bursts
+    chain, jitter = way.bursts, way.jitter
     return plan.Impairment(
         delay_ns=way.delay_ns,
         loss=way.loss,
         bursts=plan.GilbertElliott(p=chain.p, r=chain.r, h=chain.h, k=chain.k) if chain else None,
-        limit_packets=netem_packets(way.rate_bps or fastest_bps, way.delay_ns),
+        limit_packets=netem_packets(
+            way.rate_bps or fastest_bps,
+            way.delay_ns + (jitter.deviation_ns * JITTER_REACH if jitter else 0),
+        ),
         seed=None,
+        jitter_ns=jitter.deviation_ns if jitter else 0,
+        jitter_distribution=jitter.distribution if jitter else "uniform",
+        in_order=jitter is not None and not jitter.overtake,
+        reorder=way.reorder,
+        duplicate=way.duplicate,
     )

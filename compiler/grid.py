@@ -82,7 +82,7 @@ def identity_of(cell: plan.Cell) -> str:
 
 
 def _seeded(node: plan.Node, seed: int) -> plan.Node:
-    """Give each loss of a hop a stream of its own, named after the link and the direction."""
+    """Give all that is random on a hop a stream of its own, named after the link and the direction."""
     if node.kind != "hop":
         return node
     interfaces = tuple(
@@ -93,7 +93,7 @@ def _seeded(node: plan.Node, seed: int) -> plan.Node:
                 )
             }
         )
-        if interface.impairment is not None and interface.impairment.loss > 0
+        if interface.impairment is not None and interface.impairment.random
         else interface
         for number, interface in enumerate(node.interfaces)
     )

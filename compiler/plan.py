@@ -171,7 +171,13 @@ class Impairment(Model):
 
     delay_ns: one-way delay, ns. loss: probability that a packet is lost; independently of the
     others, or by the chain `bursts`, whose stationary loss it then is. limit_packets: netem's own
-    queue, at least 2 x rate x delay. seed: of the loss stream; None where nothing is random.
+    queue, at least 2 x rate x delay. seed: of netem's one random stream, which losses, jitter,
+    reordering and duplicates draw from; None where nothing is random.
+    jitter_ns: the delay of each packet varies by it: `uniform` in delay_ns -+ jitter_ns, else
+    jitter_ns times a number from netem's table of the distribution, negative delays being zero.
+    in_order: a packet never overtakes another one; one with less delay waits for those before it.
+    reorder: probability that a packet skips the delay, and overtakes what is under way.
+    duplicate: probability that a packet is sent twice; the copy can be lost as well.
     """
 
     delay_ns: int
@@ -179,6 +185,16 @@ class Impairment(Model):
     bursts: GilbertElliott | None = None
     limit_packets: int
     seed: int | None
+    jitter_ns: int = 0
+    jitter_distribution: Literal["uniform", "normal", "pareto", "paretonormal"] = "uniform"
+    in_order: bool = False
+    reorder: float = 0.0
+    duplicate: float = 0.0
+
+    @property
+    def random(self) -> bool:
+        """Whether anything here is drawn at random."""
+        return bool(self.loss or self.jitter_ns or self.reorder or self.duplicate)
 
 
 class Interface(Model):

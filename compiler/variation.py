@@ -38,6 +38,12 @@ def _random_losses(scenario: Scenario) -> bool:
     return any(way.loss > 0 for link in links for way in (link.forward, link.backward))
 
 
+def _random_delays(scenario: Scenario) -> bool:
+    links = scenario.network.links
+    ways = (way for link in links for way in (link.forward, link.backward))
+    return any(way.jitter or way.reorder or way.duplicate for way in ways)
+
+
 def _random_queues(scenario: Scenario) -> bool:
     links = scenario.network.links
     return any(way.queue.kind in CHANCE for link in links for way in (link.forward, link.backward))
@@ -51,6 +57,7 @@ VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     (_drawn_starts, "the start of each connection of a flow whose `start` is a distribution"),
     (_drawn_workloads, "what `requests` and `onoff` draw: one stream per flow and connection"),
     (_random_losses, "the random losses: one stream per link and direction"),
+    (_random_delays, "jitter, reordering and duplicates: from the same stream as the losses"),
     (_random_queues, "the coins and the hashes of the queues, from the kernel's generator"),
 )
 

@@ -39,7 +39,7 @@ def host_address(draft: Draft, host: str) -> str | None:
 
 
 def _impaired(direction: Direction) -> bool:
-    return direction.delay_ns > 0 or direction.loss > 0
+    return bool(direction.delay_ns or direction.loss or direction.duplicate)
 
 
 def _add_hop(draft: Draft, link: Link) -> str:

@@ -15,7 +15,7 @@ settings      `--set`
 sweeps        the grid: axes, cross product, `exclude`; sampling: `sample` and `order`;
               grid_checks: what is drawn, and excluded in vain
 scenarios     one configuration to its scenario
-networks      a topology to nodes and links
+networks      a topology to nodes and links; impairments: jitter, reordering, duplicates
 flows         a flow block to a flow
 groups        `users` to plain nodes, links and flows
 measures      `measure` and `report`

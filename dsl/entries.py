@@ -10,7 +10,6 @@ from .kinds import Kind, refuse, used
 from .problems import Gather, fail, not_yet
 from .registry import Registry, suggest
 from .source import Span
-from .units import SHARE
 from .values import Applied, Argument, Quantity, Symbol, Value
 
 
@@ -178,23 +177,25 @@ class Entries:
 
 
 @dataclass(frozen=True)
-class Losses:
-    """The kind "random loss": a percentage below 100 %, or an entry of the loss models."""
+class Either:
+    """The kind "a plain quantity, or an entry of a registry", such as `1%` or `loss(both: 1%)`.
 
-    models: Registry[Entry]
-    share: Kind
-    words: str = "a percentage or a loss model"
+    bare: whether a word without arguments can be an entry; else it is a name that is missing.
+    """
+
+    quantity: Kind
+    registry: Registry[Entry]
+    words: str
+    bare: bool = True
 
     def check(self, value: Value, use: str, at: Span | None = None) -> None:
-        """Raise CompileError unless the value describes a loss."""
-        if isinstance(value, Quantity):
-            self.share.check(value, use, at)
-            if value.dimension != SHARE:
-                refuse(self, value, use, at)
+        """Raise CompileError unless the value is such a quantity, or a word that fits."""
+        if isinstance(value, Quantity) or (isinstance(value, Symbol) and not self.bare):
+            self.quantity.check(value, use, at)
         elif isinstance(value, Symbol | Applied):
-            bind(self.models, value, use, at)
+            bind(self.registry, value, use, at)
         else:
             refuse(self, value, use, at)
 
 
-__all__ = ["Entries", "Entry", "Losses", "Parameter", "Use", "bind", "match", "used"]
+__all__ = ["Either", "Entries", "Entry", "Parameter", "Use", "bind", "match", "used"]

@@ -13,8 +13,8 @@ from .kinds import (
     A_COUNT,
     A_PACKET_COUNT,
     A_POSITIVE_TIME,
+    A_PROBABILITY,
     A_RATE,
-    A_SHARE,
     A_SIZE,
     A_SWITCH,
     A_TIME,
@@ -25,7 +25,7 @@ from .kinds import (
     Texts,
     Words,
 )
-from .network_words import A_LOSS, A_QUEUE
+from .network_words import A_JITTER, A_LOSS, A_QUEUE
 from .problems import Gather, fail, not_yet
 from .random_words import A_RANDOM_TIME
 from .registry import Registry, suggest
@@ -109,9 +109,9 @@ LINK: Registry[Parameter] = Registry(
         P("delay", A_TIME, "one-way delay", "0s"),
         P("loss", A_LOSS, "random loss after the queue", "0%"),
         P("queue", A_QUEUE, "queue in front of the link", "fifo(1000pkt)"),
-        P("jitter", A_TIME, "random part of the delay", runs=False),
-        P("reorder", A_SHARE, "share of packets that overtake others", runs=False),
-        P("duplicate", A_SHARE, "share of packets that arrive twice", runs=False),
+        P("jitter", A_JITTER, "random part of the delay", "0s"),
+        P("reorder", A_PROBABILITY, "share of packets that skip the delay", "0%"),
+        P("duplicate", A_PROBABILITY, "share of packets that arrive twice", "0%"),
         P("mtu", A_SIZE, "largest IP packet", runs=False),
         P("policer", A_POLICER, "policer in front of the queue", "none"),
     ],

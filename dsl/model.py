@@ -62,6 +62,22 @@ class GilbertElliott:
         return (self.p * (1 - self.h) + self.r * (1 - self.k)) / (self.p + self.r)
 
 
+JitterDistribution = Literal["uniform", "normal", "pareto", "paretonormal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Jitter:
+    """A random part of the delay, drawn for each packet.
+
+    deviation_ns: `uniform`: half the range; else the unit of netem's table, > 0.
+    overtake: packets with less delay overtake others; else they leave in order.
+    """
+
+    deviation_ns: int
+    distribution: JitterDistribution
+    overtake: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Direction:
     """One way of a link. On the way of a packet: queue and rate, then loss, then delay.
@@ -69,7 +85,8 @@ class Direction:
     rate_bps: bit/s on the wire, > 0, or None for a link that is not shaped.
     delay_ns: one-way delay, ns, >= 0.
     loss: probability of a loss, 0 <= loss < 1: independent of other packets (Bernoulli), or the
-    stationary one of `bursts`.
+    stationary one of `bursts`. reorder: probability that a packet skips the delay. duplicate:
+    probability that it arrives twice.
     """
 
     rate_bps: int | None
@@ -78,6 +95,9 @@ class Direction:
     queue: Queue
     span: Span
     bursts: GilbertElliott | None = None
+    jitter: Jitter | None = None
+    reorder: float = 0.0
+    duplicate: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""The words of networks: loss models, distributions, queues, policers, topologies."""
+"""The words of networks: loss models, jitter, queues."""
 
 from __future__ import annotations
 
-from .entries import Entries, Entry, Losses, Parameter
+from .entries import Either, Entries, Entry, Parameter
 from .kinds import (
     A_COUNT,
     A_POSITIVE_SHARE,
@@ -11,8 +11,10 @@ from .kinds import (
     A_QUEUE_SIZE,
     A_SHARE,
     A_SWITCH,
+    A_TIME,
     PACKET_COUNT,
     Quantities,
+    Words,
 )
 from .registry import Registry
 from .units import DATA, PACKETS, SHARE, TIME
@@ -46,7 +48,31 @@ LOSSES: Registry[Entry] = Registry(
     ],
 )
 
-A_LOSS = Losses(LOSSES, A_PROBABILITY)
+A_LOSS = Either(A_PROBABILITY, LOSSES, "a percentage or a loss model")
+
+JITTERS: Registry[Entry] = Registry(
+    "jitter model",
+    "jitter-model",
+    [
+        Entry(
+            "jitter",
+            "A random part of the delay, drawn for each packet; packets stay in order",
+            (
+                P("deviation", A_TIME, "how far the delay varies around `delay`", required=True),
+                P(
+                    "distribution",
+                    Words("distribution", ("uniform", "normal", "pareto", "paretonormal")),
+                    "of the delay: `uniform` in delay -+ deviation, else netem's tables",
+                    "uniform",
+                ),
+                P("overtake", A_SWITCH, "packets with less delay overtake others", "off"),
+            ),
+            runs=True,
+        ),
+    ],
+)
+
+A_JITTER = Either(A_TIME, JITTERS, "a time or `jitter(...)`", bare=False)
 
 _SIZE = P("size", A_QUEUE_SIZE, "bytes, packets, time at the link's rate, or BDPs", "1000pkt")
 A_THRESHOLD = Quantities((SHARE, DATA, PACKETS, TIME), open_low=True)

@@ -11,6 +11,7 @@ from . import model, syntax
 from .diagnostics import CompileError, Diagnostic, Label, Severity
 from .entries import bind
 from .evaluate import Scope
+from .impairments import Impaired, impaired
 from .keys import LINK, Block
 from .kinds import A_QUEUE_SIZE, Kind
 from .network_words import A_THRESHOLD, LOSSES, QUEUES
@@ -48,6 +49,7 @@ class _Way:
     loss_span: Span | None
     both: Fraction | None
     bursts: model.GilbertElliott | None
+    impaired: Impaired
     queue: model.Queue | None
     statement: Span
     ends: Span
@@ -148,7 +150,8 @@ def _way(block: Block, scope: Scope, statement: Span, ends: Span, report: Report
         made = _queue(queue, setting.value.span)
         _check_queue(made, rate, report)
     loss_span = loss.span if loss else None
-    return _Way(rate, delay, own, loss_span, both, bursts, made, statement, ends)
+    more = impaired(block, scope, delay, bursts)
+    return _Way(rate, delay, own, loss_span, both, bursts, more, made, statement, ends)
 
 
 def _loss(value: Value) -> tuple[Fraction | None, Fraction | None]:
@@ -294,6 +297,7 @@ def _direction(way: _Way, opposite: _Way) -> model.Direction:
         queue,
         way.statement,
         way.bursts,
+        *way.impaired,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from .cca_words import QUIC_CCAS, TCP_CCAS
 from .entries import Entry, Parameter
 from .keys import EXPERIMENT, FLOW, HOSTS, LINK, USERS
-from .network_words import LOSSES, QUEUES
+from .network_words import JITTERS, LOSSES, QUEUES
 from .random_words import DISTRIBUTIONS
 from .registry import Registry
 from .report_words import FIGURES, METRICS
@@ -27,6 +27,7 @@ WORDS_OF: tuple[tuple[str, Registry[Entry]], ...] = (
     ("Topologies", TOPOLOGIES),
     ("Queues", QUEUES),
     ("Loss models", LOSSES),
+    ("Jitter models", JITTERS),
     ("Policers", POLICERS),
     ("PEP modes", PEPS),
     ("CCAs over TCP", TCP_CCAS),

@@ -112,15 +112,30 @@ _WORDS: Mapping[str, Callable[[Any, int], str]] = {
 }
 
 
+# With a rate of its own netem sends no packet before the one that came ahead of it; this one is so
+# high that a full frame takes 12 ns.
+IN_ORDER_RATE = "1000gbit"
+
+
 def netem_words(impairment: plan.Impairment) -> str:
     """Return the arguments of netem: first the loss, then the delay, on a packet's way."""
     words = f"netem limit {impairment.limit_packets}"
     if impairment.delay_ns:
         words += f" delay {duration(impairment.delay_ns)}"
+    if impairment.jitter_ns:
+        words += f" {duration(impairment.jitter_ns)}"
+        if impairment.jitter_distribution != "uniform":  # which is netem's without a table
+            words += f" distribution {impairment.jitter_distribution}"
+    if impairment.reorder:
+        words += f" reorder {percent(impairment.reorder)}%"
     if impairment.bursts is not None:
         words += f" loss {_gemodel(impairment.bursts)}"
     elif impairment.loss:
         words += f" loss random {percent(impairment.loss)}%"
+    if impairment.duplicate:
+        words += f" duplicate {percent(impairment.duplicate)}%"
+    if impairment.in_order:
+        words += f" rate {IN_ORDER_RATE}"
     if impairment.seed is not None:
         words += f" seed {impairment.seed}"
     return words

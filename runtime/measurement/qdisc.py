@@ -20,7 +20,8 @@ Interface = tuple[str, str]
 class Counters:
     """One qdisc: bytes and packets sent, packets dropped, and what waits in it.
 
-    parent: handle of the class that it hangs in, empty for a root.
+    parent: handle of the class that it hangs in, empty for a root. requeues: of netem, packets that
+    skipped the delay.
     """
 
     kind: str
@@ -31,6 +32,7 @@ class Counters:
     drops: int
     backlog_bytes: int
     backlog_packets: int
+    requeues: int = 0
 
 
 def load(artefacts: Artefacts, name: str) -> dict[Interface, tuple[Counters, ...]]:
@@ -68,6 +70,7 @@ def _counters(entry: Mapping[str, Any]) -> Counters:
         drops=_number(entry, "drops"),
         backlog_bytes=_number(entry, "backlog"),
         backlog_packets=_number(entry, "qlen"),
+        requeues=_number(entry, "requeues"),
     )
 
 

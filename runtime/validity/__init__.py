@@ -5,8 +5,9 @@ rules are those of measurement.md, named in each check. What a valid cell looks 
 new goes into the module of its subject, and into CHECKS:
 
 service     the bottleneck's rate while packets wait; the shaper on time
-delay       base RTT
+delay       base RTT, jitter
 loss        random losses; drops where there should be none
+order       copies, and packets that overtake others
 buffers     what a queue holds
 captures    complete, consistent; no super-packets
 endpoints   CCA, exit of the programs, limits of the hosts
@@ -20,11 +21,12 @@ from fairc.runtime.measurement import Measurement
 
 from .buffers import buffer
 from .captures import captures, frame_sizes
-from .delay import base_rtt
+from .delay import base_rtt, random_delay
 from .endpoints import congestion_control, datagrams, host_buffers, host_limits, processes
 from .finding import Check, Finding, Verdict
 from .guest import machine_load, notes
 from .loss import loss_counts, other_drops, random_loss
+from .order import copies, overtaking
 from .schedule import schedule
 from .service import service_rate, service_schedule
 
@@ -33,7 +35,10 @@ __all__ = ["CHECKS", "Finding", "Verdict", "judge", "loss_counts"]
 CHECKS: tuple[Check, ...] = (
     service_rate,
     base_rtt,
+    random_delay,
     random_loss,
+    copies,
+    overtaking,
     buffer,
     other_drops,
     captures,

@@ -29,13 +29,8 @@ def captures(measurement: Measurement) -> Iterator[Finding]:
     for name, cut in sorted(measurement.cut_captures.items()):
         if cut:
             yield Finding("invalid", f"capture {name} ends in {cut} bytes of an unfinished packet")
-    for queue in measurement.queues:
-        strange = queue.behind.strangers & _of_flows(measurement, queue, queue.delivered)
-        if strange.any():
-            words = f"{strange.sum()} packets were delivered that were not seen to leave it"
-            yield Finding("invalid", f"{queue.name}: {words}")
     for queue in measurement.seen_queues:
-        strange = queue.through.strangers & _of_flows(measurement, queue, queue.left)
+        strange = queue.through.strangers & of_flows(measurement, queue, queue.left)
         if strange.any():
             words = f"{strange.sum()} packets left it that were not seen to enter"
             yield Finding("invalid", f"{queue.name}: {words}")
@@ -51,7 +46,7 @@ def captures(measurement: Measurement) -> Iterator[Finding]:
             )
 
 
-def _of_flows(measurement: Measurement, queue: QueueRecord, packets: Packets) -> Bools:
+def of_flows(measurement: Measurement, queue: QueueRecord, packets: Packets) -> Bools:
     """Return which packets are data of the flows that have this queue as their bottleneck."""
     found = np.zeros(len(packets), np.bool_)
     for flow in measurement.flows:

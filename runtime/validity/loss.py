@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fairc.compiler.plan import Impairment
 from fairc.runtime.losses import LossCount, pooled
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.qdisc import drops_since
@@ -20,8 +21,10 @@ def _loss_count(measurement: Measurement, flow: FlowRecord) -> LossCount:
     behind = flow.queue.behind
     counted = flow.left & ~behind.pending
     planned = measurement.paths.impairment_behind(flow.queue.place)
+    # A packet that is copied is lost when both are; netem then keeps one of them.
+    probability = planned.loss * (1 - planned.duplicate) if planned else 0.0
     return LossCount(
-        planned.loss if planned else 0.0,
+        probability,
         int(counted.sum()),
         int((counted & behind.lost).sum()),
         planned.bursts if planned else None,
@@ -54,12 +57,12 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
             # netem counts a random loss and a full queue alike.
             before = measurement.qdiscs_before.get(place, ())
             sent = after[0].sent_packets - sum(c.sent_packets for c in before[:1])
-            count = LossCount(impairment.loss, sent + dropped, dropped, impairment.bursts)
+            count = LossCount(_dropped(impairment), sent + dropped, dropped, impairment.bursts)
             if not count.plausible:
                 yield Finding(
                     "invalid",
                     f"netem at {'/'.join(place)} dropped {dropped} of {sent + dropped} packets;"
-                    f" a probability of {impairment.loss:g} does not explain that",
+                    f" a probability of {count.expected:g} does not explain that",
                 )
     for place, node_interface in sorted(measurement.paths.interfaces.items()):
         shaped = node_interface.shaper or node_interface.impairment
@@ -67,3 +70,14 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
             place in measurement.qdiscs_before and place in measurement.qdiscs_after
         ):
             yield Finding("invalid", f"there are no counters of the queue at {'/'.join(place)}")
+
+
+def _dropped(impairment: Impairment) -> float:
+    """Return the share of drops among all that netem drops and sends, copies included.
+
+    Of a packet that is copied with probability d, netem drops nothing when its loss event says so,
+    but keeps the copy; else the copy has a loss event of its own. So per packet it drops
+    (1 - d) l + d (1 - l) l, and drops or sends 1 + d (1 - l), l being the loss.
+    """
+    loss, copied = impairment.loss, impairment.duplicate
+    return loss * (1 - copied * loss) / (1 + copied * (1 - loss))

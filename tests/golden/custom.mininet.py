@@ -9,7 +9,7 @@ last, cell.json. Nodes are network namespaces that nobody else sees; they and ev
 them end with this program, however it ends. Nothing else on the machine is touched, but
 for parameters of congestion control modules (MODULES, mostly empty), which are restored.
 """
-# cell           ba7d2305685d0138
+# cell           dd2962b491ab0eb6
 # experiment     custom
 # configuration  dddf9eda652cfba1
 #   long = cubic
@@ -36,7 +36,7 @@ from mininet.node import Node
 from mininet.util import numCores
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CELL = 'ba7d2305685d0138'
+CELL = 'dd2962b491ab0eb6'
 DURATION_NS = 60000000000  # a fixed length, or None
 DEADLINE_NS = 61000000000  # the latest end
 STOP = 'all'  # the cell ends with the `first` flow, or when `all` have ended

@@ -9,7 +9,7 @@ last, cell.json. Nodes are network namespaces that nobody else sees; they and ev
 them end with this program, however it ends. Nothing else on the machine is touched, but
 for parameters of congestion control modules (MODULES, mostly empty), which are restored.
 """
-# cell           2b69df7bf8c0ae65
+# cell           2db7ded092fe0dd6
 # experiment     quickstart
 # configuration  44136fa355b3678a
 # repetition     1, seed 251810346355374439
@@ -35,7 +35,7 @@ from mininet.node import Node
 from mininet.util import numCores
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CELL = '2b69df7bf8c0ae65'
+CELL = '2db7ded092fe0dd6'
 DURATION_NS = None  # a fixed length, or None
 DEADLINE_NS = 1602050000000  # the latest end
 STOP = 'all'  # the cell ends with the `first` flow, or when `all` have ended

@@ -1,0 +1,76 @@
+"""Random delays against a netem that is simulated packet by packet."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from fairc.compiler.plan import Impairment
+from fairc.runtime import delays
+
+Floats = NDArray[np.float64]
+MS = 10**6
+
+
+def impairment(jitter_ms: float = 5, **options: object) -> Impairment:
+    fields = {"delay_ns": 20 * MS, "loss": 0.0, "limit_packets": 1000, "seed": 1}
+    return Impairment.model_validate(fields | {"jitter_ns": int(jitter_ms * MS)} | options)
+
+
+def simulated(planned: Impairment, sent_s: Floats, seed: int) -> Floats:
+    """When packets arrive: each draws from the table; in order, none before the one ahead of it."""
+    own = np.random.default_rng(seed).choice(delays.quantiles(planned), len(sent_s))
+    arrived: Floats = sent_s + own
+    return np.maximum.accumulate(arrived) if planned.in_order else arrived
+
+
+def traffic(packets: int, every_ms: float, seed: int = 3) -> Floats:
+    """Bursts and pauses."""
+    gaps = np.random.default_rng(seed).exponential(every_ms * 1e-3, packets)
+    gaps[::50] += 0.05
+    return np.asarray(np.cumsum(gaps))
+
+
+@pytest.mark.parametrize("distribution", ["uniform", "normal", "pareto", "paretonormal"])
+@pytest.mark.parametrize("in_order", [False, True])
+@pytest.mark.parametrize("every_ms", [0.3, 5.0])
+def test_a_correct_netem_is_plausible(distribution: str, in_order: bool, every_ms: float) -> None:
+    planned = impairment(jitter_distribution=distribution, in_order=in_order)
+    sent_s = traffic(5000, every_ms)
+    for seed in range(10):
+        test = delays.compare(planned, sent_s, simulated(planned, sent_s, seed))
+        assert test.plausible(0.0), test
+
+
+@pytest.mark.parametrize(
+    "actual",
+    [
+        impairment(0, in_order=True),
+        impairment(4, in_order=True),
+        impairment(6, in_order=True),
+        impairment(5, in_order=True, jitter_distribution="normal"),
+        impairment(5, in_order=True, delay_ns=22 * MS),
+        impairment(5, in_order=False),
+    ],
+)
+def test_another_netem_is_not(actual: Impairment) -> None:
+    planned, sent_s = impairment(in_order=True), traffic(5000, 3.0)
+    test = delays.compare(planned, sent_s, simulated(actual, sent_s, 1))
+    assert not test.plausible(0.5e-3), test
+
+
+def test_the_tables_are_those_of_iproute2() -> None:
+    """Mean and deviation of /usr/lib/tc/*.dist, iproute2 6.1."""
+    installed = {"normal": (-0.0008, 1.0001), "pareto": (-0.0335, 0.8197)}
+    installed |= {"paretonormal": (-0.0253, 0.8339), "uniform": (0.0, 3**-0.5)}
+    for name, (mean, deviation) in installed.items():
+        unit = delays.table(name)
+        assert float(unit.mean()) == pytest.approx(mean, abs=0.001)
+        assert float(unit.std()) == pytest.approx(deviation, rel=0.01)
+
+
+def test_no_delay_is_negative() -> None:
+    planned = impairment(20, jitter_distribution="normal")
+    assert delays.quantiles(planned).min() == 0.0
+    assert delays.moments(planned)[0] > 0.020
