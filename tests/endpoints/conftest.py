@@ -20,24 +20,34 @@ EVERY_NS = 100_000_000
 Event = dict[str, Any]
 Run = tuple[list[Event], list[Event]]
 
-# What a description has over QUIC beside what it has over TCP.
-QUIC: Event = {
-    "options": {
-        "initial_window_packets": 10,
-        "receive_window_bytes": None,
-        "ecn": False,
-        "sack": True,
-        "pacing": True,
-        "fast_open": False,
-    },
-    "idle_timeout_ns": None,
+OPTIONS = {
+    "initial_window_packets": 10,
+    "receive_window_bytes": None,
+    "ecn": False,
+    "sack": True,
+    "pacing": False,
+    "fast_open": False,
 }
-QUIC_SERVER: Event = {
-    "cca": {"name": "reno", "parameters": {}},
-    "rate_bps": None,
-    "qlog": True,
-    "certificate_expires_ns": None,
+# Fields of only this transport: of its server and of its client.
+ONLY: dict[str, tuple[Event, Event]] = {
+    "tcp": (
+        {"cca": "cubic", "buffer_bytes": 200_000, "sample_every_ns": EVERY_NS},
+        {"buffer_bytes": 200_000},
+    ),
+    "quic": (
+        {
+            "cca": {"name": "reno", "parameters": {}},
+            "buffer_bytes": 200_000,
+            "sample_every_ns": EVERY_NS,
+            "qlog": True,
+            "certificate_expires_ns": None,
+            "idle_timeout_ns": None,
+        },
+        {"buffer_bytes": 200_000, "idle_timeout_ns": None},
+    ),
+    "udp": ({"peer": "127.0.0.2"}, {"peer": "127.0.0.2"}),
 }
+ENDING = ("file", "video")
 
 
 @pytest.fixture(scope="session")
@@ -65,31 +75,33 @@ def transfer(program: Path, tmp_path: Path) -> Iterator[Callable[..., Run]]:
         connections: int = 1,
         prefix: tuple[str, ...] = (),
         transport: str = "tcp",
+        rate_bps: int | None = None,
     ) -> Run:
         common = {
             "flow": "f",
             "address": "127.0.0.1",
             "port": _free_port(),
             "connections": connections,
-            "buffer_bytes": 200_000,
-        }
-        stop_ns = 5 * EVERY_NS if workload["kind"] == "bulk" else None
-        serving = {**common, "cca": "cubic", "sample_every_ns": EVERY_NS}
-        asking = {
-            **common,
             "workload": workload,
+            "options": OPTIONS,
             "starts_ns": [0] * connections,
-            "stop_ns": stop_ns,
-            "progress_every_ns": EVERY_NS,
         }
-        if transport == "quic":
-            serving |= {**QUIC, **QUIC_SERVER, "workload": workload, "starts_ns": [0] * connections}
-            asking |= QUIC
-        server = start(prefix, f"{transport}-server", serving)
-        assert server.stdout is not None
-        listening = server.stdout.readline()
-        client = start(prefix, f"{transport}-client", asking)
+        stop_ns = None if workload["kind"] in ENDING else 5 * EVERY_NS
+        serving, asking = ONLY[transport]
+        serving = {**common, **serving, "rate_bps": rate_bps}
+        asking = {**common, **asking, "stop_ns": stop_ns, "progress_every_ns": EVERY_NS}
+        if transport == "udp":
+            serving["stop_ns"], asking["rate_bps"] = stop_ns, rate_bps
+            client = start(prefix, "udp-client", asking)
+            server, listening = start(prefix, "udp-server", serving), ""
+        else:
+            server = start(prefix, f"{transport}-server", serving)
+            assert server.stdout is not None
+            listening = server.stdout.readline()
+            client = start(prefix, f"{transport}-client", asking)
         client_text, _ = client.communicate()
+        if workload["kind"] == "requests":
+            server.terminate()
         server_text, _ = server.communicate()
         assert (server.returncode, client.returncode) == (0, 0), server_text + client_text
         return _events(listening + server_text), _events(client_text)

@@ -45,21 +45,64 @@ def test_the_contract_lists_the_events() -> None:
     }
 
 
-@pytest.mark.parametrize("transport", ["tcp", "quic"])
-@pytest.mark.parametrize("workload", [{"kind": "file", "bytes": 100_000}, {"kind": "bulk"}])
+SECOND = {"kind": "constant", "parameters": {"value": 1.0}}
+FILE = {"kind": "file", "bytes": 100_000}
+VIDEO = {
+    "kind": "video",
+    "bitrate_bps": 8_000_000,
+    "length_ns": 400_000_000,
+    "burst_ns": 120_000_000,
+    "chunk_bytes": 10_000,
+    "factor": 0.5,
+    "play_ns": 100_000_000,
+    "stall_ns": 20_000_000,
+    "send_buffer_bytes": 2_000_000,
+}
+REQUESTS = {
+    "kind": "requests",
+    "size": {"kind": "exponential", "parameters": {"mean": 5000}},
+    "every": {"kind": "constant", "parameters": {"value": 0.01}},
+    "seed": 1,
+}
+ONOFF = {
+    "kind": "onoff",
+    "rate_bps": 1_000_000,
+    "on": SECOND,
+    "off": SECOND,
+    "packet_bytes": 500,
+    "seed": 1,
+}
+SERVED = {"listening", "accepted", "request", "sample"}
+TAKEN = {"opened", "connected", "first-byte"}
+
+
+@pytest.mark.parametrize(
+    ("transport", "workload", "always"),
+    [
+        ("tcp", FILE, SERVED | TAKEN | {"done"}),
+        ("tcp", {"kind": "bulk"}, SERVED | TAKEN | {"stopped", "progress"}),
+        ("tcp", VIDEO, SERVED | TAKEN | {"done", "playing", "stalled", "played"}),
+        ("tcp", ONOFF, SERVED | TAKEN | {"stopped", "progress"}),
+        ("tcp", REQUESTS, TAKEN | {"listening", "accepted", "served", "fetched", "stopped"}),
+        ("quic", FILE, SERVED | TAKEN | {"done"}),
+        ("quic", {"kind": "bulk"}, SERVED | TAKEN | {"stopped", "progress"}),
+        ("quic", VIDEO, SERVED | TAKEN | {"done", "playing", "stalled", "played"}),
+        ("udp", FILE, {"opened", "first-byte", "sent", "received", "done"}),
+        ("udp", ONOFF, {"opened", "first-byte", "sent", "received", "progress", "stopped"}),
+    ],
+)
 def test_every_event_has_the_fields_that_are_promised(
-    transfer: Callable[..., Any], workload: dict[str, object], transport: str
+    transfer: Callable[..., Any], transport: str, workload: dict[str, object], always: set[str]
 ) -> None:
-    server, client = transfer(workload, connections=2, transport=transport)
+    rate_bps = 50_000_000 if transport == "udp" else None
+    server, client = transfer(workload, connections=2, transport=transport, rate_bps=rate_bps)
     seen = set()
     for side, events in (("server", server), ("client", client)):
         for event in events:
             fields = fields_of(event["event"], transport, side)
             assert set(event) == {"t_ns", "event", *fields}
             seen.add(event["event"])
-    always = {"listening", "accepted", "request", "sample", "connected", "first-byte"}
-    ends = {"done"} if workload["kind"] == "file" else {"stopped", "progress"}
-    assert always | ends <= seen
+    assert always <= seen
 
 
 def test_the_program_needs_no_library_of_the_machine_it_runs_on(program: Path) -> None:
