@@ -26,6 +26,8 @@ pub struct Listening<'a> {
     pub cca: &'a str,
     /// Send buffer, bytes of payload.
     pub buffer_bytes: u32,
+    /// The whole send buffer may wait to be sent, as with a source that it holds up.
+    pub fills: bool,
     /// Connections that may wait to be accepted.
     pub backlog: u32,
     /// Data may come with the first packet.
@@ -37,7 +39,7 @@ pub struct Listening<'a> {
 /// # Errors
 /// A message that says which step failed; for a CCA also which there are.
 pub fn listener(wanted: Listening) -> Result<OwnedFd, String> {
-    let Listening { address, cca, buffer_bytes, backlog, fast_open } = wanted;
+    let Listening { address, cca, buffer_bytes, fills, backlog, fast_open } = wanted;
     let socket = sys::tcp_socket().map_err(|error| format!("cannot open a socket: {error}"))?;
     sys::set_option_bytes(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, cca.as_bytes())
         .map_err(|error| {
@@ -53,7 +55,8 @@ pub fn listener(wanted: Listening) -> Result<OwnedFd, String> {
         .and_then(|()| sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1))
         .and_then(|()| sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_SYNCNT, SYN_RETRIES))
         .and_then(|()| {
-            sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, UNSENT_BYTES)
+            let most = if fills { 0 } else { UNSENT_BYTES }; // 0: as much as there is room for
+            sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, most)
         })
         .map_err(|error| format!("cannot prepare the listening socket: {error}"))?;
     let backlog = i32::try_from(backlog).unwrap_or(i32::MAX).max(128);
@@ -191,6 +194,7 @@ mod tests {
             address: SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0),
             cca,
             buffer_bytes: 50_000,
+            fills: false,
             backlog: 1,
             fast_open: false,
         }

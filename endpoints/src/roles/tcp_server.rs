@@ -115,6 +115,7 @@ impl Server {
             address: SocketAddrV4::new(description.address, description.port),
             cca: &description.cca,
             buffer_bytes,
+            fills: matches!(description.workload, Workload::Video(_) | Workload::OnOff(_)),
             backlog: match &description.workload {
                 Workload::Requests(_) => REQUESTS_BACKLOG,
                 _ => description.connections,
