@@ -38,12 +38,17 @@ ONLY: dict[str, tuple[Event, Event]] = {
         {
             "cca": {"name": "reno", "parameters": {}},
             "buffer_bytes": 200_000,
+            "options": {**OPTIONS, "pacing": True},
             "sample_every_ns": EVERY_NS,
             "qlog": True,
             "certificate_expires_ns": None,
             "idle_timeout_ns": None,
         },
-        {"buffer_bytes": 200_000, "idle_timeout_ns": None},
+        {
+            "buffer_bytes": 200_000,
+            "options": {**OPTIONS, "pacing": True},
+            "idle_timeout_ns": None,
+        },
     ),
     "udp": ({"peer": "127.0.0.2"}, {"peer": "127.0.0.2"}),
 }
