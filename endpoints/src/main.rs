@@ -10,7 +10,6 @@ compile_error!("not a static build: run cargo inside endpoints/, where .cargo/co
 mod arguments;
 mod block;
 mod clock;
-#[allow(dead_code)] // controllers that use the rest come next
 mod congestion;
 mod description;
 mod events;

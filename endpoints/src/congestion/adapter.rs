@@ -46,8 +46,6 @@ pub struct Acks {
     pub bytes: u64,
     /// Bytes in flight after it (what it shows to be lost still counts).
     pub in_flight: u64,
-    /// As in `Ack`.
-    pub app_limited: bool,
     /// Time since the newest packet was sent, if it is newer than all that were acknowledged before
     /// (RFC 9002, section 5.1). The receiver's delay is in it.
     pub rtt: Option<Duration>,
@@ -167,7 +165,7 @@ impl<A: Algorithm + Clone> Controller for Adapter<A> {
         &mut self,
         now: Instant,
         in_flight: u64,
-        app_limited: bool,
+        _app_limited: bool,
         _largest_packet_num_acked: Option<u64>,
     ) {
         let bytes = std::mem::take(&mut self.batch_bytes);
@@ -176,15 +174,7 @@ impl<A: Algorithm + Clone> Controller for Adapter<A> {
         let rtt = (self.newest < Some(newest)).then(|| now.saturating_duration_since(newest));
         self.newest = self.newest.max(Some(newest));
         let min_rtt = rtt.map_or(min_rtt, |rtt| rtt.min(min_rtt));
-        self.algorithm.on_acks(&Acks {
-            now,
-            bytes,
-            in_flight,
-            app_limited,
-            rtt,
-            min_rtt,
-            smoothed_rtt,
-        });
+        self.algorithm.on_acks(&Acks { now, bytes, in_flight, rtt, min_rtt, smoothed_rtt });
     }
 
     fn on_congestion_event(

@@ -398,6 +398,21 @@ mod tests {
         assert!(with < 250 * MTU, "{with}");
     }
 
+    #[test]
+    fn random_loss_gives_n_times_the_window_of_reno() {
+        let loss = 0.001;
+        for (connections, seconds) in [(1, 400.0), (2, 200.0), (5, 100.0)] {
+            let link = Link { rate_bps: 1e9, rtt: RTT / 5, buffer_bytes: 10_000_000, loss };
+            let start = Start { now: Instant::now(), mtu: MTU, initial_window: 10 * MTU };
+            let flow = Flow::new(Box::new(Cubic::new(settings(connections), None, start)));
+            let goodput = simulation::run(link, vec![flow], seconds, 10.0, 3)[0].goodput;
+            let packets = goodput * link.rtt.as_secs_f64() / MTU as f64;
+            let law = f64::from(connections) * (1.5_f64 / loss).sqrt();
+            println!("N = {connections}: {packets}, law {law}");
+            assert!((packets / law - 1.0).abs() < 0.15, "N = {connections}: {packets}, law {law}");
+        }
+    }
+
     /// Bytes per second of CUBIC flows that emulate these numbers of connections, on one link.
     fn shares(connections: &[u32]) -> Vec<f64> {
         let link = Link { rate_bps: 10e6, rtt: RTT / 2, buffer_bytes: 62_500, loss: 0.0 };

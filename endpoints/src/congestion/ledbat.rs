@@ -180,7 +180,6 @@ mod tests {
             now,
             bytes: MTU,
             in_flight: ledbat.window() - MTU,
-            app_limited: false,
             rtt: Some(rtt),
             min_rtt: BASE,
             smoothed_rtt: rtt,

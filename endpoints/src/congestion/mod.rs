@@ -180,4 +180,21 @@ mod tests {
             json!({"connections": 2, "beta": 0.7, "c": 0.4, "max_window_packets": 1000, "hystart": false})
         );
     }
+
+    #[test]
+    fn the_manual_has_every_parameter_with_its_default() {
+        let manual = include_str!("../../../docs/congestion.md");
+        for entry in CONTROLLERS {
+            let heading = format!("\n## {}\n", entry.name);
+            let section = manual.split_once(&heading).expect(entry.name).1;
+            let section = section.split("\n## ").next().unwrap();
+            let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
+            assert_eq!(rows.len(), entry.parameters.len(), "{}", entry.name);
+            let defaults = complete(entry.name, &Map::new()).unwrap();
+            for Parameter { name, .. } in entry.parameters {
+                let row = format!("| `{name}` | {} |", defaults[*name]);
+                assert!(rows.iter().any(|line| line.starts_with(&row)), "{}: {row}", entry.name);
+            }
+        }
+    }
 }

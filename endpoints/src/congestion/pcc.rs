@@ -18,8 +18,8 @@
 //! - Change bound: |D| <= w r, w = bound + k * `bound_step`. k grows by one each time D is cut,
 //!   becomes the smallest that does not cut D where it is not, and 0 where the direction changes.
 //! - An interval is complete when four packets that were sent after it are acknowledged: its losses
-//!   are known then (packet threshold 3). Intervals in which the sender had nothing to send are
-//!   repeated. Persistent congestion begins anew.
+//!   are known then (packet threshold 3). Intervals in which the sender had nothing to send or
+//!   sent less than half of its rate are repeated. Persistent congestion begins anew.
 //!
 //! From rate to window: quinn asks for no rate and paces at 1.25 windows per RTT, so the window is
 //! what is in flight plus what the rate has earned and not spent (at most 10 packets or a quarter
@@ -202,6 +202,12 @@ impl Interval {
         }
     }
 
+    /// Whether its rate was sent, so that the results are those of the rate.
+    fn used(&self) -> bool {
+        let wanted = self.rate * (self.end - self.start).as_secs_f64();
+        !self.app_limited && (self.acked + self.lost) as f64 > wanted / 2.0
+    }
+
     fn utility(&self, settings: &Settings) -> f64 {
         let loss = self.lost as f64 / ((self.acked + self.lost) as f64).max(1.0);
         settings.utility(self.rate / MEGABIT, self.slope(), loss)
@@ -262,7 +268,6 @@ impl Pcc {
             // The result of the interval before the last one is waited for: a deep buffer delays it.
             Phase::Starting(_) if self.intervals.len() > 1 => return,
             Phase::Starting(_) => match self.intervals.back() {
-                Some(last) if last.app_limited => last.rate,
                 Some(last) => 2.0 * last.rate,
                 None => self.base_rate,
             },
@@ -283,10 +288,12 @@ impl Pcc {
         match self.phase {
             Phase::Starting(before) => {
                 // The last one stays: the next doubles its rate.
-                while self.intervals.len() > 1 && complete(&self.intervals[0]) {
+                if self.intervals.len() > 1 && complete(&self.intervals[0]) {
                     let Some(done) = self.intervals.pop_front() else { return };
-                    if done.app_limited {
-                        continue;
+                    if !done.used() {
+                        self.phase = Phase::Starting(None);
+                        self.intervals.clear();
+                        return;
                     }
                     let utility = done.utility(&self.settings);
                     match before {
@@ -296,14 +303,13 @@ impl Pcc {
                         _ => self.phase = Phase::Starting(Some((done.rate, utility))),
                     }
                     self.base_rate = done.rate;
-                    return;
                 }
             }
             Phase::Probing(higher_first) => {
                 if self.intervals.len() < 2 || !self.intervals.iter().all(complete) {
                     return;
                 }
-                if self.intervals.iter().any(|interval| interval.app_limited) {
+                if !self.intervals.iter().all(Interval::used) {
                     return self.probe(self.base_rate, !higher_first);
                 }
                 let first = self.intervals[0].utility(&self.settings);
@@ -475,6 +481,30 @@ mod tests {
             let waiting = (outcome.rtt_s - 0.05) / (buffer_bytes as f64 * 8.0 / rate_bps);
             assert!(waiting < 0.3, "{rate_bps}: {outcome:?}");
         }
+    }
+
+    #[test]
+    fn a_rate_that_is_not_used_does_not_grow() {
+        let start = Start { now: Instant::now(), mtu: MTU, initial_window: 10 * MTU };
+        let mut pcc = Pcc::new(SETTINGS, start);
+        let rtt = Duration::from_millis(50);
+        // One packet per 5 ms, an eighth of the initial rate.
+        for step in 0..1000 {
+            let now = start.now + Duration::from_millis(5) * step + rtt;
+            let (sent, bytes) = (start.now + Duration::from_millis(5) * step, MTU / 8);
+            pcc.on_ack(&Ack { now, sent, bytes, app_limited: false, min_rtt: rtt });
+            let (rtt, smoothed_rtt) = (Some(rtt), rtt);
+            pcc.on_acks(&Acks {
+                now,
+                bytes,
+                in_flight: 0,
+                rtt,
+                min_rtt: smoothed_rtt,
+                smoothed_rtt,
+            });
+        }
+        assert_eq!(pcc.base_rate.to_bits(), (10.0 * MTU as f64 / 0.05).to_bits());
+        assert!(pcc.window() <= 20 * MTU, "{}", pcc.window());
     }
 
     #[test]

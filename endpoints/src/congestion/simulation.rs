@@ -184,7 +184,6 @@ impl Network {
             now,
             bytes: MTU,
             in_flight: flow.in_flight(),
-            app_limited: false,
             rtt: newest.then_some(rtt),
             min_rtt,
             smoothed_rtt: Duration::from_secs_f64(smoothed),
