@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn random_loss_gives_n_times_the_window_of_reno() {
         let loss = 0.001;
-        for (connections, seconds) in [(1, 400.0), (2, 200.0), (5, 100.0)] {
+        for (connections, seconds) in [(1, 120.0), (2, 60.0), (5, 30.0)] {
             let link = Link { rate_bps: 1e9, rtt: RTT / 5, buffer_bytes: 10_000_000, loss };
             let start = Start { now: Instant::now(), mtu: MTU, initial_window: 10 * MTU };
             let flow = Flow::new(Box::new(Cubic::new(settings(connections), None, start)));
@@ -419,7 +419,7 @@ mod tests {
         let start = Start { now: Instant::now(), mtu: MTU, initial_window: 10 * MTU };
         let flow = |n: &u32| Flow::new(Box::new(Cubic::new(settings(*n), None, start)));
         let flows = connections.iter().map(flow).collect();
-        simulation::run(link, flows, 300.0, 30.0, 7).iter().map(|flow| flow.goodput).collect()
+        simulation::run(link, flows, 150.0, 30.0, 7).iter().map(|flow| flow.goodput).collect()
     }
 
     #[test]

@@ -475,7 +475,7 @@ mod tests {
         for (rate_bps, buffer_bytes) in [(1e6, 30_000), (10e6, 375_000), (50e6, 375_000)] {
             let rtt = Duration::from_millis(50);
             let link = Link { rate_bps, rtt, buffer_bytes, loss: 0.0 };
-            let outcome = &run(link, 1, 90.0)[0];
+            let outcome = &run(link, 1, 60.0)[0];
             assert!(outcome.goodput * 8.0 > 0.8 * rate_bps, "{rate_bps}: {outcome:?}");
             assert!(outcome.loss < 0.02, "{rate_bps}: {outcome:?}");
             let waiting = (outcome.rtt_s - 0.05) / (buffer_bytes as f64 * 8.0 / rate_bps);
@@ -519,7 +519,7 @@ mod tests {
     fn two_flows_share() {
         let rtt = Duration::from_millis(50);
         let link = Link { rate_bps: 20e6, rtt, buffer_bytes: 375_000, loss: 0.0 };
-        let outcomes = run(link, 2, 300.0);
+        let outcomes = run(link, 2, 150.0);
         let ratio = outcomes[0].goodput / outcomes[1].goodput;
         assert!((0.6..1.7).contains(&ratio), "{ratio}");
     }

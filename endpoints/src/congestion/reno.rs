@@ -156,7 +156,7 @@ mod tests {
             let link = Link { rate_bps: 1e9, rtt: RTT, buffer_bytes: 10_000_000, loss };
             let start = Start { now: Instant::now(), mtu: MTU, initial_window: 10 * MTU };
             let flow = Flow::new(Box::new(Reno::new(0.5, start)));
-            let goodput = simulation::run(link, vec![flow], 1000.0, 20.0, 3)[0].goodput;
+            let goodput = simulation::run(link, vec![flow], 500.0, 20.0, 3)[0].goodput;
             let packets = goodput * RTT.as_secs_f64() / MTU as f64;
             let law = (1.5 / loss).sqrt();
             println!("{loss}: {packets} {law}");
