@@ -7,6 +7,7 @@
 #[cfg(all(target_env = "gnu", not(target_feature = "crt-static"), not(doc)))]
 compile_error!("not a static build: run cargo inside endpoints/, where .cargo/config.toml applies");
 
+mod agenda;
 mod arguments;
 mod block;
 mod clock;

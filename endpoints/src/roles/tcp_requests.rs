@@ -4,6 +4,7 @@
 //! What the description calls a connection is a stream of requests here. Its first request reports as
 //! a connection does; then there is one line per request.
 
+use crate::agenda::Agenda;
 use crate::clock::Timer;
 use crate::description::TcpClient;
 use crate::events::{Event, Log};
@@ -14,8 +15,6 @@ use crate::roles::Failure;
 use crate::slots::Slots;
 use crate::tcp::fetch::{may_pass, Dial, Fetch, Taken};
 use crate::workload::{Arrival, Arrivals, Requests};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::io;
 
 const ALARM: u64 = 0;
@@ -51,9 +50,11 @@ pub fn run(description: &TcpClient, requests: &Requests, log: &mut Log) -> Resul
     }
 }
 
-/// What happens at a time.
+/// What happens at a time, the first of these first.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
+    /// The end.
+    Stop,
     /// The next request of this stream.
     Ask(usize),
     /// Another attempt of the request in this slot to connect.
@@ -61,12 +62,10 @@ enum Due {
 }
 
 /// The state of the workload.
-struct Client<'a> {
-    description: &'a TcpClient,
+struct Client {
     dial: Dial,
-    alarms: Timer,
+    due: Agenda<Due>,
     ticks: Timer,
-    due: BinaryHeap<Reverse<(i64, Due)>>,
     streams: Vec<Stream>,
     pending: Slots<Pending>,
 }
@@ -103,15 +102,15 @@ enum State {
     Closing(Fetch),
 }
 
-impl<'a> Client<'a> {
+impl Client {
     fn new(
-        description: &'a TcpClient,
+        description: &TcpClient,
         requests: &Requests,
         reactor: &Reactor,
         log: &Log,
     ) -> Result<Self, Failure> {
-        let (alarms, ticks) = (Timer::new(log.clock())?, Timer::new(log.clock())?);
-        reactor.add(&alarms, Interest::Read, ALARM)?;
+        let (mut due, ticks) = (Agenda::new(log.clock())?, Timer::new(log.clock())?);
+        reactor.add(&due, Interest::Read, ALARM)?;
         reactor.add(&ticks, Interest::Read, TICK)?;
         let streams: Vec<Stream> = (0..)
             .zip(&description.starts_ns)
@@ -122,52 +121,37 @@ impl<'a> Client<'a> {
                 Stream { arrivals, next, start_ns: *start_ns, requests, connected, bytes }
             })
             .collect();
-        let due = streams.iter().enumerate().map(|(index, stream)| stream.due(index)).collect();
-        let client = Client {
-            dial: description.dial(),
-            description,
-            alarms,
-            ticks,
-            due,
-            streams,
-            pending: Slots::new(),
-        };
-        client.set_alarm()?;
-        client.ticks.every(description.progress_every_ns)?;
-        Ok(client)
+        for (index, stream) in streams.iter().enumerate() {
+            due.put(stream.next_ns(), Due::Ask(index));
+        }
+        if let Some(stop_ns) = description.stop_ns {
+            due.put(stop_ns, Due::Stop);
+        }
+        due.arm()?;
+        ticks.every(description.progress_every_ns)?;
+        let (dial, pending) = (description.dial(), Slots::new());
+        Ok(Client { dial, due, ticks, streams, pending })
     }
 
     /// Does what is due, and sets the next alarm; false when it is time to stop.
     fn alarm(&mut self, reactor: &Reactor, log: &mut Log) -> Result<bool, Failure> {
-        if !self.alarms.fired()? {
+        if !self.due.fired()? {
             return Ok(true);
         }
         let now_ns = log.clock().now_ns();
-        if self.description.stop_ns.is_some_and(|stop_ns| stop_ns <= now_ns) {
-            return Ok(false);
-        }
-        while self.due.peek().is_some_and(|Reverse((due_ns, _))| *due_ns <= now_ns) {
-            match self.due.pop() {
-                Some(Reverse((_, Due::Ask(stream)))) => self.ask(stream, reactor, log)?,
-                Some(Reverse((_, Due::Again(slot)))) => {
+        while let Some((_, due)) = self.due.due(now_ns) {
+            match due {
+                Due::Stop => return Ok(false),
+                Due::Ask(stream) => self.ask(stream, reactor, log)?,
+                Due::Again(slot) => {
                     if let Some(pending) = self.pending.take(slot) {
                         self.open(slot, pending, reactor, log)?;
                     }
                 }
-                None => {}
             }
         }
-        self.set_alarm()?;
+        self.due.arm()?;
         Ok(true)
-    }
-
-    fn set_alarm(&self) -> Result<(), Failure> {
-        let next = self.due.peek().map(|Reverse((due_ns, _))| *due_ns);
-        match next.into_iter().chain(self.description.stop_ns).min() {
-            Some(at_ns) => self.alarms.once(at_ns)?,
-            None => self.alarms.disarm()?,
-        }
-        Ok(())
     }
 
     /// Makes the next request of a stream.
@@ -187,8 +171,7 @@ impl<'a> Client<'a> {
         };
         stream.requests += 1;
         stream.next = stream.arrivals.follow();
-        let due = stream.due(index);
-        self.due.push(due);
+        self.due.put(stream.next_ns(), Due::Ask(index));
         let slot = self.pending.reserve();
         self.open(slot, pending, reactor, log)
     }
@@ -227,8 +210,8 @@ impl<'a> Client<'a> {
         pending.state = State::Refused(error);
         self.pending.put(slot, pending);
         let again_ns = log.clock().now_ns().saturating_add(RETRY_NS);
-        self.due.push(Reverse((again_ns, Due::Again(slot))));
-        self.set_alarm()
+        self.due.put(again_ns, Due::Again(slot));
+        Ok(self.due.arm()?)
     }
 
     /// Does what can be done for one request.
@@ -341,8 +324,8 @@ impl<'a> Client<'a> {
 
 impl Stream {
     /// When it makes its next request.
-    fn due(&self, index: usize) -> Reverse<(i64, Due)> {
-        Reverse((self.start_ns.saturating_add(self.next.at_ns), Due::Ask(index)))
+    fn next_ns(&self) -> i64 {
+        self.start_ns.saturating_add(self.next.at_ns)
     }
 
     /// Reports its first connection that is established.

@@ -1,5 +1,6 @@
 //! Role `tcp-server`: sends what each connection asks for, and samples `TCP_INFO`.
 
+use crate::agenda::Agenda;
 use crate::block::Block;
 use crate::clock::Timer;
 use crate::description::{self, TcpServer};
@@ -13,8 +14,6 @@ use crate::source::Source;
 use crate::tcp::transfer::{closed, End, Header, Step, Transfer};
 use crate::workload::Workload;
 use crate::{sys, tcp_info};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::io::{self, ErrorKind::WouldBlock};
 use std::net::SocketAddrV4;
 use std::os::fd::OwnedFd;
@@ -64,11 +63,8 @@ struct Server {
     listener: OwnedFd,
     block: Block,
     ticks: Timer,
-    /// Fires when a source allows more; `armed_ns` is when, if it is armed.
-    alarms: Timer,
-    armed_ns: Option<i64>,
-    /// Slots of connections that wait for a time, by that time. What is no longer so is skipped.
-    waiting: BinaryHeap<Reverse<(i64, usize)>>,
+    /// Slots of connections that wait until their source allows more. What no longer does is skipped.
+    waiting: Agenda<usize>,
     peers: Slots<Peer>,
     /// What each connection that was announced has come to. With `requests` it is a stream.
     served: Vec<Served>,
@@ -124,10 +120,10 @@ impl Server {
         })
         .map_err(Failure::Work)?;
         let block = Block::new()?;
-        let (ticks, alarms) = (Timer::new(log.clock())?, Timer::new(log.clock())?);
+        let (ticks, waiting) = (Timer::new(log.clock())?, Agenda::new(log.clock())?);
         reactor.add(&listener, Interest::Read, LISTENER)?;
         reactor.add(&ticks, Interest::Read, TICK)?;
-        reactor.add(&alarms, Interest::Read, ALARM)?;
+        reactor.add(&waiting, Interest::Read, ALARM)?;
         log.now(&Event::Listening {
             cca: &socket::congestion_control(&listener)?,
             send_buffer_bytes: socket::number(&listener, libc::SO_SNDBUF)?,
@@ -140,9 +136,7 @@ impl Server {
             listener,
             block,
             ticks,
-            alarms,
-            armed_ns: None,
-            waiting: BinaryHeap::new(),
+            waiting,
             peers: Slots::new(),
             live: 0,
             over: 0,
@@ -203,16 +197,11 @@ impl Server {
 
     /// Sends for every connection whose time has come.
     fn alarm(&mut self, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
-        if !self.alarms.fired()? {
+        if !self.waiting.fired()? {
             return Ok(());
         }
-        self.armed_ns = None;
         let now_ns = log.clock().now_ns();
-        while let Some(&Reverse((due_ns, slot))) = self.waiting.peek() {
-            if due_ns > now_ns {
-                break;
-            }
-            self.waiting.pop();
+        while let Some((due_ns, slot)) = self.waiting.due(now_ns) {
             let Some(mut peer) = self.peers.take(slot) else {
                 continue;
             };
@@ -224,16 +213,7 @@ impl Server {
                 _ => self.peers.put(slot, peer),
             }
         }
-        self.set_alarm()
-    }
-
-    fn set_alarm(&mut self) -> Result<(), Failure> {
-        let due_ns = self.waiting.peek().map(|Reverse((due_ns, _))| *due_ns);
-        if let Some(due_ns) = due_ns.filter(|due_ns| self.armed_ns != Some(*due_ns)) {
-            self.alarms.once(due_ns)?;
-            self.armed_ns = Some(due_ns);
-        }
-        Ok(())
+        Ok(self.waiting.arm()?)
     }
 
     /// Waits for what a connection has to wait for now, or ends it.
@@ -262,8 +242,8 @@ impl Server {
                 State::Waiting(transfer, then)
             }
             (State::Sending(transfer) | State::Waiting(transfer, _), Step::Until(then)) => {
-                self.waiting.push(Reverse((then, slot)));
-                self.set_alarm()?;
+                self.waiting.put(then, slot);
+                self.waiting.arm()?;
                 State::Waiting(transfer, then)
             }
             (State::Waiting(transfer, _), Step::For(_)) => State::Sending(transfer),

@@ -1,6 +1,6 @@
 //! Role `udp-server`: sends datagrams at their times.
 
-use crate::clock::Timer;
+use crate::agenda::Agenda;
 use crate::description::{self, udp::UdpServer};
 use crate::events::{Event, Log};
 use crate::reactor::{Interest, Reactor, Wake};
@@ -8,8 +8,6 @@ use crate::roles::Failure;
 use crate::source::PacketTimes;
 use crate::udp::datagram::{Datagram, HEADER_BYTES};
 use crate::udp::sockets::{Sender, Sent};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::net::SocketAddrV4;
 
 const ALARM: u64 = 0;
@@ -23,41 +21,44 @@ const MOST_AT_ONCE: u32 = 1_000;
 pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let description: UdpServer = description::read(text).map_err(Failure::Description)?;
     let mut reactor = Reactor::new()?;
-    let alarms = Timer::new(log.clock())?;
-    reactor.add(&alarms, Interest::Read, ALARM)?;
-    let mut server = Server::new(description)?;
+    let mut server = Server::new(description, log)?;
+    reactor.add(&server.due, Interest::Read, ALARM)?;
     let mut wakes = Vec::new();
-    while let Some(due_ns) = server.due_ns() {
-        alarms.once(due_ns)?;
+    while server.open > 0 {
+        server.due.arm()?;
         reactor.wait(&mut wakes)?;
         for wake in &wakes {
             match wake {
-                Wake::Stop => {
-                    server.stop(log);
-                    return Ok(());
-                }
-                Wake::Ready(_) => {
-                    if alarms.fired()? {
-                        server.send(log).map_err(Failure::Work)?;
-                    }
-                }
+                Wake::Stop => server.stop(log),
+                Wake::Ready(_) => server.send(log)?,
             }
         }
     }
     Ok(())
 }
 
+/// What happens at a time, the first of these first.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    /// The end.
+    Stop,
+    /// The next datagram of this connection.
+    Send(usize),
+}
+
 /// The state of the role.
 struct Server {
     description: UdpServer,
     connections: Vec<Connection>,
-    /// When the next datagram of each connection is due, ns after the epoch.
-    due: BinaryHeap<Reverse<(i64, usize)>>,
+    due: Agenda<Due>,
+    /// Connections that have not ended.
+    open: usize,
 }
 
 struct Connection {
     sender: Sender,
     start_ns: i64,
+    ended: bool,
     times: PacketTimes,
     /// Number of the next datagram.
     number: u64,
@@ -68,7 +69,7 @@ struct Connection {
 }
 
 impl Server {
-    fn new(description: UdpServer) -> Result<Self, Failure> {
+    fn new(description: UdpServer, log: &Log) -> Result<Self, Failure> {
         let from = SocketAddrV4::new(description.address, description.port);
         let payload = description.pattern.payload_bytes() as usize;
         let mut connections = Vec::new();
@@ -77,6 +78,7 @@ impl Server {
             connections.push(Connection {
                 sender: Sender::new(from, to, payload).map_err(Failure::Work)?,
                 start_ns: *start_ns,
+                ended: false,
                 times: description.pattern.times_of(number),
                 number: 0,
                 packets: 0,
@@ -85,36 +87,38 @@ impl Server {
                 late_ns: 0,
             });
         }
-        let due = connections.iter().enumerate().map(|(index, c)| Reverse((c.due_ns(), index)));
-        Ok(Server { due: due.collect(), description, connections })
+        let mut due = Agenda::new(log.clock())?;
+        for (index, connection) in connections.iter().enumerate() {
+            due.put(connection.due_ns(), Due::Send(index));
+        }
+        if let Some(stop_ns) = description.stop_ns {
+            due.put(stop_ns, Due::Stop);
+        }
+        let open = connections.len();
+        Ok(Server { description, connections, due, open })
     }
 
-    /// When the next thing happens, ns after the epoch; None: nothing more will.
-    fn due_ns(&self) -> Option<i64> {
-        let Reverse((due_ns, _)) = self.due.peek()?;
-        Some(self.description.stop_ns.map_or(*due_ns, |stop_ns| stop_ns.min(*due_ns)))
-    }
-
-    /// Sends what is due; ends connections that have sent all, and all when it is time to stop.
-    fn send(&mut self, log: &mut Log) -> Result<(), String> {
+    /// Sends what is due, and ends what has come to its end. What was due before the stop is sent even
+    /// if the program is late.
+    fn send(&mut self, log: &mut Log) -> Result<(), Failure> {
+        if !self.due.fired()? {
+            return Ok(());
+        }
         for _ in 0..MOST_AT_ONCE {
-            let Some(&Reverse((due_ns, index))) = self.due.peek() else {
-                return Ok(());
-            };
             let now_ns = log.clock().now_ns();
-            // What was due before the stop is sent even if the program is late.
-            if self.description.stop_ns.is_some_and(|stop_ns| stop_ns <= due_ns.min(now_ns)) {
-                self.stop(log);
-                return Ok(());
-            }
-            if due_ns > now_ns {
-                return Ok(());
-            }
-            self.due.pop();
-            if self.send_one(index, due_ns, now_ns)? {
-                self.due.push(Reverse((self.connections[index].due_ns(), index)));
-            } else {
-                self.end(index, log);
+            match self.due.due(now_ns) {
+                None => break,
+                Some((_, Due::Stop)) => self.stop(log),
+                Some((due_ns, Due::Send(index))) => {
+                    if self.connections[index].ended {
+                        continue;
+                    }
+                    if self.send_one(index, due_ns, now_ns).map_err(Failure::Work)? {
+                        self.due.put(self.connections[index].due_ns(), Due::Send(index));
+                    } else {
+                        self.end(index, log);
+                    }
+                }
             }
         }
         Ok(())
@@ -143,15 +147,19 @@ impl Server {
 
     /// Ends everything.
     fn stop(&mut self, log: &mut Log) {
-        while let Some(Reverse((_, index))) = self.due.pop() {
+        for index in 0..self.connections.len() {
             self.end(index, log);
         }
     }
 
-    fn end(&self, index: usize, log: &mut Log) {
-        let Connection { packets, bytes, refused, late_ns, .. } = self.connections[index];
-        let (connection, late_us) = (index as u32, late_ns / 1_000);
-        log.now(&Event::Sent { connection, packets, bytes, refused, late_us });
+    fn end(&mut self, index: usize, log: &mut Log) {
+        let Connection { packets, bytes, refused, late_ns, ref mut ended, .. } =
+            self.connections[index];
+        if !std::mem::replace(ended, true) {
+            self.open -= 1;
+            let (connection, late_us) = (index as u32, late_ns / 1_000);
+            log.now(&Event::Sent { connection, packets, bytes, refused, late_us });
+        }
     }
 }
 
