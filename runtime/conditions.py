@@ -14,6 +14,9 @@ from typing import Any
 from .measurement import FlowRecord, Measurement
 from .results import FlowCondition
 
+# Windows that are nearer than this to the plan's are the plan's.
+ROUNDED = 0.01
+
 Tell = Callable[[FlowRecord], str]
 
 
@@ -95,9 +98,12 @@ def _window_cap(flow: FlowRecord) -> str:
 
 
 def _receive_window(flow: FlowRecord) -> str:
+    planned = flow.plan.options.receive_window_bytes or flow.receive_buffer_bytes
     reported = _reported(flow, "connected", "receive_window_bytes")
-    planned = flow.plan.options.receive_window_bytes
-    return _words(reported or [planned or flow.receive_buffer_bytes], _bytes)
+    # Linux takes whole segments: that is no difference.
+    return _words(
+        [b for b in reported if abs(b - planned) > ROUNDED * planned] or [planned], _bytes
+    )
 
 
 def _by_transport(words: Mapping[str, str]) -> Tell:

@@ -3,7 +3,8 @@
     fct = last byte at the client's application - connection opened
 
 over the transfers that were begun after the warm-up: of `requests` each request, of `file` each
-connection. The handshake is in it, retried ones as well. Percentiles interpolate linearly.
+connection. The handshake is in it, retried ones as well. Percentiles interpolate linearly; one that
+fewer than 1 / (1 - p) transfers cannot tell from their longest is not defined.
 
 fct.unfinished counts transfers that were begun and had not ended when the flow was stopped or the
 cell ended. They are in no other value, and they are the slow ones: where there are many, mean and
@@ -30,7 +31,9 @@ P95 = Value("fct.p95", "s", "95th percentile of the flow completion time")
 P99 = Value("fct.p99", "s", "99th percentile of the flow completion time")
 COUNT = Value("fct.count", "1", "transfers that were completed")
 UNFINISHED = Value("fct.unfinished", "1", "transfers that were begun and not completed")
-VALUES = (MEAN, P50, P95, P99, COUNT, UNFINISHED)
+PERCENTILES = {P50: 50, P95: 95, P99: 99}
+TIMES = (MEAN, *PERCENTILES)
+VALUES = (*TIMES, COUNT, UNFINISHED)
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
@@ -40,14 +43,23 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
     counted = transfers.duration_s[transfers.start_s >= measurement.warmup_s]
     unfinished = int((transfers.unfinished_s >= measurement.warmup_s).sum())
-    numbers: tuple[float | None, ...] = (None,) * 4
-    if len(counted):
-        numbers = (float(counted.mean()), *map(float, np.percentile(counted, (50, 95, 99))))
-    reason = f"no transfer was completed, {unfinished} were begun"
-    return tuple(
-        value.of(number, flow.name, reason)
-        for value, number in zip(VALUES, (*numbers, len(counted), unfinished), strict=True)
-    )
+    n = len(counted)
+    if not n:
+        reason = f"no transfer was completed, {unfinished} were begun"
+        times = tuple(value.of(None, flow.name, reason) for value in TIMES)
+    else:
+        times = (
+            MEAN.of(float(counted.mean()), flow.name),
+            *(
+                value.of(
+                    float(np.percentile(counted, percent)) if n >= 100 / (100 - percent) else None,
+                    flow.name,
+                    f"too few transfers for a {percent}th percentile: {n}",
+                )
+                for value, percent in PERCENTILES.items()
+            ),
+        )
+    return (*times, COUNT.of(n, flow.name), UNFINISHED.of(unfinished, flow.name))
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:

@@ -3,12 +3,12 @@
     rtt.mean = mean over samples of srtt        rtt.min = min over connections of min_rtt
     rtt.base = median of the pings
 
-srtt: the sender's smoothed RTT (TCP_INFO, RFC 6298), sampled every 100 ms on each connection from
-the warm-up on, so the mean is over time. min_rtt: the smallest RTT that the sender saw (TCP_INFO); it
-holds queueing where the queue was never empty. pings: small packets between the flow's hosts on the
-idle network before the epoch, so this is the base RTT without queueing.
+srtt: the sender's smoothed RTT (TCP_INFO, or QUIC's of RFC 9002), sampled every 100 ms on each
+connection from the warm-up on, so the mean is over time. min_rtt: the smallest RTT that the sender
+saw; it holds queueing where the queue was never empty. pings: small packets between the flow's hosts
+on the idle network before the epoch, so this is the base RTT without queueing.
 
-Unit: s. Source: RFC 6298, section 2 (srtt); measurement.md, rules 1 and 19.
+Unit: s. Source: RFC 6298, section 2 (srtt); RFC 9002, section 5.3; measurement.md, rules 1 and 19.
 """
 
 from __future__ import annotations

@@ -50,7 +50,10 @@ def test_the_recorded_cell_is_valid(analysis: Analysis) -> None:
     ]
     undefined = {value.metric: value.reason for value in analysis.metrics if value.value is None}
     videos = ("qoe", "stalls.count", "stalls.time", "startup")
-    assert undefined == dict.fromkeys(videos, "no flow plays videos")
+    percentiles = {
+        f"fct.p{p}": f"too few transfers for a {p}th percentile: 1" for p in (50, 95, 99)
+    }
+    assert undefined == dict.fromkeys(videos, "no flow plays videos") | percentiles
 
 
 def test_drops_and_losses_are_those_that_the_kernel_counted() -> None:

@@ -357,8 +357,23 @@ def test_completion_times_of_files(tmp_path: Path) -> None:
     found = values(made, tmp_path, "fct")
     assert found["fct.mean", "a"] == pytest.approx((0.02 + 0.05) / 2)
     assert found["fct.p50", "a"] == pytest.approx(0.035)
-    assert found["fct.p99", "a"] == pytest.approx(0.02 + 0.99 * 0.03)
+    assert found["fct.p95", "a"] is None, "two values do not tell it from the longest"
     assert (found["fct.count", "a"], found["fct.unfinished", "a"]) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("transfers", "p95", "p99"), [(1, False, False), (19, False, False), (20, True, False)]
+)
+def test_percentiles_need_enough_transfers(
+    tmp_path: Path, transfers: int, p95: bool, p99: bool
+) -> None:
+    made = hand_made("a" * transfers, flows=1, connections=transfers, file_bytes=PAYLOAD)
+    made.packets = [replace(p, sent=replace(p.sent, connection=p.number)) for p in made.packets]
+    found = {v.metric: v for v in results(load(made.cell, made.write(tmp_path)), "fct")}
+    assert (found["fct.p95"].value is not None, found["fct.p99"].value is not None) == (p95, p99)
+    assert found["fct.p99"].reason == f"too few transfers for a 99th percentile: {transfers}"
+    if p95:  # done at 0, 10, ... 190 ms
+        assert found["fct.p95"].value == pytest.approx(0.19 * 0.95)
 
 
 def test_transfers_that_did_not_end_are_counted_and_shown(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         section="time",
         title="Congestion window and RTT",
         caption=(
-            f"Sampled inside the sender (TCP_INFO). {chosen_words(found)} Each bin of time keeps"
+            f"Sampled inside the sender. {chosen_words(found)} Each bin of time keeps"
             f" its smallest and its largest sample.{summed}"
         ),
         alt=_alt(panels),
