@@ -232,14 +232,6 @@ def doubts(given: Given, queue: plan.Queue) -> Iterator[Diagnostic]:
             help="write `scaled: on`, or a target of more than one frame's time",
             severity=Severity.WARNING,
         )
-    if given.switch("ecn", False):
-        yield Diagnostic(
-            code="nothing-to-mark",
-            message=f"`{queue.kind}` may mark, but no host here asks for ECN: it drops instead",
-            span=given.written.span,
-            notes=("Linux clients do not ask for it (net.ipv4.tcp_ecn = 2)",),
-            severity=Severity.WARNING,
-        )
     if isinstance(queue, plan.Red):
         yield from _doubts_of_red(given, queue)
 

@@ -66,6 +66,7 @@ class DraftFlow:
     base_rtt_ns: int = 0
     bottleneck: End | None = None
     buffer_bytes: int = 0
+    port: int = 0
 
     @property
     def rate_bps(self) -> int:

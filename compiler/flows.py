@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from fairc.dsl.diagnostics import Diagnostic
-from fairc.dsl.model import File
 
+from .demand import own_time_ns, total_bytes
 from .draft import Draft, DraftFlow, Place
 from .queues import bdp_bytes, queue_bytes
 
@@ -73,7 +73,8 @@ def set_deadline(draft: Draft) -> None:
     stops_ns = max((flow.flow.stop_ns or 0 for flow in draft.flows), default=0)
     longest_rtt_ns = max((flow.base_rtt_ns for flow in draft.flows), default=0)
     # Handshake, request and slow start take some round trips, however fast the link is.
-    needed_ns = max(fair_share_ns(draft).values(), default=0) + 4 * longest_rtt_ns
+    moving_ns = max(fair_share_ns(draft).values(), default=0)
+    needed_ns = max(moving_ns, *map(own_time_ns, draft.flows), 0) + 4 * longest_rtt_ns
     draft.deadline_ns = max(
         starts_ns + max(MIN_DEADLINE_NS, DEADLINE_FACTOR * needed_ns),
         stops_ns + DURATION_MARGIN_NS,
@@ -86,13 +87,13 @@ def start_range_ns(flow: DraftFlow) -> int:
 
 
 def fair_share_ns(draft: Draft) -> dict[Place, int]:
-    """Return, for each bottleneck, the time that all files across it take at its rate, ns."""
+    """Return, for each bottleneck, the time that all files and videos across it take at its rate, ns."""
     bytes_across: dict[Place, int] = defaultdict(int)
     rates_bps: dict[Place, int] = {}
     for flow in draft.flows:
-        workload = flow.flow.workload
-        if flow.bottleneck is not None and isinstance(workload, File):
-            bytes_across[flow.bottleneck.place] += workload.size_bytes * flow.flow.connections
+        total = total_bytes(flow.flow)
+        if flow.bottleneck is not None and total is not None:
+            bytes_across[flow.bottleneck.place] += total
             rates_bps[flow.bottleneck.place] = flow.rate_bps
     return {place: total * 8 * 10**9 // rates_bps[place] for place, total in bytes_across.items()}
 

@@ -16,7 +16,6 @@ from .seeds import canonical, cell_seed, identity, stream_seed, uniform
 from .traffic import options_of, workload_of
 from .wiring import host_address
 
-FIRST_PORT = 5001
 NOT_IN_IDENTITY: Any = {
     "id": True,
     "bindings": True,
@@ -60,8 +59,8 @@ class Lowered:
             nodes=tuple(_seeded(node, seed) for node in draft.frozen_nodes),
             cables=draft.frozen_cables,
             flows=tuple(
-                _flow(draft, flow, starts, FIRST_PORT + number, seed)
-                for number, (flow, starts) in enumerate(zip(draft.flows, starts_ns, strict=True))
+                _flow(draft, flow, starts, seed)
+                for flow, starts in zip(draft.flows, starts_ns, strict=True)
             ),
             captures=tuple(draft.captures),
             warmup_ns=scenario.warmup_ns,
@@ -129,9 +128,7 @@ def _later_ns(draft: Draft, starts_ns: Sequence[Sequence[int]]) -> int:
     return max((max(ns) for flow, ns in drawn if flow.flow.random_start is not None), default=0)
 
 
-def _flow(
-    draft: Draft, flow: DraftFlow, starts_ns: tuple[int, ...], port: int, seed: int
-) -> plan.Flow:
+def _flow(draft: Draft, flow: DraftFlow, starts_ns: tuple[int, ...], seed: int) -> plan.Flow:
     declared = flow.flow
     address, client = (host_address(draft, name) for name in (declared.server, declared.client))
     assert address is not None and client is not None and flow.bottleneck is not None
@@ -140,7 +137,7 @@ def _flow(
         server=declared.server,
         client=declared.client,
         address=address,
-        port=port,
+        port=flow.port,
         transport=declared.transport,
         cca=declared.cca,
         connections=declared.connections,

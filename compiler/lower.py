@@ -14,6 +14,7 @@ from .extra_rtts import lengthen
 from .flows import find_bottlenecks, set_deadline, size_buffers
 from .freeze import freeze
 from .physics import warn
+from .ports import assign_ports
 from .queues import size_queues
 from .routing import route, trace
 from .wiring import wire
@@ -32,6 +33,7 @@ NETWORK_PASSES: tuple[Pass, ...] = (  # look at the network, and at who talks to
     freeze,  # nodes and cables as parts of the plan
 )
 TRAFFIC_PASSES: tuple[Pass, ...] = (  # look at workloads and times
+    assign_ports,
     set_deadline,
     warn,
 )

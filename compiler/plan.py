@@ -262,6 +262,14 @@ class Distribution(Model):
     kind: Literal["constant", "uniform", "exponential", "pareto", "gamma", "normal"]
     parameters: dict[str, float]
 
+    @property
+    def mean(self) -> float:
+        """The mean; of a normal distribution that before it is cut."""
+        given = self.parameters
+        if self.kind == "uniform":
+            return (given["low"] + given["high"]) / 2
+        return given["value" if self.kind == "constant" else "mean"]
+
 
 class VideoWorkload(Model):
     """A progressive download and its player.
@@ -370,6 +378,19 @@ class Flow(Model):
     receive_buffer_bytes: int | None = None
     qlog: bool = False
     cca_object: str | None = None
+
+    @property
+    def sender_bytes(self) -> int:
+        """The send buffer of each connection; a video server brings its own."""
+        if isinstance(self.workload, VideoWorkload):
+            return self.workload.send_buffer_bytes
+        return self.buffer_bytes if self.send_buffer_bytes is None else self.send_buffer_bytes
+
+    @property
+    def receiver_bytes(self) -> int:
+        """The receive buffer of each connection."""
+        wanted = self.receive_buffer_bytes
+        return self.buffer_bytes if wanted is None else wanted
 
     @property
     def start_ns(self) -> int:

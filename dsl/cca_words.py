@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .entries import Entry, Parameter
-from .kinds import A_COUNT, A_SWITCH, Quantities, refuse
+from .kinds import A_SWITCH, Quantities, refuse
 from .registry import Registry
 from .source import Span
 from .units import NUMBER, PACKETS, TIME
@@ -66,8 +66,8 @@ def _flag(name: str, summary: str, initial: bool) -> Knob:
     return Knob(name, A_SWITCH, summary, text, field=name, initial=initial, convert=_is_on)
 
 
-def _fraction(name: str, summary: str, initial: float, high: int, *, below: bool) -> Knob:
-    kind = Quantities((NUMBER,), low=0, high=high, open_low=True, open_high=below)
+def _real(name: str, summary: str, initial: float, low: str, high: int | str) -> Knob:
+    kind = Quantities((NUMBER,), low=Fraction(low), high=Fraction(high))
     return Knob(name, kind, summary, f"{initial:g}", field=name, initial=initial, convert=_number)
 
 
@@ -164,27 +164,60 @@ _KERNEL: Mapping[str, tuple[str, tuple[Knob, ...]]] = {
     "yeah": ("Yet Another Highspeed TCP", ()),
 }
 
-_QUIC: tuple[Entry, ...] = (
-    Entry("bbr", "BBR as quinn has it: experimental, and its own", runs=True),
-    Entry(
-        "cubic",
+_WINDOW_AFTER = "window after a congestion event, of the one before"
+
+_QUIC: Mapping[str, tuple[str, tuple[Knob, ...]]] = {
+    "bbr": ("BBR of quinn, experimental", ()),
+    "cubic": (
         "CUBIC (RFC 9438) that may emulate several connections",
         (
-            Knob("connections", A_COUNT, "number of connections that one emulates", "1",
-                 field="connections", initial=1),
-            _fraction("beta", "window after a congestion event", 0.7, 1, below=True),
-            _fraction("c", "scale of the growth", 0.4, 1000, below=False),
-            Knob("max_window", Quantities((PACKETS,), low=2, high=1_000_000), "largest window",
-                 "1000pkt", field="max_window_packets", initial=1000),
+            _whole("connections", "number of connections that one emulates", 1, 1, 1000),
+            _real("beta", _WINDOW_AFTER, 0.7, "0.01", "0.99"),
+            _real("c", "scale of the growth", 0.4, "0.001", 1000),
+            Knob(
+                "max_window",
+                Quantities((PACKETS,), low=2, high=10_000_000, whole=True),
+                "largest window",
+                "1000pkt",
+                field="max_window_packets",
+                initial=1000,
+            ),
             _flag("hystart", "leave slow start early", False),
         ),
-        runs=True,
     ),
-    Entry("ledbat", "Low Extra Delay Background Transport (RFC 6817)"),
-    Entry("pcc", "Performance-oriented Congestion Control"),
-    Entry("reno", "NewReno (RFC 9002)",
-          (_fraction("beta", "window after a congestion event", 0.5, 1, below=True),), runs=True),
-)  # fmt: skip
+    "ledbat": (
+        "Low Extra Delay Background Transport (RFC 6817)",
+        (
+            Knob(
+                "target",
+                Quantities((TIME,), low=Fraction(1, 1000), high=Fraction(1, 10)),
+                "delay in queues that it aims at",
+                "100ms",
+                field="target_ms",
+                initial=100.0,
+                convert=lambda value: _number(value) * 1000,
+            ),
+            _real("gain", "growth per round trip at an empty queue, packets", 1.0, "0.01", 1),
+            _real("allowed_increase", "packets over what is in flight", 1.0, "0.01", 100),
+            _whole("base_history", "memory of the least delay, min", 10, 1, 1000),
+            _whole("filter", "samples that the current delay is the least of", 4, 1, 1000),
+        ),
+    ),
+    "pcc": (
+        "PCC Vivace (NSDI 2018): the rate of the best utility",
+        (
+            _real("exponent", "of the rate in the utility", 0.9, "0.01", "0.99"),
+            _real("rtt_factor", "weight of the growth of the RTT", 900.0, "0", 10**6),
+            _real("loss_factor", "weight of the losses", 11.35, "0", 10**6),
+            _real("epsilon", "change of the rate in an experiment", 0.05, "0.001", "0.5"),
+            _real("theta", "step along the gradient", 1.0, "0.001", 1000),
+            _real("bound", "largest change of the rate at first", 0.05, "0.001", "0.5"),
+            _real("bound_step", "by how much that grows", 0.06, "0", "0.5"),
+        ),
+    ),
+    "reno": ("NewReno (RFC 9002)", (_real("beta", _WINDOW_AFTER, 0.5, "0.01", "0.99"),)),
+}
+"""Over QUIC: summary, and parameters, those of endpoints/src/congestion."""
 
 TCP_CCAS: Registry[Entry] = Registry(
     "CCA over TCP",
@@ -192,7 +225,11 @@ TCP_CCAS: Registry[Entry] = Registry(
     [Entry(name, summary, knobs, runs=True) for name, (summary, knobs) in _KERNEL.items()],
 )
 
-QUIC_CCAS: Registry[Entry] = Registry("CCA over QUIC", "cca", _QUIC)
+QUIC_CCAS: Registry[Entry] = Registry(
+    "CCA over QUIC",
+    "cca",
+    [Entry(name, words, knobs, runs=True) for name, (words, knobs) in _QUIC.items()],
+)
 
 CCAS_OVER: Mapping[str, Registry[Entry]] = {"tcp": TCP_CCAS, "quic": QUIC_CCAS}
 """The CCAs by transport; where none is given, a flow takes the first one that has its CCA."""

@@ -32,7 +32,7 @@ from .registry import Registry, suggest
 from .report_words import METRICS
 from .source import Span
 from .topology_words import A_POLICER, TOPOLOGIES
-from .traffic_words import TRANSPORTS, WORKLOADS
+from .traffic_words import A_BUFFER, A_WINDOW, TRANSPORTS, WORKLOADS
 from .units import NUMBER
 from .values import Symbol, Value
 
@@ -78,26 +78,14 @@ FLOW: Registry[Parameter] = Registry(
         P("start", A_RANDOM_TIME, "start after the cell's begin", "0 plus a seeded offset"),
         P("stop", A_TIME, "end after the cell's begin"),
         P("workload", Entries(WORKLOADS), "what the flow transfers", required=True),
-        P(
-            "rate",
-            A_RATE,
-            "limit of the sending rate (IP bytes)",
-            "none; udp needs one",
-            runs=False,
-        ),
+        P("rate", A_RATE, "limit of the sending rate (IP bytes)", "none; udp needs one"),
         P("rtt", A_TIME, "extra round-trip time of this flow", "0s"),
         P("initial_window", A_PACKET_COUNT, "initial congestion window", "10pkt"),
-        P("window", A_SIZE, "limit of the receive window", "none", runs=False),
+        P("window", A_WINDOW, "limit of the receive window", "none"),
         P("ecn", A_SWITCH, "Explicit Congestion Notification", "off"),
         P("sack", A_SWITCH, "selective acknowledgements", "on"),
-        P(
-            "pacing",
-            A_SWITCH,
-            "spread packets over the round trip",
-            "off; on for bbr and quic",
-            runs=False,
-        ),
-        P("fast_open", A_SWITCH, "TCP Fast Open", "off", runs=False),
+        P("pacing", A_SWITCH, "spread packets over the round trip", "off; on for bbr and quic"),
+        P("fast_open", A_SWITCH, "TCP Fast Open", "off"),
     ],
 )
 
@@ -123,13 +111,13 @@ HOSTS: Registry[Parameter] = Registry(
     [
         P("offload", Words("state", ("off", "on")), "super-packets of the sender", "off"),
         P("tcp_metrics_save", Words("state", ("off", "on")), "memory between connections", "off"),
-        P("send_buffer", A_SIZE, "send buffer of each connection", "limits nothing"),
-        P("receive_buffer", A_SIZE, "receive buffer of each connection", "limits nothing"),
+        P("send_buffer", A_BUFFER, "send buffer of each connection", "limits nothing"),
+        P("receive_buffer", A_BUFFER, "receive buffer of each connection", "limits nothing"),
         P("initial_window", A_PACKET_COUNT, "default of the flows", "10pkt"),
         P("ecn", A_SWITCH, "default of the flows", "off"),
         P("sack", A_SWITCH, "default of the flows", "on"),
-        P("pacing", A_SWITCH, "default of the flows", "off; on for bbr and quic", runs=False),
-        P("fast_open", A_SWITCH, "default of the flows", "off", runs=False),
+        P("pacing", A_SWITCH, "default of the flows", "off; on for bbr and quic"),
+        P("fast_open", A_SWITCH, "default of the flows", "off"),
     ],
 )
 

@@ -20,6 +20,9 @@ from .units import DATA
 
 P = Parameter
 
+# What the kernel takes as it is; it makes smaller buffers larger.
+A_BUFFER = Quantities((DATA,), low=8 * 4096, high=8 * 2**30 - 8)
+A_WINDOW = Quantities((DATA,), low=8 * 2048, high=8 * (65_535 << 14))
 A_PACKET_SIZE = Quantities((DATA,), low=8 * 64, high=8 * 1500)
 
 TRANSPORTS: Registry[Entry] = Registry(
@@ -27,7 +30,7 @@ TRANSPORTS: Registry[Entry] = Registry(
     "transport",
     [
         Entry("tcp", "TCP of the kernel", runs=True),
-        Entry("udp", "UDP, without congestion control"),
+        Entry("udp", "UDP, without congestion control", runs=True),
         Entry(
             "quic",
             "QUIC (RFC 9000) in user space",
@@ -66,7 +69,7 @@ WORKLOADS: Registry[Entry] = Registry(
         Entry(
             "bulk",
             "Each connection sends for as long as the flow lasts",
-            (P("window", A_SIZE, "limit of the receive window", runs=False),),
+            (P("window", A_WINDOW, "limit of the receive window"),),
             runs=True,
         ),
         Entry(
@@ -91,16 +94,18 @@ WORKLOADS: Registry[Entry] = Registry(
                 P("factor", A_FACTOR, "sending rate over the bit rate after that", "1.25"),
                 P("play", A_POSITIVE_TIME, "buffered playing time that starts the player", "2.2s"),
                 P("stall", A_TIME, "buffered playing time below which it stalls", "0.4s"),
-                P("send_buffer", A_SIZE, "send buffer of the server", "2MB"),
+                P("send_buffer", A_BUFFER, "send buffer of the server", "2MB"),
             ),
+            runs=True,
         ),
         Entry(
             "requests",
-            "Short flows, one after the other",
+            "Short transfers, each asked for at its time",
             (
                 P("size", A_RANDOM_SIZE, "bytes of each answer", required=True),
                 P("every", A_RANDOM_TIME, "time between requests", required=True),
             ),
+            runs=True,
         ),
         Entry(
             "onoff",
@@ -111,6 +116,7 @@ WORKLOADS: Registry[Entry] = Registry(
                 P("off", A_RANDOM_TIME, "how long it pauses", required=True),
                 P("packet", A_PACKET_SIZE, "IP bytes of a datagram over UDP", "1500B"),
             ),
+            runs=True,
         ),
     ],
 )

@@ -33,11 +33,12 @@ WORKLOADS_OVER_UDP = frozenset({"file", "bulk", "onoff"})
 
 @dataclass(frozen=True)
 class Control:
-    """A transport with its CCA; qlog: whether QUIC writes one."""
+    """A transport with its CCA, written at `span`; qlog: whether QUIC writes one."""
 
     transport: model.Transport
     cca: str | None
     parameters: Mapping[str, Setting]
+    span: Span
     qlog: bool = False
 
 
@@ -50,7 +51,7 @@ def control_of(over: Value | None, cca: Value | None, flow: Span) -> Control:
     if transport == "udp":
         if cca is not None:
             _impossible("UDP has no congestion control", cca.span, "leave `cca` out, or the `over`")
-        return Control("udp", None, {})
+        return Control("udp", None, {}, flow)
     words = CCAS_OVER[transport]
     if cca is None:
         fail(
@@ -81,7 +82,7 @@ def control_of(over: Value | None, cca: Value | None, flow: Span) -> Control:
             settings[knob.field] = knob.convert(given)
         elif transport == "quic":
             settings[knob.field] = knob.initial
-    return Control(transport, cca.name, settings, qlog)
+    return Control(transport, cca.name, settings, cca.span, qlog)
 
 
 def complete(cca: str, parameters: Mapping[str, Setting]) -> dict[str, Setting]:
@@ -102,8 +103,18 @@ def options_of(
         name: _switch(name, control, own.get(name), hosts.get(name)) for name in SWITCHES
     }  # fmt: skip
     packets = own.get("initial_window") or hosts.get("initial_window")
+    window = int(packets.number) if isinstance(packets, Quantity) else 10
+    cap = control.parameters.get("max_window_packets", window)
+    if window > cap:
+        fail(
+            "out-of-range",
+            f"the initial window is larger than the largest one, {cap:g} packets",
+            packets.span if packets else control.span,
+            f"{window} packets",
+            help="make `initial_window` smaller, or `max_window` larger",
+        )
     return model.Options(
-        initial_window_packets=int(packets.number) if isinstance(packets, Quantity) else 10,
+        initial_window_packets=window,
         receive_window_bytes=_bytes(own.get("window")),
         send_buffer_bytes=_bytes(hosts.get("send_buffer")),
         receive_buffer_bytes=_bytes(hosts.get("receive_buffer")),

@@ -5,7 +5,14 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 
-from fairc.compiler.plan import Cell, FileWorkload, Flow
+from fairc.compiler.plan import (
+    Cell,
+    FileWorkload,
+    Flow,
+    OnOffWorkload,
+    RequestsWorkload,
+    VideoWorkload,
+)
 
 FRAME_BYTES, PAYLOAD_BYTES = 1514, 1448
 UNSHAPED_BPS = 100_000_000
@@ -67,7 +74,8 @@ def length(cell: Cell) -> float:
     """Return how long a cell lasts if every bottleneck is always busy and shared equally, s.
 
     A flow's file needs its frames' time at the rate times the flows that share the bottleneck; the
-    last of several equal flows ends when all of their bytes have passed.
+    last of several equal flows ends when all of their bytes have passed. A video lasts as long as it
+    plays.
     """
     limits = [ns for ns in (cell.duration_ns, cell.deadline_ns) if ns is not None]
     if cell.duration_ns is not None:
@@ -80,10 +88,11 @@ def length(cell: Cell) -> float:
         start_s = flow.start_ns / 1e9
         if flow.stop_ns is not None:
             ends.append(flow.stop_ns / 1e9)
-        elif isinstance(flow.workload, FileWorkload):
+        elif wanted_bytes(flow) is not None:
             sharing = sum(other.bottleneck == flow.bottleneck for other in cell.flows)
             alone_s = work_s(cell, flow) * sharing
-            ends.append(start_s + min(alone_s, waiting[flow.bottleneck]))
+            moving_s = min(alone_s, waiting[flow.bottleneck])
+            ends.append(start_s + max(moving_s, own_s(flow)))
         else:
             ends.append(cell.deadline_ns / 1e9)
     if not ends:
@@ -92,11 +101,40 @@ def length(cell: Cell) -> float:
     return min(chosen, min(limits) / 1e9)
 
 
+def wanted_bytes(flow: Flow) -> int | None:
+    """Return what all connections of a flow move; None if that has no end."""
+    workload = flow.workload
+    if isinstance(workload, FileWorkload):
+        return workload.bytes * flow.connections
+    if isinstance(workload, VideoWorkload):
+        return workload.bitrate_bps * workload.length_ns // (8 * 10**9) * flow.connections
+    return None
+
+
+def own_s(flow: Flow) -> float:
+    """Return how long a flow takes where the network is no limit, s."""
+    if isinstance(flow.workload, VideoWorkload):
+        return flow.workload.length_ns / 1e9
+    if isinstance(flow.workload, FileWorkload) and flow.rate_bps is not None:
+        return flow.workload.bytes * 8 / flow.rate_bps
+    return 0.0
+
+
+def offered_bps(flow: Flow) -> float | None:
+    """Return what a flow without an end sends on average, bit/s; None: what the network takes."""
+    workload = flow.workload
+    each: float | None = flow.rate_bps
+    if isinstance(workload, OnOffWorkload):
+        share = workload.on.mean / (workload.on.mean + workload.off.mean)
+        each = workload.rate_bps * share
+    elif isinstance(workload, RequestsWorkload):
+        each = 8 * workload.size.mean / workload.every.mean
+    return None if each is None else each * flow.connections
+
+
 def work_s(cell: Cell, flow: Flow) -> float:
-    """Return the time that a flow's file needs alone on its bottleneck, s; 0 for a bulk flow."""
-    if not isinstance(flow.workload, FileWorkload):
-        return 0.0
-    frames = flow.workload.bytes * flow.connections / PAYLOAD_BYTES
+    """Return the time that a flow's bytes need alone on its bottleneck, s; 0 if they have no end."""
+    frames = (wanted_bytes(flow) or 0) / PAYLOAD_BYTES
     return frames * FRAME_BYTES * 8 / rate_bps(cell, flow.bottleneck)
 
 
@@ -104,11 +142,11 @@ def packets(cell: Cell, length_s: float) -> float:
     """Return how many data packets pass the bottlenecks of a cell."""
     places = {flow.bottleneck for flow in cell.flows}
     possible = sum(rate_bps(cell, place) for place in places) * length_s / (FRAME_BYTES * 8)
-    if not all(isinstance(flow.workload, FileWorkload) for flow in cell.flows):
-        return possible
-    wanted = sum(
-        flow.workload.bytes * flow.connections / PAYLOAD_BYTES
-        for flow in cell.flows
-        if isinstance(flow.workload, FileWorkload)
-    )
+    wanted = 0.0
+    for flow in cell.flows:
+        total, offered = wanted_bytes(flow), offered_bps(flow)
+        if total is None and offered is None:
+            return possible
+        sent = (offered or 0) * length_s / 8 if total is None else total
+        wanted += sent / PAYLOAD_BYTES
     return min(possible, wanted)

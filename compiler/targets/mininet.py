@@ -104,7 +104,8 @@ def render(cell: Cell) -> str:
         ],
         monitor=json.dumps({"every_ns": SAMPLE_EVERY_NS}),
         servers=[
-            (flow.source, f"{flow.name}.server", flow.server, *server(flow)) for flow in cell.flows
+            (flow.source, f"{flow.name}.server", flow.server, *server(flow, cell))
+            for flow in cell.flows
         ],
         clients=[
             (flow.source, f"{flow.name}.client", flow.client, *client(flow, cell))

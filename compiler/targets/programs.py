@@ -14,78 +14,92 @@ Fields = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Roles:
-    """The two programs of a transport, and the fields of their descriptions.
+class Program:
+    """A role, and what it is told beside what all programs are."""
 
-    only_server, only_both: what only this transport's server, and both of its programs, are told.
-    is_whole: whether they take workloads, options and rate as the plan has them.
-    """
-
-    server: str
-    client: str
-    only_server: Callable[[Flow], Fields]
-    only_both: Fields
-    is_whole: bool
+    role: str
+    fields: Callable[[Flow, Cell], Fields]
 
 
-def server(flow: Flow) -> tuple[str, str]:
+def server(flow: Flow, cell: Cell) -> tuple[str, str]:
     """Return the role and the description of a flow's server."""
-    roles = ROLES[flow.transport]
-    fields = _common(flow, flow.send_buffer_bytes) | roles.only_server(flow) | roles.only_both
-    fields["sample_every_ns"] = SAMPLE_EVERY_NS
-    if roles.is_whole:
-        fields |= _application(flow)
-        fields |= {"starts_ns": flow.starts_ns, "rate_bps": flow.rate_bps}
-    return roles.server, _text(fields)
+    return _told(SERVERS[flow.transport], flow, cell)
 
 
 def client(flow: Flow, cell: Cell) -> tuple[str, str]:
-    """Return those of its client: it stops with its flow or with the cell, what comes first."""
-    roles = ROLES[flow.transport]
-    stops = [ns for ns in (flow.stop_ns, cell.duration_ns) if ns is not None]
-    fields = _common(flow, flow.receive_buffer_bytes) | {
-        "workload": flow.workload.model_dump(),
-        "starts_ns": flow.starts_ns,
-        "stop_ns": min(stops, default=None),
-        "progress_every_ns": SAMPLE_EVERY_NS,
-    }
-    fields |= roles.only_both
-    if roles.is_whole:
-        fields |= _application(flow)
-    return roles.client, _text(fields)
+    """Return the role and the description of a flow's client."""
+    return _told(CLIENTS[flow.transport], flow, cell)
 
 
-def _tcp(flow: Flow) -> Fields:
-    return {"cca": flow.cca}
-
-
-def _quic(flow: Flow) -> Fields:
-    return {
-        "cca": {"name": flow.cca, "parameters": flow.cca_parameters},
-        "qlog": flow.qlog,
-        "certificate_expires_ns": None,
-    }
-
-
-ROLES: dict[str, Roles] = {
-    "tcp": Roles("tcp-server", "tcp-client", _tcp, {}, is_whole=False),
-    "quic": Roles("quic-server", "quic-client", _quic, {"idle_timeout_ns": None}, is_whole=True),
-}
-
-
-def _common(flow: Flow, buffer_bytes: int | None) -> Fields:
-    return {
+def _told(program: Program, flow: Flow, cell: Cell) -> tuple[str, str]:
+    fields = {
         "flow": flow.name,
         "address": flow.address,
         "port": flow.port,
         "connections": flow.connections,
-        "buffer_bytes": flow.buffer_bytes if buffer_bytes is None else buffer_bytes,
+        "workload": flow.workload.model_dump(),
+        "options": flow.options.model_dump(),
+        "starts_ns": flow.starts_ns,
+    } | program.fields(flow, cell)
+    # One argument of a program has at most 128 KiB.
+    return program.role, json.dumps(fields, separators=(",", ":"))
+
+
+def _sending(flow: Flow) -> Fields:
+    return {
+        "buffer_bytes": flow.sender_bytes,
+        "rate_bps": flow.rate_bps,
+        "sample_every_ns": SAMPLE_EVERY_NS,
     }
 
 
-def _application(flow: Flow) -> Fields:
-    return {"workload": flow.workload.model_dump(), "options": flow.options.model_dump()}
+def _receiving(flow: Flow, cell: Cell) -> Fields:
+    return {
+        "buffer_bytes": flow.receiver_bytes,
+        "stop_ns": _stop_ns(flow, cell),
+        "progress_every_ns": SAMPLE_EVERY_NS,
+    }
 
 
-def _text(fields: Fields) -> str:
-    return json.dumps(fields, separators=(",", ":"))  # a program's argument has at most 128 KiB
+def _stop_ns(flow: Flow, cell: Cell) -> int | None:
+    """Return when a flow ends: with its own stop or with the cell, whatever comes first."""
+    return min((ns for ns in (flow.stop_ns, cell.duration_ns) if ns is not None), default=None)
+
+
+def _tcp_server(flow: Flow, cell: Cell) -> Fields:
+    return _sending(flow) | {"cca": flow.cca}
+
+
+def _quic_server(flow: Flow, cell: Cell) -> Fields:
+    return _sending(flow) | {
+        "cca": {"name": flow.cca, "parameters": flow.cca_parameters},
+        "qlog": flow.qlog,
+        "certificate_expires_ns": None,
+        "idle_timeout_ns": None,
+    }
+
+
+def _quic_client(flow: Flow, cell: Cell) -> Fields:
+    return _receiving(flow, cell) | {"idle_timeout_ns": None}
+
+
+def _udp_server(flow: Flow, cell: Cell) -> Fields:
+    stop_ns = _stop_ns(flow, cell)
+    return {"peer": flow.client_address, "rate_bps": flow.rate_bps, "stop_ns": stop_ns}
+
+
+def _udp_client(flow: Flow, cell: Cell) -> Fields:
+    return _udp_server(flow, cell) | {"progress_every_ns": SAMPLE_EVERY_NS}
+
+
+SERVERS = {
+    "tcp": Program("tcp-server", _tcp_server),
+    "quic": Program("quic-server", _quic_server),
+    "udp": Program("udp-server", _udp_server),
+}
+
+CLIENTS = {
+    "tcp": Program("tcp-client", _receiving),
+    "quic": Program("quic-client", _quic_client),
+    "udp": Program("udp-client", _udp_client),
+}

@@ -118,14 +118,12 @@ class FlowRecord:
     @property
     def send_buffer_bytes(self) -> int:
         """The send buffer of each connection, as planned."""
-        if isinstance(self.plan.workload, VideoWorkload):
-            return self.plan.workload.send_buffer_bytes
-        return self.plan.send_buffer_bytes or self.plan.buffer_bytes
+        return self.plan.sender_bytes
 
     @property
     def receive_buffer_bytes(self) -> int:
         """The receive buffer of each connection, as planned."""
-        return self.plan.receive_buffer_bytes or self.plan.buffer_bytes
+        return self.plan.receiver_bytes
 
     @property
     def is_greedy(self) -> bool:

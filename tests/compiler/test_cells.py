@@ -182,7 +182,11 @@ def test_sharing_a_network_changes_nothing(make: SimpleNamespace) -> None:
 
 def test_every_diagnostic_of_the_compiler_is_documented() -> None:
     sources = [*(ROOT / "compiler").glob("*.py")]
-    codes = {c for path in sources for c in re.findall(r'code="([\w-]+)"', path.read_text())}
+    codes = {
+        c
+        for path in sources
+        for c in re.findall(r'(?:code=|draft,\s+)"([\w-]+)"', path.read_text())
+    }
     documented = set(
         re.findall(r"^\| `([\w-]+)`", (ROOT / "docs/plan.md").read_text(), re.MULTILINE)
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell, compile, plan
 from fairc.compiler.targets import mininet
 from fairc.compiler.targets.mininet import comment, mac_address, render
 from fairc.dsl import load
@@ -120,6 +120,11 @@ def test_netem_words_are_exact(
     assert f"netem limit 1000 {words}" in render(make.cell(made))
 
 
+def found_options(**options: object) -> dict[str, object]:
+    """Return the options of a flow that asks for nothing else."""
+    return plan.TransportOptions().model_dump() | options
+
+
 def test_what_the_endpoints_are_told(make: SimpleNamespace) -> None:
     flows = [make.flow("f", start_ns=7, stop_ns=9 * 10**9, connections=3)]
     made = make.scenario(make.dumbbell(), flows, duration_ns=5 * 10**9)
@@ -133,6 +138,7 @@ def test_what_the_endpoints_are_told(make: SimpleNamespace) -> None:
         "connections": 3,
         "buffer_bytes": 262_144,
         "workload": {"kind": "file", "bytes": 10_000_000},
+        "options": found_options(),
         "starts_ns": [7, 7, 7],
         "stop_ns": 5 * 10**9,  # the cell is over before the flow's own stop
         "progress_every_ns": 100_000_000,
@@ -261,3 +267,69 @@ def test_the_initial_window_of_a_neighbour_and_of_one_of_several_clients() -> No
         "route replace 10.0.0.2/32 dev s-eth0 initcwnd 2",
         "route replace 10.0.0.10/32 via 10.0.0.6 initcwnd 3",
     ]
+
+
+def test_what_udp_is_told_and_that_each_connection_has_a_port() -> None:
+    text = """fexp 1
+    experiment e {
+      topology = bottleneck(rate: 10Mbit/s, rtt: 50ms)
+      flow noise { over = udp  count = 3  workload = onoff(rate: 1Mbit/s, on: exponential(2s), off: 1s) }
+      flow more  { over = udp  rate = 2Mbit/s  workload = bulk  stop = 5s }
+      flow tcp   { cca = reno  rate = 3Mbit/s  fast_open = on  window = 64KiB  workload = bulk }
+      duration = 20s
+      measure = [goodput]
+    }
+    """
+    cell = cell_of(text)
+    found = constants(render(cell))
+    assert [flow.port for flow in cell.flows] == [5001, 5004, 5005]
+    seed = json.loads(found["SERVERS"][0][3])["workload"].pop("seed")
+    noise = {
+        "kind": "onoff",
+        "rate_bps": 1_000_000,
+        "on": {"kind": "exponential", "parameters": {"mean": 2.0}},
+        "off": {"kind": "constant", "parameters": {"value": 1.0}},
+        "packet_bytes": 1500,
+        "seed": seed,
+    }
+    common = {
+        "flow": "noise",
+        "address": "10.0.0.1",
+        "peer": "10.0.0.6",
+        "port": 5001,
+        "connections": 3,
+        "workload": noise,
+        "options": found_options(sack=False),
+        "rate_bps": None,
+        "starts_ns": list(cell.flows[0].starts_ns),
+        "stop_ns": 20 * 10**9,
+    }
+    assert found["SERVERS"][0][2] == "udp-server" and found["CLIENTS"][0][2] == "udp-client"
+    assert json.loads(found["SERVERS"][0][3]) == common
+    assert json.loads(found["CLIENTS"][0][3]) == common | {"progress_every_ns": 100_000_000}
+    assert json.loads(found["SERVERS"][1][3])["rate_bps"] == 2_000_000
+    assert json.loads(found["SERVERS"][1][3])["stop_ns"] == 5 * 10**9
+    tcp = json.loads(found["SERVERS"][2][3])
+    assert tcp["rate_bps"] == 3_000_000
+    assert tcp["options"] == found_options(fast_open=True, receive_window_bytes=65_536)
+    assert found["SYSCTL"]["client"]["net.ipv4.tcp_fastopen"] == str(0x207)
+
+
+def test_equal_workloads_of_two_flows_and_repetitions_draw_different_numbers() -> None:
+    text = """fexp 1
+    experiment e {
+      topology = bottleneck(rate: 10Mbit/s, rtt: 50ms)
+      flow a { over = udp  workload = onoff(1Mbit/s, exponential(2s), 1s) }
+      flow b { over = udp  workload = onoff(1Mbit/s, exponential(2s), 1s) }
+      duration = 20s
+      repeat = 2
+      measure = [goodput]
+    }
+    """
+    experiment, _ = load(Source("t.fexp", text))
+    assert experiment is not None
+    made = compile(experiment)
+    workloads = [flow.workload for cell in made.cells() for flow in cell.flows]
+    seeds = {w.seed for w in workloads if isinstance(w, plan.OnOffWorkload)}
+    assert len(workloads) == len(seeds) == 4
+    assert any("requests" in words for words in made.plan.varied)

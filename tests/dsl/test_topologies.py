@@ -161,7 +161,7 @@ def test_a_flow_with_everything(build: Build) -> None:
         ("cca = cubic  cca = bbr  workload = file(1MB)", "duplicate-key", "cca"),
         ("cca = cubic(window: 5)  workload = file(1MB)", "unknown-argument", "window"),
         ("cca = cubic  workload = load(page(1kB))", "not-yet", "load(page(1kB))"),
-        ("cca = cubic  rate = 1Mbit/s  workload = file(1MB)", "not-yet", "rate = 1Mbit/s"),
+        ("cca = cubic  rate = 0kbit/s  workload = file(1MB)", "out-of-range", "0kbit/s"),
         ("cca = cubic  start = uniform(0s, 1MB)  workload = file(1MB)", "wrong-dimension", "1MB"),
         ("cca = cubic  start = uniform(2s, 1s)  workload = file(1MB)", "out-of-range", "2s"),
         ("cca = cubic  start = normal(1s)  workload = file(1MB)", "missing-argument", "normal(1s)"),

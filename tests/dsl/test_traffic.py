@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from fractions import Fraction
 
 import pytest
 
 from fairc.dsl import CompileError, Diagnostics, Source, load
-from fairc.dsl.model import Flow, Options
+from fairc.dsl.model import Bulk, Distribution, Flow, OnOff, Options, Requests, Video
 
-Build = Callable[..., tuple[Flow, ...]]
+NS = 10**9
 
 TEXT = """fexp 1
 experiment e {{
@@ -52,7 +52,7 @@ def one(settings: str, hosts: str = "") -> Flow:
          {"use_shadow": False, "backoff_beta": 512}),
         ("cca = hybla(rtt0: 40ms)", "tcp", "hybla", {"rtt0": 40}),
         ("over = quic  cca = reno", "quic", "reno", {"beta": 0.5}),
-        ("over = quic(stack: quinn)  cca = bbr", "quic", "bbr", {}),
+        ("over = quic(stack: quinn)  cca = reno(beta: 0.7)", "quic", "reno", {"beta": 0.7}),
         ("over = quic  cca = cubic(connections: 5)", "quic", "cubic",
          {"connections": 5, "beta": 0.7, "c": 0.4, "max_window_packets": 1000, "hystart": False}),
     ],
@@ -78,6 +78,14 @@ def test_transport_and_cca(
         ("cca = cubik", "unknown-cca", "cubik"),
         ("over = quick  cca = cubic", "unknown-transport", "quick"),
         ("over = quic", "missing-key", "f"),
+        ("over = udp  cca = cubic  rate = 1Mbit/s", "impossible-pair", "cubic"),
+        ("over = udp", "missing-key", "f"),
+        ("over = udp  rate = 1Mbit/s  ecn = on", "impossible-pair", "on"),
+        ("cca = bbr  pacing = off", "impossible-pair", "off"),
+        ("over = quic  cca = reno  pacing = off", "impossible-pair", "off"),
+        ("over = quic  cca = reno  fast_open = on", "impossible-pair", "on"),
+        ("over = quic  cca = cubic(max_window: 5pkt)", "out-of-range", "cubic(max_window: 5pkt)"),
+        ("cca = cubic  window = 100B", "out-of-range", "100B"),
         ("over = quic  cca = cubic(connections: 0)", "out-of-range", "0"),
         ("over = quic  cca = cubic(connections: 1.5)", "out-of-range", "1.5"),
         ("over = quic  cca = cubic(beta: 1)", "out-of-range", "1"),
@@ -166,3 +174,77 @@ def test_what_is_wrong_in_hosts_is_said_once() -> None:
     assert [d.code for d in found] == ["missing-unit"]
     with pytest.raises(CompileError):
         found.raise_if_errors()
+
+
+def test_video_has_the_defaults_of_the_model() -> None:
+    (made,) = build("flow f { cca = cubic  workload = video(bitrate: 1128kbit/s, length: 300s) }")
+    video = made.workload
+    assert video == Video(
+        1_128_000, 300 * NS, 40 * NS, 65_536, 1.25, 2_200_000_000, 400_000_000, 2_000_000
+    )
+    assert isinstance(video, Video) and video.size_bytes == 42_300_000
+
+
+def test_random_workloads_are_in_seconds_and_bytes() -> None:
+    requests, onoff = build(
+        "flow r { cca = cubic  workload = requests(size: pareto(15kB, 1.5), every: 100ms) }"
+        "flow o { over = udp  workload = onoff(rate: 4Mbit/s, on: exponential(0.12s), off: 0s) }"
+    )
+    assert requests.workload == Requests(
+        Distribution("pareto", {"mean": Fraction(15_000), "shape": Fraction(3, 2)}),
+        Distribution("constant", {"value": Fraction(1, 10)}),
+    )
+    assert onoff.workload == OnOff(
+        4_000_000,
+        Distribution("exponential", {"mean": Fraction(12, 100)}),
+        Distribution("constant", {"value": Fraction(0)}),
+        1500,
+    )
+    assert (onoff.transport, onoff.cca) == ("udp", None)
+
+
+def test_a_window_is_written_in_either_place() -> None:
+    (bulk,) = build("flow f { cca = cubic  workload = bulk(window: 64KiB) }")
+    (key,) = build("flow f { cca = cubic  window = 64KiB  workload = bulk }")
+    assert bulk.options == key.options == Options(receive_window_bytes=65_536)
+    assert bulk.workload == key.workload == Bulk()
+
+
+@pytest.mark.parametrize(
+    ("flow", "code", "place"),
+    [
+        ("cca = cubic  window = 64KiB  workload = bulk(window: 9kB)", "duplicate-key", "64KiB"),
+        ("over = udp  rate = 1Mbit/s  workload = requests(1kB, 1s)", "impossible-pair",
+         "requests(1kB, 1s)"),
+        ("over = udp  rate = 1Mbit/s  workload = video(1Mbit/s, 9s)", "impossible-pair",
+         "video(1Mbit/s, 9s)"),
+        ("over = udp  rate = 1Mbit/s  workload = onoff(1Mbit/s, 1s, 1s)", "duplicate-key",
+         "1Mbit/s"),
+        ("over = quic  cca = reno  workload = requests(1kB, 1s)", "not-yet", "requests(1kB, 1s)"),
+        ("over = quic  cca = reno  rate = 1Mbit/s  workload = bulk", "not-yet", "rate = 1Mbit/s"),
+        ("cca = cubic  workload = video(1Mbit/s, 9s, stall: 3s)", "out-of-range", "3s"),
+        ("cca = cubic  workload = requests(1kB, 1ns)", "out-of-range", "1ns"),
+        ("cca = cubic  workload = onoff(1Mbit/s, exponential(0s), 1s)", "out-of-range",
+         "exponential(0s)"),
+        ("cca = cubic  workload = onoff(1Mbit/s, 1s, 1s, packet: 9kB)", "out-of-range", "9kB"),
+    ],
+)  # fmt: skip
+def test_wrong_workloads(flow: str, code: str, place: str) -> None:
+    found = [d for d in check(f"flow f {{ {flow} }}") if d.span]
+    assert [(d.code, d.span.text) for d in found if d.span] == [(code, place)]
+
+
+@pytest.mark.parametrize(
+    ("workload", "endless"),
+    [
+        ("file(1MB)", False),
+        ("video(1Mbit/s, 9s)", False),
+        ("bulk", True),
+        ("requests(1kB, 1s)", True),
+        ("onoff(1Mbit/s, 1s, 1s)", True),
+    ],
+)
+def test_what_goes_on_for_ever_needs_an_end(workload: str, endless: bool) -> None:
+    text = TEXT.format(flows=f"flow f {{ cca = cubic  workload = {workload} }}", hosts="")
+    _, found = load(Source("t.fexp", text.replace("  duration = 60s\n", "")))
+    assert [d.code for d in found if d.code != "unused-name"] == ["endless"] * endless

@@ -645,19 +645,19 @@ PINGS = [
 MONITOR = '{"every_ns": 100000000}'
 SERVERS = [
     # custom.fexp:19
-    ('long.server', 's1', 'tcp-server', '{"flow":"long","address":"10.0.0.33","port":5001,"connections":1,"buffer_bytes":524288,"cca":"cubic","sample_every_ns":100000000}'),
+    ('long.server', 's1', 'tcp-server', '{"flow":"long","address":"10.0.0.33","port":5001,"connections":1,"workload":{"kind":"bulk"},"options":{"initial_window_packets":10,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":false,"fast_open":false},"starts_ns":[24096363],"buffer_bytes":524288,"rate_bps":null,"sample_every_ns":100000000,"cca":"cubic"}'),
     # custom.fexp:20
-    ('short1.server', 's2', 'tcp-server', '{"flow":"short1","address":"10.0.0.17","port":5002,"connections":1,"buffer_bytes":524288,"cca":"cubic","sample_every_ns":100000000}'),
+    ('short1.server', 's2', 'tcp-server', '{"flow":"short1","address":"10.0.0.17","port":5002,"connections":1,"workload":{"kind":"bulk"},"options":{"initial_window_packets":10,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":false,"fast_open":false},"starts_ns":[5000000000],"buffer_bytes":524288,"rate_bps":null,"sample_every_ns":100000000,"cca":"cubic"}'),
     # custom.fexp:21
-    ('short2.server', 's3', 'tcp-server', '{"flow":"short2","address":"10.0.0.41","port":5003,"connections":1,"buffer_bytes":524288,"cca":"cubic","sample_every_ns":100000000}'),
+    ('short2.server', 's3', 'tcp-server', '{"flow":"short2","address":"10.0.0.41","port":5003,"connections":1,"workload":{"kind":"bulk"},"options":{"initial_window_packets":10,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":false,"fast_open":false},"starts_ns":[10000000000],"buffer_bytes":524288,"rate_bps":null,"sample_every_ns":100000000,"cca":"cubic"}'),
 ]
 CLIENTS = [
     # custom.fexp:19
-    ('long.client', 'c1', 'tcp-client', '{"flow":"long","address":"10.0.0.33","port":5001,"connections":1,"buffer_bytes":524288,"workload":{"kind":"bulk"},"starts_ns":[24096363],"stop_ns":60000000000,"progress_every_ns":100000000}'),
+    ('long.client', 'c1', 'tcp-client', '{"flow":"long","address":"10.0.0.33","port":5001,"connections":1,"workload":{"kind":"bulk"},"options":{"initial_window_packets":10,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":false,"fast_open":false},"starts_ns":[24096363],"buffer_bytes":524288,"stop_ns":60000000000,"progress_every_ns":100000000}'),
     # custom.fexp:20
-    ('short1.client', 'c2', 'tcp-client', '{"flow":"short1","address":"10.0.0.17","port":5002,"connections":1,"buffer_bytes":524288,"workload":{"kind":"bulk"},"starts_ns":[5000000000],"stop_ns":60000000000,"progress_every_ns":100000000}'),
+    ('short1.client', 'c2', 'tcp-client', '{"flow":"short1","address":"10.0.0.17","port":5002,"connections":1,"workload":{"kind":"bulk"},"options":{"initial_window_packets":10,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":false,"fast_open":false},"starts_ns":[5000000000],"buffer_bytes":524288,"stop_ns":60000000000,"progress_every_ns":100000000}'),
     # custom.fexp:21
-    ('short2.client', 'c3', 'tcp-client', '{"flow":"short2","address":"10.0.0.41","port":5003,"connections":1,"buffer_bytes":524288,"workload":{"kind":"bulk"},"starts_ns":[10000000000],"stop_ns":60000000000,"progress_every_ns":100000000}'),
+    ('short2.client', 'c3', 'tcp-client', '{"flow":"short2","address":"10.0.0.41","port":5003,"connections":1,"workload":{"kind":"bulk"},"options":{"initial_window_packets":10,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":false,"fast_open":false},"starts_ns":[10000000000],"buffer_bytes":524288,"stop_ns":60000000000,"progress_every_ns":100000000}'),
 ]
 
 

@@ -233,15 +233,15 @@ PINGS = [
 MONITOR = '{"every_ns": 100000000}'
 SERVERS = [
     # quickstart.fexp:9
-    ('cubic.server', 'server', 'tcp-server', '{"flow":"cubic","address":"10.0.0.1","port":5001,"connections":1,"buffer_bytes":262144,"cca":"cubic","sample_every_ns":100000000}'),
+    ('cubic.server', 'server', 'tcp-server', '{"flow":"cubic","address":"10.0.0.1","port":5001,"connections":1,"workload":{"kind":"file","bytes":10000000},"options":{"initial_window_packets":10,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":false,"fast_open":false},"starts_ns":[49875043],"buffer_bytes":262144,"rate_bps":null,"sample_every_ns":100000000,"cca":"cubic"}'),
     # quickstart.fexp:10
-    ('bbr.server', 'server', 'tcp-server', '{"flow":"bbr","address":"10.0.0.1","port":5002,"connections":1,"buffer_bytes":262144,"cca":"bbr","sample_every_ns":100000000}'),
+    ('bbr.server', 'server', 'tcp-server', '{"flow":"bbr","address":"10.0.0.1","port":5002,"connections":1,"workload":{"kind":"file","bytes":10000000},"options":{"initial_window_packets":10,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":true,"fast_open":false},"starts_ns":[29058537],"buffer_bytes":262144,"rate_bps":null,"sample_every_ns":100000000,"cca":"bbr"}'),
 ]
 CLIENTS = [
     # quickstart.fexp:9
-    ('cubic.client', 'client', 'tcp-client', '{"flow":"cubic","address":"10.0.0.1","port":5001,"connections":1,"buffer_bytes":262144,"workload":{"kind":"file","bytes":10000000},"starts_ns":[49875043],"stop_ns":null,"progress_every_ns":100000000}'),
+    ('cubic.client', 'client', 'tcp-client', '{"flow":"cubic","address":"10.0.0.1","port":5001,"connections":1,"workload":{"kind":"file","bytes":10000000},"options":{"initial_window_packets":10,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":false,"fast_open":false},"starts_ns":[49875043],"buffer_bytes":262144,"stop_ns":null,"progress_every_ns":100000000}'),
     # quickstart.fexp:10
-    ('bbr.client', 'client', 'tcp-client', '{"flow":"bbr","address":"10.0.0.1","port":5002,"connections":1,"buffer_bytes":262144,"workload":{"kind":"file","bytes":10000000},"starts_ns":[29058537],"stop_ns":null,"progress_every_ns":100000000}'),
+    ('bbr.client', 'client', 'tcp-client', '{"flow":"bbr","address":"10.0.0.1","port":5002,"connections":1,"workload":{"kind":"file","bytes":10000000},"options":{"initial_window_packets":10,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":true,"fast_open":false},"starts_ns":[29058537],"buffer_bytes":262144,"stop_ns":null,"progress_every_ns":100000000}'),
 ]
 
 

@@ -1,0 +1,29 @@
+"""Pass `assign_ports`: the ports of every flow."""
+
+from __future__ import annotations
+
+from fairc.dsl.diagnostics import Diagnostic
+
+from .draft import Draft
+
+FIRST_PORT = 5001
+LAST_PORT = 65_535
+
+
+def assign_ports(draft: Draft) -> None:
+    """Give each flow a port; over UDP one for each connection, from it on."""
+    port = FIRST_PORT
+    for flow in draft.flows:
+        flow.port = port
+        port += flow.flow.connections if flow.flow.transport == "udp" else 1
+        if port > LAST_PORT + 1:
+            draft.report(
+                Diagnostic(
+                    code="too-many-ports",
+                    message="the connections over UDP need more ports than there are",
+                    span=flow.flow.span,
+                    notes=(f"each has one of its own, from {FIRST_PORT} to {LAST_PORT}",),
+                    help="make `count` smaller",
+                )
+            )
+            return
