@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from fairc.compiler.plan import Flow
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.samples import US
 
@@ -13,6 +14,10 @@ from .finding import Finding
 from .schedule import LATE_S
 
 LIMITED_SHARE = 0.01
+PACED = frozenset({"video", "onoff"})
+"""Workloads whose server waits for its send buffer by design."""
+
+_SENDER = "the send buffer"
 _RECEIVERS: Mapping[str, str] = {
     "tcp": "the receiver's window",
     "quic": "the receiver's flow control",
@@ -95,9 +100,19 @@ def datagrams(measurement: Measurement) -> Iterator[Finding]:
                 )
 
 
+def _limits_of_plan(flow: Flow) -> frozenset[str]:
+    """Return the limits that the experiment itself sets."""
+    asked = {
+        _RECEIVERS[flow.transport]: flow.options.receive_window_bytes or flow.receive_buffer_bytes,
+        _SENDER: flow.send_buffer_bytes or flow.workload.kind in PACED,
+    }
+    return frozenset(words for words, wanted in asked.items() if wanted)
+
+
 def host_limits(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 7: the hosts' buffers limit no connection for over 1 % of its time."""
+    """Rule 7: the hosts' buffers limit no connection for over 1 % of its time, unless they are to."""
     for flow in measurement.flows:
+        meant = _limits_of_plan(flow.plan)
         samples = flow.endpoints.samples
         for connection, accepted_s in sorted(flow.endpoints.accepted_s.items()):
             ours = np.flatnonzero(samples.connection == connection)
@@ -109,11 +124,11 @@ def host_limits(measurement: Measurement) -> Iterator[Finding]:
             earlier = ours[samples.t_s[ours] <= ending_s]
             for column, at, words in (
                 (samples.rwnd_limited_s, ours, _RECEIVERS[flow.plan.transport]),
-                (samples.sndbuf_limited_s, ours, "the send buffer"),
+                (samples.sndbuf_limited_s, ours, _SENDER),
                 (samples.app_limited_s, earlier if flow.is_greedy else ours[:0], "its hosts"),
             ):
                 share = column[at[-1]] / lifetime_s if len(at) else 0.0
-                if share > LIMITED_SHARE:
+                if words not in meant and share > LIMITED_SHARE:
                     yield Finding(
                         "flagged",
                         f"flow {flow.name}, connection {connection}: limited by {words}"

@@ -20,6 +20,7 @@ from madecell import (
     write_lines,
 )
 
+from fairc.compiler.plan import TransportOptions
 from fairc.runtime.losses import LossCount, pooled
 from fairc.runtime.measurement import load
 from fairc.runtime.validity import judge
@@ -324,6 +325,31 @@ def test_a_connection_limited_by_its_host(
     found, reasons = verdict(crowded(), tmp_path, change)
     assert found == expected
     assert ("flow b, connection 0: limited by" in reasons) == (expected == "flagged")
+
+
+@pytest.mark.parametrize(
+    ("planned", "field"),
+    [
+        ({"options": TransportOptions(receive_window_bytes=65_536)}, "rwnd_limited_us"),
+        ({"receive_buffer_bytes": 500_000}, "rwnd_limited_us"),
+        ({"send_buffer_bytes": 500_000}, "sndbuf_limited_us"),
+    ],
+)
+def test_a_limit_that_the_experiment_sets_is_no_finding(
+    tmp_path: Path, planned: dict[str, Any], field: str
+) -> None:
+    made = crowded()
+    flows = (made.cell.flows[0], made.cell.flows[1].model_copy(update=planned))
+    limited = Made(made.cell.model_copy(update={"flows": flows}), made.packets, made.ended_ns)
+    other = {"rwnd_limited_us": "sndbuf_limited_us", "sndbuf_limited_us": "rwnd_limited_us"}[field]
+    for name, expected in ((field, "valid"), (other, "flagged")):
+
+        def limit(event: Any, name: str = name) -> None:
+            if name in event:
+                event[name] = 500_000
+
+        change = edit_lines("b.server.ndjson", limit)
+        assert verdict(limited, tmp_path / name, change)[0] == expected
 
 
 @pytest.mark.parametrize(("microseconds", "expected"), [(42_000, "valid"), (43_000, "flagged")])
