@@ -6,12 +6,13 @@ import hashlib
 from collections.abc import Iterator
 from functools import cached_property
 
+from fairc.dsl import model
 from fairc.dsl.diagnostics import Diagnostic, Diagnostics, Severity
 from fairc.dsl.model import Configuration, Experiment
 
 from .grid import Lowered, Settings
 from .lower import Lowering
-from .plan import Axis, Cell, FigureRequest, MetricRequest, Plan
+from .plan import Axis, Cell, FigureRequest, MetricRequest, Plan, Selection
 from .variation import VARIATIONS, in_order, variations
 
 KEPT_CONFIGURATIONS = 2000  # some 30 kB each; those beyond are lowered again per repetition
@@ -50,7 +51,10 @@ class Compilation:
             file=experiment.file.base_name,
             source=experiment.file.text,
             source_sha256=hashlib.sha256(experiment.file.text.encode()).hexdigest(),
-            axes=tuple(Axis(name=axis.name, values=axis.values) for axis in experiment.axes),
+            axes=tuple(
+                Axis(name=axis.name, values=axis.values, numbers=axis.numbers, unit=axis.unit)
+                for axis in experiment.axes
+            ),
             repeat=experiment.repeat,
             seed=experiment.seed,
             configurations=configurations,
@@ -65,7 +69,10 @@ class Compilation:
             ),
             figures=tuple(
                 FigureRequest(
-                    kind=request.kind, metric=request.metric, options=dict(request.options)
+                    kind=request.kind,
+                    metric=request.metric,
+                    options=dict(request.options),
+                    where=_selection(request.where),
                 )
                 for request in experiment.figures
             ),
@@ -131,3 +138,7 @@ class Compilation:
                 if len(self._variations) == len(VARIATIONS):
                     break
         return in_order(self._variations)
+
+
+def _selection(found: model.Selection | None) -> Selection | None:
+    return Selection(text=found.text, names=found.names, rows=found.rows) if found else None

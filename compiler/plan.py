@@ -440,10 +440,16 @@ class Cell(Model):
 
 
 class Axis(Model):
-    """A swept name and its values in canonical text, in file order."""
+    """A swept name and its values in canonical text, in file order.
+
+    numbers, unit: the values in an SI base unit (bytes for sizes) where all are quantities of one
+    dimension, else empty.
+    """
 
     name: str
     values: tuple[str, ...]
+    numbers: tuple[float, ...] = ()
+    unit: str = ""
 
 
 class MetricRequest(Model):
@@ -454,12 +460,29 @@ class MetricRequest(Model):
     options: dict[str, float | str] = {}
 
 
+class Selection(Model):
+    """The cells for which a condition holds, without the condition: whoever reads it needs no syntax.
+
+    text: the condition as written. names: the swept names (and `repetition`) that it depends on;
+    rows: their values for which it holds, in canonical text.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
 class FigureRequest(Model):
-    """An entry of `report`: kind of figure, the metric shown (`fairness.F`), its options."""
+    """An entry of `report`: kind of figure, the metric shown (`fairness.F`), its options.
+
+    options: complete, defaults written out; quantities in SI base units. where: the cells that it
+    shows, or None for all.
+    """
 
     kind: str
     metric: str | None = None
-    options: dict[str, str | tuple[str, ...]] = {}
+    options: dict[str, str | float | tuple[str, ...]] = {}
+    where: Selection | None = None
 
 
 class Plan(Model):

@@ -18,7 +18,7 @@ scenarios     one configuration to its scenario
 networks      a topology to nodes and links; impairments: jitter, reordering, duplicates
 flows         a flow block to a flow
 groups        `users` to plain nodes, links and flows
-measures      `measure` and `report`
+measures      `measure`; figures: `report`
 keys          the keys of each block
 evaluate      expressions to values; with literals, arithmetic, functions, names, values, units
 kinds         what a value may be; entries: words with typed parameters

@@ -10,10 +10,11 @@ from . import model, syntax
 from .diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
 from .evaluate import Scope
 from .experiment import CheckedExperiment
+from .figures import Facts, FigureChecker, condition
 from .grid_checks import draw_sample, excluded
 from .imports import imported
 from .keys import EXPERIMENT, HOSTS, Block
-from .measures import FigureChecker, build_measures, condition
+from .measures import build_measures
 from .names import used_names
 from .problems import not_yet
 from .scenarios import Builder, Parts
@@ -112,7 +113,18 @@ class Checker:
         axes = self._try(grid.axes) or ()
         words = self._conditions(grid, excludes)
         measure = self._measure(experiment, block, flows, lets)
-        figures = self._figures(axes, grid, words, lets)
+        one = Quantity(_ONE, NUMBER, self._file.span)
+        facts = Facts(
+            axes=axes,
+            grid=grid,
+            first=grid.scope(next(grid.varied()), {"repetition": one}),
+            lets=lets,
+            words=words,
+            measured=None if measure is None else [request.name for request in measure],
+            flows=[flow.name.text for flow in flows],
+            users=[group.name.text for group in users],
+        )
+        figures = self._figures(FigureChecker(facts))
         seed = self._number(block, "seed", static)
         self._try(draw_sample, block, grid, seed)
         if not self.diagnostics.errors:
@@ -133,7 +145,7 @@ class Checker:
             seed=seed,
             paired=paired,
             is_shuffled=self._try(block.word, "order", static, "file") == "shuffled",
-            measure=measure,
+            measure=measure or (),
             figures=figures,
             diagnostics=self.diagnostics,
             grid=grid,
@@ -234,7 +246,8 @@ class Checker:
         block: Block,
         flows: Sequence[syntax.Flow],
         lets: Mapping[str, syntax.Expr],
-    ) -> tuple[model.MetricRequest, ...]:
+    ) -> tuple[model.MetricRequest, ...] | None:
+        """Return the metrics, or None where something is wrong with them."""
         setting = block.settings.get("measure")
         if setting is None:
             self._warn(
@@ -245,25 +258,12 @@ class Checker:
             )
             return ()
         names = [flow.name.text for flow in flows]
-        return self._try(build_measures, setting.value, names, lets) or ()
+        return self._try(build_measures, setting.value, names, lets)
 
-    def _figures(
-        self,
-        axes: Sequence[model.Axis],
-        grid: Grid,
-        words: set[str],
-        lets: Mapping[str, syntax.Expr],
-    ) -> tuple[model.FigureRequest, ...]:
-        one = Quantity(_ONE, NUMBER, self._file.span)
-        first = grid.scope(next(grid.varied()), {"repetition": one, "load": one})
-        checker = FigureChecker(axes, first, lets, words)
-        figures = []
-        for report in self._of(syntax.Report):
-            for figure in report.figures:
-                made = self._try(checker.build, figure)
-                if made is not None:
-                    figures.append(made)
-        return tuple(figures)
+    def _figures(self, checker: FigureChecker) -> tuple[model.FigureRequest, ...]:
+        calls = [figure for report in self._of(syntax.Report) for figure in report.figures]
+        made = [self._try(checker.build, figure) for figure in calls]
+        return tuple(figure for figure in made if figure is not None)
 
     def _unused(
         self,

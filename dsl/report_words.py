@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from .entries import Entry, Parameter
 from .kinds import (
     A_COUNT,
     A_POSITIVE_TIME,
-    A_SHARE,
     A_SWITCH,
     AnyName,
     Kind,
     Lists,
+    Quantities,
     Words,
 )
 from .registry import Registry
 from .source import Span
+from .units import NUMBER, SHARE
 from .values import ListValue, Text, TupleValue, Value
 
 P = Parameter
 
 A_FLOW = AnyName("a flow")
+A_BIN_COUNT = Quantities((NUMBER,), low=1, high=200, whole=True)
 _FLOWS = P("flows", A_FLOW, "sessions that are compared; all flows if none is named", repeated=True)
 _FLOW = P("flow", A_FLOW, "only this flow; each flow if none is named", repeated=True)
 _SLOT = P("slot", A_POSITIVE_TIME, "length of a slot", "100ms")
@@ -119,9 +122,12 @@ METRICS: Registry[Entry] = Registry(
     ],
 )
 
-A_NAME = AnyName("a swept name, `repetition`, `load`, `time`, `flow` or `users`")
+A_NAME = AnyName("a swept name, `repetition`, `time`, `flow` or `users`")
 NAMES = Lists(A_NAME)
 ALWAYS = ("repetition", "load", "time", "flow", "users")
+
+OVER_TIME = ("goodput", "rtt", "cwnd")
+"""Metrics that `line` can show with `x: time`; the others are one number of a cell or a flow."""
 
 
 @dataclass(frozen=True)
@@ -149,12 +155,42 @@ class Conditions:
 
 _METRIC = P("metric", AnyName("a metric"), "the metric that is shown", required=True)
 _BY = P("by", OneOrMore(), "one group for each value of these")
-_FACET = P("facet", OneOrMore(), "one figure for each value of these")
+_FACET = P("facet", OneOrMore(), "one panel for each value of these")
 _WHERE = P("where", Conditions(), "only cells for which this holds")
-_X = P("x", A_NAME, "horizontal axis")
-_Y = P("y", A_NAME, "vertical axis")
-_CI = P("ci", A_SHARE, "confidence level of intervals", "95%")
-_PERCENTILE = P("percentile", A_COUNT, "which percentile of each group")
+_X = P("x", A_NAME, "horizontal axis", required=True)
+_Y = P("y", A_NAME, "vertical axis", required=True)
+_LEVEL = Quantities((SHARE,), low=Fraction(1, 2), high=1, open_high=True)
+_CI = P("ci", _LEVEL, "confidence level of intervals", "95%")
+_STAT = P("stat", Words("statistic", ("median", "mean")), "what sums up the cells", "median")
+_A_PERCENT = Quantities((NUMBER,), low=0, high=100)
+_PERCENTILE = P("percentile", _A_PERCENT, "which percentile of each group, instead of `stat`")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much one figure can show and still be read: panels, and groups in all of them."""
+
+    panels: int
+    groups: int
+
+
+LIMITS: dict[str, Limits] = {
+    "table": Limits(1, 500),
+    "line": Limits(12, 12 * 12),
+    "heatmap": Limits(24, 2000),
+    "boxplot": Limits(12, 80),
+    "cdf": Limits(12, 12 * 12),
+    "histogram": Limits(12, 12),
+    "convergence": Limits(12, 12),
+}
+MAX_LINES = 12
+"""Lines of one panel, which colours and dashes tell apart."""
+
+SERIES_FIGURES = ("line", "cdf")
+"""Figures whose groups share a panel, so that there are at most `MAX_LINES` of them in each."""
+
+RUNNING_FIGURES: tuple[str, ...] = tuple(LIMITS)
+"""Figures that the report draws on demand: extend when one is built."""
 
 
 def _figure(name: str, summary: str, *parameters: Parameter) -> Entry:
@@ -167,36 +203,43 @@ def _figure(name: str, summary: str, *parameters: Parameter) -> Entry:
     )
 
 
-RUNNING_FIGURES: tuple[str, ...] = ()
-"""Figures that the report draws on demand: extend when one is built."""
-
 FIGURES: Registry[Entry] = Registry(
     "figure",
     "figure",
     [
-        _figure("table", "Numbers in rows", _METRIC, _BY, _PERCENTILE),
-        _figure("line", "A line for each group", _METRIC, _X, _BY, _CI),
-        _figure("heatmap", "Colours over two axes", _METRIC, _X, _Y),
+        _figure("table", "Numbers in rows", _METRIC, _BY, _PERCENTILE, _STAT, _CI),
+        _figure("line", "A line for each group", _METRIC, _X, _BY, _CI, _STAT),
+        _figure("heatmap", "Colours over two axes", _METRIC, _X, _Y, _STAT),
         _figure(
             "boxplot",
             "Medians, quartiles and outliers",
             _METRIC,
             _BY,
             P("notch", A_SWITCH, "notches show the interval of the median", "off"),
-            P("test", Words("test", ("welch", "wilcoxon", "none")), "significance test"),
+            P(
+                "test",
+                Words("test", ("welch", "wilcoxon", "none")),
+                "significance of the difference between groups that differ in the last of `by`",
+                "none",
+            ),
+            _CI,
         ),
         _figure("cdf", "Cumulative distribution", _METRIC, _BY),
         _figure(
-            "histogram", "Frequencies", _METRIC, _BY, P("bins", A_COUNT, "number of bins")
+            "histogram",
+            "Frequencies",
+            _METRIC,
+            _BY,
+            P("bins", A_BIN_COUNT, "number of bins", "20"),
         ),
         _figure("sequence", "Bytes of a page over time", _BY),
         _figure(
             "convergence",
-            "How a percentile settles with the number of cells",
+            "How a percentile settles with the number of configurations",
             _METRIC,
             _BY,
-            _PERCENTILE,
-            P("draws", A_COUNT, "random orders that are drawn", "1000"),
+            P("percentile", _A_PERCENT, "which percentile", "50"),
+            P("draws", A_COUNT, "random subsets of each size", "1000"),
         ),
     ],
-)  # fmt: skip
+)

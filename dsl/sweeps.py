@@ -16,7 +16,7 @@ from .names import used_names
 from .problems import Gather, fail
 from .sampling import Bindings, Point, Sample, shuffled
 from .source import Span
-from .units import NUMBER
+from .units import NUMBER, in_si
 from .values import ListValue, Quantity, TupleValue, Value
 
 CELL_LIMIT = 10_000_000
@@ -179,18 +179,25 @@ class Grid:
 
     def axes(self) -> tuple[model.Axis, ...]:
         """Return every swept name with its distinct values, in order of first appearance."""
-        found: dict[str, dict[str, None]] = {n: {} for g in self.groups for n in g.names}
+        found: dict[str, dict[str, Value]] = {n: {} for g in self.groups for n in g.names}
         for group in self.groups:
             if group.rows is not None:
                 for row in group.rows:
                     for name, value in zip(group.names, row, strict=True):
-                        found[name][value.canonical] = None
+                        found[name].setdefault(value.canonical, value)
         dependent = {n for g in self.groups if g.rows is None for n in g.names}
         if dependent:
             for bound in self._assignments(self._needed(dependent)):
                 for name in dependent:
-                    found[name][bound[name].canonical] = None
-        return tuple(model.Axis(name, tuple(values)) for name, values in found.items())
+                    found[name].setdefault(bound[name].canonical, bound[name])
+        return tuple(_axis(name, values) for name, values in found.items())
+
+    def projected(self, names: Collection[str]) -> Iterator[Bindings]:
+        """Yield what the grid binds these names to, with the names that they depend on.
+
+        Values that only an `exclude` drops are among them, and equal ones come more than once.
+        """
+        return self._assignments(self._needed(set(names)))
 
     def _needed(self, names: set[str]) -> list[Group]:
         """Return the groups that bind these names, and all that those depend on."""
@@ -336,6 +343,16 @@ class Grid:
             return found
         cells = sum(len(kept) for _, kept in self._drawn)
         return model.Count(len(self._drawn), cells, found.excluded, found.cells - cells)
+
+
+def _axis(name: str, values: Mapping[str, Value]) -> model.Axis:
+    """Return an axis; its values are numbers if all have the same unit."""
+    quantities = [v for v in values.values() if isinstance(v, Quantity)]
+    dimensions = {v.dimension for v in quantities}
+    if len(quantities) < len(values) or len(dimensions) != 1:
+        return model.Axis(name, tuple(values))
+    numbers, unit = in_si([v.number for v in quantities], dimensions.pop())
+    return model.Axis(name, tuple(values), numbers, unit)
 
 
 def _check_names(binding: syntax.Binding, seen: Mapping[str, Span]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -63,6 +64,20 @@ EXAMPLES = {
     BDP: "2bdp",
     FREQUENCY: "10/s",
 }
+
+
+SI = {
+    NUMBER: "1",
+    SHARE: "1",
+    TIME: "s",
+    DATA: "B",
+    RATE: "bit/s",
+    PACKETS: "pkt",
+    PACKET_RATE: "pkt/s",
+    BDP: "bdp",
+    FREQUENCY: "1/s",
+}
+"""The unit in which a plan has the numbers of a dimension; a share is a number."""
 
 
 class Unit(NamedTuple):
@@ -144,6 +159,12 @@ SLIPS = {
     "GB/s": "Gbit/s",
 }
 """What people write for a unit of the language. `MB/s` also needs a factor 8: see `evaluate`."""
+
+
+def in_si(numbers: Iterable[Fraction], dimension: Dimension) -> tuple[tuple[float, ...], str]:
+    """Return numbers of base units as they stand in a plan, and their unit: bytes for sizes."""
+    factor = 8 if dimension == DATA else 1
+    return tuple(float(number / factor) for number in numbers), SI.get(dimension, str(dimension))
 
 
 def canonical(number: Fraction, dimension: Dimension) -> str:

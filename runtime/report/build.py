@@ -12,7 +12,7 @@ from fairc.compiler.plan import FigureRequest
 from . import page
 from .answer import answer
 from .choose import choose
-from .figures import DEFAULT, FIGURES, Drawing, FigureKind, NothingToDraw, Subject
+from .figures import DEFAULT, FIGURES, Drawing, FigureKind, NothingToDraw, Sheet, Subject
 from .render import Rendered, render, write_pdf, write_svg
 from .run import ReportError, Run
 from .summary import Results
@@ -29,10 +29,14 @@ class _Report:
         self.missing: list[page.Missing] = []
 
     @cached_property
-    def drawings(self) -> tuple[Drawing, ...]:
+    def figures(self) -> tuple[Drawing | Sheet, ...]:
         return tuple(self._draw())
 
-    def _draw(self) -> Iterator[Drawing]:
+    @cached_property
+    def drawings(self) -> tuple[Drawing, ...]:
+        return tuple(figure for figure in self.figures if isinstance(figure, Drawing))
+
+    def _draw(self) -> Iterator[Drawing | Sheet]:
         known = {kind.name: kind for kind in FIGURES}
         wanted: list[tuple[FigureKind | None, FigureRequest | None]] = [
             *((kind, None) for kind in DEFAULT),
@@ -52,9 +56,14 @@ class _Report:
         return tuple(render(drawing) for drawing in self.drawings)
 
     @cached_property
+    def in_order(self) -> tuple[Rendered | Sheet, ...]:
+        drawn = iter(self.rendered)
+        return tuple(f if isinstance(f, Sheet) else next(drawn) for f in self.figures)
+
+    @cached_property
     def values(self) -> dict[str, object]:
         found = answer(self.run, self.subject.results)
-        _ = self.drawings  # tells what is missing
+        _ = self.figures  # tells what is missing
         return page.context(
             self.run, self.subject.results, found, self.subject.choice, self.missing
         )
@@ -68,13 +77,13 @@ class _Report:
 
 def _html(report: _Report) -> list[Path]:
     path = report.run.path / "report.html"
-    _replace(path, page.html(report.values, report.rendered))
+    _replace(path, page.html(report.values, report.in_order))
     return [path]
 
 
 def _markdown(report: _Report) -> list[Path]:
     path = report.run.path / "report.md"
-    _replace(path, page.markdown(report.values, report.drawings))
+    _replace(path, page.markdown(report.values, report.figures))
     return [path]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from .answer import FLOOR, Answer, Entry, entries
 from .differences import differences
-from .figures import Drawing
+from .figures import Drawing, Sheet
 from .glossary import glossary
 from .render import Rendered
 from .run import Run
@@ -78,7 +78,7 @@ def context(
     }
 
 
-def html(values: dict[str, Any], figures: Sequence[Rendered]) -> str:
+def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:
     """Return the page: one file, no script, nothing loaded from anywhere."""
     from markupsafe import Markup
 
@@ -86,23 +86,24 @@ def html(values: dict[str, Any], figures: Sequence[Rendered]) -> str:
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'"
     # The SVGs are our own: every text in them has been escaped by the XML writer.
-    inline = [
-        (
-            r.drawing.section,
-            r.drawing,
-            [Markup(themed(svg, f"figure {width}")) for width, svg in r.svg.items()],
-        )
-        for r in figures
-    ]
+    inline: list[tuple[str, Drawing | Sheet, list[Markup] | None]] = []
+    for r in figures:
+        if isinstance(r, Sheet):
+            inline.append((r.section, r, None))
+        else:
+            svgs = [Markup(themed(svg, f"figure {width}")) for width, svg in r.svg.items()]
+            inline.append((r.drawing.section, r.drawing, svgs))
     template = _environment(html=True).get_template("report.html.j2")
     page: str = template.render(values, style=Markup(style), policy=policy, figures=inline)
     return page
 
 
-def markdown(values: dict[str, Any], drawings: Sequence[Drawing]) -> str:
+def markdown(values: dict[str, Any], figures: Sequence[Drawing | Sheet]) -> str:
     """Return the same content as text; figures are named by their files and described."""
     template = _environment(html=False).get_template("report.md.j2")
-    text: str = template.render(values, drawings=drawings)
+    drawings = [figure for figure in figures if isinstance(figure, Drawing)]
+    sheets = [figure for figure in figures if isinstance(figure, Sheet)]
+    text: str = template.render(values, drawings=drawings, sheets=sheets)
     return text
 
 

@@ -135,6 +135,11 @@ class Run:
         raw = self._execute(sql, parameters).fetchnumpy()
         return {name: _unmasked(column) for name, column in raw.items()}
 
+    def register(self, name: str, columns: dict[str, NDArray[Any]]) -> None:
+        """Make columns of equal length a table that queries can join; replaces an older one."""
+        self._connection.unregister(name)
+        self._connection.register(name, columns)
+
     def _execute(self, sql: str, parameters: Sequence[object]) -> duckdb.DuckDBPyConnection:
         import duckdb
 
@@ -213,6 +218,15 @@ class Run:
         for scene in self.scenes.values():
             names.update(dict.fromkeys(flow.name for flow in scene.flows))
         return tuple(names)
+
+    @cached_property
+    def origins(self) -> dict[str, tuple[str, str]]:
+        """Each flow's declared name and its group of users (or an empty text), by flow."""
+        return {
+            flow.name: (flow.declared or flow.name, flow.users or "")
+            for scene in self.scenes.values()
+            for flow in scene.flows
+        }
 
     @cached_property
     def sessions(self) -> tuple[str, ...]:

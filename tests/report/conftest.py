@@ -53,6 +53,8 @@ class Spec:
         "fexp 1\n\nexperiment quickstart {\n  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)\n}\n"
     )
     figures: tuple[plan.FigureRequest, ...] = ()
+    axes: tuple[plan.Axis, ...] = ()
+    users: dict[str, str] = field(default_factory=dict)
 
 
 def bindings_of(spec: Spec) -> list[dict[str, str]]:
@@ -88,6 +90,8 @@ def cell_of(spec: Spec, index: int, bindings: dict[str, str], repetition: int) -
             bottleneck=("r1", "r1-eth1"),
             buffer_bytes=50_000,
             source="quickstart.fexp:9",
+            declared=spec.users.get(name, name),
+            users=spec.users.get(name),
         )
         for i, name in enumerate(spec.flows)
     )
@@ -237,7 +241,7 @@ def write_run(path: Path, spec: Spec) -> Path:
         file="/home/someone/quickstart.fexp",
         source=spec.source,
         source_sha256="cd" * 32,
-        axes=tuple(plan.Axis(name=k, values=v) for k, v in spec.sweep.items()),
+        axes=spec.axes or tuple(plan.Axis(name=k, values=v) for k, v in spec.sweep.items()),
         repeat=spec.repeat,
         seed=1,
         configurations=len(points),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import re
 import xml.etree.ElementTree as ET
@@ -13,11 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairc.compiler.plan import FigureRequest
 from fairc.runtime.columns import TABLES
 from fairc.runtime.report import build
 from fairc.runtime.report.choose import choose
-from fairc.runtime.report.figures import DEFAULT, FIGURES, Drawing, Subject
+from fairc.runtime.report.figures import DEFAULT, Drawing, Subject
 from fairc.runtime.report.figures.base import decimate
 from fairc.runtime.report.figures.rates import load
 from fairc.runtime.report.figures.style import SERIES, VARIABLES, WIDTHS, spread
@@ -25,7 +23,6 @@ from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import F, Results
 from fairc.runtime.report.svg import themed, tidy
-from fairc.runtime.report.words import number
 
 Maker = Callable[..., Path]
 
@@ -118,7 +115,9 @@ def test_every_figure_at_every_width(
 ) -> None:
     subject = subject_of(make_run(flows=flows, connections=connections, repeat=2, duration_s=5.0))
     for kind in DEFAULT:
-        rendered = render(kind.make(subject, None))
+        drawing = kind.make(subject, None)
+        assert isinstance(drawing, Drawing)
+        rendered = render(drawing)
         assert set(rendered.svg) == set(WIDTHS)
         for width, svg in rendered.svg.items():
             root = ET.fromstring(svg)
@@ -169,70 +168,6 @@ def test_labels_are_moved_apart_and_keep_their_order() -> None:
     assert middle - low == pytest.approx(0.1)
     assert high - middle == pytest.approx(0.1)
     assert middle == pytest.approx(0.51)
-
-
-ASKED = (
-    FigureRequest(kind="boxplot", metric="goodput", options={"by": ("loss",), "notch": "on"}),
-    FigureRequest(kind="cdf", metric="goodput"),
-    FigureRequest(kind="heatmap", metric="fairness.F", options={"x": "repetition", "y": "loss"}),
-    FigureRequest(kind="line", metric="goodput"),
-    FigureRequest(kind="cdf", metric="goodput", options={"where": "loss == 1%"}),
-    FigureRequest(kind="heatmap", metric="goodput", options={"x": "repetition", "y": "speed"}),
-    FigureRequest(kind="boxplot", metric="plt"),
-)
-
-
-def asked(subject: Subject, index: int) -> Drawing:
-    request = ASKED[index]
-    return next(k for k in FIGURES if k.name == request.kind).make(subject, request)
-
-
-def test_figures_that_the_experiment_asks_for(make_run: Maker) -> None:
-    path = make_run(
-        sweep={"loss": ("0%", "1%")}, repeat=6, duration_s=3.0, figures=ASKED,
-        bad={(1, 3): ("ok", "invalid", ["base RTT is 70 ms"])},
-    )  # fmt: skip
-    subject = subject_of(path)
-    boxes = texts_of(render(asked(subject, 0)).svg["page"])
-    assert {
-        "loss = 0%, flow = cubic n = 6",
-        "loss = 1%, flow = bbr n = 5",
-        "goodput (Mbit/s)",
-    } <= boxes
-    assert " Groups mix all values of loss." in asked(subject, 1).caption
-    assert {"flow = cubic n = 11", "flow = bbr n = 11"} <= texts_of(
-        render(asked(subject, 1)).svg["column"]
-    )
-    f = subject.results.select(F)[0]
-    expected = [
-        number(v, 2)
-        for c in subject.run.configurations
-        for o, v in subject.results.points(f, c)
-        if o.counts
-    ]
-    assert len(expected) == 11
-    assert set(expected) <= texts_of(render(asked(subject, 2)).svg["page"])
-    page = html.unescape(build(path)[0].read_text(encoding="utf-8"))
-    for reason in (
-        "No figure <code>line</code>: this version cannot draw it",
-        "<code>cdf</code> does not act on <code>where</code> yet",
-        "<code>y: speed</code> is not a swept name",
-        "no metric that can be computed is called plt",
-    ):
-        assert reason in page
-
-
-def texts_of(svg: str) -> set[str]:
-    root = ET.fromstring(svg)
-    found = ("".join(e.itertext()) for e in root.iter() if e.tag.endswith("text"))
-    return {" ".join(text.split()) for text in found}
-
-
-def test_colours_of_a_scale_are_not_those_that_follow_the_page() -> None:
-    from fairc.runtime.report.figures import heatmap
-
-    scales = {*heatmap._TWO_SIDED, *heatmap._ONE_SIDED, heatmap._DARK, heatmap._LIGHT}
-    assert not scales & set(VARIABLES)
 
 
 def test_the_synthetic_tables_have_the_documented_columns(make_run: Maker) -> None:

@@ -1,21 +1,54 @@
 """Figures: a drawing with words each, from the tables of a run.
 
-In order of use: `base` (what a figure is), `style` and `layout` (how all of them look), `traces`
-(what figures of one repetition share), `cases` (what figures of a metric share), then one module
-per kind of figure. A new kind is a module with a `KIND`, its line here, and a test.
+In order of use: `base` (what a figure is), `style`, `colours` and `layout` (how all of them look),
+`traces` (what figures of one repetition share), `cases`, `axis` and `overtime` (what figures of a
+metric share), then one module per kind of figure. A new kind is a module with a `KIND`, its line here, and a test.
 """
 
 from __future__ import annotations
 
 from fairc.dsl.registry import Registry
 
-from . import boxplot, cdf, fairness, heatmap, queue, rates, window
-from .base import Drawing, FigureKind, NothingToDraw, Subject
+from . import (
+    boxplot,
+    cdf,
+    convergence,
+    fairness,
+    heatmap,
+    histogram,
+    line,
+    queue,
+    rates,
+    table,
+    window,
+)
+from .base import Drawing, FigureKind, NothingToDraw, Number, Sheet, Subject
 
 # Shown in every report, in this order.
 DEFAULT: tuple[FigureKind, ...] = (rates.KIND, window.KIND, queue.KIND, fairness.KIND)
 
 # What `report { ... }` can ask for.
-FIGURES: Registry[FigureKind] = Registry("figure", "figure", (boxplot.KIND, cdf.KIND, heatmap.KIND))
+FIGURES: Registry[FigureKind] = Registry(
+    "figure",
+    "figure",
+    (
+        table.KIND,
+        line.KIND,
+        heatmap.KIND,
+        boxplot.KIND,
+        cdf.KIND,
+        histogram.KIND,
+        convergence.KIND,
+    ),
+)
 
-__all__ = ["DEFAULT", "FIGURES", "Drawing", "FigureKind", "NothingToDraw", "Subject"]
+__all__ = [
+    "DEFAULT",
+    "FIGURES",
+    "Drawing",
+    "FigureKind",
+    "NothingToDraw",
+    "Number",
+    "Sheet",
+    "Subject",
+]

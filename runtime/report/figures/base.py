@@ -37,6 +37,30 @@ class Drawing:
 
 
 @dataclass(frozen=True, slots=True)
+class Number:
+    """A number in a sheet: as it is printed, and exactly (in its SI base unit)."""
+
+    text: str
+    exact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table that stands among the figures; name, section, title and caption as a Drawing's.
+
+    head: of each column, and whether it holds numbers. rows: a text, a number, or two numbers (an
+    interval) in each column.
+    """
+
+    name: str
+    section: str
+    title: str
+    caption: str
+    head: tuple[tuple[str, bool], ...]
+    rows: tuple[tuple[str | Number | tuple[Number, Number], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """What figures are drawn from.
 
@@ -61,7 +85,7 @@ class FigureKind:
     """
 
     name: str
-    make: Callable[[Subject, FigureRequest | None], Drawing]
+    make: Callable[[Subject, FigureRequest | None], Drawing | Sheet]
 
 
 def decimate(times: ArrayLike, values: ArrayLike, bins: int) -> tuple[list[float], list[float]]:

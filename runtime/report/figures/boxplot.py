@@ -2,102 +2,330 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.summary import summarise
-from fairc.runtime.report.words import number, quantity
+from fairc.dsl.report_words import LIMITS
+from fairc.runtime.report.words import listed, one_line, quantity
+from fairc.runtime.statistics import Estimate, median
+from fairc.runtime.statistics.multiple import holm
+from fairc.runtime.statistics.two_samples import mann_whitney, welch
 
-from .base import Drawing, FigureKind, Subject
-from .cases import Cases, load, names_of, stem, with_flow, worded
+from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .cases import (
+    Case,
+    Cases,
+    by_words,
+    grouped,
+    load,
+    names_of,
+    number_of,
+    pools_flows,
+    stem,
+    valued,
+    with_flow,
+    worded,
+)
 from .style import INK, MUTED, SERIES, WIDTHS, Width
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_ROW = 0.4  # inches, of which the label takes the upper part
-_ABOVE, _BELOW, _SIDE = 0.1, 0.36, 0.14
-_BOX = 0.42  # share of a row
+_ROW, _NOTE = 0.43, 0.17  # inches, of which the label of a box takes the upper part
+_ABOVE, _HEADING, _BELOW, _SIDE = 0.08, 0.18, 0.42, 0.14
+_BOX = 0.18
+_READING = (
+    "Box: quartiles; bar: median; whiskers: the farthest values within 1.5 quartile distances;"
+    " dots: values beyond."
+)
+# All pairs of so many values are tested, of more only neighbours.
+ALL_PAIRS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A group: its label, its values and their median; notch: whether its interval is drawn."""
+
+    label: str
+    values: tuple[float, ...]
+    middle: Estimate
+    notch: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A test of two groups: what they are called, and its p-value, or None where it has none."""
+
+    label: str
+    p: float | None
+
+
+Tests = tuple[Pair, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Rows from above: boxes, and between them the tests of those above."""
+
+    heading: str
+    rows: tuple[Box | Tests, ...]
+
+
+def _welch(a: Sequence[float], b: Sequence[float]) -> float | None:
+    found = welch(a, b)
+    return None if isinstance(found, str) else found.p
+
+
+def _wilcoxon(a: Sequence[float], b: Sequence[float]) -> float | None:
+    return mann_whitney(a, b).p if min(len(a), len(b)) > 1 else None
+
+
+TESTS: Mapping[str, tuple[str, Callable[[Sequence[float], Sequence[float]], float | None]]] = (
+    MappingProxyType(
+        {
+            "welch": ("Welch's t-test", _welch),
+            "wilcoxon": ("Wilcoxon's rank-sum test", _wilcoxon),
+        }
+    )
+)
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
-    """Make the figure; options: `by`, `facet` (also groups, named in the labels), `notch`."""
+    """Make the figure; options: `by`, `facet`, `notch`, `test`, `ci`."""
     assert request is not None, "not a default figure"
-    cases = load(subject, request, ("by", "facet", "notch"))
+    cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    names = with_flow(tuple(dict.fromkeys((*facet, *by))), (), cases)
-    notch = request.options.get("notch") == "on"
-    groups = [(worded(names, k), [c.value for c in found]) for k, found in cases.groups(names)]
-    medians = "; ".join(
-        f"{label or 'all'}: {quantity(summarise(tuple(v)).median or 0.0, cases.scale.unit)}"
-        for label, v in ((g, [x / cases.scale.factor for x in v]) for g, v in groups[:6])
-    )
-    notches = (
-        " The notch is the 95 % interval of the median from order statistics; a group without a"
-        " notch has fewer than 6 values or none that differ."
-        if notch
-        else ""
-    )
+    # A test compares values of the last name, which flows are not.
+    flow = with_flow((), (*facet, *by), cases)
+    by = (*flow, *by)
+    level, test = number_of(request, "ci"), str(request.options["test"])
+    wants_notch = request.options["notch"] == "on"
+    pooled = any(pools_flows(found) for _, found in cases.groups((*facet, *by)))
+    panels = _adjusted(
+        [
+            Panel(
+                worded(facet, key),
+                _rows(
+                    cases, by, members, wants_notch and not pooled, level,
+                    "none" if pooled else test,
+                ),
+            )
+            for key, members in cases.groups(facet)
+        ]
+    )  # fmt: skip
+    boxes = [(p.heading, row) for p in panels for row in p.rows if isinstance(row, Box)]
+    if len(boxes) > LIMITS["boxplot"].groups or len(panels) > LIMITS["boxplot"].panels:
+        raise NothingToDraw(f"{len(boxes)} boxes are more than {LIMITS['boxplot'].groups}")
+    medians = [
+        f"{', '.join(filter(None, (h, b.label))) or 'all'}: {quantity(b.middle.value, cases.unit)}"
+        for h, b in boxes
+        if b.middle.value is not None
+    ]
     return Drawing(
         name=stem(subject, request),
         section="asked",
-        title=f"{cases.metric} by {', '.join(names)}" if names else cases.metric,
-        caption=(
-            "Box: quartiles; bar: median; whiskers: the farthest values within 1.5 quartile"
-            f" distances; dots: values beyond.{notches}{cases.pooled(names)}"
+        title=cases.title(by_words((*by, *facet))),
+        caption=" ".join(
+            filter(
+                None,
+                (
+                    _READING,
+                    _notches(boxes, wants_notch, pooled, level),
+                    _tested(test, pooled, by),
+                    "Each panel has its own scale." if len(panels) > 1 else "",
+                    cases.basis((*by, *facet)),
+                ),
+            )
         ),
-        alt=f"Box plot of {cases.metric}. Medians: {medians}.",
-        draw=lambda width: _draw(cases, groups, notch, width),
+        alt=f"Box plot of {cases.metric}. Medians: {listed(medians, 8)}.",
+        draw=lambda width: _draw(cases, panels, width),
     )
 
 
-def _draw(cases: Cases, groups: list[tuple[str, list[float]]], notch: bool, width: Width) -> Figure:
-    import numpy as np
+def _rows(
+    cases: Cases, by: tuple[str, ...], members: list[Case], notch: bool, level: float, test: str
+) -> tuple[Box | Tests, ...]:
+    rows: list[Box | Tests] = []
+    for head, block in grouped(members, by[:-1], cases.orders):
+        found = grouped(block, by[-1:], cases.orders)
+        for key, own in found:
+            values = tuple(c.value for c in own)
+            middle = median(values, level)
+            label = worded(by, (*head, *key))
+            rows.append(Box(label, values, middle, notch and middle.low is not None))
+        if test in TESTS and by:
+            pairs = _pairs(test, [(valued(k), [c.value for c in own]) for k, own in found])
+            rows += [pairs] if pairs else []
+    return tuple(rows)
+
+
+def _pairs(test: str, groups: Sequence[tuple[str, list[float]]]) -> Tests:
+    """Test each pair of groups; of many groups, neighbours."""
+    pairs = combinations(groups, 2) if len(groups) <= ALL_PAIRS else pairwise(groups)
+    _, p_of = TESTS[test]
+    return tuple(Pair(f"{a} / {b}", p_of(values, others)) for (a, values), (b, others) in pairs)
+
+
+def _adjusted(panels: list[Panel]) -> list[Panel]:
+    """Return the panels with their p-values adjusted for all tests of the figure."""
+    tests = [row for panel in panels for row in panel.rows if not isinstance(row, Box)]
+    known = iter(holm([pair.p for row in tests for pair in row if pair.p is not None]))
+
+    def adjusted(row: Box | Tests) -> Box | Tests:
+        if isinstance(row, Box):
+            return row
+        return tuple(Pair(p.label, None if p.p is None else next(known)) for p in row)
+
+    return [Panel(panel.heading, tuple(map(adjusted, panel.rows))) for panel in panels]
+
+
+def p_words(p: float | None) -> str:
+    """Return a p-value as it is printed: `p = 0.012`, `p < 0.001`."""
+    if p is None:
+        return "no p"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def _notches(boxes: list[tuple[str, Box]], wanted: bool, pooled: bool, level: float) -> str:
+    if not wanted:
+        return ""
+    if pooled:
+        return "No notch: values of flows of one cell are not independent."
+    without = sum(not box.notch for _, box in boxes)
+    text = (
+        f"Notch, or bar below a box that is narrower: {100 * level:g} % interval of the median"
+        " (order statistics)"
+    )
+    return f"{text}; {without} without one have too few or equal values." if without else f"{text}."
+
+
+def _tested(test: str, pooled: bool, by: tuple[str, ...]) -> str:
+    if test == "none":
+        return ""
+    if pooled:
+        return "No test: values of flows of one cell are not independent."
+    if not by:
+        return "No test: there is one group."
+    return (
+        f"p: {TESTS[test][0]} between values of {one_line(by[-1])}, two-sided, adjusted for the"
+        " number of tests in this figure (Holm)."
+    )
+
+
+def _draw(cases: Cases, panels: list[Panel], width: Width) -> Figure:
     from matplotlib.figure import Figure
 
     full = WIDTHS[width]
-    height = len(groups) * _ROW
-    total = _ABOVE + height + _BELOW
+    across = 2 if width == "page" and len(panels) > 1 else 1
+    lines = [panels[i : i + across] for i in range(0, len(panels), across)]
+    heights = [max(_height(panel) for panel in line) for line in lines]
+    heading = _HEADING if any(p.heading for p in panels) else 0.0
+    total = sum(heights) + len(lines) * (_ABOVE + heading + _BELOW)
     figure = Figure(figsize=(full, total))
-    axes = figure.add_axes(
-        (_SIDE / full, _BELOW / total, (full - 2 * _SIDE) / full, height / total)
-    )
-    values = [[v / cases.scale.factor for v in found] for _, found in groups]
-    line = {"color": INK, "linewidth": 0.8}
-    for place, ((label, _), found) in enumerate(zip(groups, values, strict=True)):
-        summary = summarise(tuple(found))
-        interval = (summary.low, summary.high)
-        has_notch = notch and None not in interval
-        axes.boxplot(
-            [found],
-            positions=[place + 0.66],
-            orientation="horizontal",
-            widths=_BOX,
-            notch=has_notch,
-            usermedians=np.array([summary.median], dtype=float),
-            conf_intervals=np.array([interval], dtype=float) if has_notch else None,
-            patch_artist=True,
-            boxprops={"facecolor": "none", "edgecolor": SERIES[0], "linewidth": 0.9},
-            medianprops={"color": INK, "linewidth": 1.6},
-            whiskerprops=line,
-            capprops=line,
-            flierprops={
-                "marker": "o",
-                "markersize": 2.4,
-                "markerfacecolor": SERIES[1],
-                "markeredgewidth": 0,
-            },
-        )
-        axes.text(
-            0, place + 0.2, f"{label}  n = {number(len(found), 0)}".strip(), va="center",
-            fontsize=6.2, color=MUTED, transform=axes.get_yaxis_transform(),
-        )  # fmt: skip
+    slot = full / across
+    top = total
+    for line, height in zip(lines, heights, strict=True):
+        top -= _ABOVE + heading
+        for column, panel in enumerate(line):
+            own = _height(panel)
+            axes = figure.add_axes(
+                (
+                    (column * slot + _SIDE) / full,
+                    (top - own) / total,
+                    (slot - 2 * _SIDE) / full,
+                    own / total,
+                )
+            )
+            _panel(axes, panel, cases, slot - 2 * _SIDE)
+        top -= height + _BELOW
+    return figure
+
+
+def _height(panel: Panel) -> float:
+    return sum(_ROW if isinstance(row, Box) else _NOTE for row in panel.rows)
+
+
+def _panel(axes: Axes, panel: Panel, cases: Cases, inches: float) -> None:
+    """Draw the rows from above; heights are in inches."""
+    most = int(inches / 0.05)
+    top = 0.0
+    for row in panel.rows:
+        if isinstance(row, Box):
+            _box(axes, row, top + 0.26, cases.scale.factor)
+            text, size, at = f"{row.label}  n = {len(row.values)}".strip(), 6.2, top + 0.075
+            top += _ROW
+        else:
+            text = "; ".join(f"{pair.label}: {p_words(pair.p)}" for pair in row)
+            size, at = 6.0, top + 0.07
+            top += _NOTE
+        text = text if len(text) <= most else text[: most - 1] + "…"
+        axes.text(0, at, text, va="center", fontsize=size, color=MUTED,
+                  style="normal" if isinstance(row, Box) else "italic",
+                  transform=axes.get_yaxis_transform())  # fmt: skip
     axes.set_yticks([])
-    axes.set_ylim(len(groups), 0)
+    axes.locator_params(axis="x", nbins=6)
+    axes.set_ylim(top, 0)
     axes.grid(visible=True, axis="x")
     axes.spines["left"].set_visible(False)
+    axes.set_title(one_line(panel.heading))
     axes.set_xlabel(cases.label)
-    return figure
+
+
+def _box(axes: Axes, box: Box, at: float, factor: float) -> None:
+    import numpy as np
+
+    line = {"color": INK, "linewidth": 0.8}
+    found = [v / factor for v in box.values]
+    middle = box.middle
+    interval = None
+    if box.notch and middle.low is not None and middle.high is not None:
+        low, high = middle.low / factor, middle.high / factor
+        quarter, three = np.percentile(found, (25, 75))
+        if quarter <= low and high <= three:
+            interval = np.array([[low, high]])
+        else:  # a notch that is wider than its box would fold over the whiskers
+            under = at + _BOX / 2 + 0.035
+            axes.plot([low, high], [under, under], color=SERIES[0], linewidth=1.4)
+    drawn = axes.boxplot(
+        [found],
+        positions=[at],
+        orientation="horizontal",
+        widths=_BOX,
+        notch=interval is not None,
+        conf_intervals=interval,
+        patch_artist=True,
+        manage_ticks=False,
+        boxprops={"facecolor": "none", "edgecolor": SERIES[0], "linewidth": 0.9},
+        medianprops={"color": INK, "linewidth": 1.6},
+        whiskerprops=line,
+        capprops=line,
+        flierprops={
+            "marker": "o",
+            "markersize": 2.4,
+            "markerfacecolor": SERIES[1],
+            "markeredgewidth": 0,
+        },
+    )
+    for dots in drawn["fliers"]:
+        _thin(dots)
+
+
+def _thin(dots: object) -> None:
+    """Leave out dots that lie on others, so that a figure of many cells stays small."""
+    import numpy as np
+    from matplotlib.lines import Line2D
+
+    assert isinstance(dots, Line2D)
+    x, y = (np.asarray(v, dtype=float) for v in dots.get_data())
+    if len(x) > 50:
+        places = np.round((x - x.min()) / (np.ptp(x) or 1) * 200)
+        _, kept = np.unique(places, return_index=True)
+        dots.set_data(x[kept], y[kept])
 
 
 KIND = FigureKind("boxplot", make)

@@ -2,116 +2,180 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.summary import Measure
-from fairc.runtime.report.words import Scale, listed, one_line, scale_for
+from fairc.runtime.report.run import Configuration, Outcome
+from fairc.runtime.report.words import Scale, counted, listed, one_line, scale_for
+from fairc.runtime.statistics import Estimate, mean, median, percentile
 
 from .base import NothingToDraw, Subject
 
-REPETITION, FLOW = "repetition", "flow"
+REPETITION, FLOW, USERS = "repetition", "flow", "users"
+ALWAYS = (REPETITION, FLOW, USERS)
+
+# Why a cell has no value, in the order in which captions tell it.
+GAPS = ("invalid", "failed", "without a value")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One value of one cell that counts; keys: swept names, `repetition` and `flow` to text."""
+    """One value of one cell that counts.
+
+    keys: swept names, `repetition`, `flow` (as declared) and `users` to text. flow: its own name.
+    """
 
     keys: Mapping[str, str]
     value: float
+    cell: str
+    configuration: str
+    flow: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A cell that ran and has no value that counts; why: one of `GAPS`."""
+
+    keys: Mapping[str, str]
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """All values of a metric.
+    """All values of a metric that a figure may show.
 
-    metric: its full name. scale: that the values are to be shown in. cases: unscaled, in SI base
-    units. orders: name -> its values in the order in which they are shown.
+    metric: its full name. scale: that the values are to be shown in. cases: unscaled, in `unit`,
+    an SI base unit. gaps: cells left out. orders: name -> its values in the order in which they
+    are shown. where: the condition on the cells, or empty. waiting: cells of the plan that have
+    not run.
     """
 
     metric: str
+    unit: str
     scale: Scale
     cases: tuple[Case, ...]
+    gaps: tuple[Gap, ...]
     orders: Mapping[str, Sequence[str]]
+    where: str
+    waiting: int
 
     @property
     def label(self) -> str:
         """What an axis of the metric is called, with its unit."""
         return f"{self.metric} ({self.scale.unit})" if self.scale.unit else self.metric
 
-    def pooled(self, names: Sequence[str]) -> str:
-        """Say which swept names a group mixes, as a sentence; empty where it mixes none."""
+    def title(self, *parts: str) -> str:
+        """Return a heading: the metric, what it is shown by, and the condition."""
+        shown = " ".join(filter(None, parts))
+        where = f", where {one_line(self.where)}" if self.where else ""
+        return f"{self.metric}{' ' if shown else ''}{shown}{where}"
+
+    def basis(self, names: Sequence[str]) -> str:
+        """Say what the figure is made of, in sentences: how many cells, mixed, left out, missing.
+
+        names: what the figure tells apart.
+        """
+        cells = len({case.cell for case in self.cases})
+        text = f"n = {counted(cells, 'cell')}"
+        why = Counter(gap.why for gap in self.gaps)
+        left_out = listed([f"{why[w]} {w}" for w in GAPS if why[w]])
+        text += f"; left out: {left_out}." if left_out else "."
+        if self.waiting:
+            text += f" {counted(self.waiting, 'cell')} of the plan not run yet."
         mixed = [
             one_line(name)
             for name, values in self.orders.items()
-            if name not in {*names, REPETITION, FLOW} and len(values) > 1
+            if name not in {*names, *ALWAYS} and len(values) > 1
         ]
-        return f" Groups mix all values of {listed(mixed)}." if mixed else ""
+        return f"{text} Groups mix all values of {listed(mixed)}." if mixed else text
 
     def groups(self, names: Sequence[str]) -> list[tuple[tuple[str, ...], list[Case]]]:
         """Return the cases by their values of the names, in order; groups without a case are out."""
-        found: dict[tuple[str, ...], list[Case]] = {}
-        for case in self.cases:
-            found.setdefault(tuple(case.keys[n] for n in names), []).append(case)
-
-        def place(key: tuple[str, ...]) -> tuple[int, ...]:
-            return tuple(self.orders[n].index(v) for n, v in zip(names, key, strict=True))
-
-        return [(key, found[key]) for key in sorted(found, key=place)]
+        return grouped(self.cases, names, self.orders)
 
 
-def load(subject: Subject, request: FigureRequest, understood: Iterable[str]) -> Cases:
-    """Return the values that a figure asks for.
+def grouped(
+    cases: Iterable[Case], names: Sequence[str], orders: Mapping[str, Sequence[str]]
+) -> list[tuple[tuple[str, ...], list[Case]]]:
+    """Return cases by their values of the names, in the order of these values."""
+    found: dict[tuple[str, ...], list[Case]] = {}
+    for case in cases:
+        found.setdefault(tuple(case.keys[n] for n in names), []).append(case)
+    places = [{value: i for i, value in enumerate(orders[n])} for n in names]
 
-    understood: the options that the kind of figure acts on. Raises NothingToDraw for any other
-    option, so that no figure shows something else than was asked for, and where there is no value.
-    """
+    def place(key: tuple[str, ...]) -> tuple[int, ...]:
+        return tuple(at[value] for at, value in zip(places, key, strict=True))
+
+    return [(key, found[key]) for key in sorted(found, key=place)]
+
+
+def load(subject: Subject, request: FigureRequest) -> Cases:
+    """Return the values that a figure asks for. Raises NothingToDraw where there is none."""
     from fairc.runtime.metrics.registry import value_named
 
-    unknown = sorted(set(request.options) - set(understood))
-    if unknown:
-        raise NothingToDraw(f"`{request.kind}` does not act on `{unknown[0]}` yet")
     if request.metric is None:
         raise NothingToDraw(f"`{request.kind}` names no metric")
     try:
         metric = value_named(request.metric).name
     except KeyError:
         raise NothingToDraw(f"no metric that can be computed is called {request.metric}") from None
-    measures = subject.results.select(metric)
-    cases = tuple(case for m in measures for case in _cases(subject, m))
+    run, results = subject.run, subject.results
+    measures = results.select(metric)
+    rows = set(request.where.rows) if request.where else set()
+    fixed = request.where.names if request.where else ()
+    cases: list[Case] = []
+    gaps: list[Gap] = []
+    for configuration in run.configurations:
+        chosen = {
+            o.cell: keys
+            for o in configuration.outcomes
+            if (keys := _keys(configuration, o)) is not None
+            and (not fixed or tuple(keys.get(n, "") for n in fixed) in rows)
+        }
+        found: set[str] = set()
+        for measure in measures:
+            name = measure.flow or ""
+            declared, users = run.origins.get(name, (name, ""))
+            for outcome, value in results.points(measure, configuration):
+                if outcome.counts and outcome.cell in chosen:
+                    keys = {**chosen[outcome.cell], FLOW: declared, USERS: users}
+                    cases.append(Case(keys, value, outcome.cell, configuration.id, name))
+                    found.add(outcome.cell)
+        for outcome in configuration.outcomes:
+            if outcome.cell in chosen and outcome.cell not in found:
+                word = outcome.verdict_word
+                why = word if word in GAPS else "without a value"
+                gaps.append(Gap(chosen[outcome.cell], why))
+    where = request.where.text if request.where else ""
     if not cases:
-        raise NothingToDraw(f"no cell that counts has a value of {metric}")
-    run = subject.run
-    repetitions = sorted({int(c.keys[REPETITION]) for c in cases})
+        about = f" where {where}" if where else ""
+        raise NothingToDraw(f"no cell that counts has a value of {metric}{about}")
+    present = {name: {c.keys[name] for c in cases} | {g.keys.get(name, "") for g in gaps}
+               for name in (REPETITION, *run.axes)}  # fmt: skip
+    origins = [run.origins.get(m.flow or "", (m.flow or "", "")) for m in measures]
     orders: dict[str, Sequence[str]] = {
-        REPETITION: [str(r) for r in repetitions],
-        FLOW: [m.flow or "" for m in measures],
-        **{a.name: a.values for a in run.plan.axes},
+        REPETITION: sorted(present[REPETITION], key=int),
+        FLOW: list(dict.fromkeys(declared for declared, _ in origins)),
+        USERS: list(dict.fromkeys(users for _, users in origins)),
+        **{a.name: [v for v in a.values if v in present[a.name]] for a in run.plan.axes},
     }
-    return Cases(metric, scale_for(measures[0].unit, [c.value for c in cases]), cases, orders)
+    unit = measures[0].unit
+    waiting = max(0, run.plan.cells - len(run.outcomes))
+    scale = scale_for(unit, [c.value for c in cases])
+    return Cases(metric, unit, scale, tuple(cases), tuple(gaps), orders, where, waiting)
 
 
-def _cases(subject: Subject, measure: Measure) -> list[Case]:
-    return [
-        Case(
-            {
-                REPETITION: str(outcome.repetition),
-                FLOW: measure.flow or "",
-                **dict(configuration.bindings),
-            },
-            value,
-        )
-        for configuration in subject.run.configurations
-        for outcome, value in subject.results.points(measure, configuration)
-        if outcome.counts
-    ]
+def _keys(configuration: Configuration, outcome: Outcome) -> dict[str, str]:
+    return {REPETITION: str(outcome.repetition), **dict(configuration.bindings)}
 
 
 def names_of(request: FigureRequest, option: str, cases: Cases) -> tuple[str, ...]:
     """Return the names that an option gives. Raises NothingToDraw for one without values here."""
     given = request.options.get(option, ())
-    names = (given,) if isinstance(given, str) else tuple(given)
+    names = (given,) if isinstance(given, str) else given if isinstance(given, tuple) else ()
     for name in names:
         if name not in cases.orders:
             raise NothingToDraw(f"`{option}: {name}` is not a swept name, `repetition` or `flow`")
@@ -121,16 +185,91 @@ def names_of(request: FigureRequest, option: str, cases: Cases) -> tuple[str, ..
 def with_flow(names: tuple[str, ...], elsewhere: Iterable[str], cases: Cases) -> tuple[str, ...]:
     """Return the names, and `flow` where values of several flows would otherwise be mixed."""
     several = len(cases.orders[FLOW]) > 1
-    return (*names, FLOW) if several and FLOW not in {*names, *elsewhere} else names
+    return (*names, FLOW) if several and not {FLOW, USERS} & {*names, *elsewhere} else names
+
+
+def number_of(request: FigureRequest, option: str) -> float:
+    """Return an option that is a number; the plan has the defaults of all of them."""
+    value = request.options[option]
+    assert isinstance(value, float), option
+    return value
+
+
+def replicates(cases: Iterable[Case]) -> list[float]:
+    """Return one value for each cell: the mean over its flows, which are not independent."""
+    values: dict[str, list[float]] = {}
+    for case in cases:
+        values.setdefault(case.cell, []).append(case.value)
+    return [fsum(found) / len(found) for found in values.values()]
+
+
+def pools_flows(cases: Sequence[Case]) -> bool:
+    """Tell whether several values are of the same cell."""
+    return len({case.cell for case in cases}) < len(cases)
+
+
+@dataclass(frozen=True, slots=True)
+class Summing:
+    """How the cells of a group are summed up; level: of the interval."""
+
+    stat: str
+    level: float
+    percentile: float | None = None
+
+    def __call__(self, cases: Iterable[Case]) -> Estimate:
+        """Return the estimate over the cells, each the mean over its flows."""
+        return self.of(replicates(cases))
+
+    def of(self, values: Sequence[float]) -> Estimate:
+        """Return the estimate over independent values."""
+        if self.percentile is not None:
+            return percentile(values, self.percentile, self.level)
+        return {"median": median, "mean": mean}[self.stat](values, self.level)
+
+    @property
+    def what(self) -> str:
+        """Name it: `median`, `10th percentile`."""
+        return self.stat if self.percentile is None else ordinal(self.percentile)
+
+    @property
+    def interval(self) -> str:
+        """Name the interval and how it is made."""
+        how = "Student's t" if self.what == "mean" else "order statistics"
+        return f"{100 * self.level:g} % interval ({how})"
+
+
+def summing(request: FigureRequest) -> Summing:
+    """Return how a figure's options sum up a group."""
+    percentile = request.options.get("percentile")
+    assert percentile is None or isinstance(percentile, float)
+    return Summing(str(request.options["stat"]), number_of(request, "ci"), percentile)
+
+
+def ordinal(percentile: float) -> str:
+    """Return `10th percentile`."""
+    text = f"{percentile:g}"
+    last = text[-1] if "." not in text and text[-2:] not in ("11", "12", "13") else ""
+    return f"{text}{({'1': 'st', '2': 'nd', '3': 'rd'}).get(last, 'th')} percentile"
 
 
 def worded(names: Sequence[str], key: Sequence[str]) -> str:
     """Return `loss = 1%, flow = bbr`."""
-    return ", ".join(f"{one_line(n)} = {one_line(v)}" for n, v in zip(names, key, strict=True))
+    return ", ".join(f"{one_line(n)} = {one_line(v) or 'none'}"
+                     for n, v in zip(names, key, strict=True))  # fmt: skip
+
+
+def valued(key: Sequence[str]) -> str:
+    """Return `1%, bbr`: for labels whose names the heading tells."""
+    return ", ".join(one_line(v) or "none" for v in key)
+
+
+def by_words(names: Sequence[str]) -> str:
+    """Return `by loss and flow`, or nothing."""
+    return f"by {listed([one_line(n) for n in names])}" if names else ""
 
 
 def stem(subject: Subject, request: FigureRequest) -> str:
     """Return a file name for a requested figure: its kind, metric and place in `report`."""
-    place = subject.run.plan.figures.index(request) + 1
+    place = next(i for i, r in enumerate(subject.run.plan.figures, 1) if r is request)
     metric = "".join(c if c.isalnum() else "-" for c in request.metric or "")
     return f"{place:02}-{request.kind}-{metric}"

@@ -2,67 +2,111 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.words import one_line, quantity
+from fairc.dsl.report_words import LIMITS, MAX_LINES
+from fairc.runtime.report.words import listed, one_line, quantity
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
-from .cases import Cases, load, names_of, stem, with_flow, worded
-from .layout import grid
-from .style import SERIES, Width, colour, dash
+from .cases import Cases, by_words, grouped, load, names_of, stem, valued, with_flow, worded
+from .layout import Key, columns_for, draw_keys, grid, key_height
+from .style import Width, colour, dash
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# More lines than colours cannot be told apart.
-MAX_LINES = len(SERIES) * 2
+# A step for each value up to here; of more, as many of them, evenly spread over the ranks.
+MAX_STEPS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The distributions that share axes: (number of the group, values in order) each."""
+
+    heading: str
+    lines: tuple[tuple[int, tuple[float, ...]], ...]
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
-    """Make the figure; option: `by`. Raises NothingToDraw for more groups than can be told apart."""
+    """Make the figure; options: `by`, `facet`. Raises NothingToDraw for too many groups."""
     assert request is not None, "not a default figure"
-    cases = load(subject, request, ("by",))
-    names = with_flow(names_of(request, "by", cases), (), cases)
-    groups = [(worded(names, k), sorted(c.value for c in v)) for k, v in cases.groups(names)]
+    cases = load(subject, request)
+    facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
+    by = with_flow(by, facet, cases)
+    groups = [key for key, _ in cases.groups(by)]
     if len(groups) > MAX_LINES:
         raise NothingToDraw(f"{len(groups)} groups are more than {MAX_LINES} lines can show")
-    spans = "; ".join(
-        f"{label or 'all'}: {quantity(v[0], _unit(cases))} to {quantity(v[-1], _unit(cases))}"
-        for label, v in groups[:6]
-    )
+    panels = [
+        Panel(
+            worded(facet, key),
+            tuple(
+                (groups.index(own), tuple(sorted(c.value for c in found)))
+                for own, found in grouped(members, by, cases.orders)
+            ),
+        )
+        for key, members in cases.groups(facet)
+    ]
+    if len(panels) > LIMITS["cdf"].panels:
+        raise NothingToDraw(f"{len(panels)} panels are more than {LIMITS['cdf'].panels}")
+    sizes = sorted({len(values) for panel in panels for _, values in panel.lines})
+    n = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    spans = [
+        f"{', '.join(filter(None, (p.heading, valued(groups[i])))) or 'all'}:"
+        f" {quantity(v[0], cases.unit)} to {quantity(v[-1], cases.unit)}"
+        for p in panels
+        for i, v in p.lines
+    ]
+    cut = f", {MAX_STEPS} of them drawn" if sizes[-1] > MAX_STEPS else ""
     return Drawing(
         name=stem(subject, request),
         section="asked",
-        title=f"Distribution of {cases.metric}",
-        caption=f"Share of the cells that count with at most this value.{cases.pooled(names)}",
-        alt=f"Cumulative distribution of {cases.metric}. {spans}.",
-        draw=lambda width: _draw(cases, groups, width),
+        title=f"Distribution of {cases.title(by_words((*by, *facet)))}",
+        caption=(
+            f"Share of the values that are at most this; {n} values a line{cut}."
+            f" {cases.basis((*by, *facet))}"
+        ),
+        alt=f"Cumulative distribution of {cases.metric}. {listed(spans, 6)}.",
+        draw=lambda width: _draw(cases, panels, [worded(by, g) for g in groups], width),
     )
 
 
-def _unit(cases: Cases) -> str:
-    """Return the SI base unit of the values."""
-    from fairc.runtime.metrics.registry import value_named
+def steps(values: tuple[float, ...]) -> tuple[list[float], list[float]]:
+    """Return the corners of the distribution function of ordered values: (value, share)."""
+    n = len(values)
+    ranks = range(1, n + 1)
+    if n > MAX_STEPS:
+        ranks_ = {round(1 + (n - 1) * i / (MAX_STEPS - 1)) for i in range(MAX_STEPS)}
+        kept = sorted(ranks_)
+    else:
+        kept = list(ranks)
+    return [values[0], *(values[r - 1] for r in kept)], [0.0, *(r / n for r in kept)]
 
-    return value_named(cases.metric).unit
 
-
-def _draw(cases: Cases, groups: list[tuple[str, list[float]]], width: Width) -> Figure:
-    made = grid(width, 1, 1, 1.6, 0.14, headings=False)
-    (axes,) = made.panels
-    for index, (label, values) in enumerate(groups):
-        axes.ecdf(
-            [v / cases.scale.factor for v in values],
-            color=colour(index),
-            linestyle=dash(index),
-            label=f"{one_line(label)}  n = {len(values)}".strip(),
-        )
-    axes.set_ylim(0, 1.02)
-    axes.set_ylabel("share of cells")
-    axes.set_xlabel(cases.label)
-    # The lines all end at 1, so their ends cannot carry their names.
-    axes.legend(frameon=False, fontsize=6.2, loc="best", labelcolor="linecolor", handlelength=1.6)
+def _draw(cases: Cases, panels: list[Panel], groups: list[str], width: Width) -> Figure:
+    columns = columns_for(width, len(panels))
+    keys = [Key(one_line(g), colour(i), dash(i)) for i, g in enumerate(groups) if g]
+    single = len(panels) == 1
+    made = grid(
+        width, columns, len(panels), 1.6 if single else 1.15, 0.14,
+        headings=not single or bool(panels[0].heading), above=key_height(keys, width),
+    )  # fmt: skip
+    draw_keys(made.figure, keys, width)
+    for axes, panel in zip(made.panels, panels, strict=True):
+        for index, values in panel.lines:
+            x, y = steps(values)
+            axes.plot(
+                [v / cases.scale.factor for v in x], y, drawstyle="steps-post",
+                color=colour(index), linestyle=dash(index),
+            )  # fmt: skip
+        axes.set_ylim(0, 1.02)
+        axes.set_title(one_line(panel.heading))
+    for row in made.rows:
+        row[0].set_ylabel("share of values")
+    made.panels[0].locator_params(axis="x", nbins=5)
+    for axes in made.panels[-columns:]:
+        axes.set_xlabel(cases.label)
     return made.figure
 
 

@@ -1,143 +1,357 @@
-"""The figure `heatmap`: medians of a metric over two names, one map for each facet."""
+"""The figure `heatmap`: a metric over two names, one map for each facet.
+
+`fairness.F` is shown as the studies of session fairness show it: colour is |F|, a marker the side.
+"""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.summary import F, summarise
-from fairc.runtime.report.words import decimals_for, number, one_line
+from fairc.dsl.report_words import LIMITS
+from fairc.runtime.report.summary import F
+from fairc.runtime.report.words import counted, decimals_for, listed, number, one_line
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
-from .cases import Case, Cases, load, names_of, stem, with_flow, worded
-from .layout import short
-from .style import MUTED, WIDTHS, Width
+from .cases import (
+    Cases,
+    Gap,
+    Summing,
+    by_words,
+    load,
+    names_of,
+    stem,
+    with_flow,
+    worded,
+)
+from .colours import FAIR_TO_UNFAIR, UNIFORM, ink_on
+from .layout import Key, draw_keys, key_height, short
+from .style import INK, MUTED, WIDTHS, Width
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap, Normalize
     from matplotlib.figure import Figure
 
 _CELL = 0.22  # inches
-_LEFT, _BOTTOM, _TOP, _BETWEEN = 0.8, 0.52, 0.2, 0.12
-# Text in a coloured cell: not the page's ink, because the cell keeps its colour in the dark.
-_DARK, _LIGHT = "#101418", "#fdfdfe"
-# F has two sides and a middle: Okabe and Ito's blue and vermillion around white, a shade off the
-# lines' colours, because those follow light and dark and a scale must not.
-_TWO_SIDED = ("#0173b3", "#f4f4f4", "#d65f01")
-# One-sided values: light to dark in one hue, readable in grey.
-_ONE_SIDED = ("#f1f5f9", "#7fb2d9", "#08407c")
+_BOTTOM, _TOP, _BETWEEN, _BAR = 0.36, 0.2, 0.14, 0.42
+_FIRST, _SECOND = "s", "o"  # the dominant side: first declared session, second
+_HATCH = "////"
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One place of a map: its value (in the shown unit), and how many cells it is made of.
+
+    side: -1 or 1 where that session dominates, and 0 for neither; sure: whether one value or an
+    interval without 0 says so.
+    """
+
+    value: float
+    n: int
+    side: int = 0
+    sure: bool = True
+
+
+Place = tuple[str, str]
+"""The value of y and the value of x."""
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """One map: its tiles, and the places at which cells ran and none has a value that counts."""
+
+    heading: str
+    tiles: Mapping[Place, Tile]
+    left_out: Mapping[Place, int]
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
-    """Make the figure; options: `x` and `y` (both needed), `facet`."""
+    """Make the figure; options: `x`, `y`, `facet`, `stat`."""
     assert request is not None, "not a default figure"
-    cases = load(subject, request, ("x", "y", "facet"))
+    cases = load(subject, request)
     x, y, facet = (names_of(request, option, cases) for option in ("x", "y", "facet"))
-    if len(x) != 1 or len(y) != 1:
-        raise NothingToDraw("`heatmap` needs one name for `x` and one for `y`")
     facet = with_flow(facet, (*x, *y), cases)
-    maps = [(worded(facet, key), _medians(cases, x[0], y[0], found))
-            for key, found in cases.groups(facet)]  # fmt: skip
-    sides = subject.run.sessions
-    two_sided = cases.metric == F
-    reading = (
-        f" Blue: {one_line(sides[0])} dominates; orange: {one_line(sides[1])}."
-        if two_sided and len(sides) == 2
-        else " Darker is more."
-    )
-    known = [v for _, table in maps for row in table for v in row if not math.isnan(v)]
-    mixed = len(cases.cases) > len(known)
-    of = "Medians over the cells that count with these values" if mixed else "One cell each"
+    axes = (y[0], x[0])
+    sides = subject.run.sessions if cases.metric == F else ()
+    sides = sides if len(sides) == 2 else ()
+    maps = _maps(cases, axes, facet, Summing(str(request.options["stat"]), 0.95), bool(sides))
+    places = len(maps) * len(cases.orders[x[0]]) * len(cases.orders[y[0]])
+    if places > LIMITS["heatmap"].groups or len(maps) > LIMITS["heatmap"].panels:
+        raise NothingToDraw(f"{len(maps)} maps with {places} places are too many to be read")
+    tiles = [t for m in maps for t in m.tiles.values()]
+    known = [t.value for t in tiles]
     digits = decimals_for(known)
     return Drawing(
         name=stem(subject, request),
         section="asked",
-        title=f"{cases.metric} by {one_line(x[0])} and {one_line(y[0])}",
-        caption=(
-            f"{of}; {cases.label}.{reading} Empty: no cell that counts."
-            f"{cases.pooled((*x, *y, *facet))}"
-        ),
+        title=cases.title(f"over {one_line(x[0])} and {one_line(y[0])}", by_words(facet)),
+        caption=_caption(cases, request, maps, (*x, *y, *facet), sides),
         alt=(
-            f"Heat map of {cases.metric}, {len(maps)} map(s): from"
-            f" {number(min(known), digits)} to {number(max(known), digits)} {cases.scale.unit}."
+            f"Heat map of {cases.metric}, {counted(len(maps), 'map')}: from"
+            f" {number(min(known), digits)} to {number(max(known), digits)}"
+            f" {cases.scale.unit}".rstrip()
+            + "."
+            + _sides_told(tiles, sides)
         ),
-        draw=lambda width: _draw(cases, (x[0], y[0]), maps, two_sided, width),
+        draw=lambda width: _draw(cases, axes, maps, sides, width),
     )
 
 
-def _medians(cases: Cases, x: str, y: str, found: list[Case]) -> list[list[float]]:
-    """Return a row for each value of y, with the median at each value of x; NaN for none."""
-    values: dict[tuple[str, str], list[float]] = {}
-    for case in found:
-        values.setdefault((case.keys[y], case.keys[x]), []).append(case.value / cases.scale.factor)
-    medians = {key: summarise(tuple(v)).median for key, v in values.items()}
-    return [
-        [v if (v := medians.get((row, column))) is not None else math.nan
-         for column in cases.orders[x]]
-        for row in cases.orders[y]
-    ]  # fmt: skip
+def _maps(
+    cases: Cases, axes: Place, facet: tuple[str, ...], sums: Summing, signed: bool
+) -> list[Map]:
+    """Return a map for each facet; gaps without a flow are in the maps of every flow."""
+    maps = []
+    for key, found in cases.groups(facet):
+        tiles: dict[Place, Tile] = {}
+        places: dict[Place, list[int]] = {}
+        for number_, case in enumerate(found):
+            places.setdefault((case.keys[axes[0]], case.keys[axes[1]]), []).append(number_)
+        for place, members in places.items():
+            e = sums([found[i] for i in members])
+            if e.value is not None:
+                side = (e.value > 0) - (e.value < 0) if signed else 0
+                outside = e.low is not None and e.high is not None and (e.low > 0 or e.high < 0)
+                tiles[place] = Tile(e.value / cases.scale.factor, e.n, side, e.n == 1 or outside)
+        left_out: dict[Place, int] = {}
+        for gap in cases.gaps:
+            if _belongs(gap, facet, key):
+                for place in _places_of(gap, axes, cases):
+                    if place not in tiles:
+                        left_out[place] = left_out.get(place, 0) + 1
+        maps.append(Map(worded(facet, key), tiles, left_out))
+    return maps
+
+
+def _belongs(gap: Gap, facet: tuple[str, ...], key: tuple[str, ...]) -> bool:
+    return all(gap.keys.get(n, v) == v for n, v in zip(facet, key, strict=True))
+
+
+def _places_of(gap: Gap, axes: Place, cases: Cases) -> list[Place]:
+    """Return where a gap lies: along a whole line where an axis is `flow` or `users`."""
+    values = [[gap.keys[n]] if n in gap.keys else list(cases.orders[n]) for n in axes]
+    return [(y, x) for y in values[0] for x in values[1]]
+
+
+def _caption(
+    cases: Cases,
+    request: FigureRequest,
+    maps: list[Map],
+    names: tuple[str, ...],
+    sides: tuple[str, ...],
+) -> str:
+    sizes = sorted({t.n for m in maps for t in m.tiles.values()})
+    if sizes == [1]:
+        of = "Each place is one cell"
+    else:
+        n = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        of = f"Each place is the {request.options['stat']} of {n} cells"
+    parts = [f"{of}; {cases.label}."]
+    if sides:
+        first, second = map(one_line, sides)
+        parts.append(
+            f"Colour: |F|, from green (0, fair) to red (0.5). Square: {first} dominates (F < 0);"
+            f" circle: {second} (F > 0)."
+        )
+        if sizes != [1]:
+            parts.append(
+                "Filled: one cell, or the 95 % interval is on one side of 0; open: it is not, or"
+                " there are too few cells for one."
+            )
+    else:
+        parts.append("Darker is more.")
+    if any(m.left_out for m in maps):
+        parts.append("Hatched: cells ran, and none has a value that counts.")
+    rows, columns = (len(cases.orders[n]) for n in (names[1], names[0]))
+    if any(len(m.tiles) + len(m.left_out) < rows * columns for m in maps):
+        parts.append("Empty: no cell there.")
+    return " ".join([*parts, cases.basis(names)])
+
+
+def _sides_told(tiles: list[Tile], sides: tuple[str, ...]) -> str:
+    told = [
+        f"{one_line(name)} dominates in {sum(t.side == side for t in tiles)}"
+        for name, side in zip(sides, (-1, 1), strict=False)
+    ]
+    return f" {listed(told)} of {counted(len(tiles), 'place')}." if told else ""
 
 
 def _draw(
-    cases: Cases,
-    names: tuple[str, str],
-    maps: list[tuple[str, list[list[float]]]],
-    two_sided: bool,
-    width: Width,
+    cases: Cases, axes_names: Place, maps: list[Map], sides: tuple[str, ...], width: Width
 ) -> Figure:
-    import numpy as np
-    from matplotlib.colors import LinearSegmentedColormap, Normalize
     from matplotlib.figure import Figure
 
-    columns, rows = (cases.orders[name] for name in names)
+    rows, columns = (cases.orders[name] for name in axes_names)
     full = WIDTHS[width]
-    across = 1 if width == "column" or len(maps) == 1 else 2
+    across = _across(width, len(maps), len(columns))
     down = -(-len(maps) // across)
+    left = 0.24 + min(1.1, 0.062 * max(len(short(v)) for v in rows))
+    slot = (full - left - 0.06) / across
+    map_width = slot - 0.12
     map_height = len(rows) * _CELL
-    total = down * (_TOP + map_height) + (down - 1) * _BETWEEN + _BOTTOM
-    map_width = full / across - _LEFT - 0.1
+    keys = _keys(maps, sides)
+    head = key_height(keys, width)
+    total = head + down * (_TOP + map_height) + (down - 1) * _BETWEEN + _BOTTOM + _BAR
     figure = Figure(figsize=(full, total))
-    known = np.array([v for _, table in maps for row in table for v in row])
-    largest = float(np.nanmax(np.abs(known))) or 1.0
-    # F is always shown on its whole range, so that maps of different runs compare.
-    norm = (
-        Normalize(-0.5, 0.5) if two_sided else Normalize(min(0.0, float(np.nanmin(known))), largest)
-    )
-    paint = LinearSegmentedColormap.from_list("fairc", _TWO_SIDED if two_sided else _ONE_SIDED)
-    digits = 2 if two_sided else decimals_for(known.tolist(), 2)
-    fits = map_width / len(columns) > 0.06 * (digits + 3)
-    for index, (heading, table) in enumerate(maps):
+    paint, norm = _colours(cases, maps, bool(sides))
+    for index, found in enumerate(maps):
         line, column = divmod(index, across)
-        bottom = total - (line + 1) * (_TOP + map_height) - line * _BETWEEN
+        bottom = total - head - (line + 1) * (_TOP + map_height) - line * _BETWEEN
         axes = figure.add_axes(
             (
-                (column * full / across + _LEFT) / full,
+                (left + column * slot) / full,
                 bottom / total,
                 map_width / full,
                 map_height / total,
             )
         )
-        data = np.ma.masked_invalid(np.array(table))
-        axes.pcolormesh(data, cmap=paint, norm=norm, edgecolors=MUTED, linewidth=0.3)
-        for (row, place), value in np.ndenumerate(data.filled(np.nan)):
-            if fits and not math.isnan(value):
-                red, green, blue, _ = paint(norm(value))
-                bright = 0.299 * red + 0.587 * green + 0.114 * blue > 0.55
-                axes.text(
-                    place + 0.5, row + 0.5, number(value, digits), ha="center", va="center",
-                    fontsize=5.8, color=_DARK if bright else _LIGHT,
-                )  # fmt: skip
-        axes.grid(visible=False)
-        axes.set_xticks(np.arange(len(columns)) + 0.5, [short(v) for v in columns])
-        axes.set_yticks(np.arange(len(rows)) + 0.5, [short(v) for v in rows])
-        axes.tick_params(length=0, labelbottom=index + across >= len(maps))
-        for spine in axes.spines.values():
-            spine.set_visible(False)
-        axes.set_title(one_line(heading))
-        axes.set_ylabel(short(names[1]))
-        if index + across >= len(maps):
-            axes.set_xlabel(short(names[0]))
+        _tiles(axes, found, (rows, columns), paint, norm, map_width, bool(sides))
+        lowest = index + across >= len(maps)
+        _ticks(axes, rows, columns, map_width, lowest, column == 0)
+        axes.set_title(_fitting(found.heading, map_width))
+        if column == 0:
+            axes.set_ylabel(short(axes_names[0]))
+        if lowest:
+            axes.set_xlabel(short(axes_names[1]))
+    _bar(figure, paint, norm, "|F|" if sides else cases.label, total)
+    draw_keys(figure, keys, width)
     return figure
+
+
+def _across(width: Width, maps: int, columns: int) -> int:
+    """Return how many maps stand side by side, so that a tile is wide enough for a marker."""
+    most = 1 if width == "column" else 3
+    widest = WIDTHS[width] - 0.8
+    while most > 1 and widest / most / columns < 0.16:
+        most -= 1
+    if width == "column" and maps > 1 and widest / 2 / columns >= 0.12:
+        most = 2
+    return min(most, maps)
+
+
+def _fitting(heading: str, width: float) -> str:
+    """Return a heading cut to the width of its map."""
+    most = max(8, int(width / 0.055))
+    line = one_line(heading)
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def _colours(cases: Cases, maps: list[Map], signed: bool) -> tuple[Colormap, Normalize]:
+    from matplotlib import colormaps
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
+
+    if signed:
+        # Always the whole range, so that maps of different runs compare.
+        return LinearSegmentedColormap.from_list("fair", FAIR_TO_UNFAIR), Normalize(0, 0.5)
+    known = [t.value for m in maps for t in m.tiles.values()]
+    low, high = min(0.0, *known), max(0.0, *known)
+    if min(known) > 0.5 * high:
+        low = min(known)
+    return colormaps[UNIFORM], Normalize(low, high if high > low else low + 1)
+
+
+def _tiles(
+    axes: Axes,
+    found: Map,
+    orders: tuple[Sequence[str], Sequence[str]],
+    paint: Colormap,
+    norm: Normalize,
+    map_width: float,
+    signed: bool,
+) -> None:
+    from matplotlib.patches import Rectangle
+
+    rows, columns = orders
+    tile = map_width / len(columns)
+    known = [t.value for t in found.tiles.values()]
+    digits = 2 if signed else decimals_for(known, 2)
+    longest = max((len(number(v, digits)) for v in known), default=0)
+    writes = tile > 0.052 * longest + (0.16 if signed else 0.04)
+    markers: dict[tuple[str, str, bool], tuple[list[float], list[float]]] = {}
+    for down, y in enumerate(rows):
+        for along, x in enumerate(columns):
+            here = found.tiles.get((y, x))
+            if here is None:
+                if (y, x) in found.left_out:
+                    axes.add_patch(Rectangle((along, down), 1, 1, fill=False, hatch=_HATCH,
+                                             edgecolor=MUTED, linewidth=0.3))  # fmt: skip
+                continue
+            shade = paint(norm(abs(here.value) if signed else here.value))[:3]
+            ink = ink_on(shade)
+            axes.add_patch(Rectangle((along, down), 1, 1, facecolor=shade, edgecolor=MUTED,
+                                     linewidth=0.3))  # fmt: skip
+            centre = along + 0.5
+            if writes:
+                text = number(abs(here.value) if signed else here.value, digits)
+                axes.text(along + (0.62 if signed else 0.5), down + 0.5, text, ha="center",
+                          va="center", fontsize=5.8, color=ink)  # fmt: skip
+                centre = along + min(0.26, 0.11 / tile)
+            if here.side:
+                marker = _FIRST if here.side < 0 else _SECOND
+                xs, ys = markers.setdefault((marker, ink, here.sure), ([], []))
+                xs.append(centre)
+                ys.append(down + 0.5)
+    size = min(4.2, 0.45 * 72 * min(tile, _CELL))
+    for (marker, ink, sure), (xs, ys) in sorted(markers.items()):
+        axes.plot(xs, ys, marker, markersize=size, markerfacecolor=ink if sure else "none",
+                  markeredgecolor=ink, markeredgewidth=0.8)  # fmt: skip
+    axes.set_xlim(0, len(columns))
+    axes.set_ylim(0, len(rows))
+
+
+def _ticks(
+    axes: Axes,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    map_width: float,
+    below: bool,
+    beside: bool,
+) -> None:
+    from .axis import thinned
+
+    axes.grid(visible=False)
+    tile = map_width / len(columns)
+    kept = thinned([((i + 0.5) * tile, len(short(v))) for i, v in enumerate(columns)])
+    axes.set_xticks([i + 0.5 for i in kept], [short(columns[i]) for i in kept])
+    axes.set_yticks([i + 0.5 for i in range(len(rows))], [short(v) for v in rows])
+    axes.tick_params(length=0, labelbottom=below, labelleft=beside)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _bar(figure: Figure, paint: Colormap, norm: Normalize, label: str, total: float) -> None:
+    """Draw the scale at the bottom: steps of rectangles, so that a file holds no picture."""
+    full = float(figure.get_figwidth())
+    wide = min(1.8, full * 0.4)
+    axes = figure.add_axes(((full - wide - 0.18) / full, 0.2 / total, wide / full, 0.08 / total))
+    steps = 50
+    low, high = float(norm.vmin or 0), float(norm.vmax or 1)
+    edges = [low + (high - low) * i / steps for i in range(steps + 1)]
+    for start, end in pairwise(edges):
+        shade = paint(norm((start + end) / 2))
+        axes.axvspan(start, end, facecolor=shade, edgecolor=shade, linewidth=0.2)
+    axes.set_xlim(low, high)
+    axes.set_yticks([])
+    axes.grid(visible=False)
+    axes.locator_params(axis="x", nbins=5)
+    axes.spines["left"].set_visible(False)
+    figure.text((full - wide - 0.26) / full, 0.24 / total, label, ha="right", va="center",
+                fontsize=6.5, color=INK)  # fmt: skip
+
+
+def _keys(maps: list[Map], sides: tuple[str, ...]) -> list[Key]:
+    tiles = [t for m in maps for t in m.tiles.values()]
+    keys = [
+        Key(f"{short(name)} dominates", INK, marker=marker)
+        for name, marker in zip(sides, (_FIRST, _SECOND), strict=False)
+    ]
+    if any(t.side and not t.sure for t in tiles):
+        keys.append(Key("open: undecided", INK, marker=_SECOND, filled=False))
+    return keys
 
 
 KIND = FigureKind("heatmap", make)

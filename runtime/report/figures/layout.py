@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _LEFT = 0.46
 _BOTTOM = 0.36
 _TOP = 0.18
+WIDE_LEFT = 0.6  # where the vertical axis has a name and numbers such as -0.025
 _ABOVE = 0.26  # between rows, for a panel's heading and the tick labels above it
 MAX_LABEL = 16
 
@@ -54,23 +55,35 @@ def label_room(labels: Iterable[str]) -> float:
 
 
 def grid(
-    width: Width, columns: int, count: int, height: float, right: float, *, headings: bool
+    width: Width,
+    columns: int,
+    count: int,
+    height: float,
+    right: float,
+    *,
+    headings: bool,
+    above: float = 0.0,
+    left: float = _LEFT,
+    share: bool = True,
 ) -> Grid:
     """Return `count` panels in `columns` columns, each `height` inches high.
 
     right: inches kept free at the right of each panel. headings: whether panels have a title.
-    The horizontal axis is shared; only the lowest panel of each column shows its numbers.
+    above: inches kept free above all panels. left: for the names and numbers of the vertical axis
+    of each panel. share: whether the horizontal axis is shared; then
+    only the lowest panel of each column shows its numbers.
     """
     from matplotlib.figure import Figure
 
     full = WIDTHS[width]
     rows = -(-count // columns)
     gap = _ABOVE if headings else 0.12
-    top = _TOP if headings else 0.06
+    top = above + (_TOP if headings else 0.06)
+    gap += 0.0 if share else 0.16
     total = top + rows * height + (rows - 1) * gap + _BOTTOM
     figure = Figure(figsize=(full, total))
     slot = full / columns
-    panel = slot - _LEFT - right
+    panel = slot - left - right
     made: list[list[Axes]] = []
     first: Axes | None = None
     for index in range(count):
@@ -78,19 +91,77 @@ def grid(
         bottom = total - top - height - row * (height + gap)
         axes = figure.add_axes(
             (
-                (column * slot + _LEFT) / full,
+                (column * slot + left) / full,
                 bottom / total,
                 panel / full,
                 height / total,
             ),
-            sharex=first,
+            sharex=first if share else None,
         )
         first = first or axes
-        axes.tick_params(labelbottom=index + columns >= count)
+        if share:
+            axes.tick_params(labelbottom=index + columns >= count)
         if column == 0:
             made.append([])
         made[-1].append(axes)
     return Grid(figure, made)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An entry of a legend: its words, and how the line or marker beside them looks."""
+
+    text: str
+    colour: str
+    dash: str | tuple[int, tuple[float, ...]] = "-"
+    marker: str = ""
+    filled: bool = True
+
+
+_KEY_LINE, _KEY_MARK, _KEY_CHARACTER = 0.16, 0.3, 0.062
+
+
+def _key_rows(keys: Sequence[Key], full: float) -> list[list[tuple[float, Key]]]:
+    """Return keys in lines, each with its distance from the left edge in inches."""
+    rows: list[list[tuple[float, Key]]] = [[]]
+    x = _LEFT
+    for key in keys:
+        room = _KEY_MARK + len(key.text) * _KEY_CHARACTER + 0.12
+        if rows[-1] and x + room > full:
+            rows.append([])
+            x = _LEFT
+        rows[-1].append((x, key))
+        x += room
+    return rows
+
+
+def key_height(keys: Sequence[Key], width: Width) -> float:
+    """Return how many inches a legend above the panels needs."""
+    return len(_key_rows(keys, WIDTHS[width])) * _KEY_LINE + 0.04 if keys else 0.0
+
+
+def draw_keys(figure: Figure, keys: Sequence[Key], width: Width) -> None:
+    """Write a legend into the room of `key_height` at the top of a figure."""
+    from matplotlib.lines import Line2D
+
+    full, total = WIDTHS[width], float(figure.get_figheight())
+    for index, row in enumerate(_key_rows(keys, full) if keys else []):
+        y = 1 - (0.04 + (index + 0.5) * _KEY_LINE) / total
+        for x, key in row:
+            ends = [x / full, (x + 0.2) / full]
+            line = Line2D(
+                ends if not key.marker else [sum(ends) / 2],
+                [y, y] if not key.marker else [y],
+                color=key.colour,
+                linestyle="none" if key.marker else key.dash,  # type: ignore[arg-type]
+                marker=key.marker or "none",
+                markersize=4,
+                markerfacecolor=key.colour if key.filled else "none",
+                markeredgewidth=0.8,
+                transform=figure.transFigure,
+            )
+            figure.add_artist(line)
+            figure.text((x + 0.25) / full, y, key.text, va="center", fontsize=6.5)
 
 
 def columns_for(width: Width, count: int) -> int:

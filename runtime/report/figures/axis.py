@@ -1,0 +1,102 @@
+"""A swept name as an axis: where its values lie, and which of them are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairc.compiler.plan import Plan
+from fairc.runtime.report.words import one_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Values whose largest is so many times the smallest are told apart on a logarithmic axis only.
+LOG_RATIO = 30
+_CHARACTER = 0.062  # inches, of a tick's label
+_GAP = 0.08
+
+
+@dataclass(frozen=True, slots=True)
+class NamedAxis:
+    """A name, and the place of each of its values on an axis.
+
+    numeric: whether places are the values themselves (in SI units), else they are 0, 1, 2, ...
+    """
+
+    name: str
+    places: Mapping[str, float]
+    numeric: bool
+
+    @property
+    def log(self) -> bool:
+        """Whether the axis is logarithmic."""
+        low, high = min(self.places.values()), max(self.places.values())
+        return self.numeric and low > 0 and high / low >= LOG_RATIO
+
+    def apply(self, axes: Axes, width: float) -> None:
+        """Set scale, limits and ticks of a horizontal axis that is `width` inches wide.
+
+        The ticks are at the values that were run, in the words of the experiment.
+        """
+        import math
+
+        from matplotlib.ticker import NullLocator
+
+        low, high = min(self.places.values()), max(self.places.values())
+        if self.log:
+            axes.set_xscale("log")
+            share = (high / low) ** 0.04
+            axes.set_xlim(low / share, high * share)
+        else:
+            margin = 0.04 * (high - low) if self.numeric else 0.4
+            margin = margin or 0.5
+            axes.set_xlim(low - margin, high + margin)
+        left, right = axes.get_xlim()
+
+        def inches(place: float) -> float:
+            if self.log:
+                return width * math.log(place / left) / math.log(right / left)
+            return width * (place - left) / (right - left)
+
+        kept = thinned([(inches(p), len(one_line(t))) for t, p in self.places.items()])
+        chosen = [list(self.places.items())[i] for i in kept]
+        axes.set_xticks([p for _, p in chosen], [one_line(t) for t, _ in chosen])
+        axes.xaxis.set_minor_locator(NullLocator())
+
+
+def thinned(labels: Sequence[tuple[float, int]]) -> list[int]:
+    """Return which labels can be written side by side: (place in inches, characters) each.
+
+    The first and the last are kept if there is room for both, so that the range can be read.
+    """
+    order = sorted(range(len(labels)), key=lambda i: labels[i][0])
+    kept: list[int] = []
+
+    def fits(i: int, j: int) -> bool:
+        reach = (labels[i][1] + labels[j][1]) / 2 * _CHARACTER + _GAP
+        return labels[j][0] - labels[i][0] >= reach
+
+    for i in order:
+        if not kept or fits(kept[-1], i):
+            kept.append(i)
+    last = order[-1]
+    if kept[-1] != last and len(kept) > 1:
+        kept.pop()
+        if fits(kept[-1], last):
+            kept.append(last)
+    return sorted(kept)
+
+
+def named_axis(plan: Plan, name: str, values: Sequence[str]) -> NamedAxis:
+    """Return the axis of a name for the values that are shown, in their order."""
+    numbers: dict[str, float] = {}
+    for axis in plan.axes:
+        if axis.name == name and axis.numbers:
+            numbers = dict(zip(axis.values, axis.numbers, strict=True))
+    if name == "repetition":
+        numbers = {value: float(value) for value in values}
+    if values and all(value in numbers for value in values):
+        return NamedAxis(name, {v: numbers[v] for v in values}, numeric=True)
+    return NamedAxis(name, {v: float(i) for i, v in enumerate(values)}, numeric=False)

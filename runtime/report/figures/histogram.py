@@ -1,0 +1,120 @@
+"""The figure `histogram`: how often a metric has which value, a panel for each group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairc.compiler.plan import FigureRequest
+from fairc.dsl.report_words import LIMITS
+from fairc.runtime.report.words import listed, one_line, quantity
+
+from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .cases import Cases, by_words, load, names_of, number_of, stem, with_flow, worded
+from .layout import columns_for, grid
+from .style import MUTED, SERIES, Width
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A group: its heading, and how many of its n values are in each bin."""
+
+    heading: str
+    counts: tuple[int, ...]
+    n: int
+
+
+def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+    """Make the figure; options: `by` and `facet` (a panel for each), `bins`."""
+    assert request is not None, "not a default figure"
+    cases = load(subject, request)
+    facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
+    names = with_flow((*facet, *by), (), cases)
+    groups = cases.groups(names)
+    if len(groups) > LIMITS["histogram"].panels:
+        raise NothingToDraw(f"{len(groups)} panels are more than {LIMITS['histogram'].panels}")
+    edges = bin_edges([c.value / cases.scale.factor for c in cases.cases],
+                      round(number_of(request, "bins")))  # fmt: skip
+    panels = [
+        Panel(
+            worded(names, key),
+            counts([c.value / cases.scale.factor for c in found], edges),
+            len(found),
+        )
+        for key, found in groups
+    ]
+    width = quantity((edges[1] - edges[0]) * cases.scale.factor, cases.unit)
+    peaks = [
+        f"{p.heading or 'all'}: most often {quantity(_peak(p, edges) * cases.scale.factor, cases.unit)}"
+        for p in panels
+    ]
+    return Drawing(
+        name=stem(subject, request),
+        section="asked",
+        title=f"Histogram of {cases.title(by_words(names))}",
+        caption=(
+            f"Number of values in each of {len(edges) - 1} bins of {width}, the same in every"
+            f" panel. {cases.basis(names)}"
+        ),
+        alt=f"Histogram of {cases.metric}. {listed(peaks, 6)}.",
+        draw=lambda width: _draw(cases, panels, edges, width),
+    )
+
+
+def bin_edges(values: list[float], bins: int) -> list[float]:
+    """Return the edges of equal bins from the smallest to the largest value.
+
+    Where values lie on both sides of 0, the bins are symmetrical about it; a single value gets a
+    bin around it.
+    """
+    low, high = min(values), max(values)
+    if low < 0 < high:
+        low, high = -max(-low, high), max(-low, high)
+    if low == high:
+        reach = abs(low) * 0.05 or 0.5
+        low, high = low - reach, high + reach
+    return [low + (high - low) * i / bins for i in range(bins)] + [high]
+
+
+def counts(values: list[float], edges: list[float]) -> tuple[int, ...]:
+    """Return how many values are in each bin: [low, high), the last one with its upper edge."""
+    import numpy as np
+
+    return tuple(int(n) for n in np.histogram(values, bins=edges)[0])
+
+
+def _peak(panel: Panel, edges: list[float]) -> float:
+    place = panel.counts.index(max(panel.counts))
+    return (edges[place] + edges[place + 1]) / 2
+
+
+def _draw(cases: Cases, panels: list[Panel], edges: list[float], width: Width) -> Figure:
+    from matplotlib.ticker import MaxNLocator
+
+    columns = columns_for(width, len(panels))
+    single = len(panels) == 1
+    made = grid(width, columns, len(panels), 1.4 if single else 0.95, 0.14,
+                headings=not single or bool(panels[0].heading))  # fmt: skip
+    top = max(max(p.counts) for p in panels)
+    for axes, panel in zip(made.panels, panels, strict=True):
+        axes.stairs(panel.counts, edges, fill=True, color=SERIES[0], alpha=0.55, linewidth=0)
+        axes.stairs(panel.counts, edges, color=SERIES[0], linewidth=0.8)
+        if edges[0] < 0 < edges[-1]:
+            axes.axvline(0, color=MUTED, linewidth=0.6)
+        axes.set_ylim(0, top * 1.08)
+        axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+        axes.set_title(one_line(panel.heading))
+        axes.text(0.99, 0.97, f"n = {panel.n}", ha="right", va="top", fontsize=6.2, color=MUTED,
+                  transform=axes.transAxes)  # fmt: skip
+    for row in made.rows:
+        row[0].set_ylabel("values")
+    made.panels[0].locator_params(axis="x", nbins=5)
+    for axes in made.panels[-columns:]:
+        axes.set_xlabel(cases.label)
+    return made.figure
+
+
+KIND = FigureKind("histogram", make)

@@ -1,0 +1,224 @@
+"""The figure `line`: a metric against a swept name, the repetition or time, a line for each group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairc.compiler.plan import FigureRequest
+from fairc.dsl.report_words import LIMITS, MAX_LINES
+from fairc.runtime.report.words import listed, one_line, quantity, scale_for
+
+from . import overtime
+from .axis import NamedAxis, named_axis
+from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .cases import (
+    Cases,
+    Summing,
+    by_words,
+    grouped,
+    load,
+    names_of,
+    stem,
+    summing,
+    valued,
+    with_flow,
+    worded,
+)
+from .layout import WIDE_LEFT, columns_for, grid, label_room, short
+from .style import MUTED, Width, colour, dash, label_ends
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TIME = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A value of a line, in the metric's SI unit; low, high: its interval, or None."""
+
+    x: float
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line: its name, its number among all lines of the figure, and its points."""
+
+    name: str
+    index: int
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The lines that share axes."""
+
+    heading: str
+    lines: tuple[Line, ...]
+
+
+def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+    """Make the figure; options: `x`, `by`, `facet`, `ci`, `stat`."""
+    assert request is not None, "not a default figure"
+    cases = load(subject, request)
+    facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
+    timed = request.options["x"] == TIME
+    x = () if timed else names_of(request, "x", cases)
+    by = with_flow(by, (*x, *facet), cases)
+    sums = summing(request)
+    axis: NamedAxis | None = None
+    if timed:
+        series = overtime.load(subject, cases, (*facet, *by), sums)
+        panels = _panels(cases, facet, by, series.points)
+        unit, of = series.unit, f" {series.caption}"
+    else:
+        axis = named_axis(subject.run.plan, x[0], cases.orders[x[0]])
+        found = {
+            key: [
+                Point(axis.places[value], e.value, e.low, e.high, e.n)
+                for (value,), at in grouped(members, x, cases.orders)
+                if (e := sums(at)).value is not None
+            ]
+            for key, members in cases.groups((*facet, *by))
+        }
+        panels = _panels(cases, facet, by, found)
+        unit, of = cases.unit, ""
+    if not panels:
+        raise NothingToDraw(f"no cell that counts has a value of {cases.metric}")
+    limit = LIMITS["line"]
+    most = max(len(panel.lines) for panel in panels)
+    if len(panels) > limit.panels or most > MAX_LINES:
+        raise NothingToDraw(
+            f"{len(panels)} panels with {most} lines are more than {limit.panels} with {MAX_LINES}"
+        )
+    title = cases.title(f"against {one_line(str(request.options['x']))}", by_words((*by, *facet)))
+    return Drawing(
+        name=stem(subject, request),
+        section="asked",
+        title=title,
+        caption=f"{_reading(panels, sums, timed)}{of} {cases.basis((*x, *by, *facet))}",
+        alt=_alt(cases, panels, unit),
+        draw=lambda width: _draw(cases, panels, axis, unit, width),
+    )
+
+
+def _panels(
+    cases: Cases,
+    facet: tuple[str, ...],
+    by: tuple[str, ...],
+    found: dict[tuple[str, ...], list[Point]],
+) -> list[Panel]:
+    order = {key[len(facet) :]: 0 for key in found}
+    places = [{v: i for i, v in enumerate(cases.orders[n])} for n in by]
+    ranked = sorted(order, key=lambda k: tuple(p[v] for p, v in zip(places, k, strict=True)))
+    index = {key: i for i, key in enumerate(ranked)}
+    panels: dict[tuple[str, ...], list[Line]] = {}
+    for key, points in found.items():
+        head, rest = key[: len(facet)], key[len(facet) :]
+        if points:
+            line = Line(valued(rest), index[rest], tuple(points))
+            panels.setdefault(head, []).append(line)
+    return [
+        Panel(worded(facet, head), tuple(sorted(lines, key=lambda line: line.index)))
+        for head, lines in panels.items()
+    ]
+
+
+def _reading(panels: list[Panel], sums: Summing, timed: bool) -> str:
+    points = [p for panel in panels for line in panel.lines for p in line.points]
+    sizes = sorted({p.n for p in points})
+    n = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    text = f"Line: {sums.what} over the {n} cells of {'a bin' if timed else 'each point'}"
+    if sizes == [1]:
+        return "Line: the one cell of " + ("each group." if timed else "each point.")
+    without = sum(p.low is None for p in points)
+    if without == len(points):
+        return f"{text}; too few, or all equal, for a {sums.interval}."
+    some = " where there are enough cells" if without else ""
+    return f"{text}; band or bar: its {sums.interval}{some}."
+
+
+def _alt(cases: Cases, panels: list[Panel], unit: str) -> str:
+    parts = [
+        f"{', '.join(filter(None, (panel.heading, line.name))) or 'all'}:"
+        f" {quantity(line.points[0].value, unit)} at the left,"
+        f" {quantity(line.points[-1].value, unit)} at the right"
+        for panel in panels
+        for line in panel.lines
+    ]
+    return f"Line chart of {cases.metric}, {listed(parts, 6)}."
+
+
+def _draw(
+    cases: Cases, panels: list[Panel], axis: NamedAxis | None, unit: str, width: Width
+) -> Figure:
+    columns = columns_for(width, len(panels))
+    names = [line.name for panel in panels for line in panel.lines]
+    single = len(panels) == 1
+    made = grid(
+        width, columns, len(panels), 1.7 if single else 1.15, label_room(names), left=WIDE_LEFT,
+        headings=not single or bool(panels[0].heading),
+    )  # fmt: skip
+    points = [p for panel in panels for line in panel.lines for p in line.points]
+    ends = [v for p in points for v in (p.value, p.low, p.high) if v is not None]
+    scale = scale_for(unit, ends)
+    low, high = min(ends) / scale.factor, max(ends) / scale.factor
+    if low >= 0:
+        low = 0.0
+    margin = 0.05 * (high - low) or 0.5
+    for axes, panel in zip(made.panels, panels, strict=True):
+        axes.set_ylim(low - (margin if low < 0 else 0), high + margin)
+        if low < 0 < high:
+            axes.axhline(0, color=MUTED, linewidth=0.6)
+        labels = []
+        for place, line in enumerate(panel.lines):
+            shift = (place - (len(panel.lines) - 1) / 2) * min(0.12, 0.6 / len(panel.lines))
+            _line(axes, line, scale.factor, axis, shift)
+            labels.append(
+                (line.points[-1].value / scale.factor, short(line.name), colour(line.index))
+            )
+        if any(text for _, text, _ in labels):
+            label_ends(axes, labels)
+        axes.set_title(one_line(panel.heading))
+    inches = float(made.panels[0].get_position().width * made.figure.get_figwidth())
+    if axis:
+        axis.apply(made.panels[0], inches)
+    else:
+        made.panels[0].set_xlim(0, max(p.x for p in points))
+    for row in made.rows:
+        row[0].set_ylabel(f"{cases.metric} ({scale.unit})" if scale.unit else cases.metric)
+    for axes in made.panels[-columns:]:
+        axes.set_xlabel(short(axis.name) if axis else "time (s)")
+    return made.figure
+
+
+def _line(axes: Axes, line: Line, factor: float, axis: NamedAxis | None, shift: float) -> None:
+    import numpy as np
+
+    paint = colour(line.index)
+    moved = shift if axis and not axis.numeric else 0.0
+    x = np.array([p.x + moved for p in line.points])
+    y = np.array([p.value / factor for p in line.points])
+    nan = float("nan")
+    low = np.array([nan if p.low is None else p.low / factor for p in line.points])
+    high = np.array([nan if p.high is None else p.high / factor for p in line.points])
+    known = ~np.isnan(low)
+    marker = "" if axis is None or len(x) > 60 else "o"
+    # A connected line claims that there is something between the values.
+    joined = dash(line.index) if axis is None or axis.numeric else "none"
+    axes.plot(x, y, color=paint, linestyle=joined, marker=marker, markersize=2.4)
+    if not known.any():
+        return
+    if joined != "none" and known.sum() > 1:
+        axes.fill_between(x, low, high, color=paint, alpha=0.18, linewidth=0)
+    else:
+        axes.vlines(x[known], low[known], high[known], color=paint, linewidth=0.9)
+
+
+KIND = FigureKind("line", make)

@@ -1,0 +1,129 @@
+"""A metric over time for `line(..., x: time)`: bins of each cell, summed up over the cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairc.runtime.measurement import SLOT_S
+from fairc.runtime.report.words import quantity
+
+from .base import NothingToDraw, Subject
+from .cases import Case, Cases, Summing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .line import Point
+
+MAX_BINS = 150
+_STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a metric over time comes from.
+
+    table: with `cell`, `flow` and `t_s`. where: which of its rows. value: of the rows of a bin,
+    in `unit`. meaning: of a value, in words.
+    """
+
+    table: str
+    where: str
+    value: str
+    unit: str
+    meaning: str
+
+
+SOURCES: Mapping[str, Source] = MappingProxyType(
+    {
+        "goodput": Source(
+            "slots",
+            "active",
+            f"sum(delivered_bytes) * 8 / (count(*) * {SLOT_S})",
+            "bit/s",
+            "bytes delivered to a flow's application while it is active",
+        ),
+        "rtt.mean": Source(
+            "samples", "rtt_s > 0", "avg(rtt_s)", "s", "mean of a flow's smoothed RTT"
+        ),
+        "cwnd": Source(
+            "samples", "cwnd_packets IS NOT NULL", "avg(cwnd_packets)", "pkt",
+            "mean congestion window of a flow's connections",
+        ),
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points over time for each group, in `unit`; caption: what they are."""
+
+    unit: str
+    caption: str
+    points: dict[tuple[str, ...], list[Point]]
+
+
+def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) -> Series:
+    """Return the bins of each group: names -> points in time.
+
+    A bin of a cell is the mean over the flows of the group that have one, so that a cell is one
+    replicate. A bin is kept where at least half of the group's cells have a value: what few are
+    left at the end is not what the group does. Raises NothingToDraw.
+    """
+    from .line import Point
+
+    source = SOURCES.get(cases.metric)
+    if source is None:
+        raise NothingToDraw(f"{cases.metric} is not stored over time")
+    groups = cases.groups(names)
+    subject.run.register("figure_members", _members([found for _, found in groups]))
+    ((last,),) = subject.run.rows(
+        f"SELECT max(t_s) FROM {source.table} JOIN figure_members USING (cell, flow)"
+        f" WHERE {source.where}"
+    )
+    if last is None:
+        raise NothingToDraw(f"no cell that counts has {cases.metric} over time")
+    width = next((s for s in _STEPS_S if last <= s * MAX_BINS), last / MAX_BINS)
+    rows = subject.run.rows(
+        "WITH bins AS ("
+        # Half a microsecond, so that a slot that begins on an edge is not before it.
+        f" SELECT number, cell, flow, CAST(floor((t_s + 5e-7) / {width}) AS INTEGER) AS bin,"
+        f" {source.value} AS value"
+        f" FROM {source.table} JOIN figure_members USING (cell, flow)"
+        f" WHERE {source.where} GROUP BY ALL),"
+        " cells AS (SELECT number, cell, bin, avg(value ORDER BY flow) AS value FROM bins"
+        " GROUP BY ALL)"
+        " SELECT number, bin, list(value ORDER BY cell) FROM cells GROUP BY number, bin"
+        " ORDER BY number, bin"
+    )
+    keys = [key for key, _ in groups]
+    sizes = [len({case.cell for case in found}) for _, found in groups]
+    points: dict[tuple[str, ...], list[Point]] = {key: [] for key in keys}
+    for number, place, values in rows:
+        if 2 * len(values) >= sizes[number]:
+            e = sums.of(values)
+            if e.value is not None:
+                middle = (place + 0.5) * width
+                points[keys[number]].append(Point(middle, e.value, e.low, e.high, e.n))
+    caption = (
+        f"In bins of {quantity(width, 's')}: {source.meaning}; several flows of a group are"
+        " averaged in each cell first. Drawn while at least half of the cells have a value."
+    )
+    return Series(source.unit, caption, points)
+
+
+def _members(groups: Sequence[Sequence[Case]]) -> dict[str, NDArray[Any]]:
+    """Return which flow of which cell is in which group, as columns."""
+    cells = [case.cell for found in groups for case in found]
+    flows = [case.flow for found in groups for case in found]
+    numbers = [number for number, found in enumerate(groups) for _ in found]
+    return {
+        "cell": np.array(cells, object),
+        "flow": np.array(flows, object),
+        "number": np.array(numbers, np.int64),
+    }

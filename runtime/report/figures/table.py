@@ -1,0 +1,54 @@
+"""The figure `table`: a metric summed up for each group, with its interval."""
+
+from __future__ import annotations
+
+from fairc.compiler.plan import FigureRequest
+from fairc.dsl.report_words import LIMITS
+from fairc.runtime.report.words import decimals_for, number, one_line
+
+from .base import FigureKind, NothingToDraw, Number, Sheet, Subject
+from .cases import by_words, load, names_of, stem, summing, with_flow
+
+
+def make(subject: Subject, request: FigureRequest | None) -> Sheet:
+    """Make the table; options: `by`, `facet` (the first columns), `percentile`, `stat`, `ci`."""
+    assert request is not None, "not a default figure"
+    cases = load(subject, request)
+    facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
+    names = with_flow((*facet, *by), (), cases)
+    sums = summing(request)
+    groups = [(key, sums(found)) for key, found in cases.groups(names)]
+    if len(groups) > LIMITS["table"].groups:
+        raise NothingToDraw(f"{len(groups)} rows are more than {LIMITS['table'].groups}")
+    factor = cases.scale.factor
+    ends = [v / factor for _, e in groups for v in (e.value, e.low, e.high) if v is not None]
+    digits = max(3, decimals_for(ends)) if not cases.scale.unit else decimals_for(ends)
+
+    def shown(value: float) -> Number:
+        return Number(number(value / factor, digits), repr(value))
+
+    rows: list[tuple[str | Number | tuple[Number, Number], ...]] = []
+    for key, e in groups:
+        assert e.value is not None
+        interval = (shown(e.low), shown(e.high)) if e.low is not None and e.high is not None else ""
+        rows.append(
+            (*map(one_line, key), Number(str(e.n), str(e.n)), shown(e.value), interval or e.reason)
+        )
+    unit = f" ({cases.scale.unit})" if cases.scale.unit else ""
+    return Sheet(
+        name=stem(subject, request),
+        section="asked",
+        title=f"{sums.what.capitalize()} of {cases.title(by_words(names))}",
+        caption=f"{sums.what.capitalize()} over the n cells of a group, and its {sums.interval}."
+        f" {cases.basis(names)}",
+        head=(
+            *((one_line(name), False) for name in names),
+            ("n", True),
+            (f"{sums.what}{unit}", True),
+            (f"{100 * sums.level:g} % interval", True),
+        ),
+        rows=tuple(rows),
+    )
+
+
+KIND = FigureKind("table", make)

@@ -1,0 +1,115 @@
+"""`report`: what the plan is told about each figure."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairc.compiler import compile
+from fairc.compiler.plan import FigureRequest, Plan
+from fairc.dsl import Source, load, render_full
+from fairc.dsl.report_words import FIGURES, LIMITS
+
+HEAD = """fexp 1
+let most = 2
+experiment e {
+  sweep {
+    latency = [50ms, 300ms]
+    n       = [1, 2, 5]
+    m       = [1, n]
+    size    = [1500B, 3kB]
+  }
+"""
+TAIL = """
+  topology = bottleneck(rate: 1Mbit/s, rtt: latency, queue: fifo(size * 4))
+  flow a { cca = cubic  count = n  workload = bulk }
+  flow b { cca = bbr    count = m  workload = bulk }
+  duration = 20s
+  repeat   = 3
+  measure  = [goodput, fairness]
+}
+"""
+
+
+def plan_of(report: str) -> Plan:
+    experiment, diagnostics = load(Source("e.fexp", f"{HEAD}  report {{ {report} }}{TAIL}"))
+    assert experiment is not None, render_full(diagnostics)
+    return compile(experiment).plan
+
+
+def figure(report: str) -> FigureRequest:
+    (made,) = plan_of(report).figures
+    return made
+
+
+@pytest.mark.parametrize(
+    ("where", "names", "rows"),
+    [
+        ("latency == 300ms", ("latency",), {("300ms",)}),
+        ("n > 1 and latency < 1s", ("latency", "n"), {(t, n) for t in ("50ms", "300ms") for n in "25"}),
+        ("m == n", ("n", "m"), {("1", "1"), ("2", "2"), ("5", "5")}),
+        ("n <= most", ("n",), {("1",), ("2",)}),
+        ("repetition > 1 and n == 5", ("n", "repetition"), {("5", "2"), ("5", "3")}),
+        ("not (n == 1)", ("n",), {("2",), ("5",)}),
+    ],
+)  # fmt: skip
+def test_a_condition_becomes_the_values_for_which_it_holds(
+    where: str, names: tuple[str, ...], rows: set[tuple[str, ...]]
+) -> None:
+    selection = figure(f"cdf(goodput, where: {where})").where
+    assert selection is not None
+    assert (selection.text, selection.names) == (where, names)
+    assert len(selection.rows) == len(rows)
+    assert set(selection.rows) == rows
+
+
+def test_defaults_are_written_out() -> None:
+    made = figure("line(goodput, x: n, by: (latency, m), ci: 90%)")
+    assert made.options == {"x": "n", "by": ("latency", "m"), "ci": 0.9, "stat": "median"}
+    assert made.where is None
+    assert figure("convergence(fairness.F)").options == {"percentile": 50.0, "draws": 1000.0}
+
+
+def test_an_axis_of_quantities_has_numbers() -> None:
+    axes = {axis.name: axis for axis in plan_of("cdf(goodput)").axes}
+    assert (axes["latency"].numbers, axes["latency"].unit) == ((0.05, 0.3), "s")
+    assert (axes["size"].numbers, axes["size"].unit) == ((1500.0, 3000.0), "B")
+    assert (axes["n"].numbers, axes["n"].unit) == ((1.0, 2.0, 5.0), "1")
+    plan = plan_of("cdf(goodput)")
+    assert Plan.model_validate_json(plan.model_dump_json()) == plan
+
+
+@pytest.mark.parametrize(
+    ("report", "code"),
+    [
+        ("cdf(utilization)", "not-measured"),
+        ("line(goodput, x: time, by: time)", "not-an-axis"),
+        ("line(goodput, x: n, facet: n)", "duplicate-axis"),
+        ("line(fairness.F, x: time)", "no-time-series"),
+        ("line(goodput)", "missing-argument"),
+        ("heatmap(goodput, x: n)", "missing-argument"),
+        ("heatmap(goodput, x: speed, y: n)", "unknown-name"),
+        ("cdf(goodput, where: n > 9)", "empty-figure"),
+        ("cdf(goodput, where: n > 10ms)", "wrong-dimension"),
+        ("cdf(goodput, by: users)", "not-an-axis"),
+        ("histogram(goodput, facet: [n, latency, size, repetition])", "too-many"),
+        ("cdf(goodput, by: [n, latency, m, size])", "too-many"),
+        ("table(goodput, percentile: 101)", "out-of-range"),
+        ("histogram(goodput, bins: 0)", "out-of-range"),
+        ("line(goodput, x: n, ci: 100%)", "out-of-range"),
+        ("cdf(goodput, by: load)", "not-yet"),
+        ("cdf(goodput, where: load == 2)", "not-yet"),
+        ("sequence(by: n)", "not-yet"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(report: str, code: str) -> None:
+    _, diagnostics = load(Source("e.fexp", f"{HEAD}  report {{ {report} }}{TAIL}"))
+    assert {d.code for d in diagnostics} == {code}
+
+
+def test_where_makes_room() -> None:
+    report = "histogram(goodput, facet: [n, latency, size, repetition]{})"
+    assert figure(report.format(", where: n == 1 and latency == 50ms")).where is not None
+
+
+def test_every_figure_that_runs_has_limits() -> None:
+    assert {entry.name for entry in FIGURES if entry.runs} == set(LIMITS)

@@ -1,0 +1,380 @@
+"""The figures of `report { ... }`, from the text of an experiment to the page."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Mapping
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairc import dsl
+from fairc.compiler import compile
+from fairc.compiler.plan import Plan
+from fairc.runtime.report import build
+from fairc.runtime.report.choose import choose
+from fairc.runtime.report.figures import (
+    FIGURES,
+    Drawing,
+    NothingToDraw,
+    Number,
+    Sheet,
+    Subject,
+    cdf,
+    colours,
+    convergence,
+    histogram,
+    line,
+)
+from fairc.runtime.report.figures.style import VARIABLES
+from fairc.runtime.report.render import Rendered, render
+from fairc.runtime.report.run import Run
+from fairc.runtime.report.summary import F, Results
+from fairc.runtime.statistics import median
+from fairc.runtime.statistics.multiple import holm
+
+Maker = Callable[..., Path]
+
+SWEEP = {"loss": ("0%", "1%"), "n": ("1", "2", "5")}
+
+
+def planned(report: str, sweep: Mapping[str, tuple[str, ...]] = SWEEP, repeat: int = 6) -> Plan:
+    """Return the plan of an experiment with these figures."""
+    axes = "  ".join(f"{name} = [{', '.join(values)}]" for name, values in sweep.items())
+    loss = "loss: loss" if "loss" in sweep else "loss: 0%"
+    count = "count = n" if "n" in sweep else ""
+    text = f"""fexp 1
+    experiment e {{
+      sweep {{ {axes} }}
+      topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, {loss})
+      flow cubic {{ cca = cubic  {count}  workload = bulk }}
+      flow bbr   {{ cca = bbr  workload = bulk }}
+      duration = 20s
+      repeat = {repeat}
+      measure = [fairness, goodput, rtt, utilization]
+      report {{ {report} }}
+    }}
+    """
+    experiment, diagnostics = dsl.load(dsl.Source("e.fexp", text))
+    assert not list(diagnostics), dsl.render_full(diagnostics)
+    assert experiment is not None
+    return compile(experiment).plan
+
+
+def run_of(
+    make_run: Maker, report: str, sweep: dict[str, tuple[str, ...]] | None = None, **spec: Any
+) -> Path:
+    sweep = SWEEP if sweep is None else sweep
+    spec = {"repeat": 6, "duration_s": 3.0, **spec}
+    plan = planned(report, sweep, spec["repeat"])
+    return make_run(sweep=sweep, axes=plan.axes, figures=plan.figures, **spec)
+
+
+def asked(path: Path, index: int = 0) -> tuple[Subject, Drawing | Sheet]:
+    run = Run(path)
+    results = Results(run)
+    subject = Subject(run, results, *choose(run, results))
+    request = run.plan.figures[index]
+    return subject, next(k for k in FIGURES if k.name == request.kind).make(subject, request)
+
+
+def drawn(path: Path, index: int = 0) -> Rendered:
+    _, drawing = asked(path, index)
+    assert isinstance(drawing, Drawing)
+    return render(drawing)
+
+
+def values_of(subject: Subject, metric: str, **keys: str) -> dict[str | None, list[float]]:
+    """Return the values that count, by flow, of the configurations with these bindings."""
+    return {
+        measure.flow: [
+            value
+            for c in subject.run.configurations
+            if all(dict(c.bindings)[k] == v for k, v in keys.items())
+            for outcome, value in subject.results.points(measure, c)
+            if outcome.counts
+        ]
+        for measure in subject.results.select(metric)
+    }
+
+
+def texts_of(svg: str) -> list[str]:
+    found = ("".join(e.itertext()) for e in ET.fromstring(svg).iter() if e.tag.endswith("text"))
+    return [" ".join(text.split()) for text in found]
+
+
+EVERY = """
+    heatmap(fairness.F, x: repetition, y: loss, facet: n)
+    heatmap(fairness.F, x: n, y: loss)
+    heatmap(goodput, x: n, y: loss, facet: flow)
+    line(goodput, x: n, by: loss)
+    line(goodput, x: repetition, by: flow, facet: [loss, n])
+    line(rtt, x: time, by: flow)
+    boxplot(fairness.F, by: [n, loss], notch: on, test: welch)
+    boxplot(goodput, by: flow, facet: loss, test: wilcoxon)
+    cdf(goodput, by: loss, where: n == 5)
+    cdf(fairness.F, by: n, facet: loss)
+    histogram(fairness.F, by: loss, bins: 7)
+    table(fairness.F, by: (loss, n), percentile: 10)
+    table(goodput, by: loss, stat: mean, ci: 90%)
+    convergence(fairness.F, percentile: 90, draws: 50)
+"""
+
+
+def test_every_figure_stands_on_the_page(make_run: Maker) -> None:
+    path = run_of(make_run, EVERY)
+    built = build(path, ("html", "md", "svg", "pdf"))
+    page = html.unescape(built[0].read_text(encoding="utf-8"))
+    text = (path / "report.md").read_text(encoding="utf-8")
+    assert "No figure" not in page
+    plan = Run(path).plan
+    for place, request in enumerate(plan.figures, 1):
+        stem = f"{place:02}-{request.kind}-"
+        assert f'id="figure-{stem}' in page
+        files = {p.suffix for p in built if p.name.startswith(stem)}
+        assert files == (set() if request.kind == "table" else {".svg", ".pdf"})
+    assert "10th percentile of fairness" in text
+    first = {p: p.read_bytes() for p in built}
+    assert first == {p: p.read_bytes() for p in build(path, ("html", "md", "svg", "pdf"))}
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        dict.fromkeys([(c, r) for c in range(6) for r in range(1, 7)], ("ok", "invalid", ["no"])),
+        dict.fromkeys([(c, r) for c in range(6) for r in range(1, 7)], ("failed", None, ["no"])),
+        dict.fromkeys([(c, r) for c in range(6) for r in range(2, 7)], ("failed", None, ["no"])),
+    ],
+    ids=["all invalid", "all failed", "one repetition"],
+)
+def test_a_run_with_little_to_show_has_a_report(make_run: Maker, bad: dict[Any, Any]) -> None:
+    path = run_of(make_run, EVERY, bad=bad)
+    page = html.unescape(build(path)[0].read_text(encoding="utf-8"))
+    if len(bad) == 36:
+        assert page.count("no cell that counts has a value of") >= len(Run(path).plan.figures)
+    else:
+        assert "No figure" not in page
+        assert "left out: 30 failed" in page
+
+
+def test_f_is_shown_as_colour_and_side(make_run: Maker) -> None:
+    report = "heatmap(fairness.F, x: repetition, y: loss, where: n == 2)"
+    bad = {(1, 3): ("ok", "invalid", ["base RTT is 70 ms"]), (4, 1): ("failed", None, ["no"])}
+    path = run_of(make_run, report, bad=bad, undefined={(4, 2): "no time together"})
+    subject, drawing = asked(path)
+    assert isinstance(drawing, Drawing)
+    values = values_of(subject, F, n="2")[None]
+    assert len(values) == 9
+    squares, circles = sum(v < 0 for v in values), sum(v > 0 for v in values)
+    assert f"cubic dominates in {squares} and bbr dominates in {circles} of 9" in drawing.alt
+    assert "n = 9 cells; left out: 1 invalid, 1 failed and 1 without a value." in drawing.caption
+    assert "where n == 2" in drawing.title
+    for svg in render(drawing).svg.values():
+        fills = re.findall(r'fill="(#[0-9a-f]{6})"', svg)
+        shades = {shade_of(abs(v)) for v in values}
+        assert shades <= set(fills)
+        assert {"cubic dominates", "bbr dominates"} <= set(texts_of(svg))
+        assert svg.count("url(#") >= 3  # a hatched place for each of those left out
+
+
+def shade_of(value: float) -> str:
+    from matplotlib.colors import LinearSegmentedColormap, Normalize, to_hex
+
+    paint = LinearSegmentedColormap.from_list("fair", colours.FAIR_TO_UNFAIR)
+    return to_hex(paint(Normalize(0, 0.5)(value)))
+
+
+def test_a_side_is_open_where_the_interval_holds_0(make_run: Maker) -> None:
+    path = run_of(make_run, "heatmap(fairness.F, x: n, y: loss)")
+    subject, drawing = asked(path)
+    assert isinstance(drawing, Drawing)
+    estimates = [
+        median(values_of(subject, F, n=n, loss=loss)[None])
+        for n in SWEEP["n"]
+        for loss in SWEEP["loss"]
+    ]
+    undecided = sum(e.low is None or not (e.low > 0 or (e.high or 0) < 0) for e in estimates)
+    assert ("open: undecided" in texts_of(render(drawing).svg["page"])) == bool(undecided)
+    assert "Each place is the median of 6 cells" in drawing.caption
+
+
+def test_scales_grow_darker_and_keep_their_colours() -> None:
+    from matplotlib.colors import to_rgb
+
+    lightness = [colours.luminance(to_rgb(c)) for c in colours.FAIR_TO_UNFAIR]
+    assert all(a - b > 0.03 for a, b in pairwise(lightness))
+    assert not {*colours.FAIR_TO_UNFAIR, colours.DARK, colours.LIGHT} & set(VARIABLES)
+    for c in colours.FAIR_TO_UNFAIR:
+        ink = colours.luminance(to_rgb(colours.ink_on(to_rgb(c))))
+        light, dark = max(ink, colours.luminance(to_rgb(c))), min(ink, colours.luminance(to_rgb(c)))
+        assert (light + 0.05) / (dark + 0.05) > 3
+
+
+def test_a_line_is_the_median_of_its_cells(
+    make_run: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = run_of(make_run, "line(goodput, x: n, by: loss)")
+    seen: list[Any] = []
+    monkeypatch.setattr(line, "_draw", lambda cases, panels, *rest: seen.append(panels))
+    subject, drawing = asked(path)
+    assert isinstance(drawing, Drawing)
+    drawing.draw("page")
+    ((panel,),) = seen
+    assert [found.name for found in panel.lines] == ["0%, cubic", "0%, bbr", "1%, cubic", "1%, bbr"]
+    expected = median(values_of(subject, "goodput", loss="1%", n="5")["bbr"])
+    point = panel.lines[3].points[-1]
+    assert (point.x, point.value, point.low, point.high, point.n) == (
+        5.0, expected.value, expected.low, expected.high, 6,
+    )  # fmt: skip
+
+
+def test_a_line_over_time_is_what_the_slots_hold(
+    make_run: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = {"a": "light", "b": "light", "c": "heavy"}
+    report = "line(goodput, x: time, by: users, where: loss == 1%)"
+    sweep = {"loss": ("0%", "1%")}
+    with pytest.raises(AssertionError, match="not-an-axis"):
+        planned(report, sweep)
+    plan = planned(report.replace("users", "flow"), sweep)
+    (request,) = plan.figures
+    request = request.model_copy(update={"options": {**request.options, "by": "users"}})
+    path = make_run(
+        sweep=sweep, axes=plan.axes, figures=(request,), flows=("a", "b", "c"), users=users,
+        repeat=3, duration_s=40.0, fairness=False,
+    )  # fmt: skip
+    seen: list[Any] = []
+    monkeypatch.setattr(line, "_draw", lambda cases, panels, *rest: seen.append(panels))
+    subject, drawing = asked(path)
+    assert isinstance(drawing, Drawing)
+    drawing.draw("page")
+    ((panel,),) = seen
+    light = next(found for found in panel.lines if found.name == "light")
+    rows = subject.run.rows(
+        "SELECT cell, sum(delivered_bytes) * 8 / 0.5 / 2 FROM slots JOIN cells USING (cell)"
+        " WHERE loss = '1%' AND flow IN ('a', 'b') AND slot BETWEEN 10 AND 14 GROUP BY cell"
+    )
+    at = next(p for p in light.points if p.x == pytest.approx(1.25))
+    assert at.n == 3
+    assert at.value == pytest.approx(float(np.median([v for _, v in rows])))
+
+
+def test_where_keeps_what_it_says(make_run: Maker) -> None:
+    path = run_of(make_run, "cdf(fairness.F, where: n > 1 and repetition <= 2)")
+    subject, drawing = asked(path)
+    assert isinstance(drawing, Drawing)
+    ((names, rows),) = [(f.where.names, f.where.rows) for f in subject.run.plan.figures if f.where]
+    assert names == ("n", "repetition")
+    assert set(rows) == {("2", "1"), ("2", "2"), ("5", "1"), ("5", "2")}
+    assert "n = 8 cells" in drawing.caption
+
+
+def test_boxes_with_tests(make_run: Maker) -> None:
+    from scipy.stats import ttest_ind
+
+    path = run_of(make_run, "boxplot(fairness.F, by: [loss, n], notch: on, test: welch)")
+    subject, drawing = asked(path)
+    assert isinstance(drawing, Drawing)
+    every = [
+        ttest_ind(
+            values_of(subject, F, n=a, loss=loss)[None],
+            values_of(subject, F, n=b, loss=loss)[None],
+            equal_var=False,
+        ).pvalue
+        for loss in SWEEP["loss"]
+        for a, b in combinations(SWEEP["n"], 2)
+    ]
+    p = holm(every)[4]
+    told = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    texts = texts_of(render(drawing).svg["page"])
+    assert any(f"1 / 5: {told}" in text for text in texts)
+    assert "loss = 1%, n = 5 n = 6" in texts
+    assert "Welch's t-test between values of n" in drawing.caption
+
+
+def test_values_of_one_cell_have_no_test(make_run: Maker) -> None:
+    path = make_run(
+        sweep=SWEEP, axes=planned("", SWEEP).axes, repeat=6, duration_s=3.0, flows=("a", "b", "c"),
+        users={"a": "light", "b": "light", "c": "heavy"}, fairness=False,
+        figures=tuple(
+            f.model_copy(update={"options": {**f.options, "by": "users"}})
+            for f in planned("boxplot(goodput, by: flow, notch: on, test: welch)").figures
+        ),
+    )  # fmt: skip
+    _, drawing = asked(path)
+    assert isinstance(drawing, Drawing)
+    assert "No notch: values of flows of one cell are not independent." in drawing.caption
+    assert "No test: values of flows of one cell are not independent." in drawing.caption
+
+
+def test_steps_of_a_distribution() -> None:
+    few = tuple(float(v) for v in range(5))
+    assert cdf.steps(few) == ([0.0, *few], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    many = tuple(v**2 / 1e6 for v in range(10_000))
+    x, y = cdf.steps(many)
+    assert len(x) == cdf.MAX_STEPS + 1
+    assert (x[0], x[-1], y[-1]) == (many[0], many[-1], 1.0)
+    for value, share in list(zip(x, y, strict=True))[1:]:
+        assert share == pytest.approx(np.searchsorted(many, value, side="right") / len(many))
+
+
+def test_bins_hold_every_value_and_are_symmetrical() -> None:
+    values = [-0.1, 0.0, 0.05, 0.3, 0.3]
+    edges = histogram.bin_edges(values, 6)
+    assert [edges[0], edges[3], edges[-1]] == pytest.approx([-0.3, 0, 0.3])
+    assert sum(histogram.counts(values, edges)) == len(values)
+    assert histogram.counts(values, edges)[-1] == 2
+    assert sum(histogram.counts([2.0, 2.0], histogram.bin_edges([2.0, 2.0], 5))) == 2
+
+
+def test_draws_are_subsets_and_end_at_the_whole() -> None:
+    values = np.random.RandomState(3).rand(60).tolist()
+    sizes = convergence.sizes_for(60)
+    assert (sizes[0], sizes[-1]) == (6, 60)
+    spread = convergence.spread_of(values, 90, sizes, 400, seed=7)
+    whole = np.percentile(values, 90)
+    assert spread[:, -1] == pytest.approx([whole] * 5)
+    widths = spread[4] - spread[0]
+    assert widths[0] > widths[len(sizes) // 2] > widths[-1]
+    assert (spread == convergence.spread_of(values, 90, sizes, 400, seed=7)).all()
+    assert not (spread == convergence.spread_of(values, 90, sizes, 400, seed=8)).all()
+    # The largest of k of n is the j-th smallest of all with C(j-1, k-1) / C(n, k).
+    ordered = sorted(values)
+    chance = [math.comb(j - 1, 5) / math.comb(60, 6) for j in range(1, 61)]
+    total = np.cumsum(chance)
+    top = convergence.spread_of(values, 100, (6,), 4000, seed=1)
+    middle = [ordered[int(np.searchsorted(total, q))] for q in (0.47, 0.53)]
+    assert middle[0] <= top[2, 0] <= middle[1]
+
+
+def test_a_table_holds_the_numbers(make_run: Maker) -> None:
+    path = run_of(make_run, "table(fairness.F, by: loss, percentile: 50)  table(goodput, by: n)")
+    subject, sheet = asked(path)
+    assert isinstance(sheet, Sheet)
+    expected = median(values_of(subject, F, loss="1%")[None])
+    value, n, found, interval = sheet.rows[1]
+    assert (value, n) == ("1%", Number("18", "18"))
+    assert isinstance(found, Number)
+    assert isinstance(interval, tuple)
+    assert float(found.exact) == pytest.approx(expected.value)
+    assert [float(end.exact) for end in interval] == [expected.low, expected.high]
+    _, goodput = asked(path, 1)
+    assert isinstance(goodput, Sheet)
+    assert [name for name, _ in goodput.head] == [
+        "n", "flow", "n", "median (Mbit/s)", "95 % interval",
+    ]  # fmt: skip
+
+
+def test_too_much_for_a_figure_is_said(make_run: Maker) -> None:
+    flows = tuple(f"flow{i}" for i in range(13))
+    figures = planned("cdf(goodput, by: flow)  histogram(goodput, by: flow)").figures
+    path = make_run(flows=flows, repeat=2, duration_s=1.0, figures=figures)
+    for index, told in ((0, "13 groups are more than 12 lines"), (1, "13 panels are more than")):
+        with pytest.raises(NothingToDraw, match=told):
+            asked(path, index)
