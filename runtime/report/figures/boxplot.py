@@ -13,7 +13,6 @@ from fairc.dsl.report_words import LIMITS
 from fairc.runtime.report.words import listed, one_line, quantity
 from fairc.runtime.statistics import Estimate, median
 from fairc.runtime.statistics.multiple import holm
-from fairc.runtime.statistics.two_samples import mann_whitney, welch
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .cases import (
@@ -77,11 +76,15 @@ class Panel:
 
 
 def _welch(a: Sequence[float], b: Sequence[float]) -> float | None:
+    from fairc.runtime.statistics.two_samples import welch
+
     found = welch(a, b)
     return None if isinstance(found, str) else found.p
 
 
 def _wilcoxon(a: Sequence[float], b: Sequence[float]) -> float | None:
+    from fairc.runtime.statistics.two_samples import mann_whitney
+
     return mann_whitney(a, b).p if min(len(a), len(b)) > 1 else None
 
 

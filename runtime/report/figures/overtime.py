@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from fairc.runtime.measurement import SLOT_S
 from fairc.runtime.report.words import quantity
 
 from .base import NothingToDraw, Subject
@@ -44,7 +41,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
         "goodput": Source(
             "slots",
             "active",
-            f"sum(delivered_bytes) * 8 / (count(*) * {SLOT_S})",
+            "sum(delivered_bytes) * 8 / (count(*) * {slot_s})",
             "bit/s",
             "bytes delivered to a flow's application while it is active",
         ),
@@ -75,6 +72,8 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
     replicate. A bin is kept where at least half of the group's cells have a value: what few are
     left at the end is not what the group does. Raises NothingToDraw.
     """
+    from fairc.runtime.measurement import SLOT_S
+
     from .line import Point
 
     source = SOURCES.get(cases.metric)
@@ -93,7 +92,7 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
         "WITH bins AS ("
         # Half a microsecond, so that a slot that begins on an edge is not before it.
         f" SELECT number, cell, flow, CAST(floor((t_s + 5e-7) / {width}) AS INTEGER) AS bin,"
-        f" {source.value} AS value"
+        f" {source.value.format(slot_s=SLOT_S)} AS value"
         f" FROM {source.table} JOIN figure_members USING (cell, flow)"
         f" WHERE {source.where} GROUP BY ALL),"
         " cells AS (SELECT number, cell, bin, avg(value ORDER BY flow) AS value FROM bins"
@@ -119,6 +118,8 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
 
 def _members(groups: Sequence[Sequence[Case]]) -> dict[str, NDArray[Any]]:
     """Return which flow of which cell is in which group, as columns."""
+    import numpy as np
+
     cells = [case.cell for found in groups for case in found]
     flows = [case.flow for found in groups for case in found]
     numbers = [number for number, found in enumerate(groups) for _ in found]
