@@ -98,7 +98,7 @@ def _window_cap(flow: FlowRecord) -> str:
 
 
 def _receive_window(flow: FlowRecord) -> str:
-    planned = flow.plan.options.receive_window_bytes or flow.receive_buffer_bytes
+    planned = flow.plan.options.receive_window_bytes or flow.plan.receiver_bytes
     reported = _reported(flow, "connected", "receive_window_bytes")
     # Linux takes whole segments: that is no difference.
     return _words(
@@ -130,7 +130,7 @@ CONDITIONS: tuple[Condition, ...] = (
         ),
     ),
     Condition("HyStart", "whether slow start ends on a growing RTT", _hystart),
-    Condition("send buffer", "of a connection", lambda flow: _bytes(flow.send_buffer_bytes)),
+    Condition("send buffer", "of a connection", lambda flow: _bytes(flow.plan.sender_bytes)),
     Condition("receive window", "the most that the receiver offers", _receive_window),
     Condition("window cap", "the most that the congestion window can be", _window_cap),
     Condition(

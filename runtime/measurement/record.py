@@ -116,16 +116,6 @@ class FlowRecord:
         return self.ended_s if stop_ns is None else min(stop_ns * NS, self.ended_s)
 
     @property
-    def send_buffer_bytes(self) -> int:
-        """The send buffer of each connection, as planned."""
-        return self.plan.sender_bytes
-
-    @property
-    def receive_buffer_bytes(self) -> int:
-        """The receive buffer of each connection, as planned."""
-        return self.plan.receiver_bytes
-
-    @property
     def is_greedy(self) -> bool:
         """Whether its server always has something to send, until everything has been."""
         return isinstance(self.plan.workload, FileWorkload | BulkWorkload)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairc.compiler.plan import Flow
 from fairc.runtime.measurement import Measurement
-from fairc.runtime.measurement.samples import US
+from fairc.runtime.measurement.samples import US, Samples
 
 from .finding import Finding
 from .schedule import LATE_S
@@ -18,6 +19,7 @@ PACED = frozenset({"video", "onoff"})
 """Workloads whose server waits for its send buffer by design."""
 
 _SENDER = "the send buffer"
+_HOSTS = "its hosts"
 _RECEIVERS: Mapping[str, str] = {
     "tcp": "the receiver's window",
     "quic": "the receiver's flow control",
@@ -66,8 +68,8 @@ def host_buffers(measurement: Measurement) -> Iterator[Finding]:
     for flow in measurement.flows:
         reports, reported = flow.endpoints.reports, _REPORTED[flow.plan.transport]
         for event, key, words, planned in (
-            ("listening", "send_buffer_bytes", "send buffer", flow.send_buffer_bytes),
-            ("connected", "receive_buffer_bytes", "receive buffer", flow.receive_buffer_bytes),
+            ("listening", "send_buffer_bytes", "send buffer", flow.plan.sender_bytes),
+            ("connected", "receive_buffer_bytes", "receive buffer", flow.plan.receiver_bytes),
         ):
             sizes = [e[key] // reported for e in reports[event] if key in e]
             if min(sizes, default=planned) < planned:
@@ -102,9 +104,12 @@ def datagrams(measurement: Measurement) -> Iterator[Finding]:
 
 def _limits_of_plan(flow: Flow) -> frozenset[str]:
     """Return the limits that the experiment itself sets."""
+    receiver = flow.options.receive_window_bytes or flow.receive_buffer_bytes
+    sender = flow.send_buffer_bytes or flow.workload.kind in PACED
     asked = {
-        _RECEIVERS[flow.transport]: flow.options.receive_window_bytes or flow.receive_buffer_bytes,
-        _SENDER: flow.send_buffer_bytes or flow.workload.kind in PACED,
+        _RECEIVERS[flow.transport]: receiver,
+        _SENDER: sender,
+        _HOSTS: receiver or sender or flow.rate_bps,
     }
     return frozenset(words for words, wanted in asked.items() if wanted)
 
@@ -119,18 +124,27 @@ def host_limits(measurement: Measurement) -> Iterator[Finding]:
             if not len(ours) or samples.t_s[ours[-1]] <= accepted_s:
                 continue
             lifetime_s = samples.t_s[ours[-1]] - accepted_s
-            # What is sent last leaves nothing to send for a round trip or two: that is no limit.
-            ending_s = samples.t_s[ours[-1]] - 2 * samples.rtt_s[ours].max()
-            earlier = ours[samples.t_s[ours] <= ending_s]
-            for column, at, words in (
-                (samples.rwnd_limited_s, ours, _RECEIVERS[flow.plan.transport]),
-                (samples.sndbuf_limited_s, ours, _SENDER),
-                (samples.app_limited_s, earlier if flow.is_greedy else ours[:0], "its hosts"),
+            for limited_s, words in (
+                (samples.rwnd_limited_s[ours[-1]], _RECEIVERS[flow.plan.transport]),
+                (samples.sndbuf_limited_s[ours[-1]], _SENDER),
+                (_hosts_s(samples, ours) if flow.is_greedy else 0.0, _HOSTS),
             ):
-                share = column[at[-1]] / lifetime_s if len(at) else 0.0
+                share = limited_s / lifetime_s
                 if words not in meant and share > LIMITED_SHARE:
                     yield Finding(
                         "flagged",
                         f"flow {flow.name}, connection {connection}: limited by {words}"
                         f" for {share:.1%} of its time",
                     )
+
+
+def _hosts_s(samples: Samples, ours: NDArray[np.int64]) -> float:
+    """Return how long the hosts of one connection left congestion control nothing to send, s.
+
+    ours: the connection's samples. A server has nothing to send before the request comes, nor while
+    its last packets are on their way, for a round trip or two: neither is a limit.
+    """
+    ending_s = samples.t_s[ours[-1]] - 2 * samples.rtt_s[ours].max()
+    within = ours[samples.t_s[ours] <= ending_s]
+    limited_s = samples.app_limited_s[within]
+    return float(limited_s[-1] - limited_s[0]) if len(within) else 0.0
