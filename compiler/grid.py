@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairc.dsl.model import Configuration, Distribution
+from fairc.dsl.model import Configuration, Distribution, Flow
 
 from . import plan
 from .draft import Draft, DraftFlow
@@ -128,6 +130,13 @@ def _later_ns(draft: Draft, starts_ns: Sequence[Sequence[int]]) -> int:
     return max((max(ns) for flow, ns in drawn if flow.flow.random_start is not None), default=0)
 
 
+def _object(flow: Flow) -> str | None:
+    """Return the BPF object of a flow's own CCA as text, so that a cell stays complete."""
+    if flow.own_cca is None:
+        return None
+    return base64.b64encode(zlib.compress(flow.own_cca.content, 9)).decode()
+
+
 def _flow(draft: Draft, flow: DraftFlow, starts_ns: tuple[int, ...], seed: int) -> plan.Flow:
     declared = flow.flow
     address, client = (host_address(draft, name) for name in (declared.server, declared.client))
@@ -157,4 +166,5 @@ def _flow(draft: Draft, flow: DraftFlow, starts_ns: tuple[int, ...], seed: int) 
         send_buffer_bytes=declared.options.send_buffer_bytes,
         receive_buffer_bytes=declared.options.receive_buffer_bytes,
         qlog=declared.options.qlog,
+        cca_object=_object(declared),
     )

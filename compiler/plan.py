@@ -350,7 +350,8 @@ class Flow(Model):
     /sys/module/tcp_<cca>/parameters, for the whole kernel; over QUIC all of them.
     rate_bps: limit of the sending rate at the generator, bit/s of IP.
     send_buffer_bytes, receive_buffer_bytes: instead of buffer_bytes, where the file gives them.
-    qlog: whether a QUIC server writes one. cca_object: SHA-256 of the BPF object that is the CCA.
+    qlog: whether a QUIC server writes one. cca_object: the BPF struct_ops
+    object that registers the CCA, compressed (zlib), in base64.
     """
 
     name: str

@@ -14,7 +14,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .entries import Entry, Parameter
+<<<<<<< HEAD
 from .kinds import A_SWITCH, Quantities, refuse
+=======
+from .kinds import A_COUNT, A_SWITCH, Quantities, Texts, refuse
+>>>>>>> c6889bd (A CCA of one's own: bpf("mine.bpf.o"), a struct_ops object that only the virtual machine's kernel loads)
 from .registry import Registry
 from .source import Span
 from .units import NUMBER, PACKETS, TIME
@@ -219,10 +223,20 @@ _QUIC: Mapping[str, tuple[str, tuple[Knob, ...]]] = {
 }
 """Over QUIC: summary, and parameters, those of endpoints/src/congestion."""
 
+BPF = Entry(
+    "bpf",
+    "A CCA of one's own: a BPF struct_ops object, loaded in the guest",
+    (
+        Parameter("object", Texts(), "its file, beside the experiment", required=True),
+        Parameter("name", Texts(), "what it calls itself", "the file's name up to the first dot"),
+    ),
+    runs=True,
+)
+
 TCP_CCAS: Registry[Entry] = Registry(
     "CCA over TCP",
     "cca",
-    [Entry(name, summary, knobs, runs=True) for name, (summary, knobs) in _KERNEL.items()],
+    [*(Entry(name, summary, knobs, runs=True) for name, (summary, knobs) in _KERNEL.items()), BPF],
 )
 
 QUIC_CCAS: Registry[Entry] = Registry(

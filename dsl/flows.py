@@ -73,6 +73,7 @@ def build_flow(
         users=block.word("users", scope, "") or None,
         transport=control.transport,
         cca_parameters=control.parameters,
+        own_cca=control.own,
         options=options,
         rate_bps=max(1, round(rate.number)) if isinstance(rate, Quantity) else None,
         extra_rtt_ns=nanoseconds(rtt) if isinstance(rtt, Quantity) else 0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from . import syntax
+from .attachments import inside
 from .diagnostics import CompileError, Diagnostic, Label
 from .parser import parse
 from .problems import Gather, fail
@@ -81,15 +82,12 @@ class _Loader:
     def _confined(self, statement: syntax.Import, folder: Path) -> Path:
         """Return the path of an import. Raises CompileError if it leaves the first file's folder."""
         text = statement.path.value
-        path = Path(text)
-        good = text.endswith(".fexp") and not path.is_absolute() and ".." not in path.parts
-        good = good and text.isprintable() and "\\" not in text
-        root = self._root.resolve()
-        if not good or not (folder / path).resolve().is_relative_to(root):
+        path = inside(text, folder, self._root)
+        if path is None or not text.endswith(".fexp"):
             fail(
                 "import-path",
                 "an import is a .fexp file in the folder of the experiment, or below it",
                 statement.path.span,
                 help='write a relative path without `..`, such as "networks/dsl.fexp"',
             )
-        return self._root / (folder / path).relative_to(root)
+        return self._root / path.relative_to(self._root.resolve())

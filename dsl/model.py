@@ -212,6 +212,15 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnCca:
+    """A CCA of the user's own: a BPF struct_ops object that registers it under `name`."""
+
+    name: str
+    content: bytes
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Flow:
     """A flow: `connections` parallel connections from `server` to `client`, one session.
 
@@ -224,6 +233,7 @@ class Flow:
     users: the group that it is a user's flow of.
     rate_bps: limit of the sending rate at the generator, bit/s of IP, or None.
     extra_rtt_ns: round trip that is added for this flow alone, ns.
+    own_cca: the object that `cca` comes from, unless it is the kernel's or the QUIC stack's.
     """
 
     name: str
@@ -243,6 +253,7 @@ class Flow:
     options: Options = Options()
     rate_bps: int | None = None
     extra_rtt_ns: int = 0
+    own_cca: OwnCca | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,10 @@ def check_sharing(flows: Sequence[Flow]) -> None:
 
 
 def _claims(flow: Flow) -> Iterable[_Claim]:
-    if flow.cca is not None:
+    if flow.own_cca is not None:
+        what, why = f"the program of `{flow.cca}`", "a kernel has one CCA of a name"
+        yield _Claim("conflicting-parameters", (flow.cca,), flow.own_cca.content, what, why)
+    elif flow.cca is not None:
         given = tuple(sorted(complete(flow.cca, flow.cca_parameters).items()))
         what, why = f"the parameters of `{flow.cca}`", "a kernel has one set of them for all flows"
         yield _Claim("conflicting-parameters", (flow.cca,), given, what, why)

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from typing import Literal, NoReturn
 
 from . import model
-from .cca_words import CCAS, CCAS_OVER, Knob, Setting
+from .cca_words import BPF, CCAS, CCAS_OVER, Knob, Setting
 from .diagnostics import CompileError
 from .entries import bind
 from .keys import Block
+from .own_ccas import own_cca
 from .problems import fail, not_yet
 from .source import Span
 from .traffic_words import TRANSPORTS
-from .values import Applied, Quantity, Symbol, Value
+from .values import Applied, Quantity, Symbol, Text, Value
 from .workloads import whole_bytes
 
 SWITCHES: tuple[Literal["ecn", "sack", "pacing", "fast_open"], ...] = (
@@ -33,13 +34,18 @@ WORKLOADS_OVER_UDP = frozenset({"file", "bulk", "onoff"})
 
 @dataclass(frozen=True)
 class Control:
+<<<<<<< HEAD
     """A transport with its CCA, written at `span`; qlog: whether QUIC writes one."""
+=======
+    """A transport with its CCA; qlog: whether QUIC writes one; own: a CCA of the user's own."""
+>>>>>>> c6889bd (A CCA of one's own: bpf("mine.bpf.o"), a struct_ops object that only the virtual machine's kernel loads)
 
     transport: model.Transport
     cca: str | None
     parameters: Mapping[str, Setting]
     span: Span
     qlog: bool = False
+    own: model.OwnCca | None = None
 
 
 def control_of(over: Value | None, cca: Value | None, flow: Span) -> Control:
@@ -74,6 +80,12 @@ def control_of(over: Value | None, cca: Value | None, flow: Span) -> Control:
         )
     _parameters_exist(cca, transport)
     use = bind(words, cca, "`cca`")
+    if use.entry is BPF:
+        assert isinstance(cca, Applied)
+        file, called = use.arguments["object"], use.arguments.get("name")
+        assert isinstance(file, Text)
+        own = own_cca(file, called if isinstance(called, Text) else None, cca)
+        return Control(transport, own.name, {}, own=own)
     settings: dict[str, Setting] = {}
     for knob in use.entry.parameters:
         assert isinstance(knob, Knob)

@@ -70,6 +70,12 @@ def modules(flows: tuple[Flow, ...]) -> Iterator[tuple[str, str, str]]:
         yield module, name, ("Y" if value else "N") if isinstance(value, bool) else str(value)
 
 
+def objects(flows: tuple[Flow, ...]) -> list[tuple[str, str]]:
+    """Return (CCA, BPF object compressed and in base64) of every CCA of the user's own."""
+    found = {flow.cca: flow.cca_object for flow in flows if flow.cca and flow.cca_object}
+    return sorted(found.items())
+
+
 def _way(node: Node, address: str) -> str:
     """Return how a node reaches an address: by which next hop, or through which interface."""
     target = ip_address(address)

@@ -14,7 +14,7 @@ from fairc.compiler.plan import Capture, Cell, Interface, Node
 from fairc.compiler.queues import queue_bytes
 
 from .binary import NAME, find_endpoints
-from .hosts import modules, sysctls, window_routes
+from .hosts import modules, objects, sysctls, window_routes
 from .programs import SAMPLE_EVERY_NS, client, server
 from .tc import interface_lines
 
@@ -84,6 +84,7 @@ def render(cell: Cell) -> str:
             for cable in cell.cables
         ],
         modules=list(modules(cell.flows)),
+        objects=objects(cell.flows),
         seeds=[
             (*place, interface.impairment.seed)
             for place, interface in ends.items()

@@ -107,7 +107,13 @@ def needs(cell: Cell) -> Iterator[tuple[str, bool]]:
                 kinds.add(qdisc(interface.queue))
     for kind in sorted(kinds):
         yield f"the queueing discipline {kind} (module sch_{module(kind)})", has_qdisc(kind)
-    for cca in sorted({f.cca for f in cell.flows if f.transport == "tcp" and f.cca}):
+    for name in sorted({f.cca for f in cell.flows if f.cca and f.cca_object}):
+        yield (
+            f"the right to load the BPF program {name}: the virtual machine alone does that",
+            False,
+        )
+    kernels = (f for f in cell.flows if f.transport == "tcp" and not f.cca_object)
+    for cca in sorted({f.cca for f in kernels if f.cca}):
         yield f"the congestion control {cca} (module tcp_{cca})", has_cca(cca)
 
 

@@ -155,8 +155,9 @@ def test_a_stopped_program_leaves_no_process_and_no_namespace(
 
 
 def test_a_program_that_fails_says_why(script: Path, tmp_path: Path) -> None:
-    text = script.read_text().replace('"cca": "cubic"', '"cca": "no_such_cca"')
-    script.write_text(text)
+    text = script.read_text()
+    assert '"cca":"cubic"' in text
+    script.write_text(text.replace('"cca":"cubic"', '"cca":"no_such_cca"'))
     run = subprocess.run(
         [PYTHON, script, tmp_path / "out"], capture_output=True, text=True, timeout=60, check=False
     )

@@ -29,7 +29,6 @@ import struct
 import subprocess
 import sys
 import time
-
 from mininet.link import Link
 from mininet.net import VERSION, Mininet
 from mininet.node import Node

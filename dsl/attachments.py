@@ -1,0 +1,48 @@
+"""Files that an experiment names: none of them outside its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .problems import fail
+from .values import Text
+
+
+def inside(text: str, folder: Path, root: Path) -> Path | None:
+    """Return the path of a file that is named in `folder`; None if it lies outside `root`.
+
+    A symbolic link counts as what it leads to.
+    """
+    path = Path(text)
+    plain = bool(text) and text.isprintable() and "\\" not in text
+    if not plain or path.is_absolute() or ".." in path.parts:
+        return None
+    return folder / path if (folder / path).resolve().is_relative_to(root.resolve()) else None
+
+
+def attached(name: Text, limit_bytes: int) -> bytes:
+    """Return the content of a file beside the one in which it is named.
+
+    Raises CompileError for a file that lies elsewhere, cannot be read, or is too large.
+    """
+    folder = Path(name.span.source.name).parent
+    path = inside(name.value, folder, folder)
+    if path is None:
+        fail(
+            "file-path",
+            "a file of an experiment lies in the experiment's folder, or below it",
+            name.span,
+            help='write a relative path without `..`, such as "data/reno.bpf.o"',
+        )
+    try:
+        if path.exists() and not path.is_file():
+            fail("unreadable", f"`{name.value}` is not a regular file", name.span)
+        with path.open("rb") as file:
+            content = file.read(limit_bytes + 1)
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        fail("unreadable", f"`{name.value}` cannot be read: {reason}", name.span)
+    if len(content) > limit_bytes:
+        words = f"`{name.value}` has more than {limit_bytes:,} bytes"
+        fail("too-large", words, name.span)
+    return content
