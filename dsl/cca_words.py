@@ -14,11 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .entries import Entry, Parameter
-<<<<<<< HEAD
-from .kinds import A_SWITCH, Quantities, refuse
-=======
-from .kinds import A_COUNT, A_SWITCH, Quantities, Texts, refuse
->>>>>>> c6889bd (A CCA of one's own: bpf("mine.bpf.o"), a struct_ops object that only the virtual machine's kernel loads)
+from .kinds import A_SWITCH, Quantities, Texts, refuse
 from .registry import Registry
 from .source import Span
 from .units import NUMBER, PACKETS, TIME

@@ -34,11 +34,10 @@ WORKLOADS_OVER_UDP = frozenset({"file", "bulk", "onoff"})
 
 @dataclass(frozen=True)
 class Control:
-<<<<<<< HEAD
-    """A transport with its CCA, written at `span`; qlog: whether QUIC writes one."""
-=======
-    """A transport with its CCA; qlog: whether QUIC writes one; own: a CCA of the user's own."""
->>>>>>> c6889bd (A CCA of one's own: bpf("mine.bpf.o"), a struct_ops object that only the virtual machine's kernel loads)
+    """A transport with its CCA, written at `span`.
+
+    qlog: whether QUIC writes one. own: a CCA of the user's own.
+    """
 
     transport: model.Transport
     cca: str | None
@@ -85,7 +84,7 @@ def control_of(over: Value | None, cca: Value | None, flow: Span) -> Control:
         file, called = use.arguments["object"], use.arguments.get("name")
         assert isinstance(file, Text)
         own = own_cca(file, called if isinstance(called, Text) else None, cca)
-        return Control(transport, own.name, {}, own=own)
+        return Control(transport, own.name, {}, cca.span, own=own)
     settings: dict[str, Setting] = {}
     for knob in use.entry.parameters:
         assert isinstance(knob, Knob)
