@@ -149,20 +149,13 @@ impl Description for TcpServer {
             cca: cca(fields)?,
             connections: fields.number("connections", 1, MAX_CONNECTIONS.into())? as u32,
             buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
-            workload: if fields.has("workload") {
-                Workload::take(&mut fields.object("workload")?)?
-            } else {
-                Workload::Bulk
-            },
+            workload: Workload::take(&mut fields.object("workload")?)?,
             rate_bps: rate(fields)?,
             options: options(fields)?,
             sample_every_ns: fields.number("sample_every_ns", SHORTEST_PERIOD, i64::MAX)?,
         };
-        if fields.has("starts_ns") {
-            // A server waits for its clients, whenever they start.
-            starts(fields, server.connections)?;
-        }
-        Ok(server)
+        // A server waits for its clients, whenever they start.
+        starts(fields, server.connections).map(|_| server)
     }
 }
 
@@ -214,16 +207,10 @@ pub(crate) fn address(fields: &mut Fields, name: &str) -> Result<Ipv4Addr, Strin
 }
 
 fn rate(fields: &mut Fields) -> Result<Option<u64>, String> {
-    if !fields.has("rate_bps") {
-        return Ok(None);
-    }
     Ok(fields.number_or_null("rate_bps", 1, MAX_RATE_BPS)?.map(|bps| bps as u64))
 }
 
 fn options(fields: &mut Fields) -> Result<TransportOptions, String> {
-    if !fields.has("options") {
-        return Ok(TransportOptions::default());
-    }
     TransportOptions::take(&mut fields.object("options")?)
 }
 
@@ -261,8 +248,9 @@ mod tests {
     use super::*;
 
     const CLIENT: &str = r#"{"flow": "a", "address": "10.0.0.1", "port": 5001, "connections": 2,
-        "buffer_bytes": 65536, "workload": WORKLOAD, "starts_ns": STARTS, "stop_ns": STOP,
-        "progress_every_ns": 100000000}"#;
+        "buffer_bytes": 65536, "workload": WORKLOAD, "options": {"initial_window_packets": 10,
+        "receive_window_bytes": null, "ecn": false, "sack": true, "pacing": false,
+        "fast_open": false}, "starts_ns": STARTS, "stop_ns": STOP, "progress_every_ns": 100000000}"#;
 
     fn client(workload: &str, stop: &str) -> Result<TcpClient, String> {
         starting(workload, "[-5, 20]", stop)
@@ -336,7 +324,10 @@ mod tests {
     #[test]
     fn values_out_of_range_are_refused_by_name() {
         let good = r#"{"flow": "a", "address": "10.0.0.1", "port": 1, "cca": "cubic",
-            "connections": 1, "buffer_bytes": 1, "sample_every_ns": 100000}"#;
+            "connections": 1, "buffer_bytes": 1, "workload": {"kind": "bulk"}, "rate_bps": null,
+            "options": {"initial_window_packets": 10, "receive_window_bytes": null, "ecn": false,
+            "sack": true, "pacing": false, "fast_open": false}, "starts_ns": [0],
+            "sample_every_ns": 100000}"#;
         read::<TcpServer>(good).unwrap();
         for (from, to, word) in [
             (r#""flow": "a""#, r#""flow": """#, "flow"),
@@ -350,10 +341,11 @@ mod tests {
             ("100000", "99999", "sample_every_ns"),
             (r#""flow""#, r#""colour": 1, "flow""#, "colour"),
             (r#""port": 1,"#, "", "port"),
-            (r#""flow""#, r#""rate_bps": 0, "flow""#, "`rate_bps` is 0"),
-            (r#""flow""#, r#""options": {"ecn": 1}, "flow""#, "options."),
-            (r#""flow""#, r#""workload": {"kind": "film"}, "flow""#, "`workload.kind`"),
-            (r#""flow""#, r#""starts_ns": [], "flow""#, "0 entries"),
+            (r#""rate_bps": null"#, r#""rate_bps": 0"#, "`rate_bps` is 0"),
+            (r#""rate_bps": null,"#, "", "`rate_bps` is missing"),
+            (r#""ecn": false"#, r#""ecn": 0"#, "`options.ecn` is 0"),
+            (r#""bulk""#, r#""film""#, "`workload.kind` is `film`"),
+            ("[0]", "[]", "0 entries for 1 connections"),
         ] {
             let message = read::<TcpServer>(&good.replace(from, to)).unwrap_err();
             assert!(message.contains(word), "{}", message);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{bulk, file, free_port, now_ns, wait_until, Ended, Role, NEVER};
+use common::{bulk, file, free_port, now_ns, options, wait_until, Ended, Role, NEVER};
 use serde_json::{json, Value};
 use std::net::UdpSocket;
 
@@ -10,7 +10,7 @@ use std::net::UdpSocket;
 fn pair(port: u16, connections: usize, workload: &Value, rate_bps: Option<u64>) -> (Value, Value) {
     let server = json!({"flow": "u", "address": "127.0.0.1", "port": port, "peer": "127.0.0.2",
         "connections": connections, "workload": workload, "rate_bps": rate_bps,
-        "starts_ns": vec![100_000_000; connections], "stop_ns": null});
+        "options": options(), "starts_ns": vec![100_000_000; connections], "stop_ns": null});
     let mut client = server.clone();
     client["progress_every_ns"] = json!(NEVER);
     (server, client)

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{client, file, free_port, now_ns, server, wait_until, Ended, Role, NEVER};
+use common::{client, file, free_port, now_ns, options, server, wait_until, Ended, Role, NEVER};
 use serde_json::{json, Value};
 
 /// Runs a server and a client to their ends; a server that does not end by itself is told to.
@@ -26,11 +26,6 @@ fn run(
         server.signal(libc::SIGTERM);
     }
     (server.end(), client)
-}
-
-fn options() -> Value {
-    json!({"initial_window_packets": 10, "receive_window_bytes": null, "ecn": false, "sack": true,
-        "pacing": false, "fast_open": false})
 }
 
 fn constant(value: f64) -> Value {

@@ -182,7 +182,8 @@ mod tests {
 
     const SERVER: &str = r#"{"flow": "u", "address": "10.0.0.1", "port": 5001, "peer": "10.0.0.2",
         "connections": 2, "workload": {"kind": "file", "bytes": 3000}, "rate_bps": 12000000,
-        "starts_ns": [0, 5], "stop_ns": null}"#;
+        "options": {"initial_window_packets": 10, "receive_window_bytes": null, "ecn": false,
+        "sack": true, "pacing": false, "fast_open": false}, "starts_ns": [0, 5], "stop_ns": null}"#;
 
     #[test]
     fn a_file_is_cut_into_datagrams_at_a_rate() {

@@ -22,17 +22,25 @@ pub fn free_port() -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
-/// Description of a server whose connections use cubic.
+/// Description of a server whose connections use cubic and send what they are asked for.
 pub fn server(port: u16, connections: u32) -> Value {
     json!({"flow": "f", "address": "127.0.0.1", "port": port, "cca": "cubic",
-        "connections": connections, "buffer_bytes": 200_000, "sample_every_ns": NEVER})
+        "connections": connections, "buffer_bytes": 200_000, "workload": bulk(), "rate_bps": null,
+        "options": options(), "starts_ns": vec![0; connections as usize],
+        "sample_every_ns": NEVER})
 }
 
 /// Description of a client whose connections start at the epoch.
 pub fn client(port: u16, connections: u32, workload: &Value) -> Value {
     json!({"flow": "f", "address": "127.0.0.1", "port": port, "connections": connections,
-        "buffer_bytes": 200_000, "workload": workload, "starts_ns": vec![0; connections as usize],
-        "stop_ns": null, "progress_every_ns": NEVER})
+        "buffer_bytes": 200_000, "workload": workload, "options": options(),
+        "starts_ns": vec![0; connections as usize], "stop_ns": null, "progress_every_ns": NEVER})
+}
+
+/// The default options of TCP.
+pub fn options() -> Value {
+    json!({"initial_window_packets": 10, "receive_window_bytes": null, "ecn": false, "sack": true,
+        "pacing": false, "fast_open": false})
 }
 
 /// The workload `file`.
