@@ -258,6 +258,9 @@ class Checker:
             )
             return ()
         names = [flow.name.text for flow in flows]
+        names += [
+            group.name.text for group in self._of(syntax.Users) if group.name.text not in names
+        ]
         return self._try(build_measures, setting.value, names, lets)
 
     def _figures(self, checker: FigureChecker) -> tuple[model.FigureRequest, ...]:

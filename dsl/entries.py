@@ -18,7 +18,8 @@ class Parameter:
     """A parameter of an entry, or a key of a block.
 
     default: what holds when it is not given, as text for people; required: it must be given;
-    repeated: takes all remaining positional arguments; runs: False if it cannot be used yet.
+    repeated: takes all remaining positional arguments, or exactly `count` of them; runs: False if it
+    cannot be used yet.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Parameter:
     required: bool = False
     repeated: bool = False
     runs: bool = True
+    count: int | None = None
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,17 @@ def match(entry: Entry, given: tuple[Argument, ...], span: Span, at: Span | None
                     f"`{entry.name}` needs its argument `{parameter.name}`",
                     span,
                     note=f"`{parameter.name}` is {parameter.kind.words}",
+                    help=_signature(entry),
+                )
+        elif parameter.count not in (None, len(repeated)) and parameter.repeated:
+            with gather.attempt():
+                few = len(repeated) < parameter.count
+                fail(
+                    "missing-argument" if few else "too-many-arguments",
+                    f"`{entry.name}` takes {_count(parameter.count, 'name')},"
+                    f" {len(repeated)} given",
+                    span,
+                    note=f"{parameter.name}: {parameter.summary}",
                     help=_signature(entry),
                 )
     gather.finish()

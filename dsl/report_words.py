@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from .diagnostics import CompileError
 from .entries import Entry, Parameter
 from .kinds import (
     A_COUNT,
+    A_POSITIVE_SHARE,
     A_POSITIVE_TIME,
     A_SWITCH,
     AnyName,
@@ -16,10 +18,11 @@ from .kinds import (
     Quantities,
     Words,
 )
+from .problems import not_yet
 from .registry import Registry
 from .source import Span
 from .units import NUMBER, SHARE
-from .values import ListValue, Text, TupleValue, Value
+from .values import ListValue, Quantity, Text, TupleValue, Value
 
 P = Parameter
 
@@ -28,7 +31,27 @@ A_BIN_COUNT = Quantities((NUMBER,), low=1, high=200, whole=True)
 _FLOWS = P("flows", A_FLOW, "sessions that are compared; all flows if none is named", repeated=True)
 _FLOW = P("flow", A_FLOW, "only this flow; each flow if none is named", repeated=True)
 _SLOT = P("slot", A_POSITIVE_TIME, "length of a slot", "100ms")
-_TWO = P("flows", A_FLOW, "the two groups of users", repeated=True, required=True)
+_TWO = P("groups", A_FLOW, "the two groups: users or flows", repeated=True, required=True, count=2)
+# Of a group of users: what one of them gets, and what all of them get.
+_OF_USERS = ("user", "group")
+_PERCENTILES = ("p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99")
+# What the endpoints sample: measurement.md, rule 19.
+SAMPLE_EVERY = Fraction(1, 10)
+
+
+@dataclass(frozen=True)
+class SampleTimes:
+    """The kind "a time between samples": what the endpoints do not sample cannot run yet."""
+
+    words: str = "a time"
+
+    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+        """Raise CompileError unless the value is a time at which there are samples."""
+        A_POSITIVE_TIME.check(value, use, at)
+        if isinstance(value, Quantity) and value.number < SAMPLE_EVERY:
+            raise CompileError(
+                [not_yet("a sample more often than every 100ms", value.span, "write `100ms`")]
+            )
 
 
 def _metric(
@@ -46,10 +69,40 @@ METRICS: Registry[Entry] = Registry(
     "metric",
     "metric",
     [
-        _metric("goodput", "bit/s", "Application bytes delivered per second", _FLOW, runs=True),
-        _metric("throughput", "bit/s", "IP bytes per second at the exit", _FLOW, runs=True),
+        _metric(
+            "goodput",
+            "bit/s",
+            "Application bytes delivered per second",
+            _FLOW,
+            values=_OF_USERS,
+            runs=True,
+        ),
+        _metric(
+            "throughput",
+            "bit/s",
+            "Frame bytes per second at the exit",
+            _FLOW,
+            values=_OF_USERS,
+            runs=True,
+        ),
         _metric("utilization", "1", "Share of the bottleneck's rate that was used", runs=True),
-        _metric("rtt", "s", "Round-trip times", _FLOW, values=("mean", "min", "base"), runs=True),
+        _metric(
+            "rtt",
+            "s",
+            "Round-trip times",
+            _FLOW,
+            values=("mean", "min", "base", *_PERCENTILES),
+            runs=True,
+        ),
+        _metric(
+            "cwnd",
+            "packets",
+            "Congestion window over time",
+            _FLOW,
+            P("every", SampleTimes(), "time between samples, at least 100ms", "100ms"),
+            values=("mean", *_PERCENTILES, "min", "max"),
+            runs=True,
+        ),
         _metric(
             "loss_rate",
             "1",
@@ -59,10 +112,19 @@ METRICS: Registry[Entry] = Registry(
             runs=True,
         ),
         _metric(
+            "retransmissions",
+            "packets",
+            "Packets sent again",
+            _FLOW,
+            values=("share",),
+            runs=True,
+        ),
+        _metric(
             "queue_delay",
             "s",
             "Time that packets wait at the bottleneck",
-            values=("mean", "p50", "p95", "max"),
+            _FLOW,
+            values=("mean", *_PERCENTILES, "max"),
             runs=True,
         ),
         _metric(
@@ -71,7 +133,10 @@ METRICS: Registry[Entry] = Registry(
             "Session fairness F, Jain's index, dominance",
             _FLOWS,
             _SLOT,
-            values=("F", "dominance", "jain_session", "jain_slots", "floor", "competition_time"),
+            values=(
+                *("F", "dominance", "jain_session", "jain_slots", "floor", "competition_time"),
+                *("product", "epsilon_fairness"),
+            ),
             runs=True,
         ),
         _metric(
@@ -80,15 +145,38 @@ METRICS: Registry[Entry] = Registry(
             "Fairness Measurement Procedure over whole sessions",
             _FLOWS,
             _SLOT,
-            values=("fairness", "K"),
+            P(
+                "weights",
+                Words("weights", ("linear", "quadratic", "harmonic")),
+                "how much more early slots weigh",
+                "linear",
+            ),
+            values=(
+                *("fairness", "fairness_rel", "K", "K_rel", "K_pair"),
+                *("jain", "product", "epsilon_fairness"),
+            ),
+            runs=True,
         ),
-        _metric("unfairness", "1", "Ratio of what two groups of users get", _TWO),
+        _metric("unfairness", "1", "Ratio of what a user of two groups gets", _TWO, runs=True),
         _metric(
-            "cwnd",
-            "pkt",
-            "Congestion window over time",
+            "convergence_time",
+            "s",
+            "Time until every session has its fair share",
+            _FLOWS,
+            P("tolerance", A_POSITIVE_SHARE, "how far from the fair share is fair", "10%"),
+            P("over", A_POSITIVE_TIME, "window over which shares are taken", "1s"),
+            _SLOT,
+            values=("reached", "held"),
+            runs=True,
+        ),
+        _metric(
+            "stationarity",
+            "1",
+            "Whether the throughput keeps its level from the warm-up on",
             _FLOW,
-            P("every", A_POSITIVE_TIME, "time between samples", "100ms"),
+            _SLOT,
+            values=("statistic", "p", "autocorrelation"),
+            runs=True,
         ),
         _metric(
             "deviations",

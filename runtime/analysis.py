@@ -38,6 +38,7 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
     or a flow that does not exist.
     """
     measurement = load(cell, folder)
+    requests = tuple(requests)
     metrics = {metric.name: metric for metric in METRICS}
     verdict, reasons = validity.judge(measurement)
     losses = validity.loss_counts(measurement)
@@ -52,7 +53,16 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
         verdict=verdict,
         reasons=reasons,
         ended_by=measurement.ending.ended_by,
-        series=collect(measurement, tuple((c.expected, c.sent, c.lost) for c in losses)),
+        series=collect(
+            measurement,
+            tuple((c.expected, c.sent, c.lost) for c in losses),
+            tuple(
+                trace
+                for request in requests
+                if (course := metrics[request.name].traces) is not None
+                for trace in course(measurement, request)
+            ),
+        ),
     )
 
 

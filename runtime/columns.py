@@ -174,6 +174,21 @@ def _request_rows(stored: Stored) -> Columns:
     }
 
 
+def _trace_rows(stored: Stored) -> Columns:
+    series = stored.series
+    if series is None:
+        return {}
+    of = series.trace_of
+    flows = [name or None for name in series.trace_flow.tolist()]
+    return {
+        "cell": np.full(len(of), stored.cell.id, object),
+        "metric": series.trace_metric.astype(object)[of],
+        "flow": np.array(flows, object)[of],
+        "t_s": series.trace_t_s,
+        "value": series.trace_value,
+    }
+
+
 def _queue_rows(stored: Stored) -> Columns:
     series = stored.series
     if series is None:
@@ -242,7 +257,12 @@ TABLES: dict[str, Table] = {
             (
                 CELL,
                 Column("metric", "VARCHAR", "", "full name, such as `fairness.F`"),
-                Column("flow", "VARCHAR", "", "name of the flow; null: of the whole cell"),
+                Column(
+                    "flow",
+                    "VARCHAR",
+                    "",
+                    "name of the flow, or of a group of users; null: of the whole cell",
+                ),
                 Column("value", "DOUBLE", "as in `unit`", "null where it is not defined"),
                 Column("unit", "VARCHAR", "", "SI unit; `1` for a ratio"),
                 Column("reason", "VARCHAR", "", "why it is not defined; empty where it is"),
@@ -333,6 +353,18 @@ TABLES: dict[str, Table] = {
                 Column("bytes", "BIGINT", "B", "size of the answer"),
             ),
             _request_rows,
+        ),
+        Table(
+            "traces",
+            "a metric at one time, of the metrics that have a course (metrics.md)",
+            (
+                CELL,
+                Column("metric", "VARCHAR", "", "full name, such as `fmp.K`"),
+                Column("flow", "VARCHAR", "", "name of the flow; null: of the whole cell"),
+                Column("t_s", "DOUBLE", "s", "time after the epoch"),
+                Column("value", "DOUBLE", "as of the metric", "value at this time"),
+            ),
+            _trace_rows,
         ),
         Table(
             "queues",

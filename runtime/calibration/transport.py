@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.metrics.fairness import jain
+from fairc.runtime.metrics.sharing import jain
 
 from .reading import Reading, near
 

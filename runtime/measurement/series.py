@@ -17,6 +17,19 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
+class Trace:
+    """The course of a metric over time: its name (`fmp.K`) and of which flow, if of one.
+
+    t_s: s after the epoch, increasing; values: in the unit of the metric; both of shape (N,).
+    """
+
+    metric: str
+    flow: str | None
+    t_s: Floats
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Series:
     """Arrays of one cell; slots of 100 ms, t_s their starts, s after the epoch.
 
@@ -30,6 +43,8 @@ class Series:
     video_*: of shape (V,), by flow and then connection; startup_s and qoe are NaN for a video that
     never started. request_*: requests that were answered in full, of shape (R,), by flow and then
     start.
+    trace_*: courses of metrics: trace_metric and trace_flow (empty: of the cell) of each of C;
+    trace_of, trace_t_s, trace_value: of shape (P,), in order; trace_of indexes the C.
     busy_t_s, busy_share: ends of the monitor's slots and the machine's CPU load, shape (M,).
     loss_expected, loss_sent, loss_lost: random loss behind the bottlenecks, shape (L,): its
     probability in the plan, packets that met it, packets lost.
@@ -63,6 +78,11 @@ class Series:
     request_start_s: Floats
     request_fct_s: Floats
     request_bytes: NDArray[np.int64]
+    trace_metric: NDArray[np.str_]
+    trace_flow: NDArray[np.str_]
+    trace_of: NDArray[np.int64]
+    trace_t_s: Floats
+    trace_value: Floats
     busy_t_s: Floats
     busy_share: Floats
     loss_expected: Floats
@@ -83,8 +103,15 @@ class Series:
             raise ArtefactError(f"{path} is not a cell's series: {error}") from None
 
 
-def collect(measurement: Measurement, loss: tuple[tuple[float, int, int], ...]) -> Series:
-    """Return the series of a measurement; loss: (probability, packets, lost) of each kind."""
+def collect(
+    measurement: Measurement,
+    loss: tuple[tuple[float, int, int], ...],
+    traces: tuple[Trace, ...] = (),
+) -> Series:
+    """Return the series of a measurement.
+
+    loss: (probability, packets, lost) of each kind. traces: of the metrics that were asked for.
+    """
     edges = measurement.edges()
     flows, queues = measurement.flows, measurement.queues
     slots = len(edges) - 1
@@ -116,6 +143,7 @@ def collect(measurement: Measurement, loss: tuple[tuple[float, int, int], ...]) 
         sample_pacing_bps=samples("pacing_bps"),
         **_videos(flows),
         **_requests(flows),
+        **_traces(traces),
         busy_t_s=measurement.busy.t_s,
         busy_share=measurement.busy.share,
         loss_expected=np.array([row[0] for row in loss], np.float64),
@@ -150,4 +178,14 @@ def _requests(flows: tuple[FlowRecord, ...]) -> dict[str, NDArray[Any]]:
         "request_start_s": np.concatenate([part.start_s for part in parts]),
         "request_fct_s": np.concatenate([part.duration_s for part in parts]),
         "request_bytes": np.concatenate([part.bytes for part in parts]),
+    }
+
+
+def _traces(traces: tuple[Trace, ...]) -> dict[str, NDArray[Any]]:
+    return {
+        "trace_metric": np.array([trace.metric for trace in traces], np.str_),
+        "trace_flow": np.array([trace.flow or "" for trace in traces], np.str_),
+        "trace_of": np.repeat(np.arange(len(traces)), [len(trace.t_s) for trace in traces]),
+        "trace_t_s": np.concatenate([np.empty(0), *(trace.t_s for trace in traces)]),
+        "trace_value": np.concatenate([np.empty(0), *(trace.values for trace in traces)]),
     }

@@ -14,10 +14,14 @@ count.
     fairness.dominance    = sign of F                   -1: the first session, +1: the second
     fairness.jain_session = Jain's index of the x over the whole competition time
     fairness.jain_slots   = sum_i j_i / S
+    fairness.product          = prod_k x_k              1: everyone has the fair share; 0: one starves
+    fairness.epsilon_fairness = min_k x_k / max_k x_k   epsilon-fair for every epsilon >= 1 - this,
+                                                        both over the whole competition time
     fairness.floor        = E[1 - J],  J = m^2 / (2 (K^2 + (m - K)^2)),  K ~ Binomial(m, 1/2)
 
 Sessions must compete: each crosses the bottleneck of another one, so that no two groups of them
-are apart; in a network of several bottlenecks x is what makes their throughputs comparable.
+are apart; in a network of several bottlenecks x is what makes their throughputs comparable. x counts IP bytes, and the fair
+throughput is of frames, so at the fair share full frames give x = 1500 / 1514: `product` shows it.
 
 Throughput: IP bytes at the bottleneck's exit, apportioned by serialisation time. A starved
 session counts as zero while its application is active; a slot without any data counts as equal
@@ -26,24 +30,23 @@ by the toss of a coin, m = full frames that the bottleneck sends in a slot; a me
 says nothing about fairness.
 
 Unit: 1 (competition_time: s). Source: Corbel et al., Assessing the Impact of QUIC on Network
-Fairness, 2019 (F); Jain, Chiu and Hawe, DEC-TR-301, 1984 (index); measurement.md, rules 15 to 17.
+Fairness, 2019 (F); Jain, Chiu and Hawe, DEC-TR-301, 1984 (index); RFC 5166, section 2.3 (product
+measure, epsilon-fairness); measurement.md, rules 15 to 17.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.results import MetricValue
 
 from .base import Metric, Value
+from .sharing import Floats, dominant, epsilon_fairness, jain, no_slot, share
 
-Floats = NDArray[np.float64]
 FULL_FRAME_BYTES = 1514
 
 F = Value("fairness.F", "1", "session fairness; the sign names the dominant session")
@@ -52,34 +55,14 @@ JAIN_SESSION = Value("fairness.jain_session", "1", "Jain's index over the compet
 JAIN_SLOTS = Value("fairness.jain_slots", "1", "mean of Jain's index per slot")
 FLOOR = Value("fairness.floor", "1", "1 - Jain's index of a slot that is shared by chance")
 COMPETITION = Value("fairness.competition_time", "s", "time in which all sessions competed")
-VALUES = (F, DOMINANCE, JAIN_SESSION, JAIN_SLOTS, FLOOR, COMPETITION)
-
-
-@dataclass(frozen=True, slots=True)
-class Competition:
-    """The time in which all sessions compete, s after the epoch, and the whole slots in it.
-
-    edges_s: shape (S + 1,), S >= 0.
-    """
-
-    begin_s: float
-    end_s: float
-    edges_s: Floats
-
-
-def jain(x: Floats) -> Floats:
-    """Return Jain's index of each column; x: shape (sessions, slots), >= 0. All zero gives 1."""
-    squares = len(x) * np.sum(x * x, axis=0)
-    index: Floats = np.divide(
-        np.sum(x, axis=0) ** 2, squares, out=np.ones(x.shape[1]), where=squares > 0
-    )
-    return index
+PRODUCT = Value("fairness.product", "1", "product of the rates, each over its fair share")
+EPSILON = Value("fairness.epsilon_fairness", "1", "smallest over largest rate")
+VALUES = (F, DOMINANCE, JAIN_SESSION, JAIN_SLOTS, FLOOR, COMPETITION, PRODUCT, EPSILON)
 
 
 def session_fairness(x: Floats) -> float:
     """Return F; x: normalised throughput, shape (2, S), S >= 1; the first row is session A."""
-    dominant = np.sign(x[1] - x[0])
-    return float(np.mean(dominant * (1 - jain(x))))
+    return float(np.mean(dominant(x) * (1 - jain(x))))
 
 
 def floor(packets: int) -> float:
@@ -90,78 +73,30 @@ def floor(packets: int) -> float:
     return float(np.sum(chance * (1 - jain(np.stack((k, packets - k))))))
 
 
-def competition(
-    measurement: Measurement, sessions: tuple[FlowRecord, ...], slot_s: float
-) -> Competition | str:
-    """Return when the sessions compete, or in words why they never do."""
-    firsts: list[float] = []
-    for flow in sessions:
-        if flow.endpoints.first_byte_s is None:
-            return f"flow {flow.name} never received data, so the sessions never competed"
-        firsts.append(flow.endpoints.first_byte_s)
-    begin = max(*firsts, measurement.warmup_s)
-    end = min(flow.end_s for flow in sessions)
-    if end <= begin:
-        return "one session ended before the other had its first data"
-    first, last = math.ceil(begin / slot_s - 1e-9), math.floor(end / slot_s + 1e-9)
-    return Competition(begin, end, np.arange(first, max(first, last) + 1, dtype=float) * slot_s)
-
-
-def apart(measurement: Measurement, sessions: tuple[FlowRecord, ...]) -> str:
-    """Return in words which sessions share no bottleneck with the others; empty if all compete."""
-    bottlenecks = {flow.queue.place for flow in sessions}
-    crossed = {flow.name: bottlenecks & set(measurement.paths.of(flow.plan)) for flow in sessions}
-    together, reached = {sessions[0].name}, set(crossed[sessions[0].name])
-    while more := {n for n, places in crossed.items() if places & reached} - together:
-        together |= more
-        reached |= {place for name in more for place in crossed[name]}
-    others = [flow.name for flow in sessions if flow.name not in together]
-    if not others:
-        return ""
-    return (
-        f"{', '.join(others)} and {', '.join(sorted(together))} share no bottleneck,"
-        " so they do not compete"
-    )
-
-
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
     """Return the fairness values of the requested sessions (default: all flows)."""
     sessions = measurement.sessions(request.sessions)
     slot_s = float(request.options.get("slot", SLOT_S))
-    if len(sessions) < 2:
-        return tuple(value.of(None, None, "fairness needs two sessions") for value in VALUES)
-    alone = apart(measurement, sessions)
-    if alone:
-        return tuple(value.of(None, None, alone) for value in VALUES)
-    time = competition(measurement, sessions, slot_s)
-    if isinstance(time, str):
-        return tuple(value.of(None, None, time) for value in VALUES)
-    found = {COMPETITION: time.end_s - time.begin_s}
-    whole = _normalised(measurement, sessions, np.array([time.begin_s, time.end_s]))
-    found[JAIN_SESSION] = float(jain(whole)[0])
-    missing = ""
-    if len(time.edges_s) < 2:
-        missing = f"the sessions competed for less than one whole slot of {slot_s:g} s"
-    else:
-        x = _normalised(measurement, sessions, time.edges_s)
-        found[JAIN_SLOTS] = float(np.mean(jain(x)))
-        if len(sessions) == 2:
-            found[F] = session_fairness(x)
-            found[DOMINANCE] = float(np.sign(found[F]))
+    shared = share(measurement, sessions, slot_s, "fairness")
+    if isinstance(shared, str):
+        return tuple(value.of(None, None, shared) for value in VALUES)
+    found: dict[Value, float | None] = {
+        COMPETITION: shared.time.end_s - shared.time.begin_s,
+        JAIN_SESSION: float(jain(shared.whole[:, None])[0]),
+        PRODUCT: float(np.prod(shared.whole)),
+        EPSILON: epsilon_fairness(shared.whole),
+    }
+    missing = "" if shared.slots else no_slot(slot_s)
+    if shared.slots:
+        found[JAIN_SLOTS] = float(np.mean(jain(shared.x)))
     if len(sessions) == 2:
         found[FLOOR] = floor(_frames_per_slot(sessions, slot_s))
-    else:
-        missing = missing or f"it is defined for two sessions, here are {len(sessions)}"
-    return tuple(value.of(found.get(value), None, missing) for value in VALUES)
-
-
-def _normalised(
-    measurement: Measurement, sessions: tuple[FlowRecord, ...], edges_s: Floats
-) -> Floats:
-    """Return x, shape (sessions, slots): throughput over the max-min fair throughput."""
-    shares = measurement.fair_share_bps
-    rates = [8 * flow.ip_bytes(edges_s) / np.diff(edges_s) / shares[flow.name] for flow in sessions]
-    return np.stack(rates)
+        if shared.slots:
+            found[F] = f = session_fairness(shared.x)
+            found[DOMINANCE] = float(np.sign(f))
+    missing = missing or f"it is defined for two sessions, here are {len(sessions)}"
+    reasons = {EPSILON: "no session had any throughput"}
+    return tuple(value.of(found.get(value), None, reasons.get(value, missing)) for value in VALUES)
 
 
 def _frames_per_slot(sessions: tuple[FlowRecord, ...], slot_s: float) -> int:

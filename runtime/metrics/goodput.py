@@ -4,6 +4,8 @@
 
 B(t): bytes that the client's application has received until t, all connections of the flow.
 begin: the later of the flow's start and the warm-up. end: its last byte, or its stop.
+Of a group of users, under its name: goodput.group is the sum over its flows, goodput.user that
+over the number of users, so what one of them gets; only where flows run on users.
 
 Unit: bit/s. Source: RFC 2647, section 3.17 (bits forwarded to the correct destination, less
 those retransmitted), for whole transfers; measurement.md, rule 17.
@@ -18,8 +20,11 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.results import MetricValue
 
 from .base import Metric, Value, window
+from .groups import rates
 
 GOODPUT = Value("goodput", "bit/s", "application bytes delivered per second")
+USER = Value("goodput.user", "bit/s", "of one user of a group, all of his flows")
+GROUP = Value("goodput.group", "bit/s", "of all users of a group")
 
 
 def of_flow(measurement: Measurement, flow: FlowRecord) -> MetricValue:
@@ -32,8 +37,10 @@ def of_flow(measurement: Measurement, flow: FlowRecord) -> MetricValue:
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the goodput of each requested flow."""
-    return tuple(of_flow(measurement, flow) for flow in measurement.sessions(request.sessions))
+    """Return the goodput of each requested flow, and of their groups of users."""
+    flows = measurement.sessions(request.sessions)
+    each = {flow.name: of_flow(measurement, flow) for flow in flows}
+    return (*each.values(), *rates(flows, each, USER, GROUP))
 
 
-METRIC = Metric("goodput", (GOODPUT,), compute)
+METRIC = Metric("goodput", (GOODPUT, USER, GROUP), compute)

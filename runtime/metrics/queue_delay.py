@@ -19,12 +19,11 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.results import MetricValue
 
 from .base import UNSEEN, Metric, Value
+from .distribution import percentile_values, percentiles
 
 MEAN = Value("queue_delay.mean", "s", "mean time in the bottleneck queue")
-P50 = Value("queue_delay.p50", "s", "median time in the bottleneck queue")
-P95 = Value("queue_delay.p95", "s", "95th percentile of the time in the bottleneck queue")
 MAX = Value("queue_delay.max", "s", "longest time in the bottleneck queue")
-VALUES = (MEAN, P50, P95, MAX)
+VALUES = (MEAN, *percentile_values("queue_delay", "s", "the time in the bottleneck queue"), MAX)
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
@@ -34,7 +33,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     if not len(delay):
         reason = UNSEEN if queue.blind else "no packet of the flow passed the bottleneck"
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
-    numbers = (delay.mean(), *np.percentile(delay, (50, 95)), delay.max())
+    numbers = (delay.mean(), *percentiles(delay), delay.max())
     return tuple(value.of(float(n), flow.name) for value, n in zip(VALUES, numbers, strict=True))
 
 

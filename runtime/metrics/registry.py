@@ -5,16 +5,22 @@ from __future__ import annotations
 from fairc.dsl.registry import Registry
 
 from . import (
+    convergence_time,
+    cwnd,
     fairness,
     fct,
+    fmp,
     goodput,
     loss_rate,
     qoe,
     queue_delay,
+    retransmissions,
     rtt,
     stalls,
     startup,
+    stationarity,
     throughput,
+    unfairness,
     utilization,
 )
 from .base import Metric, Value
@@ -27,9 +33,15 @@ METRICS: Registry[Metric] = Registry(
         throughput.METRIC,
         utilization.METRIC,
         rtt.METRIC,
+        cwnd.METRIC,
         loss_rate.METRIC,
+        retransmissions.METRIC,
         queue_delay.METRIC,
         fairness.METRIC,
+        fmp.METRIC,
+        unfairness.METRIC,
+        convergence_time.METRIC,
+        stationarity.METRIC,
         fct.METRIC,
         qoe.METRIC,
         stalls.METRIC,

@@ -1,12 +1,13 @@
 """Round-trip time of a flow.
 
-    rtt.mean = mean over samples of srtt        rtt.min = min over connections of min_rtt
-    rtt.base = median of the pings
+    rtt.mean, rtt.p5 ... rtt.p99 = mean and percentiles over samples of srtt
+    rtt.min = min over connections of min_rtt       rtt.base = median of the pings
 
 srtt: the sender's smoothed RTT (TCP_INFO, or QUIC's of RFC 9002), sampled every 100 ms on each
-connection from the warm-up on, so the mean is over time. min_rtt: the smallest RTT that the sender
-saw; it holds queueing where the queue was never empty. pings: small packets between the flow's hosts
-on the idle network before the epoch, so this is the base RTT without queueing.
+connection from the warm-up on, so that all are over time; it varies less than the RTTs of single
+packets. Percentiles interpolate linearly. min_rtt: the smallest RTT that the sender saw; it holds
+queueing where the queue was never empty. pings: small packets between the flow's hosts on the idle
+network before the epoch, so this is the base RTT without queueing.
 
 Unit: s. Source: RFC 6298, section 2 (srtt); RFC 9002, section 5.3; measurement.md, rules 1 and 19.
 """
@@ -20,10 +21,12 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.results import MetricValue
 
 from .base import Metric, Value
+from .distribution import percentile_values, percentiles
 
 MEAN = Value("rtt.mean", "s", "mean of the sender's smoothed RTT")
 MIN = Value("rtt.min", "s", "smallest RTT that the sender saw")
 BASE = Value("rtt.base", "s", "median round trip of pings on the idle network")
+PERCENTILES = percentile_values("rtt", "s", "the sender's smoothed RTT")
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
@@ -33,10 +36,13 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     smallest = samples.min_rtt_s[samples.min_rtt_s > 0]
     pings = flow.pings.rtts_s if flow.pings else np.empty(0)
     none = "the sender has no RTT sample"
+    rtts = samples.rtt_s[counted]
+    numbers = percentiles(rtts) if len(rtts) else (None,) * len(PERCENTILES)
     return (
-        MEAN.of(float(np.mean(samples.rtt_s[counted])) if counted.any() else None, flow.name, none),
+        MEAN.of(float(np.mean(rtts)) if len(rtts) else None, flow.name, none),
         MIN.of(float(smallest.min()) if len(smallest) else None, flow.name, none),
         BASE.of(float(np.median(pings)) if len(pings) else None, flow.name, "no ping came back"),
+        *(value.of(n, flow.name, none) for value, n in zip(PERCENTILES, numbers, strict=True)),
     )
 
 
@@ -46,4 +52,4 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     return tuple(value for flow in flows for value in _of_flow(measurement, flow))
 
 
-METRIC = Metric("rtt", (MEAN, MIN, BASE), compute)
+METRIC = Metric("rtt", (MEAN, MIN, BASE, *PERCENTILES), compute)

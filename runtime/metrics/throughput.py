@@ -5,7 +5,7 @@
 W: frame bytes (Ethernet, without preamble and checksum) of the flow's data direction that left the
 bottleneck queue, retransmissions and headers included, apportioned by serialisation time. begin:
 the later of the flow's start and the warm-up. end: its last byte, or its stop. The throughputs of
-all flows add up to at most the link's rate.
+all flows add up to at most the link's rate. Of a group of users as for `goodput`.
 
 Unit: bit/s. Source: measurement.md, rules 1 and 16.
 """
@@ -19,8 +19,11 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.results import MetricValue
 
 from .base import Metric, Value, window
+from .groups import rates
 
 THROUGHPUT = Value("throughput", "bit/s", "frame bytes at the bottleneck's exit per second")
+USER = Value("throughput.user", "bit/s", "of one user of a group, all of his flows")
+GROUP = Value("throughput.group", "bit/s", "of all users of a group")
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> MetricValue:
@@ -32,8 +35,10 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> MetricValue:
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the throughput of each requested flow."""
-    return tuple(_of_flow(measurement, flow) for flow in measurement.sessions(request.sessions))
+    """Return the throughput of each requested flow, and of their groups of users."""
+    flows = measurement.sessions(request.sessions)
+    each = {flow.name: _of_flow(measurement, flow) for flow in flows}
+    return (*each.values(), *rates(flows, each, USER, GROUP))
 
 
-METRIC = Metric("throughput", (THROUGHPUT,), compute)
+METRIC = Metric("throughput", (THROUGHPUT, USER, GROUP), compute)

@@ -14,11 +14,13 @@ from madecell import (
     FULL,
     MS,
     PAYLOAD,
+    RATE_BPS,
     Made,
     Passed,
     Sent,
     Transport,
     crowded,
+    hand_made,
     lossy,
     made_cell,
     write_json,
@@ -26,27 +28,8 @@ from madecell import (
 
 from fairc.compiler.plan import Cell, MetricRequest
 from fairc.runtime.measurement import Measurement, load
-from fairc.runtime.metrics import METRICS, fairness, value_named
+from fairc.runtime.metrics import METRICS, fairness, sharing, value_named
 from fairc.runtime.metrics.base import Value
-
-# A full frame takes 10 ms at this rate, so that a slot of 100 ms holds ten of them.
-RATE_BPS = FULL * 8 * 100
-
-
-def hand_made(plan: str, **options: object) -> Made:
-    """A cell in which slot k of the exit carries the frames that the k-th word says, 10 ms each.
-
-    A letter is a frame of that flow, `.` is none; frames wait 5 ms in the queue; no delay behind it.
-    """
-    cell = made_cell(rate_bps=RATE_BPS, delay_ns=0, **options)  # type: ignore[arg-type]
-    packets: list[Passed] = []
-    for at, letter in enumerate(plan.replace(" ", "")):
-        if letter != ".":
-            left_ns = at * 10 * MS
-            sent = Sent(left_ns - 5 * MS, "ab".index(letter))
-            packets.append(Passed(sent, len(packets), left_ns, left_ns))
-    return Made(cell, packets, len(plan.replace(" ", "")) * 10 * MS)
-
 
 # Both have had data from 0.05 s on; a has its last byte at 0.50 s. Slots 1 to 4 count.
 SHARED = "a....b.... aaaaaabbbb aaaaaaaaaa ababababab bbbbaabbbb a....b...b"
@@ -175,13 +158,13 @@ RATES = st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e9)), min_size=1, ma
 @given(st.integers(1, 6), st.data())
 def test_jain_lies_between_one_nth_and_one(n: int, data: st.DataObject) -> None:
     x = data.draw(st.lists(st.floats(0, 1e9), min_size=n, max_size=n))
-    index = fairness.jain(np.array(x).reshape(n, 1))[0]
+    index = sharing.jain(np.array(x).reshape(n, 1))[0]
     assert 1 / n - 1e-9 <= index <= 1 + 1e-9
 
 
 @given(st.floats(1e-3, 1e6), st.integers(1, 5))
 def test_jain_of_equals_is_one_and_does_not_depend_on_scale(x: float, n: int) -> None:
-    assert fairness.jain(np.full((n, 1), x))[0] == pytest.approx(1)
+    assert sharing.jain(np.full((n, 1), x))[0] == pytest.approx(1)
 
 
 @given(RATES)
@@ -283,6 +266,7 @@ def test_rtt_without_samples_or_pings(tmp_path: Path) -> None:
         "rtt.mean": "the sender has no RTT sample",
         "rtt.min": "the sender has no RTT sample",
         "rtt.base": "no ping came back",
+        **{f"rtt.p{p}": "the sender has no RTT sample" for p in (5, 10, 25, 50, 75, 90, 95, 99)},
     }
 
 
@@ -308,16 +292,26 @@ def test_x_is_relative_to_the_max_min_fair_rate(tmp_path: Path) -> None:
     assert found["fairness.jain_slots", None] == pytest.approx(1)
 
 
+def long_cell() -> Made:
+    """An ordinary cell of two users whose shares are nearly equal."""
+    made = crowded()
+    flows = tuple(f.model_copy(update={"users": "everyone"}) for f in made.cell.flows)
+    made.cell = made.cell.model_copy(update={"flows": flows})
+    return made
+
+
 OF_APPLICATIONS = ("fct", "qoe", "stalls", "startup")
 
 
 @pytest.mark.parametrize("metric", list(METRICS), ids=lambda m: m.name)
 def test_every_metric_gives_what_it_declares(metric, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    made = crowded()
-    found = metric.compute(load(made.cell, made.write(tmp_path)), MetricRequest(name=metric.name))
+    made = long_cell()
+    sessions = ("a", "b") if metric.name == "unfairness" else ()
+    request = MetricRequest(name=metric.name, sessions=sessions)
+    found = metric.compute(load(made.cell, made.write(tmp_path)), request)
     assert {v.metric for v in found} == {v.name for v in metric.values}
     assert {(v.metric, v.unit) for v in found} == {(v.name, v.unit) for v in metric.values}
-    assert all(v.flow in ("a", "b", None) for v in found)
+    assert all(v.flow in ("a", "b", "a, b", "everyone", None) for v in found)
     # Bulk transfers have no videos and no ends; nothing else is undefined in an ordinary cell.
     assert all(v.value is not None or v.reason.startswith("no flow ") for v in found)
     assert all(v.value is not None for v in found) != (metric.name in OF_APPLICATIONS)

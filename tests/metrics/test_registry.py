@@ -15,5 +15,10 @@ def test_every_metric_that_the_language_says_runs_is_implemented(name: str) -> N
     assert name in METRICS
 
 
+@pytest.mark.parametrize("entry", [e for e in WORDS if e.runs], ids=lambda e: e.name)
+def test_the_unit_of_a_word_is_that_of_its_first_value(entry) -> None:  # type: ignore[no-untyped-def]
+    assert next(m for m in METRICS if m.name == entry.name).values[0].unit == entry.unit
+
+
 def test_every_implemented_metric_is_a_word_of_the_language_that_runs() -> None:
     assert sorted(METRICS.names()) == sorted(RUNNING)

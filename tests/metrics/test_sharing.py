@@ -12,7 +12,7 @@ from fairc import dsl
 from fairc.compiler import compile
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.paths import Paths, max_min
-from fairc.runtime.metrics.fairness import apart
+from fairc.runtime.metrics.sharing import apart
 
 EXAMPLE = Path(__file__).parents[2] / "examples/custom-topology.fexp"
 

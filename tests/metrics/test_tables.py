@@ -55,6 +55,11 @@ def series(seed: int) -> Series:
         request_start_s=np.array([1.5]),
         request_fct_s=np.array([0.25]),
         request_bytes=np.array([2**33]),
+        trace_metric=np.array(["fmp.K", "cwnd"]),
+        trace_flow=np.array(["", "b"]),
+        trace_of=np.array([0, 0, 1]),
+        trace_t_s=np.array([0.1, 0.2, 0.1]),
+        trace_value=np.array([0.0, -0.25, 10.0]),
         busy_t_s=np.array([0.1]),
         busy_share=np.array([0.2]),
         loss_expected=np.array([0.01]),
@@ -190,6 +195,15 @@ def test_videos_and_requests(written: Path) -> None:
     ]
     found = rows(written, f"SELECT * FROM requests WHERE cell = '{cell}'")
     assert found == [(cell, "a", 0, 7, 1.5, 0.25, 2**33)]
+
+
+def test_traces(written: Path) -> None:
+    found = rows(written, f"SELECT * FROM traces WHERE cell = '{1:016x}'")
+    assert [row[1:] for row in found] == [
+        ("fmp.K", None, 0.1, 0.0),
+        ("fmp.K", None, 0.2, -0.25),
+        ("cwnd", "b", 0.1, 10.0),
+    ]
 
 
 def test_every_declared_column_is_there_with_its_type(written: Path) -> None:

@@ -35,7 +35,9 @@ TICK_NS = 100 * MS
 HEADERS, PAYLOAD, UDP_HEADERS = 66, 1448, 42
 FULL = HEADERS + PAYLOAD
 QUEUE = ("r1", "r1-eth2")
-NAMES = ("a", "b")
+NAMES = ("a", "b", "c")
+# Numbers of the hosts of each flow; the third shares both.
+SERVERS, CLIENTS = (1, 2, 1), (1, 2, 2)
 Transport = Literal["tcp", "quic", "udp"]
 
 
@@ -47,7 +49,7 @@ def made_cell(
     delay_ns: int = 25 * MS,
     loss: float = 0.0,
     flows: int = 2,
-    transports: tuple[Transport, ...] = ("tcp", "tcp"),
+    transports: tuple[Transport, ...] = ("tcp", "tcp", "tcp"),
     connections: int | tuple[int, ...] = 1,
     file_bytes: int | None = None,
     warmup_ns: int = 0,
@@ -108,7 +110,7 @@ def made_cell(
         ("r1", "r1-eth2", "h", "h-eth0"),
         ("h", "h-eth1", "r2", "r2-eth2"),
     ]
-    points = [("r1", f"r1-eth{n}", "in", "entry") for n in range(flows)]
+    points = [("r1", f"r1-eth{n}", "in", "entry") for n in range(min(flows, 2))]
     points += [("r1", "r1-eth2", "out", "exit"), ("h", "h-eth1", "out", "delivered")]
     workload = BulkWorkload() if file_bytes is None else FileWorkload(bytes=file_bytes)
     return Cell(
@@ -123,9 +125,9 @@ def made_cell(
         flows=tuple(
             Flow(
                 name=NAMES[n],
-                server=f"s{n + 1}",
-                client=f"c{n + 1}",
-                address=f"10.0.{n + 1}.1",
+                server=f"s{SERVERS[n]}",
+                client=f"c{CLIENTS[n]}",
+                address=f"10.0.{SERVERS[n]}.1",
                 port=5001 + n,
                 transport=transports[n],
                 cca=None if transports[n] == "udp" else "cubic",
@@ -207,7 +209,7 @@ def _udp(packet: Passed) -> bytes:
 
 
 def _hosts(s: Sent) -> tuple[str, str]:
-    return f"10.0.{s.flow + 1}.1", f"10.0.{s.flow + 11}.1"
+    return f"10.0.{SERVERS[s.flow]}.1", f"10.0.{CLIENTS[s.flow] + 10}.1"
 
 
 _PACKETS: Mapping[Transport, Callable[[Passed], bytes]] = {"tcp": _tcp, "quic": _udp, "udp": _udp}
@@ -299,7 +301,7 @@ class Made:
     def _frames(self, capture: Capture) -> list[Frame]:
         def time(p: Passed) -> int | None:
             if capture.point == "entry":
-                ours = capture.interface == f"r1-eth{p.sent.flow}"
+                ours = capture.interface == f"r1-eth{SERVERS[p.sent.flow] - 1}"
                 return p.sent.entered_ns if ours else None
             return p.left_ns if capture.point == "exit" else p.delivered_ns
 
@@ -422,6 +424,25 @@ def write_json(path: Path, value: object) -> None:
 
 def write_lines(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+# A full frame takes 10 ms at this rate, so that a slot of 100 ms holds ten of them.
+RATE_BPS = FULL * 8 * 100
+
+
+def hand_made(plan: str, **options: Any) -> Made:
+    """A cell in which slot k of the exit carries the frames that the k-th word says, 10 ms each.
+
+    A letter is a frame of that flow, `.` is none; frames wait 5 ms in the queue; no delay behind it.
+    """
+    cell = made_cell(rate_bps=RATE_BPS, delay_ns=0, **options)
+    packets: list[Passed] = []
+    for at, letter in enumerate(plan.replace(" ", "")):
+        if letter != ".":
+            left_ns = at * 10 * MS
+            sent = Sent(left_ns - 5 * MS, NAMES.index(letter))
+            packets.append(Passed(sent, len(packets), left_ns, left_ns))
+    return Made(cell, packets, len(plan.replace(" ", "")) * 10 * MS)
 
 
 def crowded(**options: Any) -> Made:

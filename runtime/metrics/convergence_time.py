@@ -1,0 +1,77 @@
+"""Convergence time: how long sessions take until each has its fair share, within a tolerance.
+
+    s_k(t) = x_k(t) / sum_j x_j(t)      share of session k in the window (t - over, t]
+    fair   : (1 - delta) / n <= s_k(t) <= (1 + delta) / n for every session k
+
+    convergence_time         = t - begin, t the end of the first window that is fair
+    convergence_time.reached = 1 if there is one, else 0
+    convergence_time.held    = share of the windows from then on that are fair
+
+x is that of `fairness`; begin is the moment when the last session has its first data. delta (option
+`tolerance`) is 10 % and the window (option `over`) 1 s by default; windows move by one slot (option
+`slot`) and lie wholly inside the competition. The warm-up is not left out: convergence is what happens in
+it.
+
+For two sessions this is the delta-fair convergence time: until their shares are between (1 - delta)/2
+and (1 + delta)/2. There, it begins with one flow that has all but nothing; here it begins with what the
+spec says, so let one flow run alone before the other starts. Where it is not reached there is no value,
+and a median over the others would be too small: look at `reached` beside it.
+
+Unit: s (reached, held: 1). Source: Bansal, Balakrishnan, Floyd and Shenker, Dynamic behavior of slowly-
+responsive congestion control algorithms, SIGCOMM 2001, section 3.2 (delta = 0.1); RFC 5166, section 2.3.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import SLOT_S, Measurement
+from fairc.runtime.results import MetricValue
+
+from .base import Metric, Value
+from .sharing import Floats, share
+
+TIME = Value("convergence_time", "s", "until every session has its fair share")
+REACHED = Value("convergence_time.reached", "1", "1 if the sessions converged, else 0")
+HELD = Value("convergence_time.held", "1", "share of the time from then on with fair shares")
+VALUES = (TIME, REACHED, HELD)
+TOLERANCE = 0.1
+OVER_S = 1.0
+
+
+def fair_windows(x: Floats, length: int, tolerance: float) -> np.ndarray:
+    """Return which moving windows are fair. x: shape (n, S), S >= length >= 1; S - length + 1 come."""
+    sums = np.cumsum(np.pad(x, ((0, 0), (1, 0))), axis=1)
+    window = sums[:, length:] - sums[:, :-length]
+    total = window.sum(axis=0)
+    shares = np.divide(window, total, out=np.zeros_like(window), where=total > 0)
+    n = len(x)
+    # A window that is exactly at the limit is fair, however the sums were rounded.
+    fair = np.abs(shares - 1 / n) <= tolerance / n + 1e-9
+    return np.asarray(fair.all(axis=0) & (total > 0))
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the convergence time of the requested sessions (default: all flows)."""
+    option = request.options.get
+    slot_s, over_s = float(option("slot", SLOT_S)), float(option("over", OVER_S))
+    sessions = measurement.sessions(request.sessions)
+    shared = share(measurement, sessions, slot_s, "convergence_time", warm=False)
+    if isinstance(shared, str):
+        return tuple(value.of(None, None, shared) for value in VALUES)
+    length = max(1, round(over_s / slot_s))
+    if shared.slots < length:
+        reason = f"the sessions competed for less than one window of {length * slot_s:g} s"
+        return tuple(value.of(None, None, reason) for value in VALUES)
+    fair = fair_windows(shared.x, length, float(option("tolerance", TOLERANCE)))
+    time = shared.time
+    if not fair.any():
+        reason = f"no window was fair in {time.end_s - time.begin_s:.3g} s of competition"
+        return TIME.of(None, None, reason), REACHED.of(0.0), HELD.of(None, None, reason)
+    first = int(np.argmax(fair))
+    end_s = float(time.edges_s[first + length])
+    return TIME.of(end_s - time.begin_s), REACHED.of(1.0), HELD.of(float(fair[first:].mean()))
+
+
+METRIC = Metric("convergence_time", VALUES, compute)

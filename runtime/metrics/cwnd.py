@@ -1,0 +1,90 @@
+"""Congestion window of a flow: the sum over its connections, sampled at equal times.
+
+    cwnd(t) = sum over connections c of the last sample of c at or before t
+
+at the multiples t of `every` (100 ms by default) from the warm-up on, while the flow has a connection that
+lives: a connection counts from its first sample to its last. Mean, extremes and percentiles are over these
+times. The endpoints sample TCP_INFO, or the QUIC controller, every 100 ms, so `every` is a multiple of
+that; a window over QUIC is its bytes over the size of a packet.
+
+Course over time: cwnd, of each flow.
+
+Unit: packets. Source: RFC 5681, section 2 (cwnd); measurement.md, rule 19.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.series import Trace
+from fairc.runtime.results import MetricValue
+
+from .base import Metric, Value
+from .distribution import percentile_values, percentiles
+
+Floats = NDArray[np.float64]
+EVERY_S = 0.1
+
+MEAN = Value("cwnd.mean", "packets", "mean congestion window over time")
+MIN = Value("cwnd.min", "packets", "smallest congestion window")
+MAX = Value("cwnd.max", "packets", "largest congestion window")
+VALUES = (MEAN, *percentile_values("cwnd", "packets", "the congestion window"), MIN, MAX)
+
+
+def sampled(measurement: Measurement, flow: FlowRecord, every_s: float) -> tuple[Floats, Floats]:
+    """Return times and windows of a flow, s and packets; empty for one without a window."""
+    samples = flow.endpoints.samples
+    known = np.isfinite(samples.cwnd_packets)
+    times, windows = samples.t_s[known], samples.cwnd_packets[known]
+    connections = samples.connection[known]
+    if not len(times):
+        return np.empty(0), np.empty(0)
+    first = int(np.ceil(max(times.min(), measurement.warmup_s) / every_s - 1e-6))
+    last = int(np.floor(times.max() / every_s + 1e-6))
+    at = np.arange(first, last + 1, dtype=np.float64) * every_s
+    total, alive = np.zeros(len(at)), np.zeros(len(at), np.bool_)
+    for connection in np.unique(connections):
+        ours = connections == connection
+        t = times[ours]
+        # Samples are at multiples of the interval but for the clock's last digits.
+        place = np.searchsorted(t, at + 1e-6, side="right") - 1
+        here = (place >= 0) & (at <= t[-1] + 1e-6)
+        total += np.where(here, windows[ours][place], 0.0)
+        alive |= here
+    return at[alive], total[alive]
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the windows of each requested flow."""
+    every_s = float(request.options.get("every", EVERY_S))
+    flows = measurement.sessions(request.sessions)
+    return tuple(value for flow in flows for value in _of_flow(measurement, flow, every_s))
+
+
+def _of_flow(measurement: Measurement, flow: FlowRecord, every_s: float) -> tuple[MetricValue, ...]:
+    _, windows = sampled(measurement, flow, every_s)
+    if not len(windows):
+        udp = flow.plan.transport == "udp"
+        reason = (
+            "a flow over UDP has no window" if udp else "the sender has no sample of its window"
+        )
+        return tuple(value.of(None, flow.name, reason) for value in VALUES)
+    extremes = (float(windows.min()), float(windows.max()))
+    numbers = (float(windows.mean()), *percentiles(windows), *extremes)
+    return tuple(value.of(n, flow.name) for value, n in zip(VALUES, numbers, strict=True))
+
+
+def traces(measurement: Measurement, request: MetricRequest) -> tuple[Trace, ...]:
+    """Return the window of each requested flow over time."""
+    every_s = float(request.options.get("every", EVERY_S))
+    found = (
+        (flow.name, *sampled(measurement, flow, every_s))
+        for flow in measurement.sessions(request.sessions)
+    )
+    return tuple(Trace("cwnd", name, t_s, windows) for name, t_s, windows in found if len(t_s))
+
+
+METRIC = Metric("cwnd", VALUES, compute, traces)

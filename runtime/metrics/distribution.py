@@ -1,0 +1,28 @@
+"""The percentiles that describe a distribution within a cell, for the metrics that have one."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import Value
+
+PERCENTILES = (5, 10, 25, 50, 75, 90, 95, 99)
+_SUFFIX = {1: "st", 2: "nd", 3: "rd"}
+
+
+def percentile_values(metric: str, unit: str, what: str) -> tuple[Value, ...]:
+    """Return the values `metric.p5` ... `metric.p99` of what is measured."""
+    return tuple(Value(f"{metric}.p{p}", unit, f"{_ordinal(p)} of {what}") for p in PERCENTILES)
+
+
+def percentiles(samples: NDArray[np.float64]) -> tuple[float, ...]:
+    """Return the numbers of `percentile_values`, with linear interpolation; at least one sample.
+
+    Source: Hyndman and Fan, Sample quantiles in statistical packages, 1996, definition 7.
+    """
+    return tuple(float(n) for n in np.percentile(samples, PERCENTILES))
+
+
+def _ordinal(p: int) -> str:
+    return "median" if p == 50 else f"{p}{_SUFFIX.get(p % 10, 'th')} percentile"

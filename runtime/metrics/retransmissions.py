@@ -1,0 +1,68 @@
+"""Retransmissions of a flow: packets that its sender sent again, or over QUIC held to be lost.
+
+    retransmissions       = sum over connections of (R_c(end) - R_c(warm-up))
+    retransmissions.share = retransmissions / packets of the flow that were sent from the warm-up on
+
+R_c(t): what the sender of connection c had counted until t: segments sent again (TCP_INFO), or packets
+that QUIC's loss detection declared lost, whose data it sends in new packets. The sender's view: a spurious
+retransmission counts, a lost packet that was never noticed does not; compare `loss_rate`, which is what the
+network did. Sent packets are those that came to the bottleneck, or left it where their arrival is not seen.
+
+Unit: packets (share: 1). Source: RFC 4898, section 4.2 (tcpEStatsPerfSegsRetrans); RFC 9002, section 6
+(loss detection).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.results import MetricValue
+
+from .base import Metric, Value
+
+COUNT = Value("retransmissions", "packets", "packets sent again, or held to be lost")
+SHARE = Value("retransmissions.share", "1", "retransmissions over packets sent")
+VALUES = (COUNT, SHARE)
+
+
+def _sent_again(measurement: Measurement, flow: FlowRecord) -> float | None:
+    samples = flow.endpoints.samples
+    known = np.isfinite(samples.retransmits)
+    if not known.any():
+        return None
+    total = 0.0
+    for connection in np.unique(samples.connection[known]):
+        ours = known & (samples.connection == connection)
+        counted, t_s = samples.retransmits[ours], samples.t_s[ours]
+        before = counted[t_s <= measurement.warmup_s]
+        total += counted[-1] - (before[-1] if len(before) else 0.0)
+    return total
+
+
+def _sent(measurement: Measurement, flow: FlowRecord) -> int:
+    queue = flow.queue
+    if queue.blind:
+        return int((flow.left & (queue.left_s >= measurement.warmup_s)).sum())
+    return int((flow.entered & (queue.seconds(queue.entered) >= measurement.warmup_s)).sum())
+
+
+def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
+    again = _sent_again(measurement, flow)
+    if again is None:
+        udp = flow.plan.transport == "udp"
+        reason = "over UDP nothing is sent again" if udp else "the sender has no sample"
+        return tuple(value.of(None, flow.name, reason) for value in VALUES)
+    sent = _sent(measurement, flow)
+    share = again / sent if sent else None
+    return COUNT.of(again, flow.name), SHARE.of(share, flow.name, "no packet of the flow was sent")
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the retransmissions of each requested flow."""
+    flows = measurement.sessions(request.sessions)
+    return tuple(value for flow in flows for value in _of_flow(measurement, flow))
+
+
+METRIC = Metric("retransmissions", VALUES, compute)

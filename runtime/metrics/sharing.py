@@ -1,0 +1,141 @@
+"""What the metrics of sharing a bottleneck have in common: who competes, when, and for what share.
+
+x, throughout: the throughput of a session over its max-min fair throughput, so that sessions behind
+different bottlenecks compare; IP bytes at the bottleneck's exit, by serialisation time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairc.runtime.measurement import FlowRecord, Measurement
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Competition:
+    """The time in which all sessions compete, s after the epoch, and the whole slots in it.
+
+    edges_s: shape (S + 1,), S >= 0.
+    """
+
+    begin_s: float
+    end_s: float
+    edges_s: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """How sessions share: x over the whole competition, shape (n,), and per slot, shape (n, S)."""
+
+    sessions: tuple[FlowRecord, ...]
+    time: Competition
+    whole: Floats
+    x: Floats
+
+    @property
+    def slots(self) -> int:
+        """S, the number of whole slots; there may be none."""
+        return int(self.x.shape[1])
+
+
+def share(
+    measurement: Measurement,
+    sessions: tuple[FlowRecord, ...],
+    slot_s: float,
+    what: str,
+    *,
+    warm: bool = True,
+) -> Sharing | str:
+    """Return how sessions share, or in words why they do not; `what` is the metric that asks.
+
+    warm: leave the warm-up out.
+    """
+    if len(sessions) < 2:
+        return f"{what} needs two sessions"
+    if alone := apart(measurement, sessions):
+        return alone
+    time = competition(sessions, slot_s, measurement.warmup_s if warm else 0.0)
+    if isinstance(time, str):
+        return time
+    whole = _normalised(measurement, sessions, np.array([time.begin_s, time.end_s]))
+    return Sharing(sessions, time, whole[:, 0], _normalised(measurement, sessions, time.edges_s))
+
+
+def competition(
+    sessions: tuple[FlowRecord, ...], slot_s: float, not_before_s: float = 0.0
+) -> Competition | str:
+    """Return when the sessions compete, or in words why they never do (measurement.md, rule 15)."""
+    firsts: list[float] = []
+    for flow in sessions:
+        if flow.endpoints.first_byte_s is None:
+            return f"flow {flow.name} never received data, so the sessions never competed"
+        firsts.append(flow.endpoints.first_byte_s)
+    begin = max(*firsts, not_before_s)
+    end = min(flow.end_s for flow in sessions)
+    if end <= begin:
+        return "one session ended before the other had its first data"
+    first, last = math.ceil(begin / slot_s - 1e-9), math.floor(end / slot_s + 1e-9)
+    return Competition(begin, end, np.arange(first, max(first, last) + 1, dtype=float) * slot_s)
+
+
+def no_slot(slot_s: float) -> str:
+    """Say that the competition holds no whole slot."""
+    return f"the sessions competed for less than one whole slot of {slot_s:g} s"
+
+
+def apart(measurement: Measurement, sessions: tuple[FlowRecord, ...]) -> str:
+    """Return in words which sessions share no bottleneck with the others; empty if all compete."""
+    bottlenecks = {flow.queue.place for flow in sessions}
+    crossed = {flow.name: bottlenecks & set(measurement.paths.of(flow.plan)) for flow in sessions}
+    together, reached = {sessions[0].name}, set(crossed[sessions[0].name])
+    while more := {n for n, places in crossed.items() if places & reached} - together:
+        together |= more
+        reached |= {place for name in more for place in crossed[name]}
+    others = [flow.name for flow in sessions if flow.name not in together]
+    if not others:
+        return ""
+    return (
+        f"{', '.join(others)} and {', '.join(sorted(together))} share no bottleneck,"
+        " so they do not compete"
+    )
+
+
+def _normalised(
+    measurement: Measurement, sessions: tuple[FlowRecord, ...], edges_s: Floats
+) -> Floats:
+    """Return x between edges, shape (sessions, slots)."""
+    shares = measurement.fair_share_bps
+    rates = [8 * flow.ip_bytes(edges_s) / np.diff(edges_s) / shares[flow.name] for flow in sessions]
+    return np.stack(rates)
+
+
+def jain(x: Floats) -> Floats:
+    """Return Jain's index of each column; x: shape (sessions, slots), >= 0. All zero gives 1.
+
+    Source: Jain, Chiu and Hawe, A quantitative measure of fairness, DEC-TR-301, 1984.
+    """
+    squares = len(x) * np.sum(x * x, axis=0)
+    index: Floats = np.divide(
+        np.sum(x, axis=0) ** 2, squares, out=np.ones(x.shape[1]), where=squares > 0
+    )
+    return index
+
+
+def dominant(x: Floats) -> Floats:
+    """Return d of each slot: -1 where the first of two sessions has more, +1 the second, 0 a tie."""
+    side: Floats = np.sign(x[1] - x[0])
+    return side
+
+
+def epsilon_fairness(x: Floats) -> float | None:
+    """Return min x / max x, x: shape (n,); None where nobody has anything.
+
+    An allocation is epsilon-fair for every epsilon >= 1 - this. Source: RFC 5166, section 2.3.
+    """
+    return float(x.min() / x.max()) if x.max() > 0 else None

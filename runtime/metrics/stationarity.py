@@ -1,0 +1,64 @@
+"""Stationarity: does the throughput of a flow keep its level from the warm-up on?
+
+The series is its IP bytes at the bottleneck's exit in each whole slot (option `slot`, 100 ms by default)
+from the later of its first data and the warm-up, to its end.
+
+    stationarity.statistic       = eta of the KPSS test: sum_t S_t^2 / (T^2 s^2(l)),
+                                   S_t: sum of the first t deviations from the mean,
+                                   s^2(l): long-run variance over l lags, chosen from the data
+    stationarity.p               = its p-value, between 0.01 and 0.10, where the published table ends
+    stationarity.autocorrelation = correlation of the series with itself one slot later
+
+A small p (below 5 %) says that the level moves, as it does while flows converge: the warm-up is too short,
+or the flow has no steady state, and a mean over the series depends on when it was taken. 0.10 means "0.10
+or more": nothing was found, which is no proof. The autocorrelation says how far slots are from independent
+values; an interval must come from repetitions, not from slots.
+
+Unit: 1. Source: Kwiatkowski, Phillips, Schmidt and Shin, Testing the null hypothesis of stationarity against
+the alternative of a unit root, Journal of Econometrics 54, 1992; lags after Hobijn, Franses and Ooms, 1998.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
+from fairc.runtime.results import MetricValue
+from fairc.runtime.statistics.series import kpss
+
+from .base import Metric, Value
+
+STATISTIC = Value("stationarity.statistic", "1", "KPSS statistic of the throughput per slot")
+P = Value("stationarity.p", "1", "its p-value; below 0.05 the level moves")
+LAG_ONE = Value("stationarity.autocorrelation", "1", "autocorrelation of neighbouring slots")
+VALUES = (STATISTIC, P, LAG_ONE)
+
+
+def _of_flow(measurement: Measurement, flow: FlowRecord, slot_s: float) -> tuple[MetricValue, ...]:
+    first_s = flow.endpoints.first_byte_s
+    if first_s is None:
+        reason = "the flow never received data"
+        return tuple(value.of(None, flow.name, reason) for value in VALUES)
+    begin = math.ceil(max(first_s, measurement.warmup_s) / slot_s - 1e-9)
+    end = max(begin, math.floor(flow.end_s / slot_s + 1e-9))
+    series = flow.ip_bytes(np.arange(begin, end + 1, dtype=np.float64) * slot_s)
+    found = kpss(series)
+    if isinstance(found, str):
+        reason = f"the throughput per slot: {found}"
+        return tuple(value.of(None, flow.name, reason) for value in VALUES)
+    off = series - series.mean()
+    numbers = (found.statistic, found.p, float(off[1:] @ off[:-1]) / float(off @ off))
+    return tuple(value.of(n, flow.name) for value, n in zip(VALUES, numbers, strict=True))
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return whether the throughput of each requested flow is stationary."""
+    slot_s = float(request.options.get("slot", SLOT_S))
+    flows = measurement.sessions(request.sessions)
+    return tuple(value for flow in flows for value in _of_flow(measurement, flow, slot_s))
+
+
+METRIC = Metric("stationarity", VALUES, compute)
