@@ -38,7 +38,7 @@ def test_spec_checks_without_errors(name: str, examples: Path) -> None:
     assert experiment.count() == CELLS[name]
 
 
-@pytest.mark.parametrize("name", sorted(set(SPECS) - {"quickstart", "custom-topology"}))
+@pytest.mark.parametrize("name", sorted(set(SPECS) - {"quickstart", "custom-topology", "quic-fairness"}))
 def test_what_cannot_run_is_refused_whole(name: str, examples: Path) -> None:
     experiment, found = load(read(examples / f"{name}.fexp"))
     assert experiment is not None
