@@ -81,6 +81,7 @@ def transfer(program: Path, tmp_path: Path) -> Iterator[Callable[..., Run]]:
         prefix: tuple[str, ...] = (),
         transport: str = "tcp",
         rate_bps: int | None = None,
+        options: Event | None = None,
     ) -> Run:
         common = {
             "flow": "f",
@@ -95,6 +96,8 @@ def transfer(program: Path, tmp_path: Path) -> Iterator[Callable[..., Run]]:
         serving, asking = ONLY[transport]
         serving = {**common, **serving, "rate_bps": rate_bps}
         asking = {**common, **asking, "stop_ns": stop_ns, "progress_every_ns": EVERY_NS}
+        if options is not None:
+            serving["options"] = asking["options"] = OPTIONS | options
         if transport == "udp":
             serving["stop_ns"], asking["rate_bps"] = stop_ns, rate_bps
             client = start(prefix, "udp-client", asking)
