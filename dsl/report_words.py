@@ -207,6 +207,14 @@ METRICS: Registry[Entry] = Registry(
             runs=True,
         ),
         _metric("startup", "s", "Time until a video first plays", _FLOW, runs=True),
+        _metric(
+            "datagrams",
+            "1",
+            "What arrives of datagrams over UDP",
+            _FLOW,
+            values=("lost", "reordered", "duplicates", "jitter"),
+            runs=True,
+        ),
     ],
 )
 

@@ -7,6 +7,7 @@ from fairc.dsl.registry import Registry
 from . import (
     convergence_time,
     cwnd,
+    datagrams,
     fairness,
     fct,
     fmp,
@@ -46,6 +47,7 @@ METRICS: Registry[Metric] = Registry(
         qoe.METRIC,
         stalls.METRIC,
         startup.METRIC,
+        datagrams.METRIC,
     ),
 )
 

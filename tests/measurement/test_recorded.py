@@ -64,7 +64,11 @@ def test_the_recorded_cell_is_valid(analysis: Analysis) -> None:
     short |= dict.fromkeys(
         ("convergence_time", "convergence_time.reached", "convergence_time.held"), window
     )
-    assert undefined == dict.fromkeys(videos, "no flow plays videos") | percentiles | short
+    others = dict.fromkeys(videos, "no flow plays videos") | {
+        f"datagrams.{value}": "no flow is over UDP"
+        for value in ("lost", "reordered", "duplicates", "jitter")
+    }
+    assert undefined == others | percentiles | short
 
 
 def test_drops_and_losses_are_those_that_the_kernel_counted() -> None:

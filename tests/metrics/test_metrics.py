@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -26,10 +28,11 @@ from madecell import (
     write_json,
 )
 
-from fairc.compiler.plan import Cell, MetricRequest
+from fairc.compiler.plan import Cell, MetricRequest, VideoWorkload
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.metrics import METRICS, fairness, sharing, value_named
 from fairc.runtime.metrics.base import Value
+from fairc.runtime.results import MetricValue
 
 # Both have had data from 0.05 s on; a has its last byte at 0.50 s. Slots 1 to 4 count.
 SHARED = "a....b.... aaaaaabbbb aaaaaaaaaa ababababab bbbbaabbbb a....b...b"
@@ -300,7 +303,7 @@ def long_cell() -> Made:
     return made
 
 
-OF_APPLICATIONS = ("fct", "qoe", "stalls", "startup")
+OF_APPLICATIONS = ("datagrams", "fct", "qoe", "stalls", "startup")
 
 
 @pytest.mark.parametrize("metric", list(METRICS), ids=lambda m: m.name)
@@ -386,3 +389,95 @@ def test_a_bulk_flow_has_no_completion_time(tmp_path: Path) -> None:
     assert {v.reason for v in results(measurement, "fct")} == {"no flow has transfers with an end"}
     named = results(measurement, "fct", "a")
     assert {(v.flow, v.reason) for v in named} == {("a", "the flow has no transfers with an end")}
+
+
+def plays(made: Made, *moments: tuple[float, str, int]) -> Callable[[Path], None]:
+    """Make flow a one of videos; return what writes its player's events: (s, event, connection)."""
+    video = VideoWorkload(
+        bitrate_bps=10**6,
+        length_ns=60 * 10**9,
+        burst_ns=0,
+        chunk_bytes=65_536,
+        factor=1.25,
+        play_ns=2_200 * MS,
+        stall_ns=400 * MS,
+        send_buffer_bytes=2_000_000,
+    )
+    a, *others = made.cell.flows
+    made.cell = made.cell.model_copy(
+        update={"flows": (a.model_copy(update={"workload": video}), *others)}
+    )
+
+    def write(folder: Path) -> None:
+        with (folder / "a.client.ndjson").open("a") as lines:
+            for t_s, event, connection in moments:
+                line = {"t_ns": round(t_s * 1e9), "event": event, "connection": connection}
+                lines.write(json.dumps(line) + "\n")
+
+    return write
+
+
+def of_videos(made: Made, folder: Path, write: Callable[[Path], None]) -> dict[str, MetricValue]:
+    write(made.write(folder))
+    measurement = load(made.cell, folder)
+    names = ("qoe", "stalls", "startup")
+    return {v.metric: v for name in names for v in results(measurement, name)}
+
+
+def test_the_quality_of_a_flow_is_the_mean_of_its_videos(tmp_path: Path) -> None:
+    """One video without a stall; one with a stall of 0.3 s, and one that lasts 0.2 s at the end."""
+    made = hand_made("ab" * 50, connections=(2, 1))
+    write = plays(
+        made,
+        *((0.1, "playing", 0), (0.9, "played", 0)),
+        *((0.2, "playing", 1), (0.3, "stalled", 1), (0.6, "playing", 1), (0.8, "stalled", 1)),
+    )
+    found = of_videos(made, tmp_path, write)
+    assert {v.flow for v in found.values()} == {"a"}
+    second = 3.5 * np.exp(-(0.15 * 0.25 + 0.19) * 2) + 1.5
+    assert found["qoe"].value == pytest.approx((5 + second) / 2)
+    assert found["stalls.count"].value == 1
+    assert found["stalls.time"].value == pytest.approx(0.5 / 2)
+    assert found["startup"].value == pytest.approx(0.15)
+
+
+def test_a_video_that_never_started_leaves_nothing_to_average(tmp_path: Path) -> None:
+    made = hand_made("ab" * 50, connections=(2, 1))
+    found = of_videos(made, tmp_path, plays(made, (0.1, "playing", 0)))
+    assert {v.value for v in found.values()} == {None}
+    assert {v.reason for v in found.values()} == {"1 of 2 videos never started"}
+
+
+def test_videos_are_asked_of_flows_that_play_them(tmp_path: Path) -> None:
+    made = hand_made("abab")
+    measurement = load(made.cell, made.write(tmp_path))
+    (named,) = results(measurement, "qoe", "b")
+    assert (named.flow, named.reason) == ("b", "the flow plays no videos")
+
+
+def test_datagrams_by_hand(tmp_path: Path) -> None:
+    made = hand_made("ab" * 5, transports=("udp", "tcp"))
+    folder = made.write(tmp_path)
+    line = {
+        "t_ns": 10**9,
+        "event": "received",
+        "connection": 0,
+        "bytes": 10**6,
+        "packets": 40,
+        "lost": 10,
+        "reordered": 6,
+        "duplicates": 2,
+        "overflowed": 0,
+        "jitter_us": 20_000.5,
+    }
+    with (folder / "a.client.ndjson").open("a") as lines:
+        lines.write(json.dumps(line) + "\n")
+    found = {v.metric: v.value for v in results(load(made.cell, folder), "datagrams")}
+    assert found == pytest.approx(
+        {
+            "datagrams.lost": 10 / 50,
+            "datagrams.reordered": 6 / 40,
+            "datagrams.duplicates": 2 / 40,
+            "datagrams.jitter": 0.0200005,
+        }
+    )

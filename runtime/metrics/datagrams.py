@@ -1,0 +1,61 @@
+"""What the client of a UDP flow saw of its datagrams.
+
+    datagrams.lost       = missing / (arrived + missing)
+    datagrams.reordered  = arrived after one with a higher number / arrived
+    datagrams.duplicates = arrived again / arrived
+    datagrams.jitter     = mean over connections of J at their end
+
+arrived: distinct datagrams. missing: those below the highest number that arrived. All connections of
+the flow, from its start to its end, warm-up included: the client counts them once. J: the interarrival
+jitter, with D the difference of the transit times of two datagrams that arrive one after the other,
+
+    J := J + (|D| - J) / 16
+
+Unit: 1 (datagrams.jitter: s). Source: RFC 3550, section 6.4.1 (jitter); RFC 4737, section 3.3
+(reordering); RFC 5560, section 5.1 (duplicates).
+"""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.samples import US
+from fairc.runtime.results import MetricValue
+
+from .base import Metric, Value
+
+LOST = Value("datagrams.lost", "1", "share of the datagrams that never arrived")
+REORDERED = Value("datagrams.reordered", "1", "share of those that arrived late")
+DUPLICATES = Value("datagrams.duplicates", "1", "copies per datagram that arrived")
+JITTER = Value("datagrams.jitter", "s", "variation of the transit time at the end of the flow")
+VALUES = (LOST, REORDERED, DUPLICATES, JITTER)
+
+
+def _of_flow(flow: FlowRecord) -> tuple[MetricValue, ...]:
+    received = flow.endpoints.reports["received"]
+    arrived = sum(e["packets"] for e in received)
+    if not arrived:
+        reason = "no datagram arrived" if received else "the flow is not over UDP"
+        return tuple(value.of(None, flow.name, reason) for value in VALUES)
+    missing = sum(e["lost"] for e in received)
+    return (
+        LOST.of(missing / (arrived + missing), flow.name),
+        REORDERED.of(sum(e["reordered"] for e in received) / arrived, flow.name),
+        DUPLICATES.of(sum(e["duplicates"] for e in received) / arrived, flow.name),
+        JITTER.of(fmean(e["jitter_us"] for e in received if e["packets"]) * US, flow.name),
+    )
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return what each requested flow's client saw, or each flow's that is over UDP."""
+    flows = measurement.sessions(request.sessions)
+    if not request.sessions:
+        flows = tuple(flow for flow in flows if flow.plan.transport == "udp")
+    if not flows:
+        return tuple(value.of(None, None, "no flow is over UDP") for value in VALUES)
+    return tuple(value for flow in flows for value in _of_flow(flow))
+
+
+METRIC = Metric("datagrams", VALUES, compute)
