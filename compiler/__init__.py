@@ -4,6 +4,7 @@ In order of control flow:
 
     lower     the pipeline: a tuple of passes over one configuration
     draft     what the passes work on
+    dynamics  rates, delays and losses over time; frames: sizes
     wiring    nodes, cables, hops, interface names, addresses
     routing   static routes; the path and base RTT of every flow
     flows     bottlenecks, socket buffers, the deadline

@@ -12,8 +12,8 @@ from fairc.dsl.model import Configuration, Experiment
 
 from .grid import Lowered, Settings
 from .lower import Lowering
-from .plan import Axis, Cell, FigureRequest, MetricRequest, Plan, Selection
-from .variation import VARIATIONS, in_order, variations
+from .plan import Axis, Cell, FigureRequest, Input, MetricRequest, Plan, Selection
+from .variation import in_order, variations
 
 KEPT_CONFIGURATIONS = 2000  # some 30 kB each; those beyond are lowered again per repetition
 
@@ -30,6 +30,7 @@ class Compilation:
         self._experiment = experiment
         self._settings = Settings(experiment.name, experiment.seed, experiment.paired)
         self._variations: frozenset[str] = frozenset()
+        self._inputs: dict[str, str] = {}
         self._seen_all = False
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
         self._lowering = Lowering(self._report)
@@ -77,6 +78,9 @@ class Compilation:
                 for request in experiment.figures
             ),
             varied=self._varied(),
+            inputs=tuple(
+                Input(path=path, sha256=sha256) for path, sha256 in sorted(self._inputs.items())
+            ),
         )
 
     def cells(self) -> Iterator[Cell]:
@@ -118,7 +122,7 @@ class Compilation:
 
     def _lower(self, configuration: Configuration) -> Lowered | None:
         """Lower one configuration, unless something is wrong already or with this one."""
-        self._variations |= variations(configuration.scenario)
+        self._note(configuration)
         draft = self._lowering(configuration.scenario)
         if any(found.severity is Severity.ERROR for found in self._found.values()):
             return None
@@ -134,10 +138,14 @@ class Compilation:
         """Say what the seeds vary in any configuration; build none again that is lowered."""
         if not self._seen_all:
             for configuration in self._experiment.configurations():
-                self._variations |= variations(configuration.scenario)
-                if len(self._variations) == len(VARIATIONS):
-                    break
+                self._note(configuration)
+            self._seen_all = True
         return in_order(self._variations)
+
+    def _note(self, configuration: Configuration) -> None:
+        """Remember what a configuration varies, and which files it reads."""
+        self._variations |= variations(configuration.scenario)
+        self._inputs |= {file.path: file.sha256 for file in configuration.scenario.inputs}
 
 
 def _selection(found: model.Selection | None) -> Selection | None:

@@ -15,7 +15,7 @@ from fairc.dsl.diagnostics import Diagnostic, Severity
 from fairc.dsl.model import Queue, Size
 
 from . import plan
-from .draft import FRAME_BYTES
+from .frames import FRAME_BYTES
 
 Option = Size | Fraction | bool
 

@@ -10,8 +10,7 @@ from fairc.dsl.diagnostics import Diagnostic
 from fairc.dsl.model import Direction, Flow, Scenario
 
 from . import plan
-
-FRAME_BYTES = 1514  # a full Ethernet frame without preamble: MTU 1500 and the header
+from .dynamics import most_bps, most_delay_ns
 
 Place = tuple[str, str]
 """An interface: (node name, interface name)."""
@@ -72,6 +71,18 @@ class DraftFlow:
     def rate_bps(self) -> int:
         """The bottleneck's rate, bit/s; 0 when nothing on the path has a rate."""
         return self.bottleneck.rate_bps if self.bottleneck else 0
+
+    @property
+    def most_bps(self) -> int:
+        """The highest rate that the bottleneck ever has, bit/s; 0 when nothing has a rate."""
+        shaped = self.bottleneck.shaped if self.bottleneck else None
+        return most_bps(shaped) if shaped else 0
+
+    @property
+    def most_rtt_ns(self) -> int:
+        """The base RTT with the longest delay that each link ever has, ns."""
+        ends = (*self.data, *self.acks)
+        return sum(most_delay_ns(end.impaired) for end in ends if end.impaired)
 
 
 @dataclass(slots=True)

@@ -42,7 +42,7 @@ def find_bottlenecks(draft: Draft) -> None:
 def size_buffers(draft: Draft) -> None:
     """Set the socket buffers: at least 2 x (BDP + queue), measurement.md rule 7, a power of two."""
     for flow in draft.flows:
-        needed = bdp_bytes(flow.rate_bps, flow.base_rtt_ns)
+        needed = bdp_bytes(flow.most_bps, flow.most_rtt_ns)
         if flow.bottleneck and flow.bottleneck.place in draft.queues:
             needed += queue_bytes(draft.queues[flow.bottleneck.place])
         flow.buffer_bytes = _power_of_two(max(MIN_BUFFER_BYTES, 2 * needed))

@@ -7,7 +7,9 @@ from functools import lru_cache
 from fairc.dsl.model import Direction
 
 from . import plan
-from .draft import FRAME_BYTES, Draft, DraftNode, End, Place
+from .draft import Draft, DraftNode, End, Place
+from .dynamics import most_bps, most_delay_ns, rate_changes, ways
+from .frames import FRAME_BYTES
 
 MIN_NETEM_PACKETS = 1000
 SHAPER_SLACK_NS = 20_000
@@ -17,7 +19,9 @@ JITTER_REACH = 4  # netem's tables end at four times the jitter
 def freeze(draft: Draft) -> None:
     """Write the drafts of nodes and cables as parts of the plan, seeds still missing."""
     bottlenecks = {flow.bottleneck.place for flow in draft.flows if flow.bottleneck}
-    rates_bps = (end.rate_bps for node in draft.nodes.values() for end in node.ends)
+    rates_bps = (
+        most_bps(end.shaped) for node in draft.nodes.values() for end in node.ends if end.shaped
+    )
     fastest_bps = max(rates_bps, default=0)  # there may be no link at all
     draft.frozen_nodes = tuple(
         _node(draft, node, bottlenecks, fastest_bps) for node in draft.nodes.values()
@@ -52,6 +56,7 @@ def _node(draft: Draft, node: DraftNode, bottlenecks: set[Place], fastest_bps: i
 
 
 def _interface(draft: Draft, end: End, bottleneck: bool, fastest_bps: int) -> plan.Interface:
+    changes, repeat_ns = _changes(end, fastest_bps)
     return plan.Interface(
         name=end.name,
         address=f"{end.address}/30",
@@ -59,8 +64,29 @@ def _interface(draft: Draft, end: End, bottleneck: bool, fastest_bps: int) -> pl
         queue=draft.queues.get(end.place),
         impairment=_impairment(end.impaired, fastest_bps) if end.impaired else None,
         bottleneck=bottleneck,
+        changes=changes,
+        repeat_ns=repeat_ns,
         source=end.source,
     )
+
+
+def _changes(end: End, fastest_bps: int) -> tuple[tuple[plan.Change, ...], int | None]:
+    """Return how an interface changes, and after what time it does so again."""
+    if end.shaped is not None and end.rate_bps:
+        return rate_changes(end.shaped)
+    if end.impaired is None:
+        return (), None
+    whole = _impairment(end.impaired, fastest_bps)
+    return tuple(
+        plan.Change(
+            at_ns=at_ns,
+            impairment=_impairment(way, fastest_bps).model_copy(
+                update={"limit_packets": whole.limit_packets, "in_order": whole.in_order}
+                | ({} if is_up else {"loss": 1.0, "bursts": None})
+            ),
+        )
+        for at_ns, way, is_up in ways(end.impaired)
+    ), None
 
 
 # Parts that most configurations of a grid have in common are made once.
@@ -74,6 +100,13 @@ def _cable(a: Place, b: Place) -> plan.Cable:
     return plan.Cable(a=a, b=b)
 
 
+def _in_order(way: Direction) -> bool:
+    """Whether packets need to be held in order: where delays vary, unless they may overtake."""
+    if way.jitter is not None:
+        return not way.jitter.overtake
+    return any(change.delay_ns is not None for change in way.changes)
+
+
 def _impairment(way: Direction, fastest_bps: int) -> plan.Impairment:
     """Describe what a hop does; an unshaped link is taken to be as fast as the fastest one."""
     chain, jitter = way.bursts, way.jitter
@@ -82,13 +115,13 @@ def _impairment(way: Direction, fastest_bps: int) -> plan.Impairment:
         loss=way.loss,
         bursts=plan.GilbertElliott(p=chain.p, r=chain.r, h=chain.h, k=chain.k) if chain else None,
         limit_packets=netem_packets(
-            way.rate_bps or fastest_bps,
-            way.delay_ns + (jitter.deviation_ns * JITTER_REACH if jitter else 0),
+            most_bps(way) or fastest_bps,
+            most_delay_ns(way) + (jitter.deviation_ns * JITTER_REACH if jitter else 0),
         ),
         seed=None,
         jitter_ns=jitter.deviation_ns if jitter else 0,
         jitter_distribution=jitter.distribution if jitter else "uniform",
-        in_order=jitter is not None and not jitter.overtake,
+        in_order=_in_order(way),
         reorder=way.reorder,
         duplicate=way.duplicate,
     )

@@ -83,24 +83,40 @@ def identity_of(cell: plan.Cell) -> str:
 
 
 def _seeded(node: plan.Node, seed: int) -> plan.Node:
-    """Give all that is random on a hop a stream of its own, named after the link and the direction."""
+    """Give all that is random on a hop a stream of its own, named after the link and the direction.
+
+    What is changed begins a new stream, named after the number of its change as well.
+    """
     if node.kind != "hop":
         return node
     interfaces = tuple(
-        interface.model_copy(
-            update={
-                "impairment": interface.impairment.model_copy(
-                    update={"seed": stream_seed(seed, "loss", node.name, str(number))}
-                )
-            }
-        )
-        if interface.impairment is not None and interface.impairment.random
-        else interface
+        _with_seeds(interface, seed, (node.name, str(number)))
         for number, interface in enumerate(node.interfaces)
     )
     if all(new is old for new, old in zip(interfaces, node.interfaces, strict=True)):
         return node
     return node.model_copy(update={"interfaces": interfaces})
+
+
+def _with_seeds(interface: plan.Interface, seed: int, name: tuple[str, ...]) -> plan.Interface:
+    impairment = _drawn(interface.impairment, seed, name)
+    changes = tuple(
+        change.model_copy(update={"impairment": _drawn(change.impairment, seed, (*name, str(n)))})
+        if change.impairment is not None
+        else change
+        for n, change in enumerate(interface.changes)
+    )
+    if impairment is interface.impairment and changes == interface.changes:
+        return interface
+    return interface.model_copy(update={"impairment": impairment, "changes": changes})
+
+
+def _drawn(
+    impairment: plan.Impairment | None, seed: int, name: tuple[str, ...]
+) -> plan.Impairment | None:
+    if impairment is None or not impairment.random:
+        return impairment
+    return impairment.model_copy(update={"seed": stream_seed(seed, "loss", *name)})
 
 
 def _starts_ns(flow: DraftFlow, seed: int) -> tuple[int, ...]:

@@ -197,6 +197,18 @@ class Impairment(Model):
         return bool(self.loss or self.jitter_ns or self.reorder or self.duplicate)
 
 
+class Change(Model):
+    """What holds from a time on, at_ns after the cell's epoch: a shaper's rate, or an impairment.
+
+    rate_bps: > 0; a link that stops has the rate at which one full frame takes the whole stop.
+    impairment: all of it, with a seed of its own.
+    """
+
+    at_ns: int
+    rate_bps: int | None = None
+    impairment: Impairment | None = None
+
+
 class Interface(Model):
     """One end of a link.
 
@@ -204,6 +216,8 @@ class Interface(Model):
     address: IPv4 address with prefix length, `10.0.0.1/30`.
     shaper, queue: on its egress; impairment: instead of them, on a delay hop.
     bottleneck: whether this egress is the slowest link of some flow's data path.
+    changes: of shaper or impairment, in order of time; repeat_ns: they come again after that.
+    Before the first one, the shaper's rate and the impairment hold.
     source: `file:line` of the statement that it comes from.
     """
 
@@ -213,6 +227,8 @@ class Interface(Model):
     queue: Queue | None = None
     impairment: Impairment | None = None
     bottleneck: bool = False
+    changes: tuple[Change, ...] = ()
+    repeat_ns: int | None = None
     source: str
 
 
@@ -486,6 +502,13 @@ class FigureRequest(Model):
     where: Selection | None = None
 
 
+class Input(Model):
+    """A file that the spec reads: its path from the spec's folder, its SHA-256."""
+
+    path: str
+    sha256: str
+
+
 class Plan(Model):
     """The header: what was asked for, and how many cells there are.
 
@@ -512,3 +535,4 @@ class Plan(Model):
     measure: tuple[MetricRequest, ...]
     figures: tuple[FigureRequest, ...]
     varied: tuple[str, ...]
+    inputs: tuple[Input, ...] = ()

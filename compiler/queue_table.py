@@ -10,7 +10,7 @@ from fairc.dsl.source import Source, Span
 
 from . import plan
 from .disciplines import Given, build
-from .draft import FRAME_BYTES
+from .frames import FRAME_BYTES
 from .targets.tc import queue_words
 
 RATE_BPS = 10_000_000

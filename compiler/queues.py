@@ -11,7 +11,8 @@ from fairc.dsl.model import Direction, Size
 
 from . import plan
 from .disciplines import Given, build, doubts
-from .draft import FRAME_BYTES, Draft, End
+from .draft import Draft, End
+from .frames import FRAME_BYTES
 
 IDLE_QUEUE_PACKETS = 1000  # what a queue holds that is not given (docs/language.md)
 

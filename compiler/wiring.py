@@ -14,6 +14,7 @@ from ipaddress import IPv4Address
 from fairc.dsl.model import Direction, Link
 
 from .draft import Draft, DraftNode, End
+from .dynamics import touches_hop
 
 NETWORK = int(IPv4Address("10.0.0.0"))
 INTERFACE_NAME_MAX = 15  # IFNAMSIZ less its terminator
@@ -39,7 +40,12 @@ def host_address(draft: Draft, host: str) -> str | None:
 
 
 def _impaired(direction: Direction) -> bool:
-    return bool(direction.delay_ns or direction.loss or direction.duplicate)
+    return bool(
+        direction.delay_ns
+        or direction.loss
+        or direction.duplicate
+        or touches_hop(direction.changes)
+    )
 
 
 def _add_hop(draft: Draft, link: Link) -> str:

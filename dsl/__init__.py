@@ -15,7 +15,8 @@ settings      `--set`
 sweeps        the grid: axes, cross product, `exclude`; sampling: `sample` and `order`;
               grid_checks: what is drawn, and excluded in vain
 scenarios     one configuration to its scenario
-networks      a topology to nodes and links; impairments: jitter, reordering, duplicates
+networks      a topology to nodes and links; losses; impairments: jitter, reordering, duplicates;
+              dynamics: `at` and `down`; traces: a recorded rate
 flows         a flow block to a flow
 groups        `users` to plain nodes, links and flows
 measures      `measure`; figures: `report`

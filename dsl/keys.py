@@ -25,7 +25,7 @@ from .kinds import (
     Texts,
     Words,
 )
-from .network_words import A_JITTER, A_LOSS, A_QUEUE
+from .network_words import A_JITTER, A_LINK_RATE, A_LOSS, A_QUEUE
 from .problems import Gather, fail, not_yet
 from .random_words import A_RANDOM_TIME
 from .registry import Registry, suggest
@@ -33,7 +33,7 @@ from .report_words import METRICS
 from .source import Span
 from .topology_words import A_POLICER, TOPOLOGIES
 from .traffic_words import A_BUFFER, A_WINDOW, TRANSPORTS, WORKLOADS
-from .units import NUMBER
+from .units import NUMBER, RATE
 from .values import Symbol, Value
 
 P = Parameter
@@ -93,7 +93,7 @@ LINK: Registry[Parameter] = Registry(
     "link attribute",
     "key",
     [
-        P("rate", A_RATE, "rate on the wire", "not limited"),
+        P("rate", A_LINK_RATE, "rate on the wire", "not limited"),
         P("delay", A_TIME, "one-way delay", "0s"),
         P("loss", A_LOSS, "random loss after the queue", "0%"),
         P("queue", A_QUEUE, "queue in front of the link", "fifo(1000pkt)"),
@@ -102,6 +102,16 @@ LINK: Registry[Parameter] = Registry(
         P("duplicate", A_PROBABILITY, "share of packets that arrive twice", "0%"),
         P("mtu", A_SIZE, "largest IP packet", runs=False),
         P("policer", A_POLICER, "policer in front of the queue", "none"),
+    ],
+)
+
+CHANGE: Registry[Parameter] = Registry(
+    "key of `at`",
+    "key",
+    [
+        P("rate", Quantities((RATE,)), "rate from then on; zero: packets wait"),
+        P("delay", A_TIME, "one-way delay from then on"),
+        P("loss", A_LOSS, "random loss from then on"),
     ],
 )
 

@@ -17,10 +17,13 @@ INDENT = 2
 BETWEEN_STATEMENTS = 2
 """Spaces between settings on one line; one more is the author's choice."""
 
-NO_BREAK_BEFORE = frozenset({"_EQUALS", "_COLON", "_COMMA", "_DOT", "_DOTDOT", "_LBRACE", "ARROW"})
+NO_BREAK_BEFORE = frozenset(
+    {"_EQUALS", "_COLON", "_COMMA", "_DOT", "_DOTDOT", "_LBRACE", "ARROW", "FROM", "TO"}
+)
 NO_BREAK_AFTER = frozenset(
     {"_DOT", "_DOTDOT", "ARROW", "FEXP", "IMPORT", "LET", "TOPOLOGY", "EXPERIMENT", "FLOW",
-     "USERS", "SWEEP", "HOSTS", "REPORT", "NODE", "ROUTER", "LINK", "PEP", "POLICER", "EXCLUDE"}
+     "USERS", "SWEEP", "HOSTS", "REPORT", "NODE", "ROUTER", "LINK", "PEP", "POLICER", "EXCLUDE",
+     "AT", "DOWN", "FROM", "TO"}
 )  # fmt: skip
 TIGHT_BEFORE = frozenset({"_COMMA", "_COLON", "_RPAR", "_RSQB", "_DOT", "_DOTDOT"})
 TIGHT_AFTER = frozenset({"CALL", "_LPAR", "_LSQB", "_DOT", "_DOTDOT"})

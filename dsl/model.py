@@ -79,6 +79,43 @@ class Jitter:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """What is another value from a time on, ns after the cell's begin; None: it stays.
+
+    rate_bps: 0: packets wait. is_up: whether anything gets across; else what is sent is lost.
+    """
+
+    at_ns: int
+    rate_bps: int | None = None
+    delay_ns: int | None = None
+    loss: float | None = None
+    bursts: GilbertElliott | None = None
+    is_up: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file that a spec reads: its path from the folder of the spec, its SHA-256."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A rate over time: in each bin so many chances to send one packet of 1500 bytes.
+
+    Bins follow each other from the cell's begin; after period_ns the first one comes again. The
+    last bin ends with the period, and may be shorter.
+    """
+
+    file: Input
+    period_ns: int
+    every_ns: int
+    chances: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Direction:
     """One way of a link. On the way of a packet: queue and rate, then loss, then delay.
 
@@ -86,7 +123,8 @@ class Direction:
     delay_ns: one-way delay, ns, >= 0.
     loss: probability of a loss, 0 <= loss < 1: independent of other packets (Bernoulli), or the
     stationary one of `bursts`. reorder: probability that a packet skips the delay. duplicate:
-    probability that it arrives twice.
+    probability that it arrives twice. changes: in order of time. trace: what the rate follows;
+    rate_bps is then its mean.
     """
 
     rate_bps: int | None
@@ -98,6 +136,8 @@ class Direction:
     jitter: Jitter | None = None
     reorder: float = 0.0
     duplicate: float = 0.0
+    changes: tuple[Change, ...] = ()
+    trace: Trace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +310,13 @@ class Scenario:
     warmup_ns: int
     deadline_ns: int | None
     stop: Literal["first", "all"]
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The files that it depends on, each once."""
+        links = self.network.links
+        traces = (way.trace for link in links for way in (link.forward, link.backward))
+        return tuple(dict.fromkeys(trace.file for trace in traces if trace))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,13 @@ from .kinds import (
     A_POSITIVE_TIME,
     A_PROBABILITY,
     A_QUEUE_SIZE,
+    A_RATE,
     A_SHARE,
     A_SWITCH,
     A_TIME,
     PACKET_COUNT,
     Quantities,
+    Texts,
     Words,
 )
 from .registry import Registry
@@ -72,6 +74,23 @@ JITTERS: Registry[Entry] = Registry(
     ],
 )
 
+RATES: Registry[Entry] = Registry(
+    "rate model",
+    "rate-model",
+    [
+        Entry(
+            "trace",
+            "The rate of a recording in Mahimahi's format, from the cell's begin, again and again",
+            (
+                P("file", Texts(), "a file in the folder of the experiment", required=True),
+                P("every", A_POSITIVE_TIME, "length of the bins that it is averaged over", "100ms"),
+            ),
+            runs=True,
+        ),
+    ],
+)
+
+A_LINK_RATE = Either(A_RATE, RATES, "a rate or `trace(...)`", bare=False)
 A_JITTER = Either(A_TIME, JITTERS, "a time or `jitter(...)`", bare=False)
 
 _SIZE = P("size", A_QUEUE_SIZE, "bytes, packets, time at the link's rate, or BDPs", "1000pkt")

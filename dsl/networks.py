@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, NoReturn
 
 from . import model, syntax
 from .diagnostics import CompileError, Diagnostic, Label, Severity
+from .dynamics import changes
 from .entries import bind
 from .evaluate import Scope
 from .impairments import Impaired, impaired
 from .keys import LINK, Block
 from .kinds import A_QUEUE_SIZE, Kind
-from .network_words import A_THRESHOLD, LOSSES, QUEUES
+from .losses import bursts as chain_of
+from .losses import loss as loss_of
+from .network_words import A_THRESHOLD, QUEUES
 from .problems import Gather, fail, not_yet
 from .registry import unknown
 from .source import Span
+from .traces import load_trace
 from .units import BDP, DATA, PACKETS, RATE, SHARE, TIME, Dimension
 from .values import Applied, Quantity, Symbol, Value
 
@@ -50,6 +54,8 @@ class _Way:
     both: Fraction | None
     bursts: model.GilbertElliott | None
     impaired: Impaired
+    changes: tuple[model.Change, ...]
+    trace: model.Trace | None
     queue: model.Queue | None
     statement: Span
     ends: Span
@@ -131,18 +137,29 @@ def _link(
                         help="two links between one pair of nodes need a router on one of them",
                     )
             if not gather.found:
-                way = _way(block, scope, link.span, ends.span, report)
+                dynamic = link.settings.changes if link.settings else ()
+                way = _way(block, dynamic, scope, link.span, ends.span, report)
                 ways.update(dict.fromkeys(ordered, way))
 
 
-def _way(block: Block, scope: Scope, statement: Span, ends: Span, report: Report) -> _Way:
+def _way(
+    block: Block,
+    dynamic: Sequence[syntax.Change | syntax.Outage],
+    scope: Scope,
+    statement: Span,
+    ends: Span,
+    report: Report,
+) -> _Way:
     rate = block.value("rate", scope)
     delay = block.value("delay", scope)
+    trace = None
+    if isinstance(rate, Applied):
+        trace, rate = load_trace(rate)
     assert rate is None or isinstance(rate, Quantity)
     assert delay is None or isinstance(delay, Quantity)
     loss = block.value("loss", scope)
-    own, both = _loss(loss) if loss else (None, None)
-    bursts = _bursts(loss) if loss else None
+    own, both = loss_of(loss) if loss else (None, None)
+    bursts = chain_of(loss) if loss else None
     queue = block.value("queue", scope)
     made = None
     if queue is not None:
@@ -151,46 +168,10 @@ def _way(block: Block, scope: Scope, statement: Span, ends: Span, report: Report
         _check_queue(made, rate, report)
     loss_span = loss.span if loss else None
     more = impaired(block, scope, delay, bursts)
-    return _Way(rate, delay, own, loss_span, both, bursts, more, made, statement, ends)
-
-
-def _loss(value: Value) -> tuple[Fraction | None, Fraction | None]:
-    """Return the loss of this direction and of both, as far as given."""
-    if isinstance(value, Quantity):
-        assert value.dimension == SHARE
-        return value.number, None
-    use = bind(LOSSES, value, "`loss`")
-    if use.entry.name == "gilbert_elliott":
-        return None, None
-    both = use.arguments.get("both")
-    own = use.arguments.get("probability")
-    if own is None and both is None:
-        fail(
-            "missing-argument",
-            "`loss` needs a percentage",
-            value.span,
-            help="write `1%` for this direction, `loss(both: 1%)` for both",
-        )
-    if own is not None and both is not None:
-        fail("duplicate-argument", "`loss` takes one percentage, or `both`", value.span)
-    return (
-        own.number if isinstance(own, Quantity) else None,
-        both.number if isinstance(both, Quantity) else None,
+    over_time = changes(dynamic, scope, rate, trace, more)
+    return _Way(
+        rate, delay, own, loss_span, both, bursts, more, over_time, trace, made, statement, ends
     )
-
-
-def _bursts(value: Value) -> model.GilbertElliott | None:
-    """Return the chain of a `gilbert_elliott`, or None for another loss."""
-    if isinstance(value, Quantity):
-        return None
-    use = bind(LOSSES, value, "`loss`")
-    if use.entry.name != "gilbert_elliott":
-        return None
-    given = {k: float(v.number) for k, v in use.arguments.items() if isinstance(v, Quantity)}
-    chain = model.GilbertElliott(given["p"], given["r"], given.get("h", 0), given.get("k", 1))
-    if chain.loss >= 1:
-        fail("out-of-range", "this loses every packet", value.span, help="make `h` or `k` larger")
-    return chain
 
 
 def _queue(value: Value, at: Span) -> model.Queue:
@@ -298,6 +279,8 @@ def _direction(way: _Way, opposite: _Way) -> model.Direction:
         way.statement,
         way.bursts,
         *way.impaired,
+        way.changes,
+        way.trace,
     )
 
 

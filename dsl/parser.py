@@ -162,7 +162,7 @@ class Builder:
 
     def _link(self, span: Span, c: list[Any]) -> syntax.Node:
         nodes = self._all(c[1:])
-        settings = nodes[-1] if isinstance(nodes[-1], syntax.Settings) else None
+        settings = nodes[-1] if isinstance(nodes[-1], syntax.Attributes) else None
         return syntax.Link(span, nodes[: len(nodes) - bool(settings)], settings)
 
     def _ends(self, span: Span, c: list[Any]) -> syntax.Node:
@@ -173,6 +173,18 @@ class Builder:
 
     def _settings(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.Settings(span, self._all(c))
+
+    def _attributes(self, span: Span, c: list[Any]) -> syntax.Node:
+        nodes = self._all(c)
+        settings = tuple(node for node in nodes if isinstance(node, syntax.Setting))
+        changes = tuple(node for node in nodes if not isinstance(node, syntax.Setting))
+        return syntax.Attributes(span, settings, changes)
+
+    def _change(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Change(span, self._expr(c[1]), self._settings_of(c[2]))
+
+    def _outage(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Outage(span, self._expr(c[2]), self._expr(c[4]))
 
     def _settings_of(self, tree: Tree[Token]) -> syntax.Settings:
         return cast(syntax.Settings, self.build(tree))

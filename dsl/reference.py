@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from .cca_words import QUIC_CCAS, TCP_CCAS
 from .entries import Entry, Parameter
-from .keys import EXPERIMENT, FLOW, HOSTS, LINK, USERS
-from .network_words import JITTERS, LOSSES, QUEUES
+from .keys import CHANGE, EXPERIMENT, FLOW, HOSTS, LINK, USERS
+from .network_words import JITTERS, LOSSES, QUEUES, RATES
 from .random_words import DISTRIBUTIONS
 from .registry import Registry
 from .report_words import FIGURES, METRICS
@@ -19,6 +19,7 @@ BLOCKS: tuple[tuple[str, Registry[Parameter]], ...] = (
     ("Keys of `experiment`", EXPERIMENT),
     ("Keys of `flow`", FLOW),
     ("Attributes of `link`", LINK),
+    ("Keys of `at`", CHANGE),
     ("Keys of `users`", USERS),
     ("Keys of `hosts`", HOSTS),
 )
@@ -26,6 +27,7 @@ BLOCKS: tuple[tuple[str, Registry[Parameter]], ...] = (
 WORDS_OF: tuple[tuple[str, Registry[Entry]], ...] = (
     ("Topologies", TOPOLOGIES),
     ("Queues", QUEUES),
+    ("Rate models", RATES),
     ("Loss models", LOSSES),
     ("Jitter models", JITTERS),
     ("Policers", POLICERS),

@@ -226,11 +226,35 @@ class Ends(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Change(Node):
+    """`at TIME { ... }` in a link: what holds from then on."""
+
+    time: Expr
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Outage(Node):
+    """`down from TIME to TIME` in a link."""
+
+    begin: Expr
+    end: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes(Node):
+    """What stands between the braces of a link."""
+
+    items: tuple[Setting, ...]
+    changes: tuple[Change | Outage, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Link(Node):
     """One or more links with the same attributes."""
 
     ends: tuple[Ends, ...]
-    settings: Settings | None
+    settings: Attributes | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .entries import Entries, Entry, Parameter
 from .kinds import A_PACKET_RATE, A_RATE, A_TIME, PACKET_COUNT, Words
-from .network_words import A_LOSS, A_QUEUE
+from .network_words import A_LINK_RATE, A_LOSS, A_QUEUE
 from .registry import Registry
 
 P = Parameter
@@ -57,8 +57,8 @@ def _mobile(name: str, summary: str) -> Entry:
         name,
         summary,
         (
-            P("down", A_RATE, "rate from server to client", "5Mbit/s"),
-            P("up", A_RATE, "rate from client to server", "2.5Mbit/s"),
+            P("down", A_LINK_RATE, "rate from server to client", "5Mbit/s"),
+            P("up", A_LINK_RATE, "rate from client to server", "2.5Mbit/s"),
             P("rtt", A_TIME, "base round trip of the path, without queueing", "80ms"),
             *(_LOSS, _BDP),
         ),

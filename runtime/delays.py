@@ -99,8 +99,12 @@ class DelayTest:
         )
 
 
-def compare(impairment: Impairment, sent_s: Floats, arrived_s: Floats) -> DelayTest:
+def compare(
+    impairment: Impairment, sent_s: Floats, arrived_s: Floats, before_s: float = -np.inf
+) -> DelayTest:
     """Compare measured delays with a plan's; at least one packet, in the order of sending.
+
+    before_s: when the last packet arrived that was sent before these.
 
     A packet's own delay d is drawn anew. In order, it arrives no earlier than the one before it:
     at the latest of sending and d, and the arrival before it. So given what came before, its delay
@@ -115,7 +119,8 @@ def compare(impairment: Impairment, sent_s: Floats, arrived_s: Floats) -> DelayT
     measured = arrived_s - sent_s
     held = np.full(len(measured), -np.inf)
     if impairment.in_order:
-        held[1:] = np.maximum.accumulate(arrived_s)[:-1] - sent_s[1:]
+        ahead_s = np.maximum.accumulate(np.concatenate(([before_s], arrived_s[:-1])))
+        held = ahead_s - sent_s
     below = np.searchsorted(delays, held)
     share = below / len(delays)
     # What is summed beyond h: sums over the quantiles from `below` on.

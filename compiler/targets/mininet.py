@@ -16,7 +16,7 @@ from fairc.compiler.queues import queue_bytes
 from .binary import NAME, find_endpoints
 from .hosts import modules, objects, sysctls, window_routes
 from .programs import SAMPLE_EVERY_NS, client, server
-from .tc import interface_lines
+from .tc import change_line, interface_lines
 
 SNAPLEN = 96
 RING_PACKETS = 25_000  # 100,000 packets/s for 250 ms: one reading may come late
@@ -57,7 +57,9 @@ def render(cell: Cell) -> str:
         deadline_ns=cell.deadline_ns,
         stop=cell.stop,
         drain_ns=drain_ns(cell),
-        lead_ns=LEAD_NS + LEAD_PER_PROGRAM_NS * (1 + len(cell.captures) + 2 * len(cell.flows)),
+        lead_ns=LEAD_NS
+        + LEAD_PER_PROGRAM_NS
+        * (1 + len(cell.captures) + 2 * len(cell.flows) + sum(map(changing, cell.nodes))),
         nodes=[
             (
                 node.name,
@@ -90,6 +92,16 @@ def render(cell: Cell) -> str:
             for place, interface in ends.items()
             if interface.impairment is not None and interface.impairment.seed is not None
         ],
+        changes=[
+            (
+                interface.source,
+                *place,
+                interface.repeat_ns,
+                [(change.at_ns, change_line(interface, change)) for change in interface.changes],
+            )
+            for place, interface in ends.items()
+            if interface.changes
+        ],
         captures=[
             (
                 f"{capture.point} of the bottleneck {'/'.join(capture.queue)}",
@@ -113,6 +125,11 @@ def render(cell: Cell) -> str:
             for flow in cell.flows
         ],
     )
+
+
+def changing(node: Node) -> bool:
+    """Whether anything at a node changes while the flows run."""
+    return any(interface.changes for interface in node.interfaces)
 
 
 @lru_cache(maxsize=4096)

@@ -8,17 +8,48 @@ from typing import Any
 from fairc.compiler import plan
 from fairc.compiler.queues import queue_bytes
 
+SLACK_NS = 20_000  # as the slack of a token bucket, see freeze.burst_bytes
+QUANTUM_BYTES = 1514  # of the one class that there is; tc would derive it from the rate
+
 
 def interface_lines(interface: plan.Interface) -> Iterator[str]:
     """Yield the lines of `tc -batch` that make an interface's shaper and queue, or its netem."""
     device = f"qdisc add dev {interface.name}"
     shaper, queue = interface.shaper, interface.queue
     if shaper is not None and queue is not None:
+        if any(change.rate_bps for change in interface.changes):
+            yield f"{device} root handle 1: htb default 1"
+            yield rate_line(interface, shaper.rate_bps, "add")
+            yield f"{device} parent 1:1 handle 2: {queue_words(queue, shaper.rate_bps)}"
+            return
         bucket = f"rate {shaper.rate_bps}bit burst {shaper.burst_bytes}"
         yield f"{device} root handle 1: tbf {bucket} limit {queue_bytes(queue)}"
         yield f"{device} parent 1:1 handle 2: {queue_words(queue, shaper.rate_bps)}"
     if interface.impairment is not None:
         yield f"{device} root handle 1: {netem_words(interface.impairment)}"
+
+
+def rate_line(interface: plan.Interface, rate_bps: int, verb: str) -> str:
+    """Return the line that gives the shaper of a link that changes a rate.
+
+    A token bucket (tbf) is full again whenever it is changed; this one (htb) keeps what the frame
+    in service still has to pay. It sends the next one as soon as that is paid, so its burst is the
+    slack for late timers alone.
+    """
+    slack_bytes = max(1, rate_bps * SLACK_NS // (8 * 10**9))
+    return (
+        f"class {verb} dev {interface.name} parent 1: classid 1:1 htb rate {rate_bps}bit"
+        f" ceil {rate_bps}bit burst {slack_bytes} cburst {slack_bytes} quantum {QUANTUM_BYTES}"
+    )
+
+
+def change_line(interface: plan.Interface, change: plan.Change) -> str:
+    """Return the line of `tc -batch` that carries out a change."""
+    if change.rate_bps is not None:
+        return rate_line(interface, change.rate_bps, "change")
+    assert change.impairment is not None
+    words = netem_words(change.impairment)
+    return f"qdisc change dev {interface.name} root handle 1: {words}"
 
 
 def queue_words(queue: plan.Queue, rate_bps: int) -> str:
@@ -120,7 +151,7 @@ IN_ORDER_RATE = "1000gbit"
 def netem_words(impairment: plan.Impairment) -> str:
     """Return the arguments of netem: first the loss, then the delay, on a packet's way."""
     words = f"netem limit {impairment.limit_packets}"
-    if impairment.delay_ns:
+    if impairment.delay_ns or impairment.in_order:
         words += f" delay {duration(impairment.delay_ns)}"
     if impairment.jitter_ns:
         words += f" {duration(impairment.jitter_ns)}"

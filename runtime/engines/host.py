@@ -26,6 +26,7 @@ MININET_PACKAGE = "mininet"
 # Queueing discipline -> arguments with which it can be tried.
 QDISCS = {
     "netem": "limit 10 delay 1ms",
+    "htb": "default 1",
     "tbf": "rate 1mbit burst 1514 limit 3028",
     "bfifo": "limit 3028",
     "pfifo": "limit 10",
@@ -102,7 +103,7 @@ def needs(cell: Cell) -> Iterator[tuple[str, bool]]:
             if interface.impairment is not None:
                 kinds.add("netem")
             if interface.shaper is not None:
-                kinds.add("tbf")
+                kinds.add("htb" if interface.changes else "tbf")
             if interface.queue is not None:
                 kinds.add(qdisc(interface.queue))
     for kind in sorted(kinds):

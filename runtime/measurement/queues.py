@@ -13,6 +13,7 @@ from fairc.compiler.plan import Interface
 from fairc.runtime import pcap
 
 from .artefacts import ArtefactError
+from .changes import History
 from .matching import Matching, match
 from .paths import Paths, Place
 
@@ -32,7 +33,7 @@ class QueueRecord:
 
     place: Place
     interface: Interface
-    rate_bps: float
+    history: History
     entered: pcap.Packets
     left: pcap.Packets
     delivered: pcap.Packets
@@ -46,6 +47,12 @@ class QueueRecord:
         """`node/interface`."""
         return "/".join(self.place)
 
+    @property
+    def rate_bps(self) -> float:
+        """The rate of the plan, bit/s: before any change, of a trace its mean."""
+        assert self.interface.shaper is not None
+        return float(self.interface.shaper.rate_bps)
+
     def seconds(self, packets: pcap.Packets) -> Floats:
         """Return the times of packets, s after the epoch."""
         after_epoch: Floats = (packets.time_ns - self.epoch_ns).astype(np.float64) * 1e-9
@@ -58,9 +65,21 @@ class QueueRecord:
 
     @cached_property
     def serialisation_s(self) -> Floats:
-        """How long each frame that left occupies the link: frame / rate, s."""
-        length: Floats = self.left.frame_bytes.astype(np.float64) * (8 / self.rate_bps)
+        """How long each frame that left occupies the link: frame / rate as it left, s."""
+        length: Floats = 8 * self.left.frame_bytes / self.history.rate_bps(self.left_s)
         return length
+
+    @cached_property
+    def spacing_s(self) -> Floats:
+        """How long each frame may leave at the earliest after the one ahead of it, s; the first: 0.
+
+        A token bucket waits for the tokens of the frame itself; the shaper of a link that changes
+        until the frame ahead is paid for.
+        """
+        own = self.serialisation_s
+        if not self.interface.changes:
+            return np.concatenate((np.zeros(min(1, len(own))), own[1:]))
+        return np.concatenate((np.zeros(min(1, len(own))), own[:-1]))
 
     @cached_property
     def arrival_s(self) -> Floats:
@@ -119,6 +138,7 @@ def assemble(
     paths: Paths,
     epoch_ns: int,
     waiting: Mapping[Place, int],
+    histories: Mapping[Place, History],
 ) -> tuple[QueueRecord, ...]:
     """Put the captures of each bottleneck queue together, in order of place.
 
@@ -126,7 +146,7 @@ def assemble(
     interface at the end. Raises ArtefactError, and PathError for routes that lead nowhere.
     """
     places = sorted({capture.queue for capture in paths.cell.captures})
-    return tuple(_queue(captures, paths, place, epoch_ns, waiting) for place in places)
+    return tuple(_queue(captures, paths, place, epoch_ns, waiting, histories) for place in places)
 
 
 def _queue(
@@ -135,6 +155,7 @@ def _queue(
     place: Place,
     epoch_ns: int,
     waiting: Mapping[Place, int],
+    histories: Mapping[Place, History],
 ) -> QueueRecord:
     cell = paths.cell
     if place not in paths.interfaces:
@@ -158,7 +179,7 @@ def _queue(
     return QueueRecord(
         place=place,
         interface=interface,
-        rate_bps=float(interface.shaper.rate_bps),
+        history=histories[place],
         entered=entered,
         left=left,
         delivered=delivered,

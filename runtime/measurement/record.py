@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from fairc.compiler.plan import BulkWorkload, Cell, FileWorkload, Flow, VideoWorkload
 from fairc.runtime.pcap import TCP, UDP, Packets
 
-from . import endpoints, qdisc, queues
+from . import changes, endpoints, qdisc, queues
 from .applications import Transfers
 from .artefacts import NS, ArtefactError, Artefacts, CaptureCounts, Ending, field
+from .changes import History
 from .endpoints import Endpoints
 from .paths import PathError, Paths, Place, max_min
 from .queues import QueueRecord
@@ -173,6 +174,7 @@ class Measurement:
     qdiscs_after: Mapping[Place, tuple[qdisc.Counters, ...]]
     capture_counts: Mapping[str, CaptureCounts | None]
     cut_captures: Mapping[str, int]
+    histories: Mapping[Place, History]
 
     @property
     def ended_s(self) -> float:
@@ -215,15 +217,24 @@ class Measurement:
             if name in (flow.plan.name, flow.plan.declared, flow.plan.users)
         )
 
-    @cached_property
-    def fair_share_bps(self) -> dict[str, float]:
-        """The max-min fair rate of each flow on the wire, all flows of the cell competing."""
-        rates = {
-            place: float(interface.shaper.rate_bps)
+    def fair_share_bps(self, edges_s: Floats) -> dict[str, Floats]:
+        """Return each flow's max-min fair rate on the wire between edges, all flows competing.
+
+        Each link has its mean rate of that time, shape (slots,).
+        """
+        shaped = {
+            place: self.histories[place].capacity_bits(edges_s) / np.diff(edges_s)
             for place, interface in self.paths.interfaces.items()
             if interface.shaper is not None
         }
-        return max_min({f.name: self.paths.of(f.plan) for f in self.flows}, rates)
+        paths = {flow.name: self.paths.of(flow.plan) for flow in self.flows}
+        if len(edges_s) < 2:
+            return {name: np.empty(0) for name in paths}
+        table = np.stack([*shaped.values()]) if shaped else np.zeros((0, len(edges_s) - 1))
+        kinds, which = np.unique(table, axis=1, return_inverse=True)
+        shares = [max_min(paths, dict(zip(shaped, column, strict=True))) for column in kinds.T]
+        which = which.reshape(-1)
+        return {name: np.array([share[name] for share in shares])[which] for name in paths}
 
 
 def load(cell: Cell, folder: Path) -> Measurement:
@@ -236,9 +247,10 @@ def load(cell: Cell, folder: Path) -> Measurement:
         raise ArtefactError(f"the cell's script failed: {'; '.join(ending.notes)}")
     captures = {capture.name: artefacts.capture(capture.name) for capture in cell.captures}
     after = qdisc.load(artefacts, "qdisc-after.json")
+    histories = changes.load(artefacts, cell)
     waiting = {place: qdisc.waiting(counters) for place, counters in after.items()}
     try:
-        records = queues.assemble(captures, Paths(cell), ending.epoch_ns, waiting)
+        records = queues.assemble(captures, Paths(cell), ending.epoch_ns, waiting, histories)
     except PathError as error:
         raise ArtefactError(f"the plan's network is broken: {error}") from None
     by_place = {queue.place: queue for queue in records}
@@ -253,6 +265,7 @@ def load(cell: Cell, folder: Path) -> Measurement:
         qdiscs_after=after,
         capture_counts={name: artefacts.capture_counts(name) for name in captures},
         cut_captures={name: capture.cut_bytes for name, capture in captures.items()},
+        histories=histories,
     )
 
 

@@ -110,7 +110,7 @@ def _normalised(
     measurement: Measurement, sessions: tuple[FlowRecord, ...], edges_s: Floats
 ) -> Floats:
     """Return x between edges, shape (sessions, slots)."""
-    shares = measurement.fair_share_bps
+    shares = measurement.fair_share_bps(edges_s)
     rates = [8 * flow.ip_bytes(edges_s) / np.diff(edges_s) / shares[flow.name] for flow in sessions]
     return np.stack(rates)
 

@@ -1,6 +1,6 @@
 """Utilization of the bottleneck: the share of its rate that frames took.
 
-    utilization = 8 * W(begin, end) / (rate * (end - begin))
+    utilization = 8 * W(begin, end) / (integral of the rate from begin to end)
 
 W: bytes of all frames that left the bottleneck queue, apportioned by serialisation time. begin: the
 later of the first start of a flow that crosses it and the warm-up. end: the last end of such a flow;
@@ -35,7 +35,8 @@ def _of_bottleneck(measurement: Measurement, flow: FlowRecord, name: str | None)
         return UTILIZATION.of(None, name, "every flow ended before the warm-up did")
     frames = queue.left.frame_bytes.astype(np.float64)
     carried = apportion(queue.left_s, queue.serialisation_s, frames, np.array([begin, end]))[0]
-    return UTILIZATION.of(8 * carried / (queue.rate_bps * (end - begin)), name)
+    capacity_bits = float(queue.history.capacity_bits(np.array([begin, end]))[0])
+    return UTILIZATION.of(8 * carried / capacity_bits, name)
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:

@@ -4,7 +4,7 @@ A check is a function of a measurement that yields findings in words; the graves
 rules are those of measurement.md, named in each check. What a valid cell looks like with something
 new goes into the module of its subject, and into CHECKS:
 
-service     the bottleneck's rate while packets wait; the shaper on time
+service     the bottleneck's rate while packets wait; shaper and changes on time
 delay       base RTT, jitter
 loss        random losses; drops where there should be none
 order       copies, and packets that overtake others
@@ -28,7 +28,7 @@ from .guest import machine_load, notes
 from .loss import loss_counts, other_drops, random_loss
 from .order import copies, overtaking
 from .schedule import schedule
-from .service import service_rate, service_schedule
+from .service import changes, service_rate, service_schedule
 
 __all__ = ["CHECKS", "Finding", "Verdict", "judge", "loss_counts"]
 
@@ -51,6 +51,7 @@ CHECKS: tuple[Check, ...] = (
     machine_load,
     schedule,
     service_schedule,
+    changes,
     notes,
 )
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fairc.compiler.plan import Impairment
 from fairc.runtime import delays
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.changes import History
 
 from .finding import Finding
 
@@ -76,24 +77,37 @@ def _expected_rtt(
 
 
 def random_delay(measurement: Measurement) -> Iterator[Finding]:
-    """Rules 12, 20: mean and spread of the delays behind a queue are those of the plan's jitter."""
+    """Rules 12, 20: delays behind a queue have the plan's mean and spread, where they vary."""
     for queue in measurement.queues:
-        planned = measurement.paths.impairment_behind(queue.place)
-        if planned is None or not planned.jitter_ns:
+        place = measurement.paths.delivery(queue.place)
+        history = measurement.histories[place] if place else None
+        if history is None or not _varies(history):
             continue
         arrived = queue.behind.found >= 0
         sent_s = queue.left_s[arrived]
         arrived_s = queue.seconds(queue.delivered)[queue.behind.found[arrived]]
-        # What skipped the delay is counted elsewhere.
-        slow = arrived_s - sent_s > (BASE_RTT_TOLERANCE_S if planned.reorder else -1.0)
-        if int(slow.sum()) < MIN_PACKETS:
-            continue
-        test = delays.compare(planned, sent_s[slow], arrived_s[slow])
-        tolerance_s = max(BASE_RTT_TOLERANCE_S, BASE_RTT_TOLERANCE * planned.delay_ns * 1e-9)
-        if not test.plausible(tolerance_s):
-            yield Finding(
-                "invalid",
-                f"behind {queue.name} packets took {test.mean_s * 1e3:.3g} ms with a deviation of"
-                f" {test.spread**0.5 * 1e3:.3g} ms; the plan explains {test.expected_s * 1e3:.3g} ms"
-                f" and {test.expected_spread**0.5 * 1e3:.3g} ms",
-            )
+        stage, settled = history.stage(sent_s), history.settled(sent_s)
+        for number, planned in history.impairments():
+            if planned is None:
+                continue
+            # What skipped the delay is counted elsewhere.
+            slow = arrived_s - sent_s > (BASE_RTT_TOLERANCE_S if planned.reorder else -1.0)
+            ours = slow & settled & (stage == number)
+            if int(ours.sum()) < MIN_PACKETS:
+                continue
+            before_s = float(arrived_s[stage < number].max(initial=-np.inf))
+            test = delays.compare(planned, sent_s[ours], arrived_s[ours], before_s)
+            tolerance_s = max(BASE_RTT_TOLERANCE_S, BASE_RTT_TOLERANCE * planned.delay_ns * 1e-9)
+            if not test.plausible(tolerance_s):
+                yield Finding(
+                    "invalid",
+                    f"behind {queue.name} packets took {test.mean_s * 1e3:.3g} ms with a deviation"
+                    f" of {test.spread**0.5 * 1e3:.3g} ms; the plan explains"
+                    f" {test.expected_s * 1e3:.3g} ms and {test.expected_spread**0.5 * 1e3:.3g} ms",
+                )
+
+
+def _varies(history: History) -> bool:
+    """Whether a hop's delay is random, or changes."""
+    found = [planned for _, planned in history.impairments() if planned]
+    return any(i.jitter_ns for i in found) or len({i.delay_ns for i in found}) > 1

@@ -14,21 +14,29 @@ from .finding import Finding
 
 def loss_counts(measurement: Measurement) -> tuple[LossCount, ...]:
     """Count the flows' packets behind each bottleneck queue, by the loss that the plan has there."""
-    return pooled(_loss_count(measurement, flow) for flow in measurement.flows)
+    return pooled(count for flow in measurement.flows for count in _counts(measurement, flow))
 
 
-def _loss_count(measurement: Measurement, flow: FlowRecord) -> LossCount:
-    behind = flow.queue.behind
-    counted = flow.left & ~behind.pending
-    planned = measurement.paths.impairment_behind(flow.queue.place)
-    # A packet that is copied is lost when both are; netem then keeps one of them.
-    probability = planned.loss * (1 - planned.duplicate) if planned else 0.0
-    return LossCount(
-        probability,
-        int(counted.sum()),
-        int((counted & behind.lost).sum()),
-        planned.bursts if planned else None,
-    )
+def _counts(measurement: Measurement, flow: FlowRecord) -> Iterator[LossCount]:
+    """Yield a count for each stage of the link; packets that met a change of it are left out."""
+    queue = flow.queue
+    counted = flow.left & ~queue.behind.pending
+    place = measurement.paths.delivery(queue.place)
+    if place is None:
+        yield LossCount(0.0, int(counted.sum()), int((counted & queue.behind.lost).sum()))
+        return
+    history = measurement.histories[place]
+    stage = history.stage(queue.left_s)
+    counted &= history.settled(queue.left_s)
+    for number, planned in history.impairments():
+        ours = counted & (stage == number)
+        if number and not ours.any():
+            continue
+        # A packet that is copied is lost when both are; netem then keeps one of them.
+        probability = planned.loss * (1 - planned.duplicate) if planned else 0.0
+        lost = int((ours & queue.behind.lost).sum())
+        bursts = planned.bursts if planned else None
+        yield LossCount(probability, int(ours.sum()), lost, bursts)
 
 
 def random_loss(measurement: Measurement) -> Iterator[Finding]:
@@ -51,6 +59,8 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
         dropped = drops_since(measurement.qdiscs_before.get(place, ()), after)
         interface = measurement.paths.interfaces.get(place)
         impairment = interface.impairment if interface else None
+        if interface and any(c.impairment and c.impairment.loss for c in interface.changes):
+            continue  # what it drops is told by the captures alone
         if dropped and not (impairment and impairment.loss):
             yield Finding("invalid", f"the queue at {'/'.join(place)} dropped {dropped} packets")
         elif dropped and impairment:

@@ -81,6 +81,8 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
         return 0.0
     there = paths.back(flow.plan) if opening.answers else ()
     back = paths.before(queue.place, flow.plan)
+    if any(paths.interfaces[place].changes for place in (*there, *back)):
+        return 0.0  # its way there may be another one by then
     expected_s = flow.start_s + paths.delay_s(there) + paths.delay_s(back)
     late_s = float(queue.seconds(queue.entered)[answers].min()) - expected_s
     later_s = (ns * NS - flow.start_s for ns in flow.plan.starts_ns if ns > flow.plan.start_ns)

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fairc.compiler.freeze import SHAPER_SLACK_NS
 from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.changes import NS, due
 from fairc.runtime.measurement.queues import QueueRecord
 
 from .finding import Finding
 
 RATE_TOLERANCE = 0.01
 LATE_S = 10e-3
+LATE_CHANGE_S = 5e-3
 # Fewer frames than this, sent back to back, do not tell the service rate to 1 %.
 MIN_BACKLOGGED_FRAMES = 200
 
@@ -38,18 +41,22 @@ def backlogged_rate(queue: QueueRecord) -> tuple[int, float, float]:
     A frame that came in before the one ahead of it left keeps the shaper busy from that moment to its
     own. A busy period is known to within what the bucket holds beyond its first frame: tokens saved
     before it, or a timer that was late for its last frame. So the rate lies between the two returned
-    numbers, which meet in long periods. NaN without such frames.
+    numbers, which meet in long periods. NaN without such frames. Of a link that changes, the time that its
+    frames should take is scaled to the plan's rate, and frames that left during a change are left out.
     """
     left, arrival, sizes = queue.left_s, queue.arrival_s, queue.left.frame_bytes
     # A frame whose arrival was not seen is taken to have waited.
-    waited = ~(arrival[1:] > left[:-1])
-    frames, bits = int(waited.sum()), float(8 * sizes[1:][waited].sum())
+    waited = ~(arrival[1:] > left[:-1]) & queue.history.settled(left[:-1])
+    frames, bits = int(waited.sum()), queue.rate_bps * float(queue.spacing_s[1:][waited].sum())
     if not frames or queue.interface.shaper is None:
         return 0, float("nan"), float("nan")
     time_s = float(np.diff(left)[waited].sum())
     first = np.flatnonzero(waited & ~np.concatenate(([False], waited[:-1])))
-    saved = np.maximum(queue.interface.shaper.burst_bytes - sizes[first], 0)
-    play_s = float(8 * saved.sum() / queue.rate_bps)
+    if queue.interface.changes:  # this shaper saves its slack alone
+        play_s = len(first) * SHAPER_SLACK_NS * NS
+    else:
+        saved = np.maximum(queue.interface.shaper.burst_bytes - sizes[first], 0)
+        play_s = float(8 * saved.sum() / queue.rate_bps)
     fastest_bps = bits / (time_s - play_s) if time_s > play_s else float("inf")
     return frames, bits / (time_s + play_s), fastest_bps
 
@@ -73,4 +80,16 @@ def _late_service(queue: QueueRecord) -> float:
     """Return the longest time that a frame waited at the head of the queue beyond its own, s."""
     left, arrival = queue.left_s, queue.arrival_s
     ready = np.fmax(left[:-1], arrival[1:])
-    return float((left[1:] - ready - queue.serialisation_s[1:]).max(initial=0.0))
+    return float((left[1:] - ready - queue.spacing_s[1:]).max(initial=0.0))
+
+
+def changes(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 21: links change when the plan says so, within 5 ms."""
+    for place, history in sorted(measurement.histories.items()):
+        late_s = max((done.late_s for done, _ in history.done), default=0.0)
+        if late_s > LATE_CHANGE_S:
+            yield Finding(
+                "invalid", f"the link at {'/'.join(place)} changed {late_s * 1e3:.1f} ms too late"
+            )
+    for place, at_s in due(measurement.histories, measurement.ended_s - LATE_CHANGE_S):
+        yield Finding("invalid", f"the link at {'/'.join(place)} did not change at {at_s:g} s")

@@ -9,7 +9,7 @@ last, cell.json. Nodes are network namespaces that nobody else sees; they and ev
 them end with this program, however it ends. Nothing else on the machine is touched, but
 for parameters of congestion control modules (MODULES, mostly empty), which are restored.
 """
-# cell           dd2962b491ab0eb6
+# cell           a7bc26470317c01b
 # experiment     custom
 # configuration  dddf9eda652cfba1
 #   long = cubic
@@ -18,6 +18,8 @@ for parameters of congestion control modules (MODULES, mostly empty), which are 
 
 import ctypes
 import fcntl
+import heapq
+import itertools
 import json
 import os
 import re
@@ -35,7 +37,7 @@ from mininet.node import Node
 from mininet.util import numCores
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CELL = 'dd2962b491ab0eb6'
+CELL = 'a7bc26470317c01b'
 DURATION_NS = 60000000000  # a fixed length, or None
 DEADLINE_NS = 61000000000  # the latest end
 STOP = 'all'  # the cell ends with the `first` flow, or when `all` have ended
@@ -612,6 +614,11 @@ SEEDS = [
     ('r2-r3', 'r2-r3-eth1', 1455911724870472720),
 ]
 
+# What changes while the flows run: (node, interface, ns after which it all comes again or None,
+# [(ns after the epoch, a line of `tc -batch`)]).
+CHANGES = [
+]
+
 # Packet captures: (name, node, description for fairc-endpoints). Each writes what
 # `tcpdump -i INTERFACE -Q DIRECTION -s 96 --time-stamp-precision=nano -w NAME.pcap` would.
 CAPTURES = [
@@ -1041,6 +1048,62 @@ def stop_captures(programs):
             raise Failed(f"capture {name}: {last_words(name)}")
 
 
+def due_changes(place, repeat_ns, lines):
+    """Yield the changes of an interface in order of time, for ever if they come again."""
+    for round in itertools.count():
+        for at_ns, line in lines:
+            yield at_ns + round * (repeat_ns or 0), place, line
+        if repeat_ns is None:
+            return
+
+
+class Changes:
+    """Carries out the changes at their times, by one `tc -batch` per node, and writes down when."""
+
+    def __init__(self, net, epoch_ns):
+        self.epoch_ns, self.log = epoch_ns, None
+        self.due = heapq.merge(*(due_changes((n, i), repeat, c) for n, i, repeat, c in CHANGES))
+        self.next = next(self.due, None)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        self.tc = {n: net[n].popen(["tc", "-batch", "-"], **pipes) for n, *_ in CHANGES}
+        if CHANGES:
+            self.log = open("changes.ndjson", "w")
+
+    def wake_ns(self, until_ns):
+        """Return when to look again: shortly before the next change, until_ns at the latest."""
+        return until_ns if self.next is None else min(until_ns, self.epoch_ns + self.next[0] - 2_000_000)
+
+    def carry_out(self, until_ns):
+        """Carry out what is due, or will be in a moment, before until_ns; raise Failed if tc refuses."""
+        while self.next is not None and self.epoch_ns + self.next[0] < until_ns:
+            left_ns = self.epoch_ns + self.next[0] - time.time_ns()
+            if left_ns > 3_000_000:
+                return
+            time.sleep(max(0, left_ns) / 1e9)
+            self.change(*self.next)
+            self.next = next(self.due, None)
+
+    def change(self, at_ns, place, line):
+        """Have tc carry out a line; it answers the one after it when that is done."""
+        tc, begin_ns = self.tc[place[0]], time.time_ns() - self.epoch_ns
+        try:
+            tc.stdin.write(f"{line}\nqdisc show dev lo\n".encode())
+            tc.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has said why
+        if not tc.stdout.readline():
+            raise Failed(f"tc: {line}: {tc.stderr.read().decode().strip()}")
+        done = {"t_ns": time.time_ns() - self.epoch_ns, "begin_ns": begin_ns, "at_ns": at_ns}
+        self.log.write(json.dumps(done | {"node": place[0], "interface": place[1]}) + "\n")
+
+    def end(self):
+        """End every tc."""
+        for tc in self.tc.values():
+            tc.communicate()
+        if self.log:
+            self.log.close()
+
+
 def run_flows(net, programs, endpoints, cell):
     """Start captures and endpoints, wait for the end, let the network drain, end the captures."""
     epoch_ns = cell["epoch_ns"] = time.time_ns() + LEAD_NS
@@ -1050,11 +1113,12 @@ def run_flows(net, programs, endpoints, cell):
     )
     for name, node, role, description in SERVERS + CLIENTS:
         start_endpoint(programs, net[node].popen, endpoints, name, role, epoch_ns, description)
+    changes = Changes(net, epoch_ns)
     if time.time_ns() > epoch_ns:
         raise Failed("this machine is too slow: the programs were not started before the epoch")
 
     servers, clients = [name for name, *_ in SERVERS], [name for name, *_ in CLIENTS]
-    cell["ended_by"] = wait_for_end(programs, servers, clients, epoch_ns)
+    cell["ended_by"] = wait_for_end(programs, servers, clients, epoch_ns, changes)
     cell["ended_ns"] = time.time_ns() - epoch_ns
 
     programs.signal(clients, signal.SIGTERM)
@@ -1065,10 +1129,11 @@ def run_flows(net, programs, endpoints, cell):
     time.sleep(DRAIN_NS / 1e9)
     programs.signal(["monitor"], signal.SIGTERM)
     programs.wait(["monitor"], 2_000_000_000)
+    changes.end()
     stop_captures(programs)
 
 
-def wait_for_end(programs, servers, clients, epoch_ns):
+def wait_for_end(programs, servers, clients, epoch_ns, changes):
     """Return what ended the cell; raise Failed when a program fails before that."""
     limits = [(DEADLINE_NS, "deadline")]
     if DURATION_NS is not None:
@@ -1076,7 +1141,9 @@ def wait_for_end(programs, servers, clients, epoch_ns):
     limit_ns, limit_name = min(limits)
     active = set(clients)
     while time.time_ns() < epoch_ns + limit_ns:
-        for name in programs.wait_any(["monitor", *servers, *clients], epoch_ns + limit_ns):
+        changes.carry_out(epoch_ns + limit_ns)
+        until_ns = changes.wake_ns(epoch_ns + limit_ns)
+        for name in programs.wait_any(["monitor", *servers, *clients], until_ns):
             if programs.status[name] != 0 or name == "monitor":
                 status = programs.status[name]
                 raise Failed(f"{name} ended with exit status {status}: {last_words(name)}")

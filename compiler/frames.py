@@ -1,0 +1,3 @@
+"""Sizes of frames on the wire."""
+
+FRAME_BYTES = 1514  # a full Ethernet frame without preamble: MTU 1500 and the header

@@ -1,0 +1,118 @@
+"""When the changes of links were carried out, and what held when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairc.compiler.plan import Cell, Change, Impairment, Interface
+
+from .artefacts import Artefacts, field
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Place = tuple[str, str]
+NS = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A change that was carried out between two times; at_s: when it was due. s after the epoch."""
+
+    at_s: float
+    begin_s: float
+    end_s: float
+
+    @property
+    def late_s(self) -> float:
+        """By how much it may have come late."""
+        return self.end_s - self.at_s
+
+
+@dataclass(frozen=True)
+class History:
+    """What held at an interface: at first, and from each change on that was carried out."""
+
+    interface: Interface
+    done: tuple[tuple[Done, Change], ...] = ()
+
+    @cached_property
+    def _begins(self) -> Floats:
+        return np.array([done.begin_s for done, _ in self.done])
+
+    @cached_property
+    def _ends(self) -> Floats:
+        return np.array([done.end_s for done, _ in self.done])
+
+    @cached_property
+    def _rates(self) -> Floats:
+        """Rates in bit/s: at first, then from each change on."""
+        shaper = self.interface.shaper
+        first = float(shaper.rate_bps) if shaper else float("inf")
+        return np.array([first, *(float(change.rate_bps or first) for _, change in self.done)])
+
+    def stage(self, t_s: Floats) -> NDArray[np.int64]:
+        """Return how many changes had been carried out at each time."""
+        return np.searchsorted(self._ends, t_s, side="right")
+
+    def settled(self, t_s: Floats) -> Bools:
+        """Return the times at which no change was under way: what then held is known."""
+        return np.asarray(np.searchsorted(self._begins, t_s, "right") == self.stage(t_s), np.bool_)
+
+    def rate_bps(self, t_s: Floats) -> Floats:
+        """Return the rate at each time, bit/s."""
+        rates: Floats = self._rates[self.stage(t_s)]
+        return rates
+
+    def capacity_bits(self, edges_s: Floats) -> Floats:
+        """Return what can be sent between edges, bit; shape (slots,)."""
+        borders = np.concatenate((edges_s[:1], self._ends, edges_s[-1:]))
+        borders = np.clip(borders, edges_s[0], edges_s[-1])
+        total = np.concatenate(([0.0], np.cumsum(np.diff(borders) * self._rates)))
+        # Equal borders have equal totals, so it does not matter which of them is taken.
+        return np.diff(np.interp(edges_s, borders, total))
+
+    def impairments(self) -> Iterator[tuple[int, Impairment | None]]:
+        """Yield what a hop did in each stage."""
+        yield 0, self.interface.impairment
+        for number, (_, change) in enumerate(self.done, 1):
+            yield number, change.impairment
+
+
+def load(artefacts: Artefacts, cell: Cell) -> dict[Place, History]:
+    """Return the history of every interface. Raises ArtefactError."""
+    interfaces = {(n.name, i.name): i for n in cell.nodes for i in n.interfaces}
+    done: dict[Place, list[Done]] = {place: [] for place in interfaces}
+    if any(interface.changes for interface in interfaces.values()):
+        file = "changes.ndjson"
+        for line in artefacts.lines(file):
+            place = (str(line.get("node")), str(line.get("interface")))
+            times = (field(line, key, file) * NS for key in ("at_ns", "begin_ns", "t_ns"))
+            done.setdefault(place, []).append(Done(*times))
+    return {place: _history(interfaces[place], done[place]) for place in interfaces}
+
+
+def _history(interface: Interface, done: list[Done]) -> History:
+    """Put together what was done and what was planned: changes are carried out in order."""
+    changes = interface.changes
+    return History(
+        interface,
+        tuple((one, changes[number % len(changes)]) for number, one in enumerate(done) if changes),
+    )
+
+
+def due(histories: Mapping[Place, History], until_s: float) -> Iterator[tuple[Place, float]]:
+    """Yield the changes, by place and time, that were due before a time and not carried out."""
+    for place, history in sorted(histories.items()):
+        changes, repeat_ns = history.interface.changes, history.interface.repeat_ns
+        number = len(history.done)
+        if not changes or (repeat_ns is None and number >= len(changes)):
+            continue
+        rounds, which = divmod(number, len(changes))
+        at_s = (changes[which].at_ns + rounds * (repeat_ns or 0)) * NS
+        if at_s < until_s:
+            yield place, at_s
