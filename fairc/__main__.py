@@ -16,6 +16,7 @@ from fairc.cli import (
     calibrate,
     check,
     clean,
+    compare,
     compile,
     console,
     doctor,
@@ -39,13 +40,14 @@ COMMANDS: tuple[click.Command, ...] = (
     run.run,
     table.table,
     report.report,
+    compare.compare,
     doctor.doctor,
     calibrate.calibrate,
     image.image,
     clean.clean,
 )
 # Known from the plan of the project, so that nobody searches for a mistyped word.
-LATER = ("compare", "pack", "verify", "cell")
+LATER = ("pack", "verify", "cell")
 
 
 class Commands(click.Group):

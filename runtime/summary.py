@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from . import tables
 from .metrics import value_named
@@ -55,6 +54,61 @@ class _Cell:
     counts: bool
 
 
+@dataclass(slots=True)
+class Sample:
+    """The values of one group; by: as in Row; left_out: cells that do not count."""
+
+    by: dict[str, str | None]
+    values: list[float]
+    left_out: int = 0
+
+
+class Samples(NamedTuple):
+    """A metric's full name, its unit, and its values group by group, in the order of the plan."""
+
+    metric: str
+    unit: str
+    groups: list[Sample]
+
+
+def samples(
+    folder: Path,
+    axes: Sequence[str],
+    metric: str,
+    by: Sequence[str] | None = None,
+    where: Where | None = None,
+) -> Samples:
+    """Return the values of a metric over the cells of each group; arguments as of `summarise`.
+
+    Raises UnknownName, and TableError when the tables cannot be read.
+    """
+    keys = tuple(by) if by is not None else (*axes, FLOW)
+    choices = (*axes, FLOW, REPETITION)
+    for key in keys:
+        if key not in choices:
+            raise UnknownName("axis", key, choices)
+    with tables.connect(folder) as connection:
+        name, unit = _metric(connection, metric)
+        cells = [c for c in _cells(connection, axes) if where is None or where(c.names)]
+        values = _values(connection, name)
+
+    flows = list(dict.fromkeys(flow for found in values.values() for flow, _ in found)) or [None]
+    groups: dict[tuple[str | None, ...], Sample] = {}
+    for cell in cells:
+        found = values.get(cell.id, []) if cell.counts else [(flow, None) for flow in flows]
+        met: dict[tuple[str | None, ...], Sample] = {}
+        for flow, number in found:
+            group = tuple(flow if key == FLOW else cell.names[key] for key in keys)
+            sample = groups.setdefault(group, Sample(dict(zip(keys, group, strict=True)), []))
+            if number is not None:
+                sample.values.append(number)
+            met[group] = sample
+        if not cell.counts:
+            for sample in met.values():
+                sample.left_out += 1
+    return Samples(name, unit, list(groups.values()))
+
+
 def summarise(
     folder: Path,
     axes: Sequence[str],
@@ -76,36 +130,14 @@ def summarise(
         summary = statistic(stat)
     except KeyError:
         raise UnknownName("statistic", stat, (*STATISTICS, "p90", "p99.9", "...")) from None
-    keys = tuple(by) if by is not None else (*axes, FLOW)
-    choices = (*axes, FLOW, REPETITION)
-    for key in keys:
-        if key not in choices:
-            raise UnknownName("axis", key, choices)
-    with tables.connect(folder) as connection:
-        name, unit = _metric(connection, metric)
-        cells = [c for c in _cells(connection, axes) if where is None or where(c.names)]
-        values = _values(connection, name)
+    name, unit, groups = samples(folder, axes, metric, by, where)
+    return [_row(name, unit, stat, g.by, summary(g.values), g.left_out) for g in groups]
 
-    flows = list(dict.fromkeys(flow for found in values.values() for flow, _ in found)) or [None]
-    groups: dict[tuple[str | None, ...], list[float]] = {}
-    left_out: Counter[tuple[str | None, ...]] = Counter()
-    for cell in cells:
-        found = values.get(cell.id, []) if cell.counts else [(flow, None) for flow in flows]
-        met = set()
-        for flow, number in found:
-            group = tuple(flow if key == FLOW else cell.names[key] for key in keys)
-            numbers = groups.setdefault(group, [])
-            if number is not None:
-                numbers.append(number)
-            met.add(group)
-        if not cell.counts:
-            left_out.update(met)
-    return [
-        _row(
-            name, unit, stat, dict(zip(keys, group, strict=True)), summary(numbers), left_out[group]
-        )
-        for group, numbers in groups.items()
-    ]
+
+def measured(folder: Path) -> dict[str, str]:
+    """Return full name -> unit of everything that a run has measured. Raises TableError."""
+    with tables.connect(folder) as connection:
+        return _measured(connection)
 
 
 def _row(
@@ -126,9 +158,7 @@ def _row(
 
 def _metric(connection: duckdb.DuckDBPyConnection, metric: str) -> tuple[str, str]:
     """Return full name and unit of a metric. Raises UnknownName if the run has not measured it."""
-    measured = dict(
-        connection.execute("SELECT DISTINCT metric, unit FROM metrics ORDER BY ALL").fetchall()
-    )
+    measured = _measured(connection)
     try:
         value = value_named(metric)
     except KeyError:
@@ -136,6 +166,11 @@ def _metric(connection: duckdb.DuckDBPyConnection, metric: str) -> tuple[str, st
     if measured and value.name not in measured:
         raise UnknownName("metric of this run", metric, measured)
     return value.name, value.unit
+
+
+def _measured(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    query = "SELECT DISTINCT metric, unit FROM metrics ORDER BY ALL"
+    return dict(connection.execute(query).fetchall())
 
 
 def _cells(connection: duckdb.DuckDBPyConnection, axes: Sequence[str]) -> Iterator[_Cell]:

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 @click.argument("metric")
 @click.option("--by", metavar="A,B", help="Swept names, flow, repetition.  [default: swept, flow]")
 @where("Look only at cells that fulfil a condition, as in `exclude`.")
-@click.option("--stat", default="median", show_default=True, help="median, mean, p90, ...")
+@click.option(
+    "--stat",
+    metavar="A,B",
+    default="median",
+    show_default=True,
+    help="median, mean, bootstrap (mean with BCa interval), min, max, p90, ...",
+)
+@click.option(
+    "--test", "tested", is_flag=True, help="Compare every two rows: test, effect size, verdict."
+)
 @click.option(
     "--format",
     "form",
@@ -34,20 +43,33 @@ if TYPE_CHECKING:
     help="csv and json are in SI base units.",
 )
 @quiet()
-def table(run: Path, metric: str, by: str | None, where: str | None, stat: str, form: str) -> None:
+def table(
+    run: Path, metric: str, by: str | None, where: str | None, stat: str, tested: bool, form: str
+) -> None:
     """Print one table of METRIC (fairness.F, goodput, ...): value, n and 95 % confidence interval."""
+    from fairc.runtime.comparison import compare_groups
     from fairc.runtime.summary import UnknownName, summarise
 
+    from .compare import PAIR_FORMS
     from .results import TABLES, fresh_tables
 
     axes = fresh_tables(run)
-    groups = None if by is None else [word.strip() for word in by.split(",") if word.strip()]
+    groups = None if by is None else _words(by)
+    looked_at = run / TABLES, axes, metric, groups, chosen(where, axes)
     try:
-        rows = summarise(run / TABLES, axes, metric, groups, chosen(where, axes), stat)
+        if tested:
+            lines = PAIR_FORMS[form](compare_groups(*looked_at))
+        else:
+            rows = [row for name in _words(stat) or [stat] for row in summarise(*looked_at, name)]
+            lines = FORMS[form](rows)
     except UnknownName as error:
         raise Wrong(str(error)) from None
-    for line in FORMS[form](rows):
+    for line in lines:
         console.result(line)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def chosen(where: str | None, axes: Sequence[str]) -> Callable[[Mapping[str, str]], bool] | None:
@@ -67,7 +89,11 @@ def as_text(rows: Sequence[Row]) -> Iterator[str]:
     """Yield a table for people."""
     from .results import text
 
-    yield from text(rows) if rows else ["no cell of the run is looked at"]
+    if not rows:
+        yield "no cell of the run is looked at"
+    for place, stat in enumerate(dict.fromkeys(row["stat"] for row in rows)):
+        yield from [""] if place else []
+        yield from text([row for row in rows if row["stat"] == stat])
 
 
 def as_json(rows: Sequence[Row]) -> Iterator[str]:

@@ -1,0 +1,148 @@
+"""`fairc compare`: two runs, metric by metric."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import console
+from .failures import Status
+from .options import quiet, type_path
+
+if TYPE_CHECKING:
+    from fairc.runtime.comparison import Cells, Compared
+
+Rows = Sequence["Compared"]
+
+
+@click.command()
+@click.argument("first", metavar="RUN", type=type_path)
+@click.argument("second", metavar="RUN", type=type_path)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="json is in SI base units.",
+)
+@quiet()
+def compare(first: Path, second: Path, form: str) -> None:
+    """Compare two runs, metric by metric: identical, same, different, undecided or missing.
+
+    The exit status is 1 unless everything is identical or the same.
+    """
+    from fairc.runtime.comparison import IDENTICAL, SAME, compare_runs
+
+    from .results import TABLES, fresh_tables
+
+    axes = fresh_tables(first), fresh_tables(second)
+    cells, rows = compare_runs(first / TABLES, axes[0], second / TABLES, axes[1])
+    for line in FORMS[form](first, second, cells, rows):
+        console.result(line)
+    if any(row["verdict"] not in (IDENTICAL, SAME) for row in rows) or not rows:
+        sys.exit(Status.NOT_ALL_VALID)
+
+
+def as_text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str]:
+    """Yield for people: the cells, a table of verdicts, and what is not identical or the same."""
+    from fairc.runtime.comparison import IDENTICAL, SAME, VERDICTS
+
+    from .results import aligned
+
+    yield f"first: {first}, {_counted(cells.first)}; second: {second}, {_counted(cells.second)}"
+    same = "all" if cells.identical == cells.both else str(cells.identical)
+    yield f"{_counted(cells.both)} in both; raw artefacts byte-identical (SHA-256): {same}"
+    if not rows:
+        yield "nothing is measured in either"
+        return
+    yield ""
+    counts = Counter((row["metric"], row["verdict"]) for row in rows)
+    metrics = list(dict.fromkeys(row["metric"] for row in rows))
+    body = [[m, *(str(counts[m, verdict] or "") for verdict in VERDICTS)] for m in metrics]
+    yield from aligned([["metric", *VERDICTS], *body], left=1)
+    told = [row for row in rows if row["verdict"] not in (IDENTICAL, SAME)]
+    yield from [""] if told else []
+    for row in told:
+        yield f"{row['metric']}{_of(row['by'])}: {_medians(row)}{row['words']}"
+
+
+def as_json(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str]:
+    """Yield the object that docs/cli.md describes."""
+    compared = [{key: value for key, value in row.items() if key != "by_second"} for row in rows]
+    document = {
+        "first": str(first),
+        "second": str(second),
+        "cells": asdict(cells),
+        "metrics": compared,
+    }
+    yield json.dumps(document, indent=2, ensure_ascii=False)
+
+
+FORMS: dict[str, Callable[[Path, Path, Cells, Rows], Iterator[str]]] = {
+    "text": as_text,
+    "json": as_json,
+}
+
+
+def pairs_as_text(rows: Rows) -> Iterator[str]:
+    """Yield for people how every two groups of a run compare."""
+    if not rows:
+        yield "fewer than two groups: nothing to compare"
+    for row in rows:
+        sides = f"{_of(row['by']).lstrip(', ')} against {_of(row['by_second']).lstrip(', ')}"
+        yield f"{row['metric']}, {sides}: {_medians(row)}{row['words']}"
+
+
+def pairs_as_json(rows: Rows) -> Iterator[str]:
+    """Yield the array that docs/cli.md describes."""
+    yield json.dumps(list(rows), indent=2, ensure_ascii=False)
+
+
+def pairs_as_csv(rows: Rows) -> Iterator[str]:
+    """Yield the columns of the JSON form; what the sides are of as JSON objects."""
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    for place, row in enumerate(rows):
+        if not place:
+            writer.writerow(row)
+        writer.writerow(json.dumps(v) if isinstance(v, dict) else v for v in row.values())
+    yield from lines.getvalue().splitlines()
+
+
+PAIR_FORMS: dict[str, Callable[[Rows], Iterator[str]]] = {
+    "text": pairs_as_text,
+    "csv": pairs_as_csv,
+    "json": pairs_as_json,
+}
+
+
+def _of(by: Mapping[str, str | None]) -> str:
+    return "".join(f", {key} = {value}" for key, value in by.items() if value is not None)
+
+
+def _medians(row: Compared) -> str:
+    """Write both medians in a unit that suits them, if both are there."""
+    from fairc.runtime.report.words import decimals_for, number, scale_for
+
+    both = [m for m in (row["median_first"], row["median_second"]) if m is not None]
+    if len(both) < 2:
+        return ""
+    scale = scale_for(row["unit"], both)
+    decimals = decimals_for(m / scale.factor for m in both)
+    a, b = (number(m / scale.factor, decimals) for m in both)
+    unit = f" {scale.unit}" if scale.unit else ""
+    return f"medians {a}{unit} and {b}{unit}; "
+
+
+def _counted(cells: int) -> str:
+    return f"{cells} cell{'' if cells == 1 else 's'}"

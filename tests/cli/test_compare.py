@@ -1,0 +1,121 @@
+"""`fairc compare` and `fairc table --test`, over runs of the fake engine."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Fairc = Callable[..., Any]  # conftest.py
+
+
+def text_of(file: str, *changes: tuple[str, str]) -> str:
+    text = Path("tiny.fexp").read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    Path(file).write_text(text)
+    return file
+
+
+@pytest.fixture
+def runs(fairc: Fairc) -> Fairc:
+    """Two runs of the same file: results/one and results/two."""
+    for name in ("one", "two"):
+        assert fairc("run", "tiny.fexp", "-o", name).status == 0
+    return fairc
+
+
+def test_a_run_is_identical_to_its_repetition(runs: Fairc) -> None:
+    called = runs("compare", "one", "two")
+    assert called.status == 0
+    assert "6 cells in both; raw artefacts byte-identical (SHA-256): all" in called.out
+    assert "different" in called.out.splitlines()[3]
+    assert not [line for line in called.out.splitlines() if "goodput," in line]
+    found = json.loads(runs("compare", "one", "two", "--format", "json").out)
+    assert found["cells"] == {"first": 6, "second": 6, "both": 6, "identical": 6}
+    assert {row["verdict"] for row in found["metrics"]} == {"identical"}
+    assert list(found["metrics"][0]) == [
+        *("metric", "unit", "by", "verdict", "n_first", "n_second"),
+        *("median_first", "median_second", "p", "p_holm", "cliffs_delta", "hedges_g", "words"),
+    ]
+
+
+def test_another_run_differs_by_a_test(fairc: Fairc) -> None:
+    """Files of half the size under the same names: goodput is lower in each repetition."""
+    one = text_of("one.fexp", ("repeat  = 3", "repeat  = 12"))
+    two = text_of("two.fexp", ("repeat  = 3", "repeat  = 12"), ("rtt: 50ms", "rtt: 400ms"))
+    for file in (one, two):
+        assert fairc("run", file, "-o", file[:3]).status == 0
+    called = fairc("compare", "one", "two", "--format", "json")
+    assert called.status == 1
+    found = json.loads(called.out)
+    assert found["cells"]["both"] == found["cells"]["identical"] == 0
+    goodput = [row for row in found["metrics"] if row["metric"] == "goodput"]
+    assert {row["verdict"] for row in goodput} == {"different"}
+    for row in goodput:
+        assert row["p"] <= row["p_holm"] < 0.05
+        assert row["cliffs_delta"] == 1
+        assert row["median_first"] > row["median_second"]
+        assert "stochastic dominance holds: the first is larger" in row["words"]
+    text = fairc("compare", "one", "two").out
+    assert "goodput, rate = 1Mbit/s, flow = a: medians" in text
+    assert "Cliff's delta +1.00, large" in text
+
+
+def test_few_repetitions_decide_nothing(fairc: Fairc) -> None:
+    other = text_of("other.fexp", ("rtt: 50ms", "rtt: 400ms"))
+    assert fairc("run", "tiny.fexp", "-o", "one").status == 0
+    assert fairc("run", other, "-o", "two").status == 0
+    called = fairc("compare", "one", "two")
+    assert called.status == 1
+    assert "not decided: too few values (3 and 3), the clearest outcome has p = 0.1" in called.out
+
+
+def test_what_is_missing_is_said(runs: Fairc) -> None:
+    fewer = text_of("fewer.fexp", ("[fairness, goodput]", "[goodput]"), ("2Mbit/s", "3Mbit/s"))
+    assert runs("run", fewer, "-o", "fewer").status == 0
+    called = runs("compare", "one", "fewer")
+    assert called.status == 1
+    assert "goodput, rate = 2Mbit/s, flow = a: missing in the second" in called.out
+    assert "goodput, rate = 3Mbit/s, flow = a: missing in the first" in called.out
+    assert "fairness.F, rate = 1Mbit/s: missing in the second" in called.out
+    assert "3 cells in both" in called.out
+
+
+def test_a_directory_that_is_no_run(runs: Fairc) -> None:
+    called = runs("compare", "one", "nowhere")
+    assert called.status == 2
+    assert "nowhere holds no plan" in called.err
+    assert not Path("nowhere").exists()
+
+
+def test_several_statistics_in_one_table(runs: Fairc) -> None:
+    called = runs("table", "one", "goodput", "--stat", "median,mean,p90", "--format", "json")
+    rows = json.loads(called.out)
+    assert [row["stat"] for row in rows] == ["median"] * 4 + ["mean"] * 4 + ["p90"] * 4
+    text = runs("table", "one", "goodput", "--stat", "median, max").out
+    assert "median goodput" in text and "max goodput" in text
+    wrong = runs("table", "one", "goodput", "--stat", "median,modus")
+    assert wrong.status == 2
+    assert "no statistic is called `modus`" in wrong.err
+
+
+def test_groups_of_a_run_are_compared(fairc: Fairc) -> None:
+    file = text_of("one.fexp", ("repeat  = 3", "repeat  = 12"))
+    assert fairc("run", file, "-o", "one").status == 0
+    called = fairc("table", "one", "goodput", "--by", "rate", "--where", "rate < 9Mbit/s", "--test")
+    assert called.status == 0
+    assert called.out.startswith("goodput, rate = 1Mbit/s against rate = 2Mbit/s: medians ")
+    assert "different (Mann-Whitney p" in called.out
+    rows = json.loads(fairc("table", "one", "goodput", "--test", "--format", "json").out)
+    assert len(rows) == 4 * 3 / 2
+    assert (rows[0]["by"]["flow"], rows[0]["by_second"]["flow"]) == ("a", "b")
+    lines = fairc("table", "one", "goodput", "--test", "--format", "csv").out.splitlines()
+    assert len(list(csv.DictReader(lines))) == 6
+    none = fairc("table", "one", "goodput", "--by", "", "--test")
+    assert none.out == "fewer than two groups: nothing to compare\n"
