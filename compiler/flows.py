@@ -69,7 +69,7 @@ def set_deadline(draft: Draft) -> None:
         draft.deadline_ns = scenario.duration_ns + DURATION_MARGIN_NS
         return
     # A start that is drawn is added in each cell.
-    starts_ns = max((flow.flow.start_ns or start_range_ns(flow) for flow in draft.flows), default=0)
+    starts_ns = max(map(_latest_start_ns, draft.flows), default=0)
     stops_ns = max((flow.flow.stop_ns or 0 for flow in draft.flows), default=0)
     longest_rtt_ns = max((flow.base_rtt_ns for flow in draft.flows), default=0)
     # Handshake, request and slow start take some round trips, however fast the link is.
@@ -79,6 +79,11 @@ def set_deadline(draft: Draft) -> None:
         starts_ns + max(MIN_DEADLINE_NS, DEADLINE_FACTOR * needed_ns),
         stops_ns + DURATION_MARGIN_NS,
     )
+
+
+def _latest_start_ns(flow: DraftFlow) -> int:
+    start_ns = flow.flow.start_ns
+    return start_range_ns(flow) if start_ns is None else start_ns
 
 
 def start_range_ns(flow: DraftFlow) -> int:

@@ -1,0 +1,147 @@
+"""Workloads and options against the path: deadlines, extra round trips, ports, warnings; by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairc.compiler import Cell, compile
+from fairc.dsl import CompileError, Source, load
+from fairc.runtime.estimate import length, packets
+
+TEXT = """fexp 1
+experiment e {{
+  topology = access(rate: 1Mbit/s, rtt: 50ms, queue: fifo(20kB{ecn}))
+  users one {{ count = 1 }}
+  users two {{ count = 2 }}
+  {flows}
+  {rest}
+  measure = [goodput]
+}}
+"""
+
+
+def made(flows: str, rest: str = "", ecn: str = "") -> tuple[Cell | None, list[str]]:
+    """Return the only cell, and the codes of everything that is found; None if that is an error."""
+    text = TEXT.format(flows=flows, rest=rest, ecn=ecn)
+    if ecn:
+        text = text.replace("fifo(20kB", "codel(20kB")
+    experiment, found = load(Source("t.fexp", text))
+    assert experiment is not None, [d.message for d in found]
+    compilation = compile(experiment)
+    try:
+        (cell,) = compilation.cells()
+    except CompileError:
+        cell = None
+    return cell, [d.code for d in compilation.diagnostics if d.code != "unused-name"]
+
+
+def cell_of(flows: str, rest: str = "") -> Cell:
+    cell, found = made(flows, rest)
+    assert cell is not None, found
+    return cell
+
+
+NS = 10**9
+VIDEO = "video(bitrate: 800kbit/s, length: 30s)"
+
+
+@pytest.mark.parametrize(
+    ("flow", "deadline_s"),
+    [
+        # 10 x (8 Mbit at 1 Mbit/s, and four round trips of 50 ms)
+        ("cca = reno  start = 0s  workload = file(1MB)", 10 * 8.2),
+        # 24 Mbit at 1 Mbit/s are less than the 30 s that the video plays
+        (f"cca = reno  start = 0s  workload = {VIDEO}", 10 * 30.2),
+        ("over = udp  rate = 100kbit/s  start = 0s  workload = file(1MB)", 10 * 80.2),
+    ],
+)
+def test_deadline(flow: str, deadline_s: float) -> None:
+    assert cell_of(f"flow a {{ {flow} }}").deadline_ns == round(deadline_s * NS)
+
+
+def test_the_extra_round_trip_of_a_flow_is_on_its_own_host() -> None:
+    cell = cell_of(
+        "flow near { users = one  cca = reno  workload = file(1MB) }"
+        "flow far  { users = two  cca = reno  rtt = 75ms  workload = file(1MB) }"
+    )
+    assert {f.name: f.base_rtt_ns for f in cell.flows} == {
+        "near-1": 50_000_000,
+        "far-1": 125_000_000,
+        "far-2": 125_000_000,
+    }
+
+
+def test_an_extra_round_trip_without_a_host_of_its_own_is_refused() -> None:
+    cell, found = made(
+        "flow a { cca = reno  rtt = 10ms  workload = file(1MB) }"
+        "flow b { cca = reno  workload = file(1MB) }"
+    )
+    assert (cell, found) == (None, ["shared-host"])
+
+
+def test_equal_networks_with_different_extra_round_trips_are_told_apart() -> None:
+    flows = "flow a { users = one  cca = reno  rtt = x  workload = file(1MB) }"
+    text = TEXT.format(flows=flows, rest="sweep { x = [0ms, 10ms, 40ms] }", ecn="")
+    experiment, _ = load(Source("t.fexp", text))
+    assert experiment is not None
+    rtts_ns = [cell.flows[0].base_rtt_ns for cell in compile(experiment).cells()]
+    assert rtts_ns == [50_000_000, 60_000_000, 90_000_000]
+
+
+@pytest.mark.parametrize(
+    ("flows", "codes"),
+    [
+        ("flow a { over = udp  rate = 900kbit/s  workload = bulk }", []),
+        ("flow a { over = udp  rate = 600kbit/s  count = 2  workload = bulk }", ["udp-overload"]),
+        ("flow a { over = udp  workload = onoff(1.9Mbit/s, 1s, 1s) }", []),
+        ("flow a { over = udp  workload = onoff(1.9Mbit/s, 2s, 1s) }", ["udp-overload"]),
+        ("flow a { cca = reno  workload = video(900kbit/s, 30s) }", []),
+        ("flow a { cca = reno  workload = video(1.1Mbit/s, 30s) }", ["video-too-fast"]),
+        ("flow a { cca = reno  workload = video(900kbit/s, 70s) }", ["short-duration"]),
+        # BDP: 1 Mbit/s x 50 ms / 8 = 6250 bytes
+        ("flow a { cca = reno  window = 6250B  workload = bulk }", []),
+        ("flow a { cca = reno  window = 6249B  workload = bulk }", ["window-below-bdp"]),
+        ("flow a { cca = reno  count = 2  window = 3200B  workload = bulk }", []),
+        ("flow a { cca = dctcp  workload = bulk }", ["dctcp-without-ecn"]),
+        ("flow a { cca = dctcp  ecn = on  workload = bulk }", []),
+        ("flow a { over = udp  count = 9999  rate = 1bit/s  workload = bulk }", []),
+    ],
+)
+def test_warnings(flows: str, codes: list[str]) -> None:
+    cell, found = made(flows, "duration = 60s")
+    assert cell is not None
+    assert found == codes
+
+
+def test_marks_need_a_flow_that_asks_for_them() -> None:
+    for ecn, codes in (("off", ["nothing-to-mark"]), ("on", [])):
+        flow = f"flow a {{ cca = reno  ecn = {ecn}  workload = bulk }}"
+        _, found = made(flow, "duration = 60s", ", ecn: on")
+        assert sorted({c for c in found if c != "target-below-packet"}) == codes
+
+
+def test_connections_over_udp_that_need_too_many_ports() -> None:
+    flows = "".join(
+        f"flow u{n} {{ over = udp  count = 9999  rate = 1bit/s  workload = bulk }}\n"
+        for n in range(7)
+    )
+    cell, found = made(flows, "duration = 60s")
+    assert (cell, "too-many-ports" in found) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("flow", "length_s", "sent"),
+    [
+        # as long as it plays, 3 MB in packets of 1448 bytes
+        (f"cca = reno  start = 0s  workload = {VIDEO}", 30, 3_000_000 / 1448),
+        ("over = udp  start = 0s  stop = 20s  workload = onoff(300kbit/s, 1s, 2s)", 20,
+         100_000 * 20 / 8 / 1448),
+        ("cca = reno  start = 0s  stop = 20s  workload = requests(10kB, 1s)", 20,
+         200_000 / 1448),
+        ("cca = reno  start = 0s  stop = 20s  workload = bulk", 20, 1e6 * 20 / 8 / 1514),
+    ],
+)  # fmt: skip
+def test_estimates(flow: str, length_s: float, sent: float) -> None:
+    cell = cell_of(f"flow a {{ {flow} }}")
+    assert length(cell) == pytest.approx(length_s)
+    assert packets(cell, length_s) == pytest.approx(sent, rel=1e-6)
