@@ -69,6 +69,40 @@ pub fn listener(wanted: Listening) -> Result<OwnedFd, String> {
     Ok(socket)
 }
 
+/// Accepts the next connection; None: there is no other.
+///
+/// # Errors
+/// What the kernel says of the listening socket.
+pub fn accept(listener: &OwnedFd) -> io::Result<Option<OwnedFd>> {
+    loop {
+        match sys::accept(listener) {
+            Ok(socket) => return Ok(Some(socket)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) if is_of_the_connection(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether `accept` reports an error of the connection that waited, which is gone, instead of one
+/// of the listening socket (accept(2), "Error handling").
+fn is_of_the_connection(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(
+            libc::ECONNABORTED
+                | libc::EINTR
+                | libc::ENETDOWN
+                | libc::EPROTO
+                | libc::ENOPROTOOPT
+                | libc::EHOSTDOWN
+                | libc::ENONET
+                | libc::EHOSTUNREACH
+                | libc::ENETUNREACH
+        )
+    )
+}
+
 /// Opens a socket that is about to connect, with a fixed receive buffer for `buffer_bytes` of payload
 /// and at most `window_bytes` of receive window. Both are set before the handshake, which settles the
 /// scale of the window.

@@ -14,7 +14,7 @@ use crate::source::Source;
 use crate::tcp::transfer::{closed, End, Header, Step, Transfer};
 use crate::workload::Workload;
 use crate::{sys, tcp_info};
-use std::io::{self, ErrorKind::WouldBlock};
+use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::OwnedFd;
 
@@ -155,13 +155,8 @@ impl Server {
 
     /// Accepts every connection that waits.
     fn accept(&mut self, reactor: &Reactor, log: &Log) -> Result<(), Failure> {
-        loop {
-            let socket = match sys::accept(&self.listener) {
-                Ok(socket) => socket,
-                Err(error) if error.kind() == WouldBlock => return Ok(()),
-                Err(error) if is_of_the_connection(&error) => continue,
-                Err(error) => return Err(Failure::Work(format!("cannot accept: {error}"))),
-            };
+        let refused = |error: io::Error| Failure::Work(format!("cannot accept: {error}"));
+        while let Some(socket) = socket::accept(&self.listener).map_err(refused)? {
             let slot = self.peers.reserve();
             reactor.add(&socket, Interest::Read, FIRST_PEER + slot as u64)?;
             let peer = Peer {
@@ -172,6 +167,7 @@ impl Server {
             };
             self.peers.put(slot, peer);
         }
+        Ok(())
     }
 
     /// Does what can be done for one connection.
@@ -393,23 +389,4 @@ impl Server {
         }
         Ok(())
     }
-}
-
-/// Whether `accept` reports an error of the connection that waited, which is gone, instead of one
-/// of the listening socket (accept(2), "Error handling").
-fn is_of_the_connection(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(
-            libc::ECONNABORTED
-                | libc::EINTR
-                | libc::ENETDOWN
-                | libc::EPROTO
-                | libc::ENOPROTOOPT
-                | libc::EHOSTDOWN
-                | libc::ENONET
-                | libc::EHOSTUNREACH
-                | libc::ENETUNREACH
-        )
-    )
 }
