@@ -217,6 +217,11 @@ class Measurement:
             if name in (flow.plan.name, flow.plan.declared, flow.plan.users)
         )
 
+    @cached_property
+    def data_paths(self) -> dict[str, tuple[Place, ...]]:
+        """The egress interfaces that each flow's data passes, by the flow's name."""
+        return {flow.name: self.paths.of(flow.plan) for flow in self.flows}
+
     def fair_share_bps(self, edges_s: Floats) -> dict[str, Floats]:
         """Return each flow's max-min fair rate on the wire between edges, all flows competing.
 
@@ -227,7 +232,7 @@ class Measurement:
             for place, interface in self.paths.interfaces.items()
             if interface.shaper is not None
         }
-        paths = {flow.name: self.paths.of(flow.plan) for flow in self.flows}
+        paths = self.data_paths
         if len(edges_s) < 2:
             return {name: np.empty(0) for name in paths}
         table = np.stack([*shaped.values()]) if shaped else np.zeros((0, len(edges_s) - 1))

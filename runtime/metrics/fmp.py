@@ -44,10 +44,21 @@ import numpy as np
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, Measurement
 from fairc.runtime.measurement.series import Trace
+from fairc.runtime.measurement.slots import edges
 from fairc.runtime.results import MetricValue
 
 from .base import Metric, Value
-from .sharing import Floats, Sharing, dominant, epsilon_fairness, jain, no_slot, share
+from .sharing import (
+    Floats,
+    apart,
+    competition,
+    dominant,
+    epsilon_fairness,
+    jain,
+    no_slot,
+    normalised,
+    share,
+)
 
 FAIRNESS = Value("fmp.fairness", "1", "1 - |K|: 1/2 is unfair, 1 fair")
 FAIRNESS_REL = Value("fmp.fairness_rel", "1", "1 - |K_rel|: 0 is unfair, 1 fair")
@@ -84,16 +95,16 @@ def terms(x: Floats, kind: str) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    shared: Sharing
+    """Two sessions: their names, x of each slot of their competition, the ends of these slots."""
+
+    name: str
+    x: Floats
+    ends_s: Floats
     terms: Floats
 
     @property
     def k(self) -> float:
         return float(self.terms.sum())
-
-    @property
-    def name(self) -> str:
-        return ", ".join(flow.name for flow in self.shared.sessions)
 
 
 def _pairs(measurement: Measurement, request: MetricRequest) -> list[_Pair] | str:
@@ -103,13 +114,21 @@ def _pairs(measurement: Measurement, request: MetricRequest) -> list[_Pair] | st
         return "fmp needs two sessions"
     slot_s = float(request.options.get("slot", SLOT_S))
     kind = str(request.options.get("weights", "linear"))
+    # Once for all pairs: every competition consists of slots of this grid.
+    grid = edges(slot_s, max(flow.end_s for flow in sessions))
+    names = (flow.name for flow in sessions)
+    x = dict(zip(names, normalised(measurement, sessions, grid), strict=True))
     found: list[_Pair] = []
     for pair in combinations(sessions, 2):
-        shared = share(measurement, pair, slot_s, "fmp")
-        if isinstance(shared, str) or not shared.slots:
-            why = shared if isinstance(shared, str) else no_slot(slot_s)
+        time = apart(measurement, pair) or competition(pair, slot_s, measurement.warmup_s)
+        if isinstance(time, str) or len(time.edges_s) < 2:
+            why = time if isinstance(time, str) else no_slot(slot_s)
             return f"{pair[0].name} and {pair[1].name}: {why}" if len(sessions) > 2 else why
-        found.append(_Pair(shared, terms(shared.x, kind)))
+        first = round(time.edges_s[0] / slot_s)
+        slots = slice(first, first + len(time.edges_s) - 1)
+        both = np.stack([x[flow.name][slots] for flow in pair])
+        name = f"{pair[0].name}, {pair[1].name}"
+        found.append(_Pair(name, both, time.edges_s[1:], terms(both, kind)))
     return found
 
 
@@ -149,11 +168,10 @@ def traces(measurement: Measurement, request: MetricRequest) -> tuple[Trace, ...
     if isinstance(pairs, str):
         return ()
     worst = _worst(pairs)
-    x, ends_s = worst.shared.x, worst.shared.time.edges_s[1:]
-    running = np.cumsum(jain(x)) / np.arange(1, x.shape[1] + 1)
+    running = np.cumsum(jain(worst.x)) / np.arange(1, len(worst.terms) + 1)
     return (
-        Trace(K.name, None, ends_s, np.cumsum(worst.terms)),
-        Trace(JAIN.name, None, ends_s, running),
+        Trace(K.name, None, worst.ends_s, np.cumsum(worst.terms)),
+        Trace(JAIN.name, None, worst.ends_s, running),
     )
 
 

@@ -63,8 +63,8 @@ def share(
     time = competition(sessions, slot_s, measurement.warmup_s if warm else 0.0)
     if isinstance(time, str):
         return time
-    whole = _normalised(measurement, sessions, np.array([time.begin_s, time.end_s]))
-    return Sharing(sessions, time, whole[:, 0], _normalised(measurement, sessions, time.edges_s))
+    whole = normalised(measurement, sessions, np.array([time.begin_s, time.end_s]))
+    return Sharing(sessions, time, whole[:, 0], normalised(measurement, sessions, time.edges_s))
 
 
 def competition(
@@ -92,7 +92,7 @@ def no_slot(slot_s: float) -> str:
 def apart(measurement: Measurement, sessions: tuple[FlowRecord, ...]) -> str:
     """Return in words which sessions share no bottleneck with the others; empty if all compete."""
     bottlenecks = {flow.queue.place for flow in sessions}
-    crossed = {flow.name: bottlenecks & set(measurement.paths.of(flow.plan)) for flow in sessions}
+    crossed = {f.name: bottlenecks & set(measurement.data_paths[f.name]) for f in sessions}
     together, reached = {sessions[0].name}, set(crossed[sessions[0].name])
     while more := {n for n, places in crossed.items() if places & reached} - together:
         together |= more
@@ -106,7 +106,7 @@ def apart(measurement: Measurement, sessions: tuple[FlowRecord, ...]) -> str:
     )
 
 
-def _normalised(
+def normalised(
     measurement: Measurement, sessions: tuple[FlowRecord, ...], edges_s: Floats
 ) -> Floats:
     """Return x between edges, shape (sessions, slots)."""

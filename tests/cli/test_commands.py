@@ -229,7 +229,7 @@ def test_the_fake_engine_is_not_offered(fairc: Fairc, monkeypatch: pytest.Monkey
     assert "no engine is called `fake`" in called.err
 
 
-@pytest.mark.parametrize("word", ["compare", "pack", "verify", "cell"])
+@pytest.mark.parametrize("word", ["pack", "verify", "cell"])
 def test_commands_that_come_later(fairc: Fairc, word: str) -> None:
     called = fairc(word)
     assert called.status == 2

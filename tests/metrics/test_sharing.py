@@ -29,7 +29,9 @@ def network() -> SimpleNamespace:
         )
         for flow in cell.flows
     }
-    return SimpleNamespace(paths=Paths(cell), flows=flows)
+    paths = Paths(cell)
+    data_paths = {flow.name: paths.of(flow) for flow in cell.flows}
+    return SimpleNamespace(paths=paths, data_paths=data_paths, flows=flows)
 
 
 @pytest.mark.parametrize(
