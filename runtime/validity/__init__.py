@@ -11,6 +11,7 @@ order       copies, and packets that overtake others
 buffers     what a queue holds
 captures    complete, consistent; no super-packets
 endpoints   CCA, exit of the programs, limits of the hosts
+options     ECN, SACK, initial window, parameters of the CCA
 schedule    programs on time
 guest       CPU load, notes of the script
 """
@@ -26,6 +27,7 @@ from .endpoints import congestion_control, datagrams, host_buffers, host_limits,
 from .finding import Check, Finding, Verdict
 from .guest import machine_load, notes
 from .loss import loss_counts, other_drops, random_loss
+from .options import transport_options
 from .order import copies, overtaking
 from .schedule import schedule
 from .service import changes, service_rate, service_schedule
@@ -45,6 +47,7 @@ CHECKS: tuple[Check, ...] = (
     frame_sizes,
     congestion_control,
     processes,
+    transport_options,
     host_buffers,
     host_limits,
     datagrams,

@@ -235,6 +235,61 @@ def test_no_congestion_control_where_there_should_be_one(tmp_path: Path) -> None
     assert (found, "flow a used no CCA, not cubic" in reasons) == ("invalid", True)
 
 
+AGREED = {"initial_window_packets": 10, "ecn": False, "sack": True}
+OF_QUIC = {"initial_window_bytes": 14_720, "mtu": 1472}
+LISTENS = {"ecn": False, "parameters": {"beta": 0.7}}
+
+
+@pytest.mark.parametrize(
+    ("transport", "event", "report", "words"),
+    [
+        ("tcp", "accepted", AGREED, ""),
+        ("tcp", "accepted", AGREED | {"initial_window_packets": 1}, ""),
+        (
+            "tcp",
+            "accepted",
+            AGREED | {"initial_window_packets": 3},
+            "window in packets of 3, not 10",
+        ),
+        ("tcp", "accepted", AGREED | {"ecn": True}, "has ECN of on, not off"),
+        ("tcp", "accepted", AGREED | {"sack": False}, "has SACK of off, not on"),
+        ("quic", "accepted", OF_QUIC, ""),
+        ("quic", "accepted", OF_QUIC | {"mtu": 1200}, "window in bytes of 14720, not 12000"),
+        ("quic", "listening", LISTENS, ""),
+        ("quic", "listening", LISTENS | {"ecn": True}, "has ECN of on, not off"),
+        ("quic", "listening", LISTENS | {"parameters": {}}, "parameters of {}, not {'beta': 0.7}"),
+    ],
+)
+def test_options_are_read_back(
+    tmp_path: Path, transport: Transport, event: str, report: dict[str, Any], words: str
+) -> None:
+    made = crowded(transports=(transport, "tcp"))
+    a, b = made.cell.flows
+    a = a.model_copy(update={"cca_parameters": {"beta": 0.7}})
+    made.cell = made.cell.model_copy(update={"flows": (a, b)})
+
+    def change(folder: Path) -> None:
+        with (folder / "a.server.ndjson").open("a") as lines:
+            whole = {"t_ns": 50 * MS, "event": event, "connection": 0, "cca": "cubic", **report}
+            lines.write(json.dumps(whole) + "\n")
+
+    found, reasons = verdict(made, tmp_path, change)
+    assert (found, words in reasons) == ("invalid" if words else "valid", True)
+
+
+def test_ecn_that_a_repeated_handshake_gave_up_is_nobodys_fault(tmp_path: Path) -> None:
+    made = crowded()
+    a, b = made.cell.flows
+    options = TransportOptions(ecn=True)
+    made.cell = made.cell.model_copy(
+        update={"flows": (a.model_copy(update={"options": options}), b)}
+    )
+    change = edit_lines(
+        "a.server.ndjson", lambda e: e.update(ecn=False) if e["event"] == "accepted" else None
+    )
+    assert verdict(made, tmp_path, change) == ("valid", "")
+
+
 @pytest.mark.parametrize(
     ("file", "event", "field", "words"),
     [

@@ -1,0 +1,72 @@
+"""The transports run with the options and parameters of the plan, as the endpoints read them back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fairc.compiler.plan import Flow
+from fairc.runtime.measurement import Measurement
+
+from .finding import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """What an event reports of an option, and what the plan has; `event` is passed to `planned`.
+
+    after_retry: what a handshake that was lost and repeated leaves, for which nobody is to blame:
+    Linux begins with one packet and without ECN then (RFC 5681, section 3.1; RFC 3168, 6.1.1.1).
+    """
+
+    event: str
+    key: str
+    words: str
+    planned: Callable[[Flow, Mapping[str, Any]], Any]
+    after_retry: Any = None
+
+
+_ECN = _Option("accepted", "ecn", "ECN", lambda flow, _: flow.options.ecn, after_retry=False)
+_OPTIONS: Mapping[str, tuple[_Option, ...]] = {
+    "tcp": (
+        _Option(
+            "accepted",
+            "initial_window_packets",
+            "an initial window in packets",
+            lambda flow, _: flow.options.initial_window_packets,
+            after_retry=1,
+        ),
+        _ECN,
+        _Option("accepted", "sack", "SACK", lambda flow, _: flow.options.sack),
+    ),
+    "quic": (
+        _Option(
+            "accepted",
+            "initial_window_bytes",
+            "an initial window in bytes",
+            lambda flow, event: flow.options.initial_window_packets * event["mtu"],
+        ),
+        _Option("listening", "ecn", "ECN", lambda flow, _: flow.options.ecn),
+        _Option("listening", "parameters", "parameters", lambda flow, _: flow.cca_parameters),
+    ),
+    "udp": (),
+}
+
+
+def transport_options(measurement: Measurement) -> Iterator[Finding]:
+    """Rules 6, 20: connections have the options of the plan."""
+    for flow in measurement.flows:
+        for option in _OPTIONS[flow.plan.transport]:
+            events = [e for e in flow.endpoints.reports[option.event] if option.key in e]
+            wrong = {
+                f"{_shown(event[option.key])}, not {_shown(option.planned(flow.plan, event))}"
+                for event in events
+                if event[option.key] not in (option.planned(flow.plan, event), option.after_retry)
+            }
+            for words in sorted(wrong):
+                yield Finding("invalid", f"flow {flow.name} has {option.words} of {words}")
+
+
+def _shown(value: object) -> str:
+    return ("off", "on")[value] if isinstance(value, bool) else str(value)
