@@ -30,34 +30,39 @@ class Differences:
 
 
 def differences(run: Run) -> Differences | None:
-    """Return the conditions in which the transports of some cell differ, None where none do.
+    """Return the conditions in which compared transports differ, None where none do.
 
-    Cells are looked at one by one: a condition that a sweep changes for all transports alike differs
-    in none of them. Failed cells tell nothing, and neither does a run of one transport.
+    What is compared: a flow with itself where the sweep changes its transport, else the flows of each
+    cell. So a condition that a sweep changes for all transports alike differs in neither. Failed cells
+    tell nothing, and neither does a run of one transport.
     """
     from fairc.runtime.conditions import CONDITIONS
 
+    rows = run.rows("SELECT cell, flow, condition, transport, value FROM conditions ORDER BY ALL")
+    over: dict[str, set[str]] = {}
+    for _, flow, _, transport, _ in rows:
+        over.setdefault(flow, set()).add(transport)
+    swept = {flow for flow, transports in over.items() if len(transports) > 1}
+    # Condition -> what is compared -> transport -> values.
     found: dict[str, dict[str, dict[str, set[str]]]] = {}
-    transports: dict[str, None] = {}
-    for cell, condition, transport, value in run.rows(
-        "SELECT cell, condition, transport, value FROM conditions ORDER BY transport, value"
-    ):
-        transports[transport] = None
-        cells = found.setdefault(condition, {}).setdefault(cell, {})
-        cells.setdefault(transport, set()).add(value)
-    rows = []
+    for cell, flow, condition, transport, value in rows:
+        if flow in swept or not swept:
+            groups = found.setdefault(condition, {}).setdefault(flow if swept else cell, {})
+            groups.setdefault(transport, set()).add(value)
+    transports = sorted(set().union(*over.values()))
+    table = []
     for condition in CONDITIONS:
-        differing = [c for c in found.get(condition.name, {}).values() if _differ(c)]
+        differing = [g for g in found.get(condition.name, {}).values() if _differ(g)]
         if differing:
             values = tuple(_values(differing, transport) for transport in transports)
-            rows.append(Row(condition.name, condition.meaning, values))
-    return Differences(tuple(map(str.upper, transports)), tuple(rows)) if rows else None
+            table.append(Row(condition.name, condition.meaning, values))
+    return Differences(tuple(map(str.upper, transports)), tuple(table)) if table else None
 
 
-def _differ(cell: Mapping[str, set[str]]) -> bool:
-    return len(set(map(frozenset, cell.values()))) > 1
+def _differ(group: Mapping[str, set[str]]) -> bool:
+    return len(set(map(frozenset, group.values()))) > 1
 
 
-def _values(cells: list[dict[str, set[str]]], transport: str) -> str:
-    texts = dict.fromkeys(text for cell in cells for text in sorted(cell.get(transport, ())))
+def _values(groups: list[dict[str, set[str]]], transport: str) -> str:
+    texts = dict.fromkeys(text for group in groups for text in sorted(group.get(transport, ())))
     return listed(list(texts), MAX_VALUES)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any
 
 from fairc.compiler.plan import Cell, Flow, Interface, Queue
 
@@ -59,9 +60,21 @@ def _flows(scene: Cell) -> str:
 
 
 def _flow(flow: Flow) -> str:
-    what = f"{quantity(flow.workload.bytes, 'B')} file" if flow.workload.kind == "file" else "bulk"
+    what = _WORKLOADS[flow.workload.kind](flow.workload)
     times = f"{flow.connections} connections, " if flow.connections > 1 else ""
     return f"{one_line(flow.name)} ({times}{what}, {_control(flow)})"
+
+
+# Kinds of workloads, in words.
+_WORKLOADS: Mapping[str, Callable[[Any], str]] = {
+    "file": lambda file: f"{quantity(file.bytes, 'B')} file",
+    "bulk": lambda _: "bulk",
+    "video": lambda video: (
+        f"{quantity(video.length_ns / 1e9, 's')} video of {quantity(video.bitrate_bps, 'bit/s')}"
+    ),
+    "requests": lambda _: "requests",
+    "onoff": lambda source: f"{quantity(source.rate_bps, 'bit/s')} on and off",
+}
 
 
 def _control(flow: Flow) -> str:

@@ -32,7 +32,7 @@ class Spec:
 
     sweep: swept name -> values. bad: (configuration index, repetition) -> (status, verdict,
     reasons). undefined: (configuration index, repetition) -> why F is. first_ends_early: slots before
-    the end of the cell. transports: of the flows. conditions: name -> value of each flow. constant: every repetition has the same numbers.
+    the end of the cell. transports: of the flows; a swept name `over_FLOW` changes it. conditions: name -> value of each flow. constant: every repetition has the same numbers.
     """
 
     title: str = "CUBIC against BBR on a 1 Mbit/s link"
@@ -80,7 +80,7 @@ def cell_of(spec: Spec, index: int, bindings: dict[str, str], repetition: int) -
             client=f"c{i}",
             address=f"10.0.1.{i + 1}",
             port=5000 + i,
-            transport=cast(Any, spec.transports[i % len(spec.transports)]),
+            transport=cast(Any, bindings.get(f"over_{name}") or spec.transports[i % 2]),
             cca=("cubic", "bbr", "reno", "vegas")[i % 4],
             connections=spec.connections,
             workload=plan.FileWorkload(bytes=10_000_000),

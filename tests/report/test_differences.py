@@ -56,3 +56,18 @@ def test_one_transport_has_nothing_to_list(make_run: Maker) -> None:
     path = make_run(repeat=2, duration_s=3.0, conditions={"pacing": ("off", "on")})
     assert differences(Run(path)) is None
     assert "Differences between" not in build(path)[0].read_text(encoding="utf-8")
+
+
+def test_a_flow_over_several_transports_is_compared_with_itself(make_run: Maker) -> None:
+    """bbr beside it is over TCP with another window cap: that is not what is compared."""
+    path = make_run(
+        repeat=2,
+        duration_s=3.0,
+        sweep={"over_cubic": ("tcp", "quic")},
+        conditions={"window cap": ("{index} packets", "none"), "ECN": ("off", "on")},
+    )
+    found = differences(Run(path))
+    assert found is not None
+    assert [(row.condition, row.values) for row in found.rows] == [
+        ("window cap", ("1 packets", "0 packets"))
+    ]

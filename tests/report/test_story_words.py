@@ -1,0 +1,34 @@
+"""Every workload of the plan has words in the report's headline."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from fairc.compiler import plan
+from fairc.runtime.report.story import _WORKLOADS
+
+KINDS = [kind.model_fields["kind"].default for kind in get_args(get_args(plan.Workload)[0])]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_workload_has_words(kind: str) -> None:
+    assert kind in _WORKLOADS
+
+
+def test_a_video_and_a_source_in_words() -> None:
+    video = plan.VideoWorkload(
+        bitrate_bps=1_128_000,
+        length_ns=300 * 10**9,
+        burst_ns=0,
+        chunk_bytes=1,
+        factor=1.25,
+        play_ns=0,
+        stall_ns=0,
+        send_buffer_bytes=1,
+    )
+    assert _WORKLOADS["video"](video) == "300 s video of 1.13 Mbit/s"
+    always = plan.Distribution(kind="constant", parameters={"value": 1.0})
+    source = plan.OnOffWorkload(rate_bps=500_000, on=always, off=always, packet_bytes=1500, seed=1)
+    assert _WORKLOADS["onoff"](source) == "0.5 Mbit/s on and off"
