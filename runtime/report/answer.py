@@ -123,6 +123,12 @@ def entries(
 
 def _format(results: Results, metric: str) -> tuple[Scale, int]:
     """Return the one scale and number of decimals for a metric on the whole page."""
+    if metric not in results.formats:  # every row of every table asks for it
+        results.formats[metric] = _find_format(results, metric)
+    return results.formats[metric]
+
+
+def _find_format(results: Results, metric: str) -> tuple[Scale, int]:
     medians = [
         m
         for measure in results.select(metric)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .run import Configuration, Outcome, Run
+from .words import Scale
 
 GOODPUT = "goodput"
 F = "fairness.F"
@@ -56,10 +57,15 @@ def summarise(values: tuple[float, ...]) -> Summary:
 
 
 class Results:
-    """Every number of a run, by measure and configuration."""
+    """Every number of a run, by measure and configuration.
+
+    formats: metric -> scale and decimals that the page prints it with, as far as they are known.
+    """
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self.formats: dict[str, tuple[Scale, int]] = {}
+        self._summaries: dict[tuple[Measure, str], Summary] = {}
 
     @cached_property
     def _values(self) -> dict[Measure, dict[str, dict[str, float | None]]]:
@@ -119,7 +125,11 @@ class Results:
 
     def summary(self, measure: Measure, configuration: Configuration) -> Summary:
         """Summarise the cells that count; those without a value are left out of n."""
-        return summarise(tuple(v for o, v in self.points(measure, configuration) if o.counts))
+        key = (measure, configuration.id)
+        if key not in self._summaries:
+            points = self.points(measure, configuration)
+            self._summaries[key] = summarise(tuple(v for o, v in points if o.counts))
+        return self._summaries[key]
 
     def representative(self, configuration: Configuration) -> tuple[Outcome, str] | None:
         """Return the repetition that a single time series shows, and why it was chosen.
