@@ -80,7 +80,9 @@ def _late_service(queue: QueueRecord) -> float:
     """Return the longest time that a frame waited at the head of the queue beyond its own, s."""
     left, arrival = queue.left_s, queue.arrival_s
     ready = np.fmax(left[:-1], arrival[1:])
-    return float((left[1:] - ready - queue.spacing_s[1:]).max(initial=0.0))
+    waited_s = left[1:] - ready - queue.spacing_s[1:]
+    # How long a frame takes that left during a change is not known.
+    return float(waited_s[queue.history.settled(left[:-1])].max(initial=0.0))
 
 
 def changes(measurement: Measurement) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ topology laboratory {
   link r -> stepped { rate = 4Mbit/s  delay = 10ms  queue = fifo(40pkt)  at 3s { rate = 1Mbit/s }  at 6s { rate = 3Mbit/s } }
   link r -> moved   { rate = 2Mbit/s  delay = 10ms  queue = fifo(40pkt)  at 3s { delay = 60ms }  at 5s { delay = 20ms  loss = 5% } }
   link r -> broken  { rate = 2Mbit/s  delay = 10ms  queue = fifo(40pkt)  down from 3s to 4s }
-  link r -> traced  { rate = trace("walk.down")  delay = 10ms  queue = fifo(60pkt) }
+  link r -> traced  { rate = trace("walk.down")  delay = 10ms  queue = fifo(300pkt) }
   link stepped -> r, moved -> r, broken -> r, traced -> r { rate = 100Mbit/s  delay = 10ms }
 }
 experiment dynamics {
