@@ -367,7 +367,7 @@ def test_a_table_holds_the_numbers(make_run: Maker) -> None:
     _, goodput = asked(path, 1)
     assert isinstance(goodput, Sheet)
     assert [name for name, _ in goodput.head] == [
-        "n", "flow", "n", "median (Mbit/s)", "95 % interval",
+        "n", "flow", "cells", "median (Mbit/s)", "95 % interval",
     ]  # fmt: skip
 
 

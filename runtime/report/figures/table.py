@@ -39,11 +39,11 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
         name=stem(subject, request),
         section="asked",
         title=f"{sums.what.capitalize()} of {cases.title(by_words(names))}",
-        caption=f"{sums.what.capitalize()} over the n cells of a group, and its {sums.interval}."
+        caption=f"{sums.what.capitalize()} over the cells of a group, and its {sums.interval}."
         f" {cases.basis(names)}",
         head=(
             *((one_line(name), False) for name in names),
-            ("n", True),
+            ("cells", True),
             (f"{sums.what}{unit}", True),
             (f"{100 * sums.level:g} % interval", True),
         ),
