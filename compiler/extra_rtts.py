@@ -49,7 +49,11 @@ def _longer(link: Link, rtt_ns: int) -> Link:
 
 
 def _later(way: Direction, delay_ns: int) -> Direction:
-    return replace(way, delay_ns=way.delay_ns + delay_ns)
+    changes = tuple(
+        change if change.delay_ns is None else replace(change, delay_ns=change.delay_ns + delay_ns)
+        for change in way.changes
+    )
+    return replace(way, delay_ns=way.delay_ns + delay_ns, changes=changes)
 
 
 def _refuse(draft: Draft, flow: Flow) -> None:

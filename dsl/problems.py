@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NoReturn
 
 from .diagnostics import CompileError, Diagnostic, Label, Severity
@@ -45,14 +43,26 @@ class Gather:
     def __init__(self) -> None:
         self.found: list[Diagnostic] = []
 
-    @contextmanager
-    def attempt(self) -> Iterator[None]:
-        """Keep what a CompileError inside the block carries, each once, and go on."""
-        try:
-            yield
-        except CompileError as error:
-            known = set(self.found)
-            self.found.extend(d for d in error.diagnostics if d not in known)
+    def attempt(self) -> Gather:
+        """Keep what a CompileError inside the block carries, each once, and go on.
+
+        To be used with `with`. Large grids come here a hundred times a configuration, so this is
+        no generator.
+        """
+        return self
+
+    def __enter__(self) -> None:
+        """Begin an attempt."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> bool:
+        """Keep a CompileError; let everything else through."""
+        if not isinstance(error, CompileError):
+            return False
+        known = set(self.found)
+        self.found.extend(d for d in error.diagnostics if d not in known)
+        return True
 
     def finish(self) -> None:
         """Raise everything that was found."""

@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from .diagnostics import Label
 from .model import Flow
 from .problems import Gather, fail
 from .transports import complete
 
-PER_HOST = ("ecn", "sack")
-"""Options of TCP that hold for a whole host."""
-
 Place = tuple[str | None, ...]
+Claim = tuple["Shared", Place, object]
+"""What is shared, where, and what a flow wants it to be."""
 
 
-class _Claim(NamedTuple):
-    """What a flow wants a shared place to be."""
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """Something that flows share.
+
+    words: names it, from the place where it is; why: Linux has only one of it; help: what to do.
+    """
 
     code: str
-    place: Place
-    value: object
-    what: str
+    words: Callable[[Place], str]
     why: str
+    help: str
+
+
+_HOSTS = "give both the same, or hosts of their own"
+_ONE_HOST = "Linux has one value for a whole host"
+
+PARAMETERS = Shared(
+    "conflicting-parameters",
+    lambda place: f"the parameters of `{place[0]}`",
+    "a kernel has one set of them for all flows",
+    "give both the same, or put them into different configurations",
+)
+PROGRAM = Shared(
+    "conflicting-parameters",
+    lambda place: f"the program of `{place[0]}`",
+    "a kernel has one CCA of a name",
+    "give both the same, or put them into different configurations",
+)
+ECN = Shared("conflicting-options", lambda place: f"`ecn` of {_host(place)}", _ONE_HOST, _HOSTS)
+SACK = Shared("conflicting-options", lambda place: f"`sack` of {_host(place)}", _ONE_HOST, _HOSTS)
+INITIAL_WINDOW = Shared(
+    "conflicting-options",
+    lambda place: f"`initial_window` from `{place[1]}` to `{place[2]}`",
+    "Linux has one value for a route",
+    _HOSTS,
+)
 
 
 def check_sharing(flows: Sequence[Flow]) -> None:
@@ -32,46 +59,38 @@ def check_sharing(flows: Sequence[Flow]) -> None:
     flows: as declared; those of one group of users share no host with anybody else.
     """
     gather = Gather()
-    known: dict[tuple[str, Place], tuple[_Claim, Flow]] = {}
+    known: dict[tuple[Shared, Place], tuple[object, Flow]] = {}
     for flow in flows:
         if flow.transport != "tcp":
             continue
-        for claim in _claims(flow):
-            first, owner = known.setdefault((claim.what, claim.place), (claim, flow))
-            if first.value != claim.value:
+        for shared, place, value in _claims(flow):
+            first, owner = known.setdefault((shared, place), (value, flow))
+            if first != value:
                 with gather.attempt():
                     fail(
-                        claim.code,
-                        f"`{owner.name}` and `{flow.name}` want {claim.what} to differ",
+                        shared.code,
+                        f"`{owner.name}` and `{flow.name}` want {shared.words(place)} to differ",
                         flow.span,
                         labels=(Label(owner.span, "the other flow"),),
-                        notes=(claim.why,),
-                        help="give both the same, or put them into different configurations"
-                        if claim.code == "conflicting-parameters"
-                        else "give both the same, or hosts of their own",
+                        notes=(shared.why,),
+                        help=shared.help,
                     )
     gather.finish()
 
 
-def _claims(flow: Flow) -> Iterable[_Claim]:
+def _claims(flow: Flow) -> Iterator[Claim]:
     if flow.own_cca is not None:
-        what, why = f"the program of `{flow.cca}`", "a kernel has one CCA of a name"
-        yield _Claim("conflicting-parameters", (flow.cca,), flow.own_cca.content, what, why)
+        yield PROGRAM, (flow.cca,), flow.own_cca.content
     elif flow.cca is not None:
-        given = tuple(sorted(complete(flow.cca, flow.cca_parameters).items()))
-        what, why = f"the parameters of `{flow.cca}`", "a kernel has one set of them for all flows"
-        yield _Claim("conflicting-parameters", (flow.cca,), given, what, why)
-    server, client = (flow.users, flow.server), (flow.users, flow.client)
-    for option in PER_HOST:
-        for host in (server, client):
-            name = host[1] if host[0] is None else f"{host[0]}'s {host[1]}"
-            value = getattr(flow.options, option)
-            what, why = f"`{option}` of the host `{name}`", "Linux has one value for a whole host"
-            yield _Claim("conflicting-options", host, value, what, why)
-    yield _Claim(
-        "conflicting-options",
-        (*server, *client),
-        flow.options.initial_window_packets,
-        f"`initial_window` from `{flow.server}` to `{flow.client}`",
-        "Linux has one value for a route",
-    )
+        yield PARAMETERS, (flow.cca,), complete(flow.cca, flow.cca_parameters)
+    for host in (flow.server, flow.client):
+        yield ECN, (flow.users, host), flow.options.ecn
+    for host in (flow.server, flow.client):
+        yield SACK, (flow.users, host), flow.options.sack
+    window = flow.options.initial_window_packets
+    yield INITIAL_WINDOW, (flow.users, flow.server, flow.client), window
+
+
+def _host(place: Place) -> str:
+    users, host = place
+    return f"the host `{host}`" if users is None else f"`{host}` of the users `{users}`"

@@ -145,3 +145,25 @@ def test_estimates(flow: str, length_s: float, sent: float) -> None:
     cell = cell_of(f"flow a {{ {flow} }}")
     assert length(cell) == pytest.approx(length_s)
     assert packets(cell, length_s) == pytest.approx(sent, rel=1e-6)
+
+
+def test_the_extra_round_trip_stays_when_the_delay_changes() -> None:
+    text = """fexp 1
+    experiment e {
+      topology {
+        node server, client
+        link server -- client { rate = 1Mbit/s  delay = 10ms  at 5s { delay = 20ms } }
+      }
+      flow a { cca = reno  rtt = 10ms  workload = file(1MB) }
+      measure = [goodput]
+    }
+    """
+    experiment, found = load(Source("t.fexp", text))
+    assert experiment is not None, [d.message for d in found]
+    (cell,) = compile(experiment).cells()
+    (hop,) = [node for node in cell.nodes if node.kind == "hop"]
+    for interface in hop.interfaces:
+        assert interface.impairment is not None
+        later = [change.impairment for change in interface.changes if change.impairment]
+        assert interface.impairment.delay_ns == 15_000_000
+        assert [impairment.delay_ns for impairment in later] == [25_000_000]
