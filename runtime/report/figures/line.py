@@ -69,7 +69,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     timed = request.options["x"] == TIME
-    x = () if timed else names_of(request, "x", cases)
+    x = names_of(request, "x", cases) if not timed else tuple[str, ...]()
     by = with_flow(by, (*x, *facet), cases)
     sums = summing(request)
     axis: NamedAxis | None = None
@@ -78,7 +78,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         panels = _panels(cases, facet, by, series.points)
         unit, of = series.unit, f" {series.caption}"
     else:
-        axis = named_axis(subject.run.plan, x[0], cases.orders[x[0]])
+        name = str(request.options["x"])
+        axis = named_axis(subject.run.plan, name, cases.orders[name])
         found = {
             key: [
                 Point(axis.places[value], e.value, e.low, e.high, e.n)
