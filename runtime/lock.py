@@ -63,6 +63,7 @@ def describe(folder: Path, engine: Engine) -> dict[str, Any]:
             "file": plan.file,
             "source_sha256": plan.source_sha256,
             "sha256": digest([folder / PLAN, folder / CELLS]),
+            "inputs": {file.path: file.sha256 for file in plan.inputs},
         },
         "host": host(),
     }

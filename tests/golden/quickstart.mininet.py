@@ -541,16 +541,18 @@ class Programs:
 
     def wait_any(self, names, until_ns):
         """Wait until one of them ends or the clock shows until_ns; return the names that ended."""
-        poller, descriptors = select.poll(), {}
-        for name in names:
-            if name in self.running:
-                descriptors[os.pidfd_open(self.running[name].pid)] = name
-        for descriptor in descriptors:
-            poller.register(descriptor, select.POLLIN)
-        left_ms = -(-(until_ns - time.time_ns()) // 1_000_000)
-        ended = [descriptors[descriptor] for descriptor, _ in poller.poll(max(0, left_ms))]
-        for descriptor in descriptors:
-            os.close(descriptor)
+        names = [name for name in names if name in self.running]
+        # A signal to a program that has ended takes its exit status, and its pid is gone.
+        ended = [name for name in names if self.running[name].returncode is not None]
+        if not ended:
+            poller = select.poll()
+            descriptors = {os.pidfd_open(self.running[name].pid): name for name in names}
+            for descriptor in descriptors:
+                poller.register(descriptor, select.POLLIN)
+            left_ms = -(-(until_ns - time.time_ns()) // 1_000_000)
+            ended = [descriptors[descriptor] for descriptor, _ in poller.poll(max(0, left_ms))]
+            for descriptor in descriptors:
+                os.close(descriptor)
         for name in ended:
             self.status[name] = self.running.pop(name).wait()
         return ended
