@@ -5,13 +5,15 @@ In order of control flow:
     lower     the pipeline: a tuple of passes over one configuration
     draft     what the passes work on
     dynamics  rates, delays and losses over time; frames: sizes
+    extra_rtts  the extra round trips of flows
     wiring    nodes, cables, hops, interface names, addresses
     routing   static routes; the path and base RTT of every flow
-    flows     bottlenecks, socket buffers, the deadline
+    flows     bottlenecks, socket buffers, the deadline; demand: what flows ask for; ports
     queues    limits in bytes or packets
     captures  where packets are seen
     physics   warnings
     freeze    nodes and cables as parts of the plan
+    traffic   workloads and options as parts of the plan
     grid      a lowered configuration and a repetition give a cell
     seeds     identities and random streams; draws: random numbers of a distribution
     variation what the seeds vary, in words

@@ -17,13 +17,14 @@ sweeps        the grid: axes, cross product, `exclude`; sampling: `sample` and `
 scenarios     one configuration to its scenario
 networks      a topology to nodes and links; losses; impairments: jitter, reordering, duplicates;
               dynamics: `at` and `down`; traces: a recorded rate
-flows         a flow block to a flow
+flows         a flow block to a flow; transports: with its CCA and options; workloads; sharing:
+              what flows of one cell must agree on
 groups        `users` to plain nodes, links and flows
 measures      `measure`; figures: `report`
 keys          the keys of each block
 evaluate      expressions to values; with literals, arithmetic, functions, names, values, units
 kinds         what a value may be; entries: words with typed parameters
-*_words       the registries: network, random, report, topology, traffic
+*_words       the registries: cca, network, random, report, topology, traffic
 library       the presets
 reference     the tables of docs/language.md; manual: a page of each word, for `fairc show`
 experiment    the result; its parts are described in model
