@@ -24,13 +24,13 @@ def text_of(file: str, *changes: tuple[str, str]) -> str:
 
 @pytest.fixture
 def runs(fairc: Fairc) -> Fairc:
-    """Two runs of the same file: results/one and results/two."""
-    for name in ("one", "two"):
-        assert fairc("run", "tiny.fexp", "-o", name).status == 0
+    """A run of the file, in the folder `one`."""
+    assert fairc("run", "tiny.fexp", "-o", "one").status == 0
     return fairc
 
 
 def test_a_run_is_identical_to_its_repetition(runs: Fairc) -> None:
+    assert runs("run", "tiny.fexp", "-o", "two").status == 0
     called = runs("compare", "one", "two")
     assert called.status == 0
     assert "6 cells in both; raw artefacts byte-identical (SHA-256): all" in called.out
@@ -46,7 +46,7 @@ def test_a_run_is_identical_to_its_repetition(runs: Fairc) -> None:
 
 
 def test_another_run_differs_by_a_test(fairc: Fairc) -> None:
-    """Files of half the size under the same names: goodput is lower in each repetition."""
+    """Eight times the base RTT: goodput is lower in each repetition."""
     one = text_of("one.fexp", ("repeat  = 3", "repeat  = 12"))
     two = text_of("two.fexp", ("repeat  = 3", "repeat  = 12"), ("rtt: 50ms", "rtt: 400ms"))
     for file in (one, two):
@@ -67,11 +67,10 @@ def test_another_run_differs_by_a_test(fairc: Fairc) -> None:
     assert "Cliff's delta +1.00, large" in text
 
 
-def test_few_repetitions_decide_nothing(fairc: Fairc) -> None:
+def test_few_repetitions_decide_nothing(runs: Fairc) -> None:
     other = text_of("other.fexp", ("rtt: 50ms", "rtt: 400ms"))
-    assert fairc("run", "tiny.fexp", "-o", "one").status == 0
-    assert fairc("run", other, "-o", "two").status == 0
-    called = fairc("compare", "one", "two")
+    assert runs("run", other, "-o", "two").status == 0
+    called = runs("compare", "one", "two")
     assert called.status == 1
     assert "not decided: too few values (3 and 3), the clearest outcome has p = 0.1" in called.out
 
