@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from fairc.compiler.plan import Capture, Cell, FileWorkload, Flow
 from fairc.compiler.targets.tc import qdisc
+from fairc.runtime import pcap
 from fairc.runtime.measurement.paths import Paths
 
 from .fluid import HEADER_BYTES, PAYLOAD_BYTES, Frame, Trace
@@ -82,11 +83,12 @@ def _every(end_ns: int) -> range:
 
 def _server(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, Any]]:
     """Yield what the server of a flow would have written."""
-    yield {"t_ns": -EVERY_NS, "event": "listening", "cca": flow.cca}
+    used = {"cca": flow.cca} if flow.cca else {}
+    yield {"t_ns": -EVERY_NS, "event": "listening", **used}
     wanted = flow.workload.bytes if isinstance(flow.workload, FileWorkload) else None
     for number in range(flow.connections):
         at = {"t_ns": flow.starts_ns[number] + flow.base_rtt_ns, "connection": number}
-        yield {**at, "event": "accepted", "cca": flow.cca}
+        yield {**at, "event": "accepted", **used}
         yield {**at, "event": "request", "bytes": wanted}
     for number in range(flow.connections):
         mine = [f for f in frames if f.connection == number]
@@ -103,29 +105,66 @@ def _server(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, 
                 frame = next(following, None)
             if sent == 0:
                 continue
-            yield {
-                "t_ns": t,
-                "event": "sample",
-                "connection": number,
-                "cwnd": 10,
-                "ssthresh": 10,
-                "rtt_us": rtt_ns // 1000,
-                "rttvar_us": 1000,
-                "min_rtt_us": flow.base_rtt_ns // 1000,
-                "mss": PAYLOAD_BYTES,
-                "unacked": 10,
-                "lost": 0,
-                "retransmits": lost,
-                "bytes_sent": sent,
-                "bytes_acked": sent,
-                "bytes_retransmitted": lost * PAYLOAD_BYTES,
-                "delivered": sent // PAYLOAD_BYTES,
-                "pacing_bps": 0,
-                "delivery_bps": 0,
-                "busy_us": max(0, t - flow.starts_ns[number]) // 1000,
-                "rwnd_limited_us": 0,
-                "sndbuf_limited_us": 0,
-            }
+            sample = _SAMPLES[flow.transport](flow, rtt_ns, sent, lost)
+            if sample:
+                yield {"t_ns": t, "event": "sample", "connection": number, **sample}
+
+
+def _tcp_sample(flow: Flow, rtt_ns: int, sent: int, lost: int) -> dict[str, Any]:
+    return {
+        "cwnd": 10,
+        "ssthresh": 10,
+        "rtt_us": rtt_ns // 1000,
+        "rttvar_us": 1000,
+        "min_rtt_us": flow.base_rtt_ns // 1000,
+        "mss": PAYLOAD_BYTES,
+        "unacked": 10,
+        "sacked": 0,
+        "lost": 0,
+        "retrans_out": 0,
+        "retransmits": lost,
+        "bytes_sent": sent,
+        "bytes_acked": sent,
+        "bytes_retransmitted": lost * PAYLOAD_BYTES,
+        "delivered": sent // PAYLOAD_BYTES,
+        "pacing_bps": 0,
+        "delivery_bps": 0,
+        "busy_us": 0,
+        "rwnd_limited_us": 0,
+        "sndbuf_limited_us": 0,
+    }
+
+
+def _quic_sample(flow: Flow, rtt_ns: int, sent: int, lost: int) -> dict[str, Any]:
+    return {
+        "cwnd_bytes": 10 * PAYLOAD_BYTES,
+        "ssthresh_bytes": None,
+        "rtt_us": rtt_ns // 1000,
+        "min_rtt_us": flow.base_rtt_ns // 1000,
+        "mtu": PAYLOAD_BYTES,
+        "in_flight_bytes": 10 * PAYLOAD_BYTES,
+        "bytes_sent": sent,
+        "packets_sent": sent // PAYLOAD_BYTES,
+        "packets_lost": lost,
+        "bytes_lost": lost * PAYLOAD_BYTES,
+        "congestion_events": 0,
+        "pacing_bps": None,
+        "flow_limited_us": None,
+        "app_limited": False,
+        "app_limited_us": 0,
+    }
+
+
+def _no_sample(flow: Flow, rtt_ns: int, sent: int, lost: int) -> dict[str, Any]:
+    del flow, rtt_ns, sent, lost
+    return {}
+
+
+_SAMPLES: Mapping[str, Callable[[Flow, int, int, int], dict[str, Any]]] = {
+    "tcp": _tcp_sample,
+    "quic": _quic_sample,
+    "udp": _no_sample,
+}
 
 
 def _client(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, Any]]:
@@ -217,22 +256,32 @@ def _when(capture: Capture, frame: Frame) -> int:
 
 
 def _packet(cell: Cell, frame: Frame) -> bytes:
-    """Return the headers of a data packet with TCP timestamps; all its bytes up to the payload."""
+    """Return the headers of a data packet, and what tells it apart from others."""
     clients = {node.name: node.interfaces[0].address for node in cell.nodes}
     flow = frame.flow
     source, target = _octets(flow.address), _octets(clients[flow.client].partition("/")[0])
     ethernet = b"\x02\x00" + target + b"\x02\x00" + source + b"\x08\x00"
     length = frame.payload + HEADER_BYTES - len(ethernet)
-    # Every sending of a byte has its own time, so the identification need not be counted.
-    stamp_ms = frame.left_ns // 10**6
-    identification = (frame.left_ns // 1000) & 0xFFFF
-    ip = struct.pack(
-        "!BBHHHBBH4s4s", 0x45, 0, length, identification, 0x4000, 63, 6, 0, source, target
-    )
-    ports = (flow.port, CLIENT_PORT + frame.connection)
+    protocol, identification, segment = (_segment if flow.transport == "tcp" else _datagram)(frame)
+    head = (0x45, 0, length, identification, 0x4000, 63, protocol, 0, source, target)
+    return ethernet + struct.pack("!BBHHHBBH4s4s", *head) + segment + bytes(SNAPLEN)
+
+
+def _segment(frame: Frame) -> tuple[int, int, bytes]:
+    """Return protocol, IP id and a TCP header with timestamps."""
+    ports = (frame.flow.port, CLIENT_PORT + frame.connection)
     tcp = struct.pack("!HHIIBBHHH", *ports, frame.sequence & 0xFFFFFFFF, 1, 0x80, 0x10, 512, 0, 0)
-    options = struct.pack("!BBBBII", 1, 1, 8, 10, stamp_ms & 0xFFFFFFFF, stamp_ms & 0xFFFFFFFF)
-    return ethernet + ip + tcp + options + bytes(SNAPLEN)
+    stamp_ms = frame.left_ns // 10**6 & 0xFFFFFFFF
+    # Every sending of a byte has its own time, so the identification need not be counted.
+    identification = frame.left_ns // 1000 & 0xFFFF
+    return pcap.TCP, identification, tcp + struct.pack("!BBBBII", 1, 1, 8, 10, stamp_ms, stamp_ms)
+
+
+def _datagram(frame: Frame) -> tuple[int, int, bytes]:
+    """Return protocol, IP id and a UDP header with the first bytes of a payload of its own."""
+    ports = (frame.flow.port, CLIENT_PORT + frame.connection)
+    length = frame.payload + HEADER_BYTES - 14 - 20
+    return pcap.UDP, 0, struct.pack("!HHHHQ", *ports, length, 0, frame.left_ns)
 
 
 def _octets(address: str) -> bytes:
