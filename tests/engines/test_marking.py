@@ -1,0 +1,90 @@
+"""Queues that mark: RED and CoDel with ECN in the real kernel, for flows that ask for it and others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairc import dsl
+from fairc.compiler import Cell, compile
+from fairc.runtime import validity
+from fairc.runtime.engines.vm import VmEngine
+from fairc.runtime.measurement import Measurement, load
+
+SPEC = """fexp 1
+topology laboratory {
+  node s, t, asks, does_not, codel
+  router r
+  link s -- r, t -- r { rate = 100Mbit/s }
+  link r -> asks     { rate = 4Mbit/s  delay = 10ms  queue = red(limit: 100pkt, min: 5%, max: 30%, pmax: 20%, ecn: on) }
+  link r -> does_not { rate = 4Mbit/s  delay = 10ms  queue = red(limit: 100pkt, min: 5%, max: 30%, pmax: 20%, ecn: on) }
+  link r -> codel    { rate = 4Mbit/s  delay = 10ms  queue = codel(100pkt, ecn: on) }
+  link asks -> r, does_not -> r, codel -> r { rate = 100Mbit/s  delay = 10ms }
+}
+experiment marking {
+  topology = laboratory()
+  flow asks     { from = s  to = asks      cca = reno  ecn = on  workload = bulk }
+  flow does_not { from = t  to = does_not  cca = reno            workload = bulk }
+  flow codel    { from = s  to = codel     cca = reno  ecn = on  workload = bulk }
+  duration = 8s
+  measure  = [goodput]
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def cell() -> Cell:
+    """The cell with the queues that mark."""
+    experiment, found = dsl.load(dsl.Source("marking.fexp", SPEC))
+    assert experiment is not None, dsl.render_full(found)
+    (only,) = compile(experiment).cells()
+    return only
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, cell: Cell) -> Path:
+    """The artefacts of the cell."""
+    engine = VmEngine()
+    engine.prepare()
+    result = engine.run(cell, tmp_path_factory.mktemp("cell"))
+    engine.close()
+    assert result.error == ""
+    return result.artefacts
+
+
+@pytest.fixture(scope="module")
+def measured(cell: Cell, folder: Path) -> Measurement:
+    return load(cell, folder)
+
+
+def counters(cell: Cell, folder: Path, flow: str) -> dict[str, Any]:
+    """What tc says about the queue at a flow's bottleneck."""
+    (place,) = [f.bottleneck for f in cell.flows if f.name == flow]
+    document = json.loads((folder / "qdisc-after.json").read_text())
+    (queue,) = [
+        q for q in document[place[0]] if q["dev"] == place[1] and q["kind"] in ("red", "codel")
+    ]
+    return dict(queue)
+
+
+def test_the_set_up_is_as_planned(measured: Measurement) -> None:
+    verdict, reasons = validity.judge(measured)
+    assert verdict != "invalid", reasons
+
+
+@pytest.mark.parametrize(("flow", "count"), [("asks", "marked"), ("codel", "ecn_mark")])
+def test_packets_of_a_flow_that_asks_are_marked(
+    cell: Cell, folder: Path, flow: str, count: str
+) -> None:
+    queue = counters(cell, folder, flow)
+    assert queue[count] >= 3, queue
+    assert queue["drops"] < queue[count]
+
+
+def test_packets_of_another_one_are_dropped(cell: Cell, folder: Path) -> None:
+    queue = counters(cell, folder, "does_not")
+    assert queue.get("marked", 0) == 0
+    assert queue["drops"] >= 3, queue
