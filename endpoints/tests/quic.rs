@@ -259,8 +259,9 @@ fn a_client_that_is_killed_does_not_take_the_server_along_nor_keep_it() {
         assert_eq!(other.one("done")["connection"], 1);
         serving.end()
     };
-    assert!(server.error().contains("nothing has come from the client for 0.3 s"));
-    assert_eq!(server.one("error")["connection"], 0);
+    // Whether that was meant is the client's to say, so it is no error of the server.
+    assert_eq!(server.status, 0, "{:?}", server.events);
+    assert_eq!(server.one("stopped")["connection"], 0);
     let mut sampled = numbers(&server.all("sample"), "connection");
     sampled.sort_unstable();
     assert_eq!(sampled, [0, 1]);

@@ -42,12 +42,14 @@ ONLY: dict[str, tuple[Event, Event]] = {
             "sample_every_ns": EVERY_NS,
             "qlog": True,
             "certificate_expires_ns": None,
-            "idle_timeout_ns": None,
+            # A server whose client has left without being heard waits no longer than this.
+            "idle_timeout_ns": 5_000_000_000,
         },
         {
             "buffer_bytes": 200_000,
             "options": {**OPTIONS, "pacing": True},
-            "idle_timeout_ns": None,
+            # A server whose client has left without being heard waits no longer than this.
+            "idle_timeout_ns": 5_000_000_000,
         },
     ),
     "udp": ({"peer": "127.0.0.2"}, {"peer": "127.0.0.2"}),

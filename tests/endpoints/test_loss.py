@@ -51,8 +51,22 @@ def test_every_byte_arrives_when_a_fifth_of_the_packets_is_lost(
     lossy: tuple[str, ...], transfer: Callable[..., Any]
 ) -> None:
     server, client = transfer({"kind": "file", "bytes": 50_000}, connections=4, prefix=lossy)
-    done = sorted((e["connection"], e["bytes"]) for e in client if e["event"] == "done")
-    assert done == [(connection, 50_000) for connection in range(4)]
+    assert _done(client) == [(connection, 50_000) for connection in range(4)]
     last = {e["connection"]: e for e in server if e["event"] == "sample"}
     assert all(sample["bytes_acked"] >= 50_000 for sample in last.values())
     assert sum(sample["retransmits"] for sample in last.values()) > 0
+
+
+def test_every_byte_arrives_over_quic_too(
+    lossy: tuple[str, ...], transfer: Callable[..., Any]
+) -> None:
+    workload = {"kind": "file", "bytes": 50_000}
+    server, client = transfer(workload, connections=4, prefix=lossy, transport="quic")
+    assert _done(client) == [(connection, 50_000) for connection in range(4)]
+    last = {e["connection"]: e for e in server if e["event"] == "sample"}
+    assert all(sample["bytes_sent"] > 50_000 for sample in last.values())
+    assert sum(sample["packets_lost"] for sample in last.values()) > 0
+
+
+def _done(client: list[dict[str, Any]]) -> list[tuple[int, int]]:
+    return sorted((e["connection"], e["bytes"]) for e in client if e["event"] == "done")

@@ -155,6 +155,11 @@ impl Driver {
         }
     }
 
+    /// Leaves a client that wants to connect without an answer.
+    pub fn ignore(&mut self, incoming: Incoming) {
+        self.endpoint.ignore(incoming);
+    }
+
     /// Tells every connection what time it is whose deadline has passed.
     pub fn expire(&mut self) {
         let now = Instant::now();

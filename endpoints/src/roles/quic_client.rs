@@ -16,6 +16,7 @@ use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::Request;
 use crate::roles::playing::play;
 use crate::roles::Failure;
+use crate::sys;
 use crate::workload::Workload;
 use quinn_proto::{ConnectionError, Event as QuicEvent, ReadError, StreamEvent, StreamId, VarInt};
 use std::io;
@@ -39,6 +40,7 @@ const LONGEST_GOODBYE: Duration = Duration::from_millis(500);
 /// A bad description, or a machine that refuses timers or sockets.
 pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let description: QuicClient = description::read(text).map_err(Failure::Description)?;
+    sys::raise_file_limit();
     let mut reactor = Reactor::new()?;
     let mut client = Client::new(description, &reactor, log)?;
     let mut wakes = Vec::new();
