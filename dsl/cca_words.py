@@ -169,7 +169,7 @@ _WINDOW_AFTER = "window after a congestion event, of the one before"
 _QUIC: Mapping[str, tuple[str, tuple[Knob, ...]]] = {
     "bbr": ("BBR of quinn, experimental", ()),
     "cubic": (
-        "CUBIC (RFC 9438) that may emulate several connections",
+        "CUBIC as Google's QUIC has it (RFC 8312); it may emulate several connections",
         (
             _whole("connections", "number of connections that one emulates", 1, 1, 1000),
             _real("beta", _WINDOW_AFTER, 0.7, "0.01", "0.99"),

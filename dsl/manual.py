@@ -42,10 +42,7 @@ class Page:
 
 def families() -> dict[str, list[Page]]:
     """Return the pages of every word, by family."""
-    found = {
-        title.lower() if title != "CCAs" else title: [_page(entry, title) for entry in words]
-        for title, words in WORDS_OF
-    }
+    found = {_family(title): [_page(entry, title) for entry in words] for title, words in WORDS_OF}
     found["blocks"] = [
         Page(name, "blocks", f"the keys of `{name}`", True, tuple(map(_field, keys)))
         for name, keys in ((title.split("`")[1], keys) for title, keys in BLOCKS)
@@ -53,10 +50,15 @@ def families() -> dict[str, list[Page]]:
     return found
 
 
+def _family(title: str) -> str:
+    """Return a title as people type it: lower case, but for abbreviations."""
+    return " ".join(word if word[:2].isupper() else word.lower() for word in title.split())
+
+
 def _page(entry: Entry, family: str) -> Page:
     return Page(
         entry.name,
-        family.lower() if family != "CCAs" else family,
+        _family(family),
         entry.summary,
         entry.runs,
         tuple(map(_field, entry.parameters)),

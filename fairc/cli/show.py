@@ -29,17 +29,20 @@ def show(name: str | None, form: str) -> None:
     NAME may also be a family of words, such as `queues`; without NAME, the families are listed.
     """
     everything = pages()
-    name = family_of(everything, name) or name
-    found = chosen(everything, name)
+    families = families_of(everything, name)
+    found = [page for family in families for page in everything[family]] or chosen(everything, name)
     if form == "json":
         plain = [asdict(page) for page in found]
         console.result(json.dumps(plain, indent=2, ensure_ascii=False))
     elif name is None:
         for family, words in everything.items():
             console.result(f"{family:<16}{', '.join(page.name for page in words)}")
-    elif name in everything:
-        for line in listed(found):
-            console.result(line)
+    elif families:
+        for family in families:
+            if len(families) > 1:
+                console.result(f"{family}:")
+            for line in listed(everything[family]):
+                console.result(line)
     else:
         console.result("\n\n".join("\n".join(described(page)) for page in found))
 
@@ -60,24 +63,28 @@ def pages() -> dict[str, list[Page]]:
     return found
 
 
-def family_of(everything: dict[str, list[Page]], name: str | None) -> str | None:
-    """Return the family that a name means: `CCAs`, `ccas` and `cca` are one. Words come first."""
-    if any(page.name == name for words in everything.values() for page in words):
-        return None
-    for known in everything:
-        if name and name.lower().removesuffix("s") == known.lower().removesuffix("s"):
-            return known
-    return None
+def families_of(everything: dict[str, list[Page]], name: str | None) -> list[str]:
+    """Return the families that a name means: `CCAs`, `ccas` and `cca` are those of all transports.
+
+    Words come first: a name that is one means no family.
+    """
+    if name is None or any(page.name == name for words in everything.values() for page in words):
+        return []
+    wanted = name.lower().removesuffix("s")
+    return [
+        known
+        for known in everything
+        if wanted
+        in (known.lower().removesuffix("s"), known.lower().split(" over ")[0].removesuffix("s"))
+    ]
 
 
 def chosen(everything: dict[str, list[Page]], name: str | None) -> list[Page]:
-    """Return the pages of a name, of a family, or all. Raises Wrong."""
+    """Return the pages of a name, or all. Raises Wrong."""
     from fairc.dsl.registry import suggest
 
     if name is None:
         return [page for words in everything.values() for page in words]
-    if name in everything:
-        return everything[name]
     found = [page for words in everything.values() for page in words if page.name == name]
     if not found and "." in name:
         found = [p for p in everything["metrics"] if name in p.values]

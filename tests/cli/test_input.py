@@ -101,7 +101,11 @@ def test_a_right_file(fairc: Fairc) -> None:
 
 
 def test_what_cannot_run_yet_is_a_warning_and_then_an_error(fairc: Fairc) -> None:
-    later = Path("tiny.fexp").read_text().replace("cca = cubic", "cca = cubic(hystart: off)")
+    later = (
+        Path("tiny.fexp")
+        .read_text()
+        .replace("cca = cubic", "cca = cubic  rate = 1Mbit/s  over = quic")
+    )
     Path("later.fexp").write_text(later)
     checked = fairc("check", "later.fexp")
     assert checked.status == 0

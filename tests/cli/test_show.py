@@ -16,7 +16,15 @@ def test_families_are_listed(fairc: Fairc) -> None:
     called = fairc("show")
     assert called.status == 0
     families = {line.split("  ")[0] for line in called.out.splitlines()}
-    assert {"topologies", "queues", "CCAs", "metrics", "figures", "targets", "engines"} <= families
+    assert {
+        "topologies",
+        "queues",
+        "CCAs over TCP",
+        "metrics",
+        "figures",
+        "targets",
+        "engines",
+    } <= families
 
 
 @pytest.mark.parametrize("name", ["bottleneck", "geo", "4g"])
@@ -49,7 +57,7 @@ def test_every_word_has_a_page(fairc: Fairc) -> None:
 
 @pytest.mark.parametrize("name", ["ccas", "CCA", "cca"])
 def test_a_family_by_any_of_its_names(fairc: Fairc, name: str) -> None:
-    assert fairc("show", name).out.startswith("cubic ")
+    assert fairc("show", name).out.startswith("CCAs over TCP:\nbbr ")
 
 
 def test_an_unknown_name_gets_a_suggestion(fairc: Fairc) -> None:
