@@ -7,12 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime import validity
-from fairc.runtime.engines.vm import VmEngine
-from fairc.runtime.measurement import FlowRecord, Measurement, load
+from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.metrics import fairness, utilization
 
 FOLDER = Path(__file__).parents[2] / "examples" / "traces"
@@ -39,25 +37,6 @@ experiment dynamics {
   measure  = [goodput]
 }
 """
-
-
-@pytest.fixture(scope="module")
-def cell() -> Cell:
-    """The cell with every change."""
-    experiment, found = dsl.load(dsl.Source(str(FOLDER / "dynamics.fexp"), SPEC))
-    assert experiment is not None, dsl.render_full(found)
-    (only,) = compile(experiment).cells()
-    return only
-
-
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory, cell: Cell) -> Measurement:
-    engine = VmEngine()
-    engine.prepare()
-    result = engine.run(cell, tmp_path_factory.mktemp("cell"))
-    engine.close()
-    assert result.error == ""
-    return load(cell, result.artefacts)
 
 
 def flow_of(measured: Measurement, name: str) -> FlowRecord:

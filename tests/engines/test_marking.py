@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.runtime import validity
-from fairc.runtime.engines.vm import VmEngine
-from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement import Measurement
 
 SPEC = """fexp 1
 topology laboratory {
@@ -33,31 +31,6 @@ experiment marking {
   measure  = [goodput]
 }
 """
-
-
-@pytest.fixture(scope="module")
-def cell() -> Cell:
-    """The cell with the queues that mark."""
-    experiment, found = dsl.load(dsl.Source("marking.fexp", SPEC))
-    assert experiment is not None, dsl.render_full(found)
-    (only,) = compile(experiment).cells()
-    return only
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, cell: Cell) -> Path:
-    """The artefacts of the cell."""
-    engine = VmEngine()
-    engine.prepare()
-    result = engine.run(cell, tmp_path_factory.mktemp("cell"))
-    engine.close()
-    assert result.error == ""
-    return result.artefacts
-
-
-@pytest.fixture(scope="module")
-def measured(cell: Cell, folder: Path) -> Measurement:
-    return load(cell, folder)
 
 
 def counters(cell: Cell, folder: Path, flow: str) -> dict[str, Any]:

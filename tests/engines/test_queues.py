@@ -15,14 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairc import dsl
-from fairc.compiler import Cell, compile, plan
+from fairc.compiler import Cell, plan
 from fairc.compiler.plan import MetricRequest
 from fairc.compiler.targets.tc import qdisc
 from fairc.runtime import validity
-from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.losses import LossCount, tails
-from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement import Measurement
 from fairc.runtime.metrics import fairness
 
 SPEC = """fexp 1
@@ -58,31 +56,6 @@ experiment queues {
   measure  = [fairness(fair1, fair2)]
 }
 """
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, cell: Cell) -> Path:
-    """The artefacts of the cell."""
-    engine = VmEngine()
-    engine.prepare()
-    result = engine.run(cell, tmp_path_factory.mktemp("cell"))
-    engine.close()
-    assert result.error == ""
-    return result.artefacts
-
-
-@pytest.fixture(scope="module")
-def cell() -> Cell:
-    """The cell with every queue."""
-    experiment, found = dsl.load(dsl.Source("queues.fexp", SPEC))
-    assert experiment is not None, dsl.render_full(found)
-    (only,) = compile(experiment).cells()
-    return only
-
-
-@pytest.fixture(scope="module")
-def measured(cell: Cell, folder: Path) -> Measurement:
-    return load(cell, folder)
 
 
 def _red(queue: plan.Red) -> dict[str, Any]:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.dsl.cca_words import TCP_CCAS, Knob
-from fairc.runtime.engines.vm import VmEngine
 
 ASKED: dict[str, dict[str, str]] = {
     "bic": {"beta": "700", "max_increment": "8", "low_window": "20", "smooth_part": "10",
@@ -60,35 +55,18 @@ experiment options {{
 """
 
 
-@pytest.fixture(scope="module")
-def cell() -> Cell:
-    experiment, found = dsl.load(dsl.Source("options.fexp", spec()))
-    assert experiment is not None, dsl.render_full(found)
-    (cell,) = compile(experiment).cells()
-    return cell
+SPEC = spec()
 
 
-@pytest.fixture(scope="module")
-def artefacts(cell: Cell, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The artefacts of the cell, run once."""
-    folder = tmp_path_factory.mktemp("options")
-    engine = VmEngine()
-    engine.prepare()
-    raw = engine.run(cell, folder)
-    engine.close()
-    assert raw.error == ""
-    yield raw.artefacts
-
-
-def events(artefacts: Path, name: str, kind: str) -> list[dict[str, Any]]:
-    lines = (artefacts / f"{name}.ndjson").read_text().splitlines()
+def events(folder: Path, name: str, kind: str) -> list[dict[str, Any]]:
+    lines = (folder / f"{name}.ndjson").read_text().splitlines()
     return [event for line in lines if (event := json.loads(line)).get("event") == kind]
 
 
 def test_every_parameter_is_written_and_its_default_is_the_kernels(
-    artefacts: Path, cell: Cell
+    folder: Path, cell: Cell
 ) -> None:
-    modules = json.loads((artefacts / "system.json").read_text())["modules"]
+    modules = json.loads((folder / "system.json").read_text())["modules"]
     planned = {f.cca: f.cca_parameters for f in cell.flows if f.cca in ASKED and f.name in ASKED}
     for cca, parameters in planned.items():
         assert cca is not None
@@ -99,7 +77,7 @@ def test_every_parameter_is_written_and_its_default_is_the_kernels(
                 "before": text(knobs[name].initial),
                 "in_force": text(value),
             }
-    assert json.loads((artefacts / "cell.json").read_text())["notes"] == []
+    assert json.loads((folder / "cell.json").read_text())["notes"] == []
 
 
 def text(value: float | bool) -> str:
@@ -107,22 +85,22 @@ def text(value: float | bool) -> str:
     return ("Y" if value else "N") if isinstance(value, bool) else str(value)
 
 
-def test_options_are_in_force_where_they_are_asked_for(artefacts: Path) -> None:
-    (marked,) = events(artefacts, "marked.server", "accepted")
-    (plain,) = events(artefacts, "plain.server", "accepted")
+def test_options_are_in_force_where_they_are_asked_for(folder: Path) -> None:
+    (marked,) = events(folder, "marked.server", "accepted")
+    (plain,) = events(folder, "plain.server", "accepted")
     assert (marked["ecn"], marked["sack"], marked["fast_open"]) == (True, True, False)
     assert (plain["ecn"], plain["sack"], plain["fast_open"]) == (False, False, True)
-    dctcp = events(artefacts, "dctcp.server", "accepted")[0]
+    dctcp = events(folder, "dctcp.server", "accepted")[0]
     assert dctcp["ecn"] is False  # its flow does not ask for it: a warning says so
 
 
-def test_the_initial_window_is_that_of_the_flow(artefacts: Path) -> None:
-    first = {name: events(artefacts, f"{name}.server", "sample")[0] for name in ("marked", "plain")}
+def test_the_initial_window_is_that_of_the_flow(folder: Path) -> None:
+    first = {name: events(folder, f"{name}.server", "sample")[0] for name in ("marked", "plain")}
     assert first["marked"]["cwnd"] == 4
     assert first["plain"]["cwnd"] == 10
 
 
-def test_all_transports_moved_their_files(artefacts: Path, cell: Cell) -> None:
+def test_all_transports_moved_their_files(folder: Path, cell: Cell) -> None:
     for flow in cell.flows:
-        done = events(artefacts, f"{flow.name}.client", "done")
+        done = events(folder, f"{flow.name}.client", "done")
         assert len(done) == flow.connections, flow.name

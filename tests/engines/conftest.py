@@ -1,0 +1,39 @@
+"""One cell on the virtual machine for a whole module: the experiment is the module's `SPEC`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fairc import dsl
+from fairc.compiler import Cell, compile
+from fairc.runtime.engines.vm import VmEngine
+from fairc.runtime.measurement import Measurement, load
+
+
+@pytest.fixture(scope="module")
+def cell(request: pytest.FixtureRequest) -> Cell:
+    """The only cell of the module's experiment; files that it names lie in the module's `FOLDER`."""
+    name = getattr(request.module, "FOLDER", Path()) / "module.fexp"
+    experiment, found = dsl.load(dsl.Source(str(name), request.module.SPEC))
+    assert experiment is not None, dsl.render_full(found)
+    (only,) = compile(experiment).cells()
+    return only
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, cell: Cell) -> Path:
+    """The artefacts of the cell, run once."""
+    engine = VmEngine()
+    engine.prepare()
+    result = engine.run(cell, tmp_path_factory.mktemp("cell"))
+    engine.close()
+    assert result.error == ""
+    return result.artefacts
+
+
+@pytest.fixture(scope="module")
+def measured(cell: Cell, folder: Path) -> Measurement:
+    """The cell, measured."""
+    return load(cell, folder)
