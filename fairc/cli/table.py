@@ -102,11 +102,16 @@ def as_json(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def as_csv(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the columns of the JSON form, with one column for each entry of `by`."""
+    """Yield the columns of the JSON form, with one column for each entry of `by`.
+
+    A swept name that is also a column's, such as `n`, becomes `by.n`.
+    """
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     keys = list(rows[0]["by"]) if rows else []
-    writer.writerow(["metric", "unit", "stat", *keys, "n", "invalid", "value", "ci_low", "ci_high"])
+    before, after = ("metric", "unit", "stat"), ("n", "invalid", "value", "ci_low", "ci_high")
+    heads = [f"by.{key}" if key in (*before, *after) else key for key in keys]
+    writer.writerow([*before, *heads, *after])
     for row in rows:
         numbers = (row["value"], row["ci_low"], row["ci_high"])
         writer.writerow(

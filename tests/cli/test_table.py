@@ -1,0 +1,29 @@
+"""The forms of `fairc table`, from rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairc.cli.table import as_csv
+
+if TYPE_CHECKING:
+    from fairc.runtime.summary import Row
+
+ROW: Row = {
+    "metric": "goodput",
+    "unit": "bit/s",
+    "stat": "median",
+    "by": {"n": "2", "value": "x", "flow": "a"},
+    "n": 6,
+    "invalid": 0,
+    "value": 1.5,
+    "ci_low": 1.0,
+    "ci_high": 2.0,
+}
+
+
+def test_no_two_columns_of_the_csv_form_are_called_the_same() -> None:
+    assert list(as_csv([ROW])) == [
+        "metric,unit,stat,by.n,by.value,flow,n,invalid,value,ci_low,ci_high",
+        "goodput,bit/s,median,2,x,a,6,0,1.5,1.0,2.0",
+    ]
