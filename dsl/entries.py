@@ -68,13 +68,14 @@ def bind(registry: Registry[Entry], value: Value, use: str, at: Span | None = No
     name_span = value.name_span if isinstance(value, Applied) else value.span
     entry = registry.get(value.name, name_span)
     given = value.arguments if isinstance(value, Applied) else ()
-    gather = Gather()
+    gather, result = Gather(), None
     with gather.attempt():
         result = match(entry, given, value.span, at)
     if not entry.runs:
         found = f"the {registry.word} `{entry.name}`"
         gather.found.append(not_yet(found, value.span, entry.instead or _running(registry)))
     gather.finish()
+    assert result is not None
     return result
 
 

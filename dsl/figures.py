@@ -69,13 +69,15 @@ class FigureChecker:
                 where = argument.value if key and key.text == "where" else where
         if gather.found:
             gather.finish()
+        use = None
         with gather.attempt():
             use = match(entry, tuple(given), figure.span)
-        if not gather.found:
+        if use is not None:
             self._check_names(entry, use.arguments, gather)
         if not entry.runs:
             gather.found.append(not_yet(f"the figure `{entry.name}`", figure.span, entry.instead))
         gather.finish()
+        assert use is not None
         selection = self._selection(where) if where else None
         self._check_size(entry, use.arguments, selection, figure.span)
         options = {p.name: p.default for p in entry.parameters if p.default}

@@ -132,7 +132,7 @@ class Run:
 
     def columns(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
         """Return a query's columns as arrays; a null number is NaN, a null text is None."""
-        raw = self._execute(sql, parameters).fetchnumpy()
+        raw: dict[str, Any] = self._execute(sql, parameters).fetchnumpy()  # no enumerations
         return {name: _unmasked(column) for name, column in raw.items()}
 
     def register(self, name: str, columns: dict[str, NDArray[Any]]) -> None:
