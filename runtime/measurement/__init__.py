@@ -2,7 +2,7 @@
 
 In order of control flow: `artefacts` opens the files, `endpoints` and `qdisc` read what programs
 and `tc` wrote, `paths` knows the routes, `matching` and `queues` follow packets through a
-bottleneck, `slots` apportions bytes to time, `record` puts it together, `series` is what is kept.
+bottleneck, `qlog` checks what a QUIC server traced, `slots` apportions bytes to time, `record` puts it together, `series` is what is kept.
 """
 
 from .artefacts import ArtefactError

@@ -44,7 +44,8 @@ class Artefacts:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def _bytes(self, name: str) -> bytes:
+    def content(self, name: str) -> bytes:
+        """Return a file as it is."""
         try:
             return (self.folder / name).read_bytes()
         except FileNotFoundError:
@@ -54,18 +55,18 @@ class Artefacts:
 
     def text(self, name: str) -> str:
         """Return a text file; bytes that are not UTF-8 are replaced."""
-        return self._bytes(name).decode("utf-8", "replace")
+        return self.content(name).decode("utf-8", "replace")
 
     def json(self, name: str) -> Any:
         """Return a JSON document."""
         try:
-            return json.loads(self._bytes(name))
+            return json.loads(self.content(name))
         except (ValueError, RecursionError) as error:
             raise ArtefactError(f"{name} is not JSON: {error}") from None
 
     def lines(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the objects of an NDJSON file, each with an integer `t_ns`."""
-        for number, line in enumerate(self._bytes(name).splitlines(), 1):
+        for number, line in enumerate(self.content(name).splitlines(), 1):
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError) as error:
@@ -92,7 +93,7 @@ class Artefacts:
     def capture(self, name: str) -> pcap.Capture:
         """Return the packets of `<name>.pcap`."""
         try:
-            return pcap.parse(self._bytes(f"{name}.pcap"))
+            return pcap.parse(self.content(f"{name}.pcap"))
         except pcap.PcapError as error:
             raise ArtefactError(f"{name}.pcap is not a capture: {error}") from None
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import Flow, VideoWorkload
 
-from . import applications, samples
+from . import applications, qlog, samples
 from .applications import Requests, Video
 from .artefacts import NS, ArtefactError, Artefacts, field
 from .samples import Samples
@@ -85,6 +85,8 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
     server_file, client_file = f"{flow.name}.server.ndjson", f"{flow.name}.client.ndjson"
     server = _by_event(artefacts.lines(server_file))
     client = _by_event(artefacts.lines(client_file))
+    if flow.qlog:
+        qlog.check(artefacts, f"{flow.name}.server.sqlog", server["traced"], server_file)
 
     def times(events: Iterable[Mapping[str, Any]], file: str) -> dict[int, float]:
         """Return the first time of each connection: a stream of requests has many."""
