@@ -45,6 +45,8 @@ def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
         return
     lasts_ns = duration_ns - (flow.flow.start_ns or 0)
     total = total_bytes(flow.flow)
+    if lasts_ns <= 0:  # said already: late-start
+        return
     if lasts_ns < FEW_RTTS * flow.base_rtt_ns:
         _report(
             draft,

@@ -212,7 +212,7 @@ def _check_queue(queue: model.Queue, rate: Quantity | None, report: Report) -> N
     packets = {"pkt": size.amount, "B": size.amount / PACKET_BYTES}.get(size.unit)
     if size.unit == "s" and rate is not None:
         packets = size.amount * rate.number / 8 / PACKET_BYTES
-    if packets is not None and packets < 2:
+    if packets is not None and 1 <= packets < 2:  # the compiler refuses those of under one
         report(
             Diagnostic(
                 "small-queue",

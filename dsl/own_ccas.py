@@ -53,7 +53,9 @@ def own_cca(name: Text, called: Text | None, cca: Applied) -> model.OwnCca:
             "bad-object",
             f"the kernel has a CCA called `{word}` already",
             where,
-            help="give the one in the object another name",
+            note="the object is taken for one that calls itself like its file",
+            help='where it calls itself otherwise, say so: `bpf("file.bpf.o", name: "mine")`;'
+            " else compile it with another name",
         )
     return model.OwnCca(word, content, cca.span)
 

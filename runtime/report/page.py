@@ -10,6 +10,7 @@ from importlib import resources
 from typing import Any
 
 from .answer import FLOOR, Answer, Entry, entries
+from .comparisons import comparisons
 from .differences import differences
 from .figures import Drawing, Sheet
 from .glossary import glossary
@@ -70,6 +71,7 @@ def context(
         "verdicts": VERDICTS,
         "remarks": remarks,
         "differences": differences(run),
+        "compared": comparisons(run, results),
         "rows": rows,
         "asked": sorted(asked),
         "glossary": glossary(results.measures),

@@ -22,6 +22,16 @@ def text_of(file: str, *changes: tuple[str, str]) -> str:
     return file
 
 
+@pytest.fixture(autouse=True)
+def _without_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here reads a report, and writing one takes longer than all the rest."""
+
+    def build(path: Path, formats: object = ()) -> list[Path]:
+        return [path / "report.html"]
+
+    monkeypatch.setattr("fairc.runtime.report.build", build)
+
+
 @pytest.fixture
 def runs(fairc: Fairc) -> Fairc:
     """A run of the file, in the folder `one`."""

@@ -243,18 +243,21 @@ def test_retransmissions_by_hand(tmp_path: Path) -> None:
 
 
 def test_a_level_is_stationary_and_a_shift_is_not(tmp_path: Path) -> None:
-    draw = np.random.default_rng(2)
+    """The bits of a shift register of maximal length: white, -1 / 63 at each lag (Golomb 1967)."""
+    bits = [1] * 6
+    while len(bits) < 63:
+        bits.append(bits[-6] ^ bits[-5])  # x^6 + x + 1
 
-    def slots(*shares: float) -> str:
-        return "".join("".join(draw.choice(["a", "b"], 10, p=(s, 1 - s))) for s in shares)
+    def slots(least: int) -> str:
+        return "".join("a" * (least + bit) + "b" * (10 - least - bit) for bit in bits)
 
-    steady = by_name(results(hand_made(slots(*[0.5] * 60)), tmp_path / "s", "stationarity"))
+    steady = by_name(results(hand_made(slots(5)), tmp_path / "s", "stationarity"))
     assert steady["stationarity.p", "a"] == pytest.approx(0.1)
-    shift = hand_made(slots(*[0.8] * 40, *[0.2] * 40))
+    shift = hand_made(slots(8) + slots(2))
     moved = by_name(results(shift, tmp_path / "m", "stationarity"))
     assert moved["stationarity.p", "a"] == pytest.approx(0.01)
     assert (moved["stationarity.autocorrelation", "a"] or 0) > 0.5
-    shift.cell = shift.cell.model_copy(update={"warmup_ns": 4_000 * MS})
+    shift.cell = shift.cell.model_copy(update={"warmup_ns": 6_300 * MS})
     after = by_name(results(shift, tmp_path / "w", "stationarity"))
     assert after["stationarity.p", "a"] == pytest.approx(0.1), "the warm-up takes the shift away"
 

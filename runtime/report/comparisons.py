@@ -1,0 +1,123 @@
+"""What the configurations of a run differ in, by tests; whether its repetitions are independent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from .answer import entries
+from .run import Configuration, Run
+from .summary import Measure, Results
+from .words import MINUS, number
+
+# More configurations make more pairs than anyone reads, and Holm's correction decides none of them.
+MAX_CONFIGURATIONS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One measure in two configurations; words: what the tests say."""
+
+    what: str
+    first: str
+    second: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One measure over the repetitions of one configuration, in words.
+
+    r: autocorrelation at lag 1, with the band that holds 95 % of independent series; p: of the
+    Ljung-Box test, among all series of the page.
+    """
+
+    what: str
+    configuration: str
+    n: int
+    r: str
+    p: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """too_many: the number of configurations, where there are too many to compare every two.
+
+    dependent: the series whose repetitions depend on each other at 5 % (after Holm).
+    """
+
+    pairs: tuple[Compared, ...]
+    series: tuple[Series, ...]
+    dependent: tuple[Series, ...]
+    too_many: int
+
+
+def comparisons(run: Run, results: Results) -> Comparisons:
+    """Compare the metrics that the experiment names; each by its first value, as `fairc table` does.
+
+    Only configurations are compared: flows share their cells, and are not independent. Cells that
+    do not count are left out. P-values are adjusted over all comparisons, and over all series.
+    """
+    from fairc.runtime.statistics.verdicts import compare
+
+    measures = _named(run, results)
+    ran = [c for c in run.configurations if c.counted]
+    found = []
+    if len(ran) <= MAX_CONFIGURATIONS:
+        for measure in measures:
+            with_values = [c for c in ran if results.summary(measure, c).values]
+            found += [(measure, a, b) for a, b in combinations(with_values, 2)]
+    tested = compare(
+        (results.summary(m, a).values, results.summary(m, b).values) for m, a, b in found
+    )
+    pairs = tuple(
+        Compared(_what(run, results, m, a), a.label, b.label, comparison.words)
+        for (m, a, b), comparison in zip(found, tested, strict=True)
+    )
+    series = tuple(_series(run, results, measures, ran))
+    return Comparisons(
+        pairs,
+        tuple(s for s, _ in series) if len(ran) <= MAX_CONFIGURATIONS else (),
+        tuple(s for s, dependent in series if dependent),
+        len(ran) if len(ran) > MAX_CONFIGURATIONS else 0,
+    )
+
+
+def _named(run: Run, results: Results) -> list[Measure]:
+    from fairc.runtime.metrics.registry import value_named
+
+    names = set()
+    for request in run.plan.measure:
+        try:
+            names.add(value_named(request.name).name)
+        except KeyError:  # of a plug-in that is not installed here
+            continue
+    return [m for m in results.measures if m.metric in names]
+
+
+def _series(
+    run: Run, results: Results, measures: list[Measure], ran: list[Configuration]
+) -> Iterator[tuple[Series, bool]]:
+    """Yield each series, and whether it is dependent; too short and constant ones are left out."""
+    from fairc.runtime.statistics.multiple import holm
+    from fairc.runtime.statistics.series import Autocorrelation, autocorrelation
+
+    found: list[tuple[Measure, Configuration, int, Autocorrelation]] = []
+    for measure in measures:
+        for configuration in ran:
+            values = results.summary(measure, configuration).values
+            made = autocorrelation(values)
+            if not isinstance(made, str):
+                found.append((measure, configuration, len(values), made))
+    adjusted = holm([made.p for *_, made in found])
+    for (measure, configuration, n, made), p in zip(found, adjusted, strict=True):
+        label = configuration.label if run.axes else ""
+        r = f"{number(made.r[0], 2)} ({MINUS}{made.band:.2f} to {made.band:.2f})"
+        what = _what(run, results, measure, configuration)
+        yield Series(what, label, n, r, number(p, 3)), p < 0.05
+
+
+def _what(run: Run, results: Results, measure: Measure, configuration: Configuration) -> str:
+    (made,) = entries(run, results, [measure], configuration)
+    return made.what

@@ -1,0 +1,67 @@
+"""Comparisons of configurations, and the independence of repetitions, in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fairc.runtime.report import build
+from fairc.runtime.report.comparisons import MAX_CONFIGURATIONS, comparisons
+from fairc.runtime.report.run import Run
+from fairc.runtime.report.summary import Results, summarise
+
+Maker = Callable[..., Path]
+
+
+def results_of(path: Path, *of_configurations: tuple[float, ...]) -> tuple[Run, Results]:
+    """Return a run whose every measure has these values."""
+    run = Run(path)
+    results = Results(run)
+    for configuration, values in zip(run.configurations, of_configurations, strict=True):
+        for measure in results.measures:
+            results._summaries[measure, configuration.id] = summarise(values)
+    return run, results
+
+
+def test_every_two_configurations_have_a_verdict(make_run: Maker) -> None:
+    path = make_run(repeat=12, duration_s=3.0, sweep={"n": ("1", "2")})
+    low = tuple(0.1 + k * k % 13 / 1000 for k in range(12))
+    run, results = results_of(path, low, tuple(0.2 + value for value in low))
+    found = comparisons(run, results)
+    assert {(c.first, c.second) for c in found.pairs} == {("n = 1", "n = 2")}
+    for compared in found.pairs:
+        assert compared.words.startswith("different (Mann-Whitney p < 0.0001")
+        assert "medians differ: their 95 % intervals do not intersect" in compared.words
+        assert "stochastic dominance holds: the second is larger" in compared.words
+    assert len({c.what for c in found.pairs}) == len(found.pairs)
+
+
+def test_a_drift_over_the_repetitions_is_said(make_run: Maker) -> None:
+    path = make_run(repeat=30, duration_s=1.0)
+    run, results = results_of(path, tuple(0.1 + k / 1000 for k in range(30)))
+    found = comparisons(run, results)
+    assert found.dependent == found.series != ()
+    assert found.series[0].n == 30
+    assert found.series[0].r == "0.90 (\N{MINUS SIGN}0.36 to 0.36)"  # r = 1 - 3 / n of a line
+    independent = tuple(k * k % 31 / 31 for k in range(1, 31))
+    assert comparisons(*results_of(path, independent)).dependent == ()
+
+
+def test_the_page_and_the_text_say_it(make_run: Maker) -> None:
+    path = make_run(repeat=6, duration_s=2.0, sweep={"n": ("1", "2")})
+    found = comparisons(run := Run(path), Results(run))
+    assert found.pairs
+    page = build(path)[0].read_text(encoding="utf-8")
+    text = build(path, ("md",))[0].read_text(encoding="utf-8")
+    for content in (page, text):
+        assert "Comparisons and independence" in content
+        assert "Nothing says that repetitions depend on each other" in content
+    assert f"<td>n = 1</td><td>n = 2</td><td>{found.pairs[0].words[:10]}" in page
+    assert text.count("| n = 1 | n = 2 |") == len(found.pairs)
+
+
+def test_too_many_configurations_are_left_to_the_table(make_run: Maker) -> None:
+    names = tuple(map(str, range(MAX_CONFIGURATIONS + 1)))
+    path = make_run(repeat=1, duration_s=1.0, sweep={"n": names})
+    found = comparisons(run := Run(path), Results(run))
+    assert (found.pairs, found.series, found.too_many) == ((), (), MAX_CONFIGURATIONS + 1)
