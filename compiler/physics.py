@@ -34,6 +34,7 @@ def warn(draft: Draft) -> None:
                 "above about 100 Mbit/s the emulated CPU may become the bottleneck",
                 "watch the validity verdicts, or scale the rate down and the RTT up",
             )
+    _warn_late(draft)
     _warn_overload(draft)
     _warn_unmarked(draft)
 
@@ -72,6 +73,25 @@ def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
                 else f"by itself it takes {own_ns / 1e9:g} s",
                 f"make the duration longer, or the {what} smaller",
             )
+
+
+def _warn_late(draft: Draft) -> None:
+    """Report changes of a link that nobody sees, because the cell has ended."""
+    scenario = draft.scenario
+    limit_ns = scenario.duration_ns if scenario.duration_ns is not None else scenario.deadline_ns
+    for link in scenario.network.links:
+        for a, b, way in ((link.a, link.b, link.forward), (link.b, link.a, link.backward)):
+            # A link that comes up again (or not) after the end needs no word.
+            late = [c.at_ns for c in way.changes if c.is_up is not True]
+            if limit_ns is not None and late and max(late) >= limit_ns:
+                _report(
+                    draft,
+                    "late-change",
+                    f"a change of the link from `{a}` to `{b}` comes after the cell has ended",
+                    way.span,
+                    f"at {max(late) / 1e9:g} s, and the cell ends after {limit_ns / 1e9:g} s",
+                    "make it earlier, or the cell longer",
+                )
 
 
 def _warn_limits(draft: Draft, flow: DraftFlow) -> None:

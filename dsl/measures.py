@@ -23,7 +23,8 @@ def build_measures(
 
     Raises CompileError with everything wrong, `not-yet` included.
     """
-    scope = Scope({name: Symbol(name, value.span) for name in flows}, lets)
+    # A flow comes before a `let` of its name; other names of flows are words where they stand.
+    scope = Scope({name: Symbol(name, value.span) for name in flows if name in lets}, lets)
     listed = evaluate(value, scope)
     if not isinstance(listed, ListValue):
         fail(
@@ -67,7 +68,18 @@ def _place(item: Value, within: syntax.Expr) -> Value:
 def _metric(item: Value, flows: Collection[str]) -> model.MetricRequest:
     use = bind(METRICS, item, "an item of `measure`")
     gather = Gather()
+    met: dict[str, Span] = {}
     for session in use.repeated:
+        if isinstance(session, Symbol) and session.name in met:
+            with gather.attempt():
+                fail(
+                    "duplicate-argument",
+                    f"`{session.name}` is given twice",
+                    session.span,
+                    labels=(Label(met[session.name], "given here first"),),
+                )
+        if isinstance(session, Symbol):
+            met.setdefault(session.name, session.span)
         if isinstance(session, Symbol) and session.name not in flows:
             with gather.attempt():
                 near = unknown("flow", "flow", session.name, flows, session.span)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,8 +10,8 @@ import pytest
 
 from fairc.compiler.freeze import burst_bytes, netem_packets
 from fairc.compiler.plan import Cell, Interface
-from fairc.dsl.diagnostics import Severity
-from fairc.dsl.model import Bulk, File
+from fairc.dsl.diagnostics import Diagnostic, Severity
+from fairc.dsl.model import Bulk, Change, File
 
 S = 10**9
 
@@ -257,3 +258,26 @@ def test_captures_without_a_hop_and_without_an_entry(make: SimpleNamespace) -> N
         ("delivered", "r1", "r1-eth0", "in"),
     ]
     assert make.found(made)["no-entry-capture"].severity is Severity.WARNING
+
+
+def test_a_flow_that_never_starts_is_not_short(make: SimpleNamespace) -> None:
+    """The front end says that it starts too late; a duration of less than nothing says no more."""
+    late = make.quickstart().network
+    flows = [make.flow("f", workload=Bulk(), start_ns=20 * S)]
+    assert "short-duration" not in make.found(make.scenario(late, flows, duration_ns=10 * S))
+
+
+def test_a_change_after_the_end_is_said(make: SimpleNamespace) -> None:
+    def made(*changes: Change) -> dict[str, Diagnostic]:
+        slow = replace(make.way(1_000_000, 5), changes=changes)
+        links = [make.link("s1", "r1", make.way()), make.link("r1", "c1", slow)]
+        net = make.network(["s1", "c1"], ["r1"], links)
+        flows = [make.flow("f", workload=Bulk())]
+        found: dict[str, Diagnostic] = make.found(make.scenario(net, flows, duration_ns=10 * S))
+        return found
+
+    warning = made(Change(10 * S, rate_bps=5))["late-change"]
+    assert warning.severity is Severity.WARNING
+    assert "from `r1` to `c1`" in warning.message
+    assert "late-change" not in made(Change(10 * S - 1, rate_bps=5))
+    assert "late-change" not in made(Change(S, is_up=False), Change(20 * S, is_up=True))
