@@ -65,3 +65,9 @@ def test_too_many_configurations_are_left_to_the_table(make_run: Maker) -> None:
     path = make_run(repeat=1, duration_s=1.0, sweep={"n": names})
     found = comparisons(run := Run(path), Results(run))
     assert (found.pairs, found.series, found.too_many) == ((), (), MAX_CONFIGURATIONS + 1)
+
+
+def test_few_repetitions_say_nothing_of_independence(make_run: Maker) -> None:
+    text = build(make_run(repeat=5, duration_s=1.0), ("md",))[0].read_text(encoding="utf-8")
+    assert "Whether repetitions depend on each other is not known" in text
+    assert "Nothing says that" not in text
