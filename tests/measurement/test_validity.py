@@ -524,3 +524,22 @@ def test_the_level_of_the_loss_test() -> None:
 def test_counts_are_pooled_by_probability() -> None:
     counts = [LossCount(0.01, 100, 2), LossCount(0.0, 50, 0), LossCount(0.01, 300, 1)]
     assert pooled(counts) == (LossCount(0.0, 50, 0), LossCount(0.01, 400, 3))
+
+
+@pytest.mark.parametrize(
+    ("side", "message"),
+    [
+        ("server", "listening on 10.0.1.1:5001: Address already in use"),
+        ("client", "connecting: invalid peer certificate: certificate expired"),
+        ("client", "nothing has come from the server for 120 s, after 5 bytes"),
+    ],
+)
+def test_what_an_endpoint_says_has_failed_is_a_reason(
+    tmp_path: Path, side: str, message: str
+) -> None:
+    def fail(folder: Path) -> None:
+        with (folder / f"a.{side}.ndjson").open("a") as lines:
+            lines.write(json.dumps({"t_ns": 1, "event": "error", "message": message}) + "\n")
+
+    found, reasons = verdict(crowded(transports=("quic", "tcp")), tmp_path, fail)
+    assert (found, f"{side} of flow a: {message}" in reasons) == ("invalid", True)
