@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 
+from fairc.compiler.frames import FRAME_BYTES
 from fairc.compiler.plan import (
     Cell,
     FileWorkload,
@@ -14,7 +15,7 @@ from fairc.compiler.plan import (
     VideoWorkload,
 )
 
-FRAME_BYTES, PAYLOAD_BYTES = 1514, 1448
+PAYLOAD_BYTES = 1448
 UNSHAPED_BPS = 100_000_000
 
 # Fitted to docs/benchmarks.md (vm engine, one core): wall seconds of a cell whatever it does, for

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fairc.compiler import plan
+from fairc.compiler.frames import FRAME_BYTES
 from fairc.compiler.queues import queue_bytes
 
 SLACK_NS = 20_000  # as the slack of a token bucket, see freeze.burst_bytes
-QUANTUM_BYTES = 1514  # of the one class that there is; tc would derive it from the rate
+QUANTUM_BYTES = FRAME_BYTES  # of the one class that there is; tc would derive it from the rate
 
 
 def interface_lines(interface: plan.Interface) -> Iterator[str]:

@@ -40,14 +40,13 @@ import math
 
 import numpy as np
 
+from fairc.compiler.frames import FRAME_BYTES
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.results import MetricValue
 
 from .base import Metric, Value
 from .sharing import Floats, dominant, epsilon_fairness, jain, no_slot, share
-
-FULL_FRAME_BYTES = 1514
 
 F = Value("fairness.F", "1", "session fairness; the sign names the dominant session")
 DOMINANCE = Value("fairness.dominance", "1", "-1: the first session dominates, +1: the second")
@@ -101,7 +100,7 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
 
 def _frames_per_slot(sessions: tuple[FlowRecord, ...], slot_s: float) -> int:
     rate_bps = min(flow.queue.rate_bps for flow in sessions)
-    return max(1, int(rate_bps * slot_s / (8 * FULL_FRAME_BYTES)))
+    return max(1, int(rate_bps * slot_s / (8 * FRAME_BYTES)))
 
 
 METRIC = Metric("fairness", VALUES, compute)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.compiler.frames import FRAME_BYTES
 from fairc.runtime.measurement import Measurement, packets_of
 from fairc.runtime.measurement.qdisc import drops_since
 from fairc.runtime.measurement.queues import QueueRecord
@@ -15,8 +16,6 @@ from fairc.runtime.pcap import Packets
 from .finding import Finding
 
 Bools = NDArray[np.bool_]
-
-MAX_FRAME_BYTES = 1514
 
 
 def captures(measurement: Measurement) -> Iterator[Finding]:
@@ -59,7 +58,7 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
     """Rule 4: no super-packet meets the queue."""
     for queue in measurement.queues:
         largest = int(queue.entered.frame_bytes.max(initial=0))
-        if largest > MAX_FRAME_BYTES:
+        if largest > FRAME_BYTES:
             yield Finding(
                 "invalid", f"a frame of {largest} bytes came to {queue.name}: offloads are not off"
             )
