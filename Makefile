@@ -38,7 +38,7 @@ fix: $(VENV) ## format, and mend what the linters can
 	cd endpoints && cargo fmt
 
 bench: setup ## measure this machine: speed, fixed cost, compile time, start-up time
-	$(BIN)/python scripts/bench.py
+	cd scripts && ../$(BIN)/python -m bench
 
 fuzz: $(VENV) ## 21,000 broken files: diagnostics, no traceback, no hang
 	$(BIN)/python tests/support/fuzzing.py

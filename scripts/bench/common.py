@@ -1,0 +1,59 @@
+"""What all benchmarks share: figures, timing, compiled cells, and a cell that goes the whole way."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairc import dsl
+from fairc.compiler import Cell, compile
+from fairc.runtime import archive
+from fairc.runtime.analysis import analyse, write_series
+from fairc.runtime.engines.vm import VmEngine
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A line of the table: what was measured, its value in words, and what it has to reach."""
+
+    what: str
+    value: str
+    target: str = ""
+
+
+def only_cell(text: str) -> Cell:
+    """Compile an experiment that has one cell."""
+    experiment, found = dsl.load(dsl.Source("bench.fexp", text))
+    assert experiment is not None, dsl.render_full(found)
+    (cell,) = compile(experiment).cells()
+    return cell
+
+
+def whole_cell(engine: VmEngine, cell: Cell) -> tuple[float, float, str]:
+    """Run a cell the whole way; return virtual and wall seconds and the verdict."""
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        raw = engine.run(cell, Path(folder))
+        assert not raw.error, raw.error
+        analysis = analyse(cell, raw.artefacts, ())
+        write_series(Path(folder, "series.npz"), analysis.series)
+        archive.pack(raw.artefacts, Path(folder, "raw.tar.zst"))
+    return raw.virtual_s, time.monotonic() - started, str(analysis.verdict)
+
+
+def median(measure: Callable[[], float], runs: int) -> float:
+    """Return the median of some runs."""
+    return statistics.median(measure() for _ in range(runs))
+
+
+def timed(action: Callable[[], object]) -> float:
+    """Return the wall seconds of an action."""
+    started = time.monotonic()
+    action()
+    return time.monotonic() - started

@@ -1,0 +1,79 @@
+"""QUIC beside TCP: in the virtual-time machine at 1 Mbit/s, and over this machine's loopback."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from fairc.compiler.targets.binary import find_endpoints
+from fairc.compiler.targets.programs import client, server
+from fairc.runtime.engines.vm import VmEngine
+
+from .common import Figure, only_cell, whole_cell
+
+BESIDE_TCP = """fexp 1
+experiment bench {
+  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, queue: fifo(62250B))
+  flow tcp  { cca = cubic(hystart: off)  workload = file(10MB) }
+  flow quic { over = quic  cca = cubic   workload = file(10MB) }
+  measure = [fairness, goodput]
+}
+"""
+
+LOOPBACK = """fexp 1
+experiment bench {
+  topology = bottleneck(rate: 100Mbit/s, rtt: 50ms, queue: fifo(1bdp))
+  flow quic { over = quic  cca = cubic  start = 0s  workload = file(1GB) }
+  measure = [goodput]
+}
+"""
+LEAD_NS = 500_000_000
+
+
+def quic(engine: VmEngine) -> Iterator[Figure]:
+    """Measure a download over QUIC beside one over TCP, and QUIC over loopback."""
+    cell = only_cell(BESIDE_TCP)
+    runs = [whole_cell(engine, cell) for _ in range(3)]
+    ratio = statistics.median(virtual / wall for virtual, wall, _ in runs)
+    verdicts = ", ".join(sorted({verdict for *_, verdict in runs}))
+    yield Figure(
+        f"virtual seconds per wall second, 10 MB over TCP beside 10 MB over QUIC at 1 Mbit/s"
+        f" ({verdicts})",
+        f"{ratio:.1f}",
+        "at least 8",
+    )
+    rate_bps = statistics.median(loopback_bps() for _ in range(3))
+    yield Figure(
+        "QUIC over loopback, 1 GB, server and client on one core",
+        f"{rate_bps / 1e9:.2f} Gbit/s",
+        "at least 1 Gbit/s",
+    )
+
+
+def loopback_bps() -> float:
+    """Return the goodput of one download over loopback, bit/s, from first to last byte."""
+    cell = only_cell(LOOPBACK)
+    flow = cell.flows[0].model_copy(
+        update={"address": "127.0.0.1", "client_address": "127.0.0.1", "port": 45001}
+    )
+    epoch_ns = time.time_ns() + LEAD_NS
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        for role, description in (server(flow), client(flow, cell)):
+            log = stack.enter_context(Path(folder, role).open("wb"))
+            command = [find_endpoints(), role, "--epoch-ns", str(epoch_ns), description]
+            process = subprocess.Popen(command, cwd=folder, stdout=log)
+            stack.callback(process.wait)
+            stack.callback(process.terminate)
+        assert process.wait(timeout=120) == 0, "the client failed"
+        lines = Path(folder, "quic-client").read_text().splitlines()
+    events = [json.loads(line) for line in lines]
+    first, done = (
+        next(event for event in events if event["event"] == name) for name in ("first-byte", "done")
+    )
+    return float(8 * done["bytes"] / ((done["t_ns"] - first["t_ns"]) * 1e-9))
