@@ -66,7 +66,7 @@ def loopback_bps() -> float:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         for role, description in (server(flow), client(flow, cell)):
             log = stack.enter_context(Path(folder, role).open("wb"))
-            command = [find_endpoints(), role, "--epoch-ns", str(epoch_ns), description]
+            command = [str(find_endpoints()), role, "--epoch-ns", str(epoch_ns), description]
             process = subprocess.Popen(command, cwd=folder, stdout=log)
             stack.callback(process.wait)
             stack.callback(process.terminate)
