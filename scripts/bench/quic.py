@@ -64,7 +64,7 @@ def loopback_bps() -> float:
     )
     epoch_ns = time.time_ns() + LEAD_NS
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        for role, description in (server(flow), client(flow, cell)):
+        for role, description in (server(flow, cell), client(flow, cell)):
             log = stack.enter_context(Path(folder, role).open("wb"))
             command = [str(find_endpoints()), role, "--epoch-ns", str(epoch_ns), description]
             process = subprocess.Popen(command, cwd=folder, stdout=log)
