@@ -43,22 +43,12 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     sys::raise_file_limit();
     let mut reactor = Reactor::new()?;
     let mut client = Client::new(description, &reactor, log)?;
-    let mut wakes = Vec::new();
-    while client.open > 0 || client.says_goodbye() {
-        reactor.wait(&mut wakes)?;
-        for wake in &wakes {
-            match *wake {
-                Wake::Stop if client.open == 0 => return Ok(()),
-                Wake::Stop => client.stop(log)?,
-                Wake::Ready(START) => client.start(&reactor, log)?,
-                Wake::Ready(TICK) => client.tick(log)?,
-                Wake::Ready(ALARM) => client.expire()?,
-                Wake::Ready(token) => {
-                    client.receive((token - FIRST_CONNECTION) as usize, log)?;
-                }
-            }
-        }
-        client.serve_all(&reactor, log)?;
+    client.work(&mut reactor, log)?;
+    client.connections.iter_mut().for_each(Connection::hang_up);
+    let dropped: u32 = client.connections.iter().map(|connection| connection.dropped).sum();
+    if dropped > 0 {
+        let message = format!("{dropped} datagrams found no room in the socket's receive buffer");
+        log.error(None, &message);
     }
     Ok(())
 }
@@ -92,6 +82,8 @@ struct Connection {
     bytes: u64,
     /// Why the last attempt to connect failed.
     refused: Option<String>,
+    /// Datagrams that found no room in the buffers of its sockets so far.
+    dropped: u32,
 }
 
 /// How far a connection is.
@@ -126,6 +118,7 @@ impl Client {
                 player: player.clone(),
                 bytes: 0,
                 refused: None,
+                dropped: 0,
             })
             .collect();
         let client = Client {
@@ -181,6 +174,28 @@ impl Client {
         Ok(())
     }
 
+    /// Does what there is to do until every connection has ended.
+    fn work(&mut self, reactor: &mut Reactor, log: &mut Log) -> Result<(), Failure> {
+        let mut wakes = Vec::new();
+        while self.open > 0 || self.says_goodbye() {
+            reactor.wait(&mut wakes)?;
+            for wake in &wakes {
+                match *wake {
+                    Wake::Stop if self.open == 0 => return Ok(()),
+                    Wake::Stop => self.stop(log)?,
+                    Wake::Ready(START) => self.start(reactor, log)?,
+                    Wake::Ready(TICK) => self.tick(log)?,
+                    Wake::Ready(ALARM) => self.expire()?,
+                    Wake::Ready(token) => {
+                        self.receive((token - FIRST_CONNECTION) as usize, log)?;
+                    }
+                }
+            }
+            self.serve_all(reactor, log)?;
+        }
+        Ok(())
+    }
+
     /// Starts to open a connection.
     fn connect(&mut self, index: usize, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
         let connection = &mut self.connections[index];
@@ -206,7 +221,7 @@ impl Client {
         log: &mut Log,
     ) -> Result<(), Failure> {
         let connection = &mut self.connections[index];
-        connection.link = None;
+        connection.hang_up();
         match refusal {
             Refusal::Passing(reason) => {
                 connection.refused = Some(reason);
@@ -249,16 +264,16 @@ impl Client {
             State::Receiving(_) if error.raw_os_error() != Some(libc::ECONNREFUSED) => Ok(()),
             State::Receiving(_) => {
                 let message = format!("receiving after {} bytes: {error}", connection.bytes);
-                connection.link = None;
+                connection.hang_up();
                 self.fail(index, &message, log)
             }
             State::Closing(_) => {
                 // All bytes are there: how the connection is taken down no longer matters.
-                connection.link = None;
+                connection.hang_up();
                 self.over(index)
             }
             State::Waiting(_) | State::Showing | State::Ended => {
-                connection.link = None;
+                connection.hang_up();
                 Ok(())
             }
         }
@@ -496,6 +511,13 @@ impl Client {
 }
 
 impl Connection {
+    /// Closes the socket, if there is one; what it had no room for is remembered.
+    fn hang_up(&mut self) {
+        if let Some(link) = self.link.take() {
+            self.dropped += link.driver.datagrams().dropped().unwrap_or(0);
+        }
+    }
+
     /// Takes what has arrived; true: nothing more will come, and that is well.
     fn receive(&mut self, wanted: Option<u64>, log: &mut Log) -> Result<bool, String> {
         let (State::Receiving(stream) | State::Closing(stream)) = self.state else {
