@@ -16,6 +16,8 @@ from fairc.compiler.targets import binary
 
 PROGRAM = binary.ROOT / binary.BUILT
 EVERY_NS = 100_000_000
+# A transfer that takes longer than this has hung; and how long a server may take to hear of its end, s.
+PATIENCE_S, GRACE_S = 100.0, 5.0
 
 Event = dict[str, Any]
 Run = tuple[list[Event], list[Event]]
@@ -43,13 +45,13 @@ ONLY: dict[str, tuple[Event, Event]] = {
             "qlog": True,
             "certificate_expires_ns": None,
             # A server whose client has left without being heard waits no longer than this.
-            "idle_timeout_ns": 5_000_000_000,
+            "idle_timeout_ns": 30_000_000_000,
         },
         {
             "buffer_bytes": 200_000,
             "options": {**OPTIONS, "pacing": True},
             # A server whose client has left without being heard waits no longer than this.
-            "idle_timeout_ns": 5_000_000_000,
+            "idle_timeout_ns": 30_000_000_000,
         },
     ),
     "udp": ({"peer": "127.0.0.2"}, {"peer": "127.0.0.2"}),
@@ -109,10 +111,14 @@ def transfer(program: Path, tmp_path: Path) -> Iterator[Callable[..., Run]]:
             assert server.stdout is not None
             listening = server.stdout.readline()
             client = start(prefix, f"{transport}-client", asking)
-        client_text, _ = client.communicate()
+        client_text, _ = client.communicate(timeout=PATIENCE_S)
         if workload["kind"] == "requests":
             server.terminate()
-        server_text, _ = server.communicate()
+        try:
+            server_text, _ = server.communicate(timeout=GRACE_S)
+        except subprocess.TimeoutExpired:  # it did not hear its last client, and cells end it, too
+            server.terminate()
+            server_text, _ = server.communicate(timeout=GRACE_S)
         assert (server.returncode, client.returncode) == (0, 0), server_text + client_text
         return _events(listening + server_text), _events(client_text)
 
