@@ -77,9 +77,11 @@ def identity_of(cell: plan.Cell) -> str:
     """Return a cell's id: a hash of its JSON without white space, fields in the schema's order.
 
     Left out: the id itself, what is captured, the lines that things come from (a comment added
-    to a file changes no cell), and the bindings, for which `configuration` stands in any order.
+    to a file changes no cell), the bindings, for which `configuration` stands in any order, and
+    what came into the plan later, where it is not used: cells keep their ids.
     """
-    return identity(cell.model_dump_json(exclude=NOT_IN_IDENTITY))
+    peps: Any = {"__all__": {"source": True}} if cell.peps else True
+    return identity(cell.model_dump_json(exclude=NOT_IN_IDENTITY | {"peps": peps}))
 
 
 def _seeded(node: plan.Node, seed: int) -> plan.Node:

@@ -331,8 +331,39 @@ class OnOffWorkload(Model):
     seed: int
 
 
+class PageObject(Model):
+    """An object of a web page; the first one is the document.
+
+    path: where the server offers it, `/` for the document. type: its MIME type. parent: the
+    position of the object that refers to it, smaller than its own; None for the document.
+    """
+
+    path: str
+    bytes: int
+    type: str
+    parent: int | None
+
+
+class LoadWorkload(Model):
+    """A page, loaded several times one after the other by one client with one profile.
+
+    client: `chromium`, or `plain`: a client without a browser. protocols: the HTTP version of each
+    load. idle_ns: the pause before each load (before the first one, none), counted from the end of
+    the load before it. timeout_ns: a load that takes longer has failed.
+    quic_parameters: all of those that the CCA has over QUIC; empty where no load is over HTTP/3.
+    """
+
+    kind: Literal["load"] = "load"
+    page: tuple[PageObject, ...]
+    client: Literal["chromium", "plain"]
+    protocols: tuple[Literal["h1", "h2", "h3"], ...]
+    idle_ns: tuple[int, ...]
+    timeout_ns: int
+    quic_parameters: dict[str, int | float | bool] = {}
+
+
 Workload = Annotated[
-    FileWorkload | BulkWorkload | VideoWorkload | RequestsWorkload | OnOffWorkload,
+    FileWorkload | BulkWorkload | VideoWorkload | RequestsWorkload | OnOffWorkload | LoadWorkload,
     Field(discriminator="kind"),
 ]
 """What each connection moves, told apart by `kind`."""
@@ -366,6 +397,7 @@ class Flow(Model):
     /sys/module/tcp_<cca>/parameters, for the whole kernel; over QUIC all of them.
     rate_bps: limit of the sending rate at the generator, bit/s of IP.
     send_buffer_bytes, receive_buffer_bytes: instead of buffer_bytes, where the file gives them.
+    transport: `web`: HTTP over TCP, over QUIC, or over both, as the loads of a page ask for.
     qlog: whether a QUIC server writes one. cca_object: the BPF struct_ops
     object that registers the CCA, compressed (zlib), in base64.
     """
@@ -375,7 +407,7 @@ class Flow(Model):
     client: str
     address: str
     port: int
-    transport: Literal["tcp", "quic", "udp"] = "tcp"
+    transport: Literal["tcp", "quic", "udp", "web"] = "tcp"
     cca: str | None
     connections: int
     workload: Workload
@@ -415,18 +447,48 @@ class Flow(Model):
         return min(self.starts_ns)
 
 
+class Pep(Model):
+    """A split TCP connection: two transparent proxies (RFC 3135), one at each end of a link.
+
+    terminal, gateway: the nodes on the clients' and on the servers' side; terminal_address,
+    gateway_address: those of their interfaces on the link between them, where the middle
+    connections run from the terminal to `port` of the gateway. ports: the servers' TCP ports that
+    are intercepted; nothing else is touched.
+    pool: middle connections that are kept open, ready for clients. window_bytes: the window with
+    which each of them begins, both ways, instead of slow start. rate_bps: (down, up), the
+    pacing limit of a middle connection, the rate of the link. buffer_bytes: send and receive buffer of
+    each of the three connections.
+    """
+
+    name: str
+    terminal: str
+    gateway: str
+    terminal_address: str
+    gateway_address: str
+    port: int
+    ports: tuple[int, ...]
+    cca: str
+    cca_parameters: dict[str, int | float | bool] = {}
+    pool: int
+    window_bytes: int
+    rate_bps: tuple[int, int]
+    buffer_bytes: int
+    source: str
+
+
 class Capture(Model):
     """A packet capture of one direction of one interface (what it means: docs/architecture.md).
 
     point: `entry` (arriving at the bottleneck's router), `exit` (leaving the bottleneck queue),
-    `delivered` (after the loss). queue: the (node, interface) of the bottleneck it belongs to.
+    `delivered` (after the loss), `client` (arriving at the client of a page load).
+    queue: the (node, interface) of the bottleneck it belongs to.
     """
 
     name: str
     node: str
     interface: str
     direction: Literal["in", "out"]
-    point: Literal["entry", "exit", "delivered"]
+    point: Literal["entry", "exit", "delivered", "client"]
     queue: tuple[str, str]
 
 
@@ -434,7 +496,7 @@ class Cell(Model):
     """One configuration and one repetition: everything that an engine needs to run it.
 
     id: SHA-256 of the cell's JSON without white space, fields in the schema's order, without `id`,
-    `bindings`, `captures` and every `source`; its first 16 hexadecimal digits.
+    `bindings`, `captures`, every `source`, and `peps` where there are none; its first 16 hexadecimal digits.
     configuration: the same over the bindings, keys sorted; so repetitions share it.
     bindings: swept name -> canonical value. stop: when the cell ends by itself.
     duration_ns: a fixed length after the epoch, or None. deadline_ns: the latest end.
@@ -450,6 +512,7 @@ class Cell(Model):
     cables: tuple[Cable, ...]
     flows: tuple[Flow, ...]
     captures: tuple[Capture, ...]
+    peps: tuple[Pep, ...] = ()
     warmup_ns: int
     duration_ns: int | None
     deadline_ns: int

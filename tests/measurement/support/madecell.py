@@ -41,6 +41,12 @@ SERVERS, CLIENTS = (1, 2, 1), (1, 2, 2)
 Transport = Literal["tcp", "quic", "udp"]
 
 
+def _transport(flow: Flow) -> Transport:
+    """Return a flow's transport; page loads are not made here."""
+    assert flow.transport != "web"
+    return flow.transport
+
+
 def made_cell(
     *,
     rate_bps: int = 1_000_000,
@@ -307,7 +313,7 @@ class Made:
 
         found = [(t, p) for p in self.packets if (t := time(p)) is not None]
         found.sort(key=lambda x: x[0])
-        over: dict[int, Transport] = {n: flow.transport for n, flow in enumerate(self.cell.flows)}
+        over = {n: _transport(flow) for n, flow in enumerate(self.cell.flows)}
         return [Frame(EPOCH_NS + t, p.frame(over.get(p.sent.flow, "tcp"))) for t, p in found]
 
     def _arrivals(self, flow: int) -> list[tuple[int, int, int]]:
@@ -340,7 +346,7 @@ class Made:
 
     def _server(self, flow: int) -> list[dict[str, Any]]:
         plan = self.cell.flows[flow]
-        sample = SAMPLES[plan.transport]
+        sample = SAMPLES[_transport(plan)]
         used = {} if plan.cca is None else {"cca": plan.cca}
         lines: list[dict[str, Any]] = [{"t_ns": -TICK_NS, "event": "listening", **used}]
         for connection in range(plan.connections):
