@@ -14,6 +14,8 @@ In order of control flow:
     physics   warnings
     freeze    nodes and cables as parts of the plan
     traffic   workloads and options as parts of the plan
+    peps      proxies that split connections
+    loads     page loads as parts of the plan, and how long they may take
     grid      a lowered configuration and a repetition give a cell
     seeds     identities and random streams; draws: random numbers of a distribution
     variation what the seeds vary, in words

@@ -11,7 +11,10 @@ from .draft import Draft, DraftFlow, End, Place
 
 
 def place_captures(draft: Draft) -> None:
-    """Capture `entry`, `exit` and `delivered` of each bottleneck (measurement.md, rule 14)."""
+    """Capture `entry`, `exit` and `delivered` of each bottleneck (measurement.md, rule 14).
+
+    And what arrives at the client of each page load.
+    """
     egresses = dict.fromkeys(flow.bottleneck for flow in draft.flows if flow.bottleneck)
     for egress in egresses:
         for end in _ingresses(draft, egress):
@@ -23,6 +26,9 @@ def place_captures(draft: Draft) -> None:
             _add(draft, egress, onward, "out", "delivered")
         else:
             _add(draft, egress, ingress, "in", "delivered")
+    for flow in draft.flows:
+        if flow.flow.transport == "web" and flow.bottleneck is not None:
+            _add(draft, flow.bottleneck, draft.peer(flow.data[-1]), "in", "client")
 
 
 def _ingresses(draft: Draft, egress: End) -> list[End]:
@@ -63,12 +69,16 @@ def _add(
     egress: End,
     end: End,
     direction: Literal["in", "out"],
-    point: Literal["entry", "exit", "delivered"],
+    point: Literal["entry", "exit", "delivered", "client"],
 ) -> None:
-    """Add one capture, named after its queue, its point and its interface."""
+    """Add one capture, named after its queue, its point and its interface; a client's after its own."""
     name = f"{point}.{egress.node}.{egress.name}"
     if point == "entry":
         name += f".{end.name}"
+    if point == "client":
+        name = f"{point}.{end.node}.{end.name}"
+        if any(capture.name == name for capture in draft.captures):
+            return
     draft.captures.append(
         plan.Capture(
             name=name,

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from fairc.dsl.model import Bulk, File, Flow, OnOff, Requests, Video
+from fairc.dsl.model import Bulk, File, Flow, Load, OnOff, Requests, Video
 from fairc.dsl.workloads import mean
 
 from .draft import DraftFlow
+from .loads import load_ns
 
 NS = 10**9
 
 
 def total_bytes(flow: Flow) -> int | None:
     """Return what all connections of a flow move, bytes; None if that has no end."""
-    if isinstance(flow.workload, File | Video):
+    if isinstance(flow.workload, File | Video | Load):
         return flow.workload.size_bytes * flow.connections
     return None
 
 
 def own_time_ns(flow: DraftFlow) -> int:
-    """Return how long a flow takes on a network that is no limit, ns: its rate, a video's length."""
+    """Return how long a flow takes on a network that is no limit, ns.
+
+    Its rate, a video's length, the pauses between page loads (on average) and their round trips.
+    """
     declared = flow.flow
     workload, rate_bps = declared.workload, declared.rate_bps
     if isinstance(workload, Video):
         return workload.length_ns
+    if isinstance(workload, Load):
+        pauses_ns = int((workload.loads - 1) * mean(workload.idle) * NS)
+        return pauses_ns + workload.loads * load_ns(flow, workload)
     if isinstance(workload, File) and rate_bps is not None:
         return workload.size_bytes * 8 * NS // rate_bps
     return 0
@@ -43,5 +50,5 @@ def offered_bps(flow: Flow) -> int | None:
     elif isinstance(workload, Video):
         each = workload.bitrate_bps
     else:
-        assert isinstance(workload, File | Bulk)
+        assert isinstance(workload, File | Bulk | Load)
     return None if each is None else each * flow.connections

@@ -103,6 +103,7 @@ class Draft:
     queues: dict[Place, plan.Queue] = field(default_factory=dict)
     deadline_ns: int = 0
     captures: list[plan.Capture] = field(default_factory=list)
+    peps: list[plan.Pep] = field(default_factory=list)
     frozen_nodes: tuple[plan.Node, ...] = ()
     frozen_cables: tuple[plan.Cable, ...] = ()
 

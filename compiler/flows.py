@@ -8,6 +8,7 @@ from fairc.dsl.diagnostics import Diagnostic
 
 from .demand import own_time_ns, total_bytes
 from .draft import Draft, DraftFlow, Place
+from .loads import patience_ns
 from .queues import bdp_bytes, queue_bytes
 
 MIN_BUFFER_BYTES = 256 * 1024
@@ -45,7 +46,7 @@ def size_buffers(draft: Draft) -> None:
         needed = bdp_bytes(flow.most_bps, flow.most_rtt_ns)
         if flow.bottleneck and flow.bottleneck.place in draft.queues:
             needed += queue_bytes(draft.queues[flow.bottleneck.place])
-        flow.buffer_bytes = _power_of_two(max(MIN_BUFFER_BYTES, 2 * needed))
+        flow.buffer_bytes = power_of_two(max(MIN_BUFFER_BYTES, 2 * needed))
         if flow.buffer_bytes > MAX_BUFFER_BYTES:
             reason = f"twice the BDP and the queue is {2 * needed} bytes"
             draft.report(
@@ -68,7 +69,7 @@ def set_deadline(draft: Draft) -> None:
     if scenario.duration_ns is not None:
         draft.deadline_ns = scenario.duration_ns + DURATION_MARGIN_NS
         return
-    # A start that is drawn is added in each cell.
+    # Starts and pauses that are drawn are added in each cell.
     starts_ns = max(map(_latest_start_ns, draft.flows), default=0)
     stops_ns = max((flow.flow.stop_ns or 0 for flow in draft.flows), default=0)
     longest_rtt_ns = max((flow.base_rtt_ns for flow in draft.flows), default=0)
@@ -77,6 +78,7 @@ def set_deadline(draft: Draft) -> None:
     needed_ns = max(moving_ns, *map(own_time_ns, draft.flows), 0) + 4 * longest_rtt_ns
     draft.deadline_ns = max(
         starts_ns + max(MIN_DEADLINE_NS, DEADLINE_FACTOR * needed_ns),
+        starts_ns + max(map(patience_ns, draft.flows), default=0) + DURATION_MARGIN_NS,
         stops_ns + DURATION_MARGIN_NS,
     )
 
@@ -103,6 +105,6 @@ def fair_share_ns(draft: Draft) -> dict[Place, int]:
     return {place: total * 8 * 10**9 // rates_bps[place] for place, total in bytes_across.items()}
 
 
-def _power_of_two(number: int) -> int:
+def power_of_two(number: int) -> int:
     """Return the least power of two that is at least `number`."""
     return 1 << (number - 1).bit_length()

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairc.dsl.model import Configuration, Distribution, Flow
+from fairc.dsl.model import Configuration, Distribution, Flow, Load
 
 from . import plan
 from .draft import Draft, DraftFlow
 from .draws import draw
 from .flows import start_range_ns
+from .loads import load_of, pauses_ns
 from .seeds import canonical, cell_seed, identity, stream_seed, uniform
 from .traffic import options_of, workload_of
 from .wiring import host_address
@@ -65,9 +66,10 @@ class Lowered:
                 for flow, starts in zip(draft.flows, starts_ns, strict=True)
             ),
             captures=tuple(draft.captures),
+            peps=tuple(draft.peps),
             warmup_ns=scenario.warmup_ns,
             duration_ns=scenario.duration_ns,
-            deadline_ns=draft.deadline_ns + _later_ns(draft, starts_ns),
+            deadline_ns=draft.deadline_ns + _later_ns(draft, starts_ns, seed),
             stop=scenario.stop,
         )
         return cell.model_copy(update={"id": identity_of(cell)})
@@ -139,13 +141,14 @@ def _drawn_ns(start: Distribution, seed: int, flow: str, connection: int) -> int
     return round(draw(start, seed, "start", flow, *number) * 10**9)
 
 
-def _later_ns(draft: Draft, starts_ns: Sequence[Sequence[int]]) -> int:
-    """Return by how much drawn starts move the deadline, ns, where the file gives no end."""
+def _later_ns(draft: Draft, starts_ns: Sequence[Sequence[int]], seed: int) -> int:
+    """Return by how much drawn starts and pauses move the deadline, ns, where the file gives no end."""
     scenario = draft.scenario
     if scenario.duration_ns is not None or scenario.deadline_ns is not None:
         return 0
     drawn = zip(draft.flows, starts_ns, strict=True)
-    return max((max(ns) for flow, ns in drawn if flow.flow.random_start is not None), default=0)
+    latest_ns = max((max(ns) for flow, ns in drawn if flow.flow.random_start), default=0)
+    return latest_ns + max((sum(pauses_ns(flow.flow, seed)) for flow in draft.flows), default=0)
 
 
 def _object(flow: Flow) -> str | None:
@@ -168,7 +171,9 @@ def _flow(draft: Draft, flow: DraftFlow, starts_ns: tuple[int, ...], seed: int) 
         transport=declared.transport,
         cca=declared.cca,
         connections=declared.connections,
-        workload=workload_of(declared, seed),
+        workload=load_of(flow, pauses_ns(declared, seed))
+        if isinstance(declared.workload, Load)
+        else workload_of(declared, seed),
         starts_ns=starts_ns,
         stop_ns=declared.stop_ns,
         base_rtt_ns=flow.base_rtt_ns,

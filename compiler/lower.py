@@ -13,6 +13,7 @@ from .draft import Draft
 from .extra_rtts import lengthen
 from .flows import find_bottlenecks, set_deadline, size_buffers
 from .freeze import freeze
+from .peps import split
 from .physics import warn
 from .ports import assign_ports
 from .queues import size_queues
@@ -34,13 +35,14 @@ NETWORK_PASSES: tuple[Pass, ...] = (  # look at the network, and at who talks to
 )
 TRAFFIC_PASSES: tuple[Pass, ...] = (  # look at workloads and times
     assign_ports,
+    split,  # proxies, and which ports they intercept
     set_deadline,
     warn,
 )
 
 KNOWN_NETWORKS = 1000
 
-Key = tuple[int, tuple[tuple[str, str, str, int], ...]]
+Key = tuple[int, tuple[tuple[str, str, str, int, str], ...]]
 
 
 class Lowering:
@@ -55,7 +57,9 @@ class Lowering:
 
     def __call__(self, scenario: Scenario) -> Draft:
         """Run every pass that has not been run for an equal input."""
-        talks = tuple((f.name, f.server, f.client, f.extra_rtt_ns) for f in scenario.flows)
+        talks = tuple(
+            (f.name, f.server, f.client, f.extra_rtt_ns, f.transport) for f in scenario.flows
+        )
         key = (id(scenario.network), talks)  # what is known keeps its network alive
         if key not in self._known:
             if len(self._known) == KNOWN_NETWORKS:

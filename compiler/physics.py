@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from fairc.dsl.diagnostics import Diagnostic, Severity
-from fairc.dsl.model import Video
+from fairc.dsl.model import Load, Video
 from fairc.dsl.source import Span
 
 from .demand import offered_bps, own_time_ns, total_bytes
@@ -14,6 +14,7 @@ from .queues import bdp_bytes
 
 COMFORTABLE_BPS = 100_000_000  # the vm engine's guest executes 1e9 instructions per second
 FEW_RTTS = 10
+_WORDS: dict[type, str] = {Video: "video", Load: "page loads"}
 
 
 def warn(draft: Draft) -> None:
@@ -58,7 +59,7 @@ def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
             "make the duration longer",
         )
     elif total is not None:
-        what = "video" if isinstance(flow.flow.workload, Video) else "file"
+        what = _WORDS.get(type(flow.flow.workload), "file")
         moving_ns = total * 8 * 10**9 * sharing // flow.rate_bps
         share = flow.rate_bps / sharing / 1e6
         own_ns = own_time_ns(flow)

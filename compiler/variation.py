@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fairc.dsl.model import OnOff, Requests, Scenario
+from fairc.dsl.model import Load, OnOff, Requests, Scenario
 
 # Queues that toss coins, or hash flows with a secret of the kernel.
 CHANCE = frozenset({"red", "pie", "fq_pie", "fq_codel", "sfq", "cake"})
@@ -33,6 +33,11 @@ def _drawn_workloads(scenario: Scenario) -> bool:
     return False
 
 
+def _drawn_pauses(scenario: Scenario) -> bool:
+    loads = (flow.workload for flow in scenario.flows if isinstance(flow.workload, Load))
+    return any(load.loads > 1 and load.idle.kind != "constant" for load in loads)
+
+
 def _random_losses(scenario: Scenario) -> bool:
     links = scenario.network.links
     return any(way.loss > 0 for link in links for way in (link.forward, link.backward))
@@ -56,6 +61,7 @@ VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     ),
     (_drawn_starts, "the start of each connection of a flow whose `start` is a distribution"),
     (_drawn_workloads, "what `requests` and `onoff` draw: one stream per flow and connection"),
+    (_drawn_pauses, "the pauses between the loads of a page: one stream per flow"),
     (_random_losses, "the random losses: one stream per link and direction"),
     (_random_delays, "jitter, reordering and duplicates: from the same stream as the losses"),
     (_random_queues, "the coins and the hashes of the queues, from the kernel's generator"),

@@ -12,11 +12,13 @@ from .literals import number_of
 from .problems import Gather, fail
 from .registry import suggest
 from .source import Span
+from .units import NUMBER
 from .values import (
     Applied,
     Argument,
     ListValue,
     Quantity,
+    Several,
     Symbol,
     Text,
     Truth,
@@ -254,6 +256,21 @@ def _interval(node: syntax.Expr, scope: Scope) -> Value:
     return _light(functions.interval(first, last, node.span), scope)
 
 
+def _several(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Several)
+    count, item = _items((node.count, node.item), scope)
+    number = arithmetic.quantity(count, scope.names)
+    if number.dimension != NUMBER:
+        fail(
+            "wrong-dimension",
+            f"before `of` stands a number, not {number.words}",
+            number.span,
+            note=number.words,
+            help="for example `40 of 20kB`",
+        )
+    return Several(number, arithmetic.quantity(item, scope.names), node.span)
+
+
 def _prefix(node: syntax.Expr, scope: Scope) -> Value:
     assert isinstance(node, syntax.Prefix)
     value = evaluate(node.inner, scope)
@@ -329,6 +346,7 @@ _RULES: dict[type, Callable[[syntax.Expr, Scope], Value]] = {
     syntax.TupleOf: _tuple,
     syntax.Group: _group,
     syntax.Interval: _interval,
+    syntax.Several: _several,
     syntax.Prefix: _prefix,
     syntax.Chain: _chain,
     syntax.Compare: _compare,

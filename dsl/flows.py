@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from . import model, syntax
-from .diagnostics import Label
+from .diagnostics import Diagnostic, Label
 from .evaluate import Scope
 from .keys import FLOW, Block
-from .networks import nanoseconds
+from .loads import INITIAL_WINDOW_PACKETS, check_load, control_of_load, remark
 from .problems import Gather, fail
 from .transports import check_workload, control_of, options_of, refuse_later
-from .values import Quantity, Value
+from .values import Applied, Quantity, Symbol, Value, nanoseconds
 from .workloads import random_start, workload_of
 
 
 def build_flow(
-    flow: syntax.Flow, scope: Scope, hosts: Mapping[str, Value | None] | None = None
+    flow: syntax.Flow,
+    scope: Scope,
+    hosts: Mapping[str, Value | None] | None = None,
+    report: Callable[[Diagnostic], None] = lambda _: None,
 ) -> model.Flow:
     """Return the flow with every name resolved.
 
-    hosts: the values of the `hosts` block. Raises CompileError with everything wrong in it,
-    `not-yet` included.
+    hosts: the values of the `hosts` block. report: takes warnings. Raises CompileError with
+    everything wrong in it, `not-yet` included.
     """
     block = Block(flow.name.span, flow.settings.items, FLOW, "a flow")
     gather = Gather()
@@ -31,14 +34,22 @@ def build_flow(
     for name in block.settings:
         with gather.attempt():
             values[name] = block.value(name, scope)
-    control = None
-    if not {"over", "cca"} & (block.settings.keys() - values.keys()):
-        with gather.attempt():
-            control = control_of(values.get("over"), values.get("cca"), flow.name.span)
     workload, made, window = values.get("workload"), None, None
     if workload is not None:
         with gather.attempt():
             made, window = workload_of(workload)
+    load = made if isinstance(made, model.Load) else None
+    is_load = isinstance(workload, Symbol | Applied) and workload.name == "load"
+    control, quic = None, None
+    if not {"over", "cca"} & (block.settings.keys() - values.keys()):
+        with gather.attempt():
+            if load is not None:
+                control, quic = control_of_load(load, values.get("cca"), flow.name.span)
+            elif not is_load:
+                control = control_of(values.get("over"), values.get("cca"), flow.name.span)
+    if load is not None:
+        with gather.attempt():
+            check_load(load, values, {name: s.span for name, s in block.settings.items()})
     if window is not None:
         with gather.attempt():
             _check_window(values.get("window"), window)
@@ -46,7 +57,8 @@ def build_flow(
     options = None
     if control is not None:
         with gather.attempt():
-            options = options_of(control, values, hosts or {})
+            default = INITIAL_WINDOW_PACKETS if load else 10
+            options = options_of(control, values, hosts or {}, default)
         if workload is not None:
             with gather.attempt():
                 check_workload(control, workload, values.get("rate"), flow.name.span)
@@ -56,6 +68,8 @@ def build_flow(
         _check_order(flow, values.get("start"), values.get("stop"))
     gather.finish()
     assert control is not None and made is not None and options is not None
+    if load is not None and workload is not None:
+        remark(load, workload, report)
     count, start, stop = values.get("count"), values.get("start"), values.get("stop")
     rate, rtt = values.get("rate"), values.get("rtt")
     return model.Flow(
@@ -77,6 +91,7 @@ def build_flow(
         options=options,
         rate_bps=max(1, round(rate.number)) if isinstance(rate, Quantity) else None,
         extra_rtt_ns=nanoseconds(rtt) if isinstance(rtt, Quantity) else 0,
+        quic_parameters=quic or {},
     )
 
 

@@ -96,7 +96,7 @@ def expand(
                 if {link.a, link.b} & names.keys()
             ]
     kept = [node for node in network.nodes if node.name not in gone]
-    return model.Network((*kept, *added), tuple(links), network.span)
+    return model.Network((*kept, *added), tuple(links), network.span, network.peps)
 
 
 def flows_of(flow: model.Flow, group: Group) -> list[model.Flow]:

@@ -31,7 +31,7 @@ from .random_words import A_RANDOM_TIME
 from .registry import Registry, suggest
 from .report_words import METRICS
 from .source import Span
-from .topology_words import A_POLICER, TOPOLOGIES
+from .topology_words import A_POLICER, PEPS, TOPOLOGIES
 from .traffic_words import A_BUFFER, A_WINDOW, TRANSPORTS, WORKLOADS
 from .units import NUMBER, RATE
 from .values import Symbol, Value
@@ -80,7 +80,7 @@ FLOW: Registry[Parameter] = Registry(
         P("workload", Entries(WORKLOADS), "what the flow transfers", required=True),
         P("rate", A_RATE, "limit of the sending rate (IP bytes)", "none; udp needs one"),
         P("rtt", A_TIME, "extra round-trip time of this flow", "0s"),
-        P("initial_window", A_PACKET_COUNT, "initial congestion window", "10pkt"),
+        P("initial_window", A_PACKET_COUNT, "initial congestion window", "10pkt; 32pkt for `load`"),
         P("window", A_WINDOW, "limit of the receive window", "none"),
         P("ecn", A_SWITCH, "Explicit Congestion Notification", "off"),
         P("sack", A_SWITCH, "selective acknowledgements", "on"),
@@ -123,7 +123,7 @@ HOSTS: Registry[Parameter] = Registry(
         P("tcp_metrics_save", Words("state", ("off", "on")), "memory between connections", "off"),
         P("send_buffer", A_BUFFER, "send buffer of each connection", "limits nothing"),
         P("receive_buffer", A_BUFFER, "receive buffer of each connection", "limits nothing"),
-        P("initial_window", A_PACKET_COUNT, "default of the flows", "10pkt"),
+        P("initial_window", A_PACKET_COUNT, "default of the flows", "10pkt; 32pkt for `load`"),
         P("ecn", A_SWITCH, "default of the flows", "off"),
         P("sack", A_SWITCH, "default of the flows", "on"),
         P("pacing", A_SWITCH, "default of the flows", "off; on for bbr and quic"),
@@ -135,7 +135,15 @@ USERS: Registry[Parameter] = Registry(
     "key of users", "key", [P("count", A_COUNT, "number of hosts", required=True)]
 )
 
-DEVICE: Registry[Parameter] = Registry("key", "key", [])
+PEP: Registry[Parameter] = Registry(
+    "key of pep",
+    "key",
+    [
+        P("terminal", AnyName("a router"), "router at the clients' end of the link", required=True),
+        P("gateway", AnyName("a router"), "router at the servers' end of it", required=True),
+        P("mode", Entries(PEPS), "what the proxies do", "split"),
+    ],
+)
 
 
 def sort_settings(

@@ -24,7 +24,7 @@ from .units import (
     Dimension,
     canonical,
 )
-from .values import ListValue, Quantity, Symbol, Text, TupleValue, Value
+from .values import ListValue, Quantity, Several, Symbol, Text, TupleValue, Value
 
 
 class Kind(Protocol):
@@ -102,12 +102,13 @@ class Quantities:
         if value.dimension not in self.dimensions:
             if value.dimension == NUMBER:
                 return self._missing_unit(value, use, at)
-            return refuse(self, value, use, at, f"write for example `{self._example}`")
+            return refuse(self, value, use, at, f"write for example `{self.example}`")
         self._limits(value, use, at)
         return None
 
     @property
-    def _example(self) -> str:
+    def example(self) -> str:
+        """A quantity of the first dimension."""
         return EXAMPLES[self.dimensions[0]]
 
     def _missing_unit(self, value: Quantity, use: str, at: Span | None) -> None:
@@ -232,6 +233,45 @@ class Lists:
                 self.item.check(item, f"an item of {use}", at)
         gather.finish()
         return None
+
+
+@dataclass(frozen=True)
+class Groups:
+    """One or more groups of equal things: `2kB`, `40 of 20kB`, `[10 of 5kB, 2 of 200kB]`."""
+
+    item: Quantities
+    count: Quantities
+
+    @property
+    def words(self) -> str:
+        """Describe a group."""
+        return f"{self.item.words} or groups such as `40 of {self.item.example}`"
+
+    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+        """Raise CompileError unless every group has a number of things, and their size."""
+        if not isinstance(value, ListValue | TupleValue):
+            return self._group(value, use, at)
+        if not value.items:
+            fail("empty-list", f"{use} is empty", value.span, help=f"write {self.words}")
+        gather = Gather()
+        for item in value.items:
+            with gather.attempt():
+                self._group(item, f"a group of {use}", at)
+        gather.finish()
+        return None
+
+    def _group(self, value: Value, use: str, at: Span | None) -> None:
+        if isinstance(value, Several):
+            gather = Gather()
+            with gather.attempt():
+                self.count.check(value.count, f"the number in {use}", at)
+            with gather.attempt():
+                self.item.check(value.item, f"the size in {use}", at)
+            gather.finish()
+        elif isinstance(value, Quantity):
+            self.item.check(value, use, at)
+        else:
+            refuse(self, value, use, at)
 
 
 A_TIME = Quantities((TIME,))

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, Protocol
 from .diagnostics import Diagnostics
 from .source import Source, Span
 
-Transport = Literal["tcp", "quic", "udp"]
+Transport = Literal["tcp", "quic", "udp", "web"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +161,31 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class Pep:
+    """Two proxies that split TCP connections, at both ends of the link between two routers.
+
+    terminal: at the clients' side; gateway: at the servers'. cca: of the connections between them,
+    of which `connections` are open ahead; each begins with `window`.
+    """
+
+    name: str
+    terminal: str
+    gateway: str
+    cca: str
+    cca_parameters: Mapping[str, int | float | bool]
+    connections: int
+    window: Size
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Network:
     """Nodes and links of one configuration."""
 
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
     span: Span
+    peps: tuple[Pep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +249,81 @@ class OnOff:
     packet_bytes: int
 
 
-Workload = File | Bulk | Video | Requests | OnOff
+@dataclass(frozen=True, slots=True)
+class PageObject:
+    """An object of a web page: where it is offered, its MIME type, the position of what names it.
+
+    parent: None for the document, which is the first object; else less than its own position.
+    """
+
+    path: str
+    size_bytes: int
+    type: str
+    parent: int | None
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A web page: its document, then all else in the order in which it is asked for.
+
+    file: the recording that it comes from. remarks: what the page does not have of it.
+    """
+
+    objects: tuple[PageObject, ...]
+    file: Input | None = None
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all objects."""
+        return sum(item.size_bytes for item in self.objects)
+
+    @property
+    def depth(self) -> int:
+        """How many objects are asked for one after the other, the document included."""
+        levels: list[int] = []
+        for item in self.objects:
+            levels.append(1 if item.parent is None else levels[item.parent] + 1)
+        return max(levels)
+
+
+Client = Literal["chromium", "plain"]
+HttpVersion = Literal["h1", "h2", "h3"]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The workload `load`: a page, loaded so many times one after the other, with pauses (s).
+
+    http: h3: the first load is over h2, and learns of h3. timeout_ns: None: by the page's size.
+    """
+
+    page: Page
+    client: Client
+    http: HttpVersion
+    loads: int
+    idle: Distribution
+    timeout_ns: int | None
+
+    @property
+    def protocols(self) -> tuple[HttpVersion, ...]:
+        """The HTTP version of each load."""
+        if self.http == "h3":
+            return ("h2", *_times("h3", self.loads - 1))
+        return _times(self.http, self.loads)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all loads."""
+        return self.page.size_bytes * self.loads
+
+
+def _times(version: HttpVersion, loads: int) -> tuple[HttpVersion, ...]:
+    return tuple([version] * loads)
+
+
+Workload = File | Bulk | Video | Requests | OnOff | Load
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +367,7 @@ class Flow:
     rate_bps: limit of the sending rate at the generator, bit/s of IP, or None.
     extra_rtt_ns: round trip that is added for this flow alone, ns.
     own_cca: the object that `cca` comes from, unless it is the kernel's or the QUIC stack's.
+    quic_parameters: of a page load over HTTP/3: all of those that the CCA has over QUIC.
     """
 
     name: str
@@ -294,6 +388,7 @@ class Flow:
     rate_bps: int | None = None
     extra_rtt_ns: int = 0
     own_cca: OwnCca | None = None
+    quic_parameters: Mapping[str, int | float | bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +411,9 @@ class Scenario:
         """The files that it depends on, each once."""
         links = self.network.links
         traces = (way.trace for link in links for way in (link.forward, link.backward))
-        return tuple(dict.fromkeys(trace.file for trace in traces if trace))
+        pages = (f.workload.page for f in self.flows if isinstance(f.workload, Load))
+        files = (*(trace.file for trace in traces if trace), *(page.file for page in pages))
+        return tuple(dict.fromkeys(file for file in files if file))
 
 
 @dataclass(frozen=True, slots=True)

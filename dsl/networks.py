@@ -18,12 +18,13 @@ from .kinds import A_QUEUE_SIZE, Kind
 from .losses import bursts as chain_of
 from .losses import loss as loss_of
 from .network_words import A_THRESHOLD, QUEUES
+from .peps import peps
 from .problems import Gather, fail, not_yet
 from .registry import unknown
 from .source import Span
 from .traces import load_trace
 from .units import BDP, DATA, PACKETS, RATE, SHARE, TIME, Dimension
-from .values import Applied, Quantity, Symbol, Value
+from .values import Applied, Quantity, Symbol, Value, nanoseconds
 
 Report = Callable[[Diagnostic], None]
 
@@ -73,14 +74,19 @@ def build_network(body: syntax.Body, scope: Scope, report: Report) -> model.Netw
     for element in body.elements:
         if isinstance(element, syntax.Link):
             _link(element, scope, nodes, ways, gather, report)
-        elif isinstance(element, syntax.Device):
+        elif isinstance(element, syntax.Device) and element.kind != "pep":
             gather.found.append(not_yet(f"a `{element.kind}` in a topology", element.span))
     links = () if gather.found else _pair(ways, gather)
+    proxies = [e for e in body.elements if isinstance(e, syntax.Device) and e.kind == "pep"]
+    made: tuple[model.Pep, ...] = ()
+    if not gather.found:
+        with gather.attempt():
+            made = peps(proxies, nodes, links, scope)
     if not nodes:
         with gather.attempt():
             fail("empty-topology", "this topology has no nodes", body.span)
     gather.finish()
-    return model.Network(tuple(nodes.values()), links, body.span)
+    return model.Network(tuple(nodes.values()), links, body.span, made)
 
 
 def _nodes(body: syntax.Body, gather: Gather) -> dict[str, model.Node]:
@@ -282,11 +288,6 @@ def _direction(way: _Way, opposite: _Way) -> model.Direction:
         way.changes,
         way.trace,
     )
-
-
-def nanoseconds(time: Quantity) -> int:
-    """Return a time in whole ns, rounded to the nearest."""
-    return round(time.number * 10**9)
 
 
 def argument_scope(

@@ -273,6 +273,9 @@ class Builder:
     def _interval(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.Interval(span, self._expr(c[0]), self._expr(c[1]))
 
+    def _several(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Several(span, self._expr(c[0]), self._expr(c[2]))
+
     def _prefix(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.Prefix(span, cast(Any, str(c[0])), self._expr(c[1]))
 

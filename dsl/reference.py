@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from .cca_words import QUIC_CCAS, TCP_CCAS
 from .entries import Entry, Parameter
-from .keys import CHANGE, EXPERIMENT, FLOW, HOSTS, LINK, USERS
+from .keys import CHANGE, EXPERIMENT, FLOW, HOSTS, LINK, PEP, USERS
 from .network_words import JITTERS, LOSSES, QUEUES, RATES
 from .random_words import DISTRIBUTIONS
 from .registry import Registry
@@ -21,6 +21,7 @@ BLOCKS: tuple[tuple[str, Registry[Parameter]], ...] = (
     ("Attributes of `link`", LINK),
     ("Keys of `at`", CHANGE),
     ("Keys of `users`", USERS),
+    ("Keys of `pep`", PEP),
     ("Keys of `hosts`", HOSTS),
 )
 

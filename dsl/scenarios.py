@@ -15,21 +15,21 @@ from .groups import Group, build_group, check_users, expand, flows_of
 from .keys import Block
 from .library import preset
 from .names import used_names
-from .networks import argument_scope, build_network, nanoseconds
+from .networks import argument_scope, build_network
 from .problems import Gather, fail
 from .registry import unknown
 from .sampling import Bindings
 from .sharing import check_sharing
 from .sweeps import Grid
 from .topology_words import TOPOLOGIES
-from .values import Applied, Quantity, Symbol, Value
+from .values import Applied, Quantity, Symbol, Value, nanoseconds
 
 T = TypeVar("T")
 
 MEMO_LIMIT = 4096
 """How many results of one part are kept: sweeps vary the last names fastest."""
 
-ENDING = (model.File, model.Video)
+ENDING = (model.File, model.Video, model.Load)
 """Workloads that come to an end by themselves."""
 
 Timing = tuple[int | None, int, int | None, Literal["first", "all"]]
@@ -72,7 +72,7 @@ class Builder:
         self._network = _Memo(self._build_network, self._depends(topology, names), grid)
         self._timing = _Memo(self._build_timing, self._depends(timing, names), grid)
         self._groups = _Memo(self._build_groups, self._depends(parts.users, names), grid)
-        self._agreeing: Sequence[model.Flow] = ()
+        self._agreeing: Sequence[model.Flow | model.Pep] = ()
         self._expanded: dict[object, tuple[model.Network, model.Network]] = {}
         self._flows = [
             (flow, _Memo(self._flow_builder(flow), self._depends([flow, *hosts], names), grid))
@@ -121,9 +121,10 @@ class Builder:
                         check_ends(flow, done, network)
         gather.finish()
         assert timing is not None
-        if [id(flow) for flow in flows] != [id(flow) for flow in self._agreeing]:
-            check_sharing(flows)
-            self._agreeing = flows
+        proxies = network.peps if network else ()
+        if [*map(id, flows), *map(id, proxies)] != [*map(id, self._agreeing)]:
+            check_sharing(flows, proxies)
+            self._agreeing = (*flows, *proxies)
         _check_end(flows, timing, self._report)
         if network is None:
             return None
@@ -212,7 +213,7 @@ class Builder:
         return sorted({*TOPOLOGIES.names(), *self._parts.topologies})
 
     def _flow_builder(self, flow: syntax.Flow) -> Callable[[Scope], model.Flow]:
-        return lambda scope: build_flow(flow, scope, self._hosts(scope))
+        return lambda scope: build_flow(flow, scope, self._hosts(scope), self._report)
 
     def _hosts(self, scope: Scope) -> Mapping[str, Value | None]:
         """Return what `hosts` says; what is wrong there is said where the block is checked."""

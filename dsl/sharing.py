@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .diagnostics import Label
-from .model import Flow
+from .model import Flow, Pep
 from .problems import Gather, fail
 from .transports import complete
 
@@ -53,16 +53,15 @@ INITIAL_WINDOW = Shared(
 )
 
 
-def check_sharing(flows: Sequence[Flow]) -> None:
-    """Raise CompileError for flows that want the same thing to be two things at once.
+def check_sharing(flows: Sequence[Flow], peps: Sequence[Pep] = ()) -> None:
+    """Raise CompileError for flows (and proxies) that want the same thing to be two things at once.
 
     flows: as declared; those of one group of users share no host with anybody else.
     """
     gather = Gather()
-    known: dict[tuple[Shared, Place], tuple[object, Flow]] = {}
-    for flow in flows:
-        if flow.transport != "tcp":
-            continue
+    known: dict[tuple[Shared, Place], tuple[object, Flow | Pep]] = {}
+    users: list[Flow | Pep] = [flow for flow in flows if flow.transport in ("tcp", "web")]
+    for flow in (*users, *peps):
         for shared, place, value in _claims(flow):
             first, owner = known.setdefault((shared, place), (value, flow))
             if first != value:
@@ -78,7 +77,10 @@ def check_sharing(flows: Sequence[Flow]) -> None:
     gather.finish()
 
 
-def _claims(flow: Flow) -> Iterator[Claim]:
+def _claims(flow: Flow | Pep) -> Iterator[Claim]:
+    if isinstance(flow, Pep):
+        yield PARAMETERS, (flow.cca,), complete(flow.cca, flow.cca_parameters)
+        return
     if flow.own_cca is not None:
         yield PROGRAM, (flow.cca,), flow.own_cca.content
     elif flow.cca is not None:

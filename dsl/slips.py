@@ -46,7 +46,7 @@ SIGNS = {
 }
 VALUE = frozenset({"QUANTITY", "_LSQB", "MINUS", "CALL"})
 OPERATORS = frozenset(
-    {"PLUS", "MINUS", "STAR", "SLASH", "COMPARE", "AND", "OR", "_DOT", "_DOTDOT", "PER"}
+    {"PLUS", "MINUS", "STAR", "SLASH", "COMPARE", "AND", "OR", "_DOT", "_DOTDOT", "PER", "OF"}
 )
 
 

@@ -111,6 +111,14 @@ class Interval(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Several(Node):
+    """`count of item`."""
+
+    count: Expr
+    item: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Prefix(Node):
     """`-a` or `not a`."""
 
@@ -152,6 +160,7 @@ Expr = (
     | TupleOf
     | Group
     | Interval
+    | Several
     | Prefix
     | Chain
     | Compare

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from .cca_words import AnyCca
 from .entries import Entries, Entry, Parameter
-from .kinds import A_PACKET_RATE, A_RATE, A_TIME, PACKET_COUNT, Words
+from .kinds import A_PACKET_RATE, A_RATE, A_TIME, PACKET_COUNT, Quantities, Words
 from .network_words import A_LINK_RATE, A_LOSS, A_QUEUE
 from .registry import Registry
+from .units import BDP, DATA, NUMBER
 
 P = Parameter
 
@@ -31,13 +33,23 @@ POLICERS: Registry[Entry] = Registry(
 
 A_POLICER = Entries(POLICERS)
 
+A_POOL = Quantities((NUMBER,), low=1, high=1000, whole=True)
+A_PEP_WINDOW = Quantities((BDP, DATA), open_low=True)
+
 PEPS: Registry[Entry] = Registry(
     "PEP mode",
     "pep",
     [
         Entry("none", "No proxy", runs=True),
         Entry(
-            "split", "Two proxies split every TCP connection in three, one at each end of the link"
+            "split",
+            "Two proxies split every TCP connection in three, one at each end of the link",
+            (
+                P("cca", AnyCca(), "CCA of the connections between the proxies", "cubic"),
+                P("connections", A_POOL, "how many of them are kept open for clients to come", "8"),
+                P("window", A_PEP_WINDOW, "with which each begins, without slow start", "1bdp"),
+            ),
+            runs=True,
         ),
     ],
 )

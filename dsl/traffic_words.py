@@ -11,12 +11,14 @@ from .kinds import (
     A_SIZE,
     A_SWITCH,
     A_TIME,
+    Groups,
     Quantities,
+    Texts,
     Words,
 )
 from .random_words import A_RANDOM_SIZE, A_RANDOM_TIME
 from .registry import Registry
-from .units import DATA
+from .units import DATA, NUMBER
 
 P = Parameter
 
@@ -24,6 +26,11 @@ P = Parameter
 A_BUFFER = Quantities((DATA,), low=8 * 4096, high=8 * 2**30 - 8)
 A_WINDOW = Quantities((DATA,), low=8 * 2048, high=8 * (65_535 << 14))
 A_PACKET_SIZE = Quantities((DATA,), low=8 * 64, high=8 * 1500)
+
+BROWSERS = ("chromium",)
+CLIENTS = (*BROWSERS, "plain")
+LOADS = Quantities((NUMBER,), low=1, high=100, whole=True)
+OBJECTS = Groups(A_SIZE, Quantities((NUMBER,), low=1, high=1000, whole=True))
 
 TRANSPORTS: Registry[Entry] = Registry(
     "transport",
@@ -49,8 +56,19 @@ PAGES: Registry[Entry] = Registry(
     [
         Entry(
             "page",
-            "A web page by the sizes of its objects",
-            (P("sizes", A_SIZE, "size of an object", required=True, repeated=True),),
+            "A web page: by the sizes of its objects, by its levels, or as it was recorded",
+            (
+                P(
+                    "sizes",
+                    A_SIZE,
+                    "size of an object; the first one is the document",
+                    repeated=True,
+                ),
+                P("html", A_SIZE, "size of the document"),
+                P("objects", OBJECTS, "sizes of the other objects, in groups"),
+                P("depth", A_COUNT, "levels of them, each named by a script of the one above", "1"),
+                P("har", Texts(), "a recording (HAR) in the folder of the experiment"),
+            ),
             runs=True,
         ),
     ],
@@ -74,14 +92,17 @@ WORKLOADS: Registry[Entry] = Registry(
         ),
         Entry(
             "load",
-            "A browser loads a page",
+            "A client loads a page, each time over a new connection",
             (
                 P("page", Entries(PAGES), "what is loaded", required=True),
-                P("browser", Words("browser", ("chromium",)), "which browser", "chromium"),
+                P("client", Words("client", CLIENTS), "a browser, or `plain`: none", "chromium"),
+                P("browser", Words("browser", BROWSERS), "the same as `client`"),
                 P("http", Words("HTTP version", ("h1", "h2", "h3")), "HTTP version", "h2"),
-                P("loads", A_COUNT, "loads one after the other", "1"),
+                P("loads", LOADS, "loads one after the other", "1"),
                 P("idle", A_RANDOM_TIME, "pause between loads", "0s"),
+                P("timeout", A_POSITIVE_TIME, "a load that takes longer has failed", "by its size"),
             ),
+            runs=True,
         ),
         Entry(
             "video",

@@ -12,7 +12,7 @@ from typing import Literal, NoReturn
 from . import model
 from .cca_words import BPF, CCAS, CCAS_OVER, Knob, Setting
 from .diagnostics import CompileError
-from .entries import bind
+from .entries import Use, bind
 from .keys import Block
 from .own_ccas import own_cca
 from .problems import fail, not_yet
@@ -57,6 +57,56 @@ def control_of(over: Value | None, cca: Value | None, flow: Span) -> Control:
         if cca is not None:
             _impossible("UDP has no congestion control", cca.span, "leave `cca` out, or the `over`")
         return Control("udp", None, {}, flow)
+    if transport == "tcp":
+        return kernel_control("tcp", cca, flow)
+    given = _given(cca, "quic", flow)
+    return Control("quic", given.name, quic_settings(given, None), given.span, qlog)
+
+
+def kernel_control(
+    transport: model.Transport, cca: Value | None, flow: Span, needed: str | None = None
+) -> Control:
+    """Return a transport over the kernel's TCP with its CCA.
+
+    needed: why it must exist there, if `over` cannot say anything else. Raises CompileError.
+    """
+    given = _given(cca, "tcp", flow, needed)
+    use = bind(CCAS_OVER["tcp"], given, "`cca`")
+    if use.entry is BPF:
+        assert isinstance(given, Applied)
+        file, called = use.arguments["object"], use.arguments.get("name")
+        assert isinstance(file, Text)
+        own = own_cca(file, called if isinstance(called, Text) else None, given)
+        return Control(transport, own.name, {}, given.span, own=own)
+    settings = {
+        k.field: k.convert(use.arguments[k.name]) for k in _knobs(use) if k.name in use.arguments
+    }
+    return Control(transport, given.name, settings, given.span)
+
+
+def quic_settings(cca: Value | None, needed: str | None) -> dict[str, Setting]:
+    """Return all parameters of a CCA over QUIC. needed: as for `kernel_control`.
+
+    Raises CompileError.
+    """
+    assert cca is not None
+    use = bind(CCAS_OVER["quic"], _given(cca, "quic", cca.span, needed), "`cca`")
+    return {
+        knob.field: knob.convert(use.arguments[knob.name])
+        if knob.name in use.arguments
+        else knob.initial
+        for knob in _knobs(use)
+    }
+
+
+def _knobs(use: Use) -> list[Knob]:
+    return [knob for knob in use.entry.parameters if isinstance(knob, Knob)]
+
+
+def _given(
+    cca: Value | None, transport: str, flow: Span, needed: str | None = None
+) -> Symbol | Applied:
+    """Return the CCA, whose name and parameters exist over a transport. Raises CompileError."""
     words = CCAS_OVER[transport]
     if cca is None:
         fail(
@@ -72,28 +122,14 @@ def control_of(over: Value | None, cca: Value | None, flow: Span) -> Control:
         elsewhere = ", ".join(
             f"`over = {t}`" for t, those in CCAS_OVER.items() if cca.name in those
         )
+        choice = f"take one of: {', '.join(words.names())}"
         _impossible(
             f"there is no `{cca.name}` over {transport.upper()}",
             cca.span,
-            f"write {elsewhere}, or take one of: {', '.join(words.names())}",
+            f"{needed}: {choice}" if needed else f"write {elsewhere}, or {choice}",
         )
-    _parameters_exist(cca, transport)
-    use = bind(words, cca, "`cca`")
-    if use.entry is BPF:
-        assert isinstance(cca, Applied)
-        file, called = use.arguments["object"], use.arguments.get("name")
-        assert isinstance(file, Text)
-        own = own_cca(file, called if isinstance(called, Text) else None, cca)
-        return Control(transport, own.name, {}, cca.span, own=own)
-    settings: dict[str, Setting] = {}
-    for knob in use.entry.parameters:
-        assert isinstance(knob, Knob)
-        given = use.arguments.get(knob.name)
-        if given is not None:
-            settings[knob.field] = knob.convert(given)
-        elif transport == "quic":
-            settings[knob.field] = knob.initial
-    return Control(transport, cca.name, settings, cca.span, qlog)
+    _parameters_exist(cca, transport, needed)
+    return cca
 
 
 def complete(cca: str, parameters: Mapping[str, Setting]) -> dict[str, Setting]:
@@ -104,17 +140,21 @@ def complete(cca: str, parameters: Mapping[str, Setting]) -> dict[str, Setting]:
 
 
 def options_of(
-    control: Control, own: Mapping[str, Value | None], hosts: Mapping[str, Value | None]
+    control: Control,
+    own: Mapping[str, Value | None],
+    hosts: Mapping[str, Value | None],
+    default_window: int = 10,
 ) -> model.Options:
     """Return the options of a flow: its own, else those of `hosts`, else the defaults.
 
-    own, hosts: values by key, None where it is not given. Raises CompileError.
+    own, hosts: values by key, None where it is not given. default_window: the initial window where
+    none is given, packets. Raises CompileError.
     """
     switches = {
         name: _switch(name, control, own.get(name), hosts.get(name)) for name in SWITCHES
     }  # fmt: skip
     packets = own.get("initial_window") or hosts.get("initial_window")
-    window = int(packets.number) if isinstance(packets, Quantity) else 10
+    window = int(packets.number) if isinstance(packets, Quantity) else default_window
     cap = control.parameters.get("max_window_packets", window)
     if window > cap:
         fail(
@@ -198,7 +238,7 @@ def _transport(over: Value | None, cca: Value | None) -> tuple[model.Transport, 
 _NAMES: Mapping[str, model.Transport] = {"tcp": "tcp", "quic": "quic", "udp": "udp"}
 
 
-def _parameters_exist(cca: Symbol | Applied, transport: str) -> None:
+def _parameters_exist(cca: Symbol | Applied, transport: str, needed: str | None) -> None:
     """Refuse a parameter that the CCA has over another transport only."""
     here = {p.name for p in CCAS_OVER[transport].get(cca.name, cca.span).parameters}
     for argument in cca.arguments if isinstance(cca, Applied) else ():
@@ -210,14 +250,15 @@ def _parameters_exist(cca: Symbol | Applied, transport: str) -> None:
                 _impossible(
                     f"`{cca.name}` over {transport.upper()} has no `{argument.key}`",
                     argument.key_span or cca.span,
-                    f"`{argument.key}` is a parameter of `{cca.name}` with `over = {other}`",
+                    needed
+                    or f"`{argument.key}` is a parameter of `{cca.name}` with `over = {other}`",
                 )
 
 
 def _switch(name: str, control: Control, own: Value | None, hosts: Value | None) -> bool:
     """Return one switch. What a transport has no choice in can only be what it is."""
     fixed = _FIXED.get((control.transport, name))
-    paces = control.transport == "tcp" and control.cca in PACING_CCAS
+    paces = control.transport in ("tcp", "web") and control.cca in PACING_CCAS
     if name == "pacing" and paces:
         fixed = (True, f"`{control.cca}` paces by itself")
     value = own if own is not None or fixed else hosts

@@ -141,6 +141,30 @@ class Applied:
 
 
 @dataclass(frozen=True)
+class Several:
+    """So many equal things: `40 of 20kB`."""
+
+    count: Quantity
+    item: Quantity
+    span: Span = field(compare=False)
+
+    @cached_property
+    def canonical(self) -> str:
+        """As it is written."""
+        return f"{self.count.canonical} of {self.item.canonical}"
+
+    @property
+    def weight(self) -> int:
+        """How many parts it has."""
+        return 1
+
+    @property
+    def words(self) -> str:
+        """What it is, for messages."""
+        return "`... of ...`"
+
+
+@dataclass(frozen=True)
 class ListValue:
     """A list."""
 
@@ -187,4 +211,9 @@ class TupleValue:
         return "a tuple"
 
 
-Value = Quantity | Symbol | Text | Truth | Applied | ListValue | TupleValue
+Value = Quantity | Symbol | Text | Truth | Applied | Several | ListValue | TupleValue
+
+
+def nanoseconds(time: Quantity) -> int:
+    """Return a time in whole ns, rounded to the nearest."""
+    return round(time.number * 10**9)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import cast
 
 from . import model
+from .diagnostics import Label
 from .entries import Use, bind
-from .networks import nanoseconds
+from .pages import page_of
 from .problems import fail
 from .random_words import DISTRIBUTIONS
 from .traffic_words import WORKLOADS
 from .units import NUMBER
-from .values import Applied, Quantity, Symbol, Value
+from .values import Applied, Quantity, Symbol, Value, nanoseconds
 
 SHORTEST_MEAN_S = Fraction(1, 10**6)
 """A program would do nothing but draw shorter times."""
+
+NO_PAUSE = model.Distribution("constant", {"value": Fraction(0)})
 
 KIB, MB, S = 1024, 10**6, 10**9
 
@@ -119,12 +123,35 @@ def _onoff(use: Use) -> model.OnOff:
     return model.OnOff(_bps(use, "rate"), on, off, _size(use, "packet", 1500))
 
 
+def _load(use: Use) -> model.Load:
+    given = use.arguments
+    client, browser = given.get("client"), given.get("browser")
+    if client is not None and browser is not None:
+        fail(
+            "duplicate-argument",
+            "`client` and `browser` both say who loads the page",
+            browser.span,
+            labels=(Label(client.span, "given here, too"),),
+            help="keep `client`: `chromium` is a browser, `plain` a client without one",
+        )
+    loads, idle = given.get("loads"), given.get("idle")
+    return model.Load(
+        page=page_of(given["page"]),
+        client=cast(model.Client, _word(client or browser, "chromium")),
+        http=cast(model.HttpVersion, _word(given.get("http"), "h2")),
+        loads=int(loads.number) if isinstance(loads, Quantity) else 1,
+        idle=distribution(idle, "`idle` of `load`") if idle else NO_PAUSE,
+        timeout_ns=_ns(use, "timeout", 0) or None,
+    )
+
+
 _MAKE: dict[str, Callable[[Use], model.Workload]] = {
     "file": _file,
     "bulk": _bulk,
     "video": _video,
     "requests": _requests,
     "onoff": _onoff,
+    "load": _load,
 }
 """What makes each workload that runs, by its registry name."""
 
@@ -152,3 +179,7 @@ def _ns(use: Use, name: str, default: int) -> int:
 def _size(use: Use, name: str, default: int) -> int:
     given = use.arguments.get(name)
     return whole_bytes(given) if isinstance(given, Quantity) else default
+
+
+def _word(value: Value | None, default: str) -> str:
+    return value.name if isinstance(value, Symbol) else default

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import ip_address, ip_interface, ip_network
 
-from fairc.compiler.plan import Flow, Node, TransportOptions
+from fairc.compiler.frames import PACKET_BYTES
+from fairc.compiler.plan import Cell, Flow, Node, Pep, TransportOptions
 
 # Linux's own maxima of the socket buffers that TCP tunes by itself; never lowered.
 DEFAULT_TCP_RMEM_MAX = 6_291_456
@@ -13,6 +14,9 @@ DEFAULT_TCP_WMEM_MAX = 4_194_304
 
 FAST_OPEN = 0x207
 """tcp_fastopen: client, server, and both without a cookie, as if the ends had met before."""
+
+KERNEL = ("tcp", "web")
+"""Transports that use the kernel's TCP."""
 
 LINUX_INITIAL_WINDOW = TransportOptions().initial_window_packets
 
@@ -27,7 +31,7 @@ def sysctls(node: Node, flows: tuple[Flow, ...]) -> dict[str, str]:
     here = [flow for flow in flows if node.name in (flow.server, flow.client)]
     if here:
         wanted = 2 * max(flow.buffer_bytes for flow in here)
-        options = [flow.options for flow in here if flow.transport == "tcp"]
+        options = [flow.options for flow in here if flow.transport in KERNEL]
         settings |= {
             "net.ipv4.tcp_no_metrics_save": "1",
             "net.ipv4.tcp_ecn": "1" if any(o.ecn for o in options) else "2",
@@ -41,6 +45,63 @@ def sysctls(node: Node, flows: tuple[Flow, ...]) -> dict[str, str]:
     return settings
 
 
+PEP_TABLE = 100
+"""Of the routes that keep intercepted packets on their node."""
+
+
+def pep_sysctls(node: Node, peps: tuple[Pep, ...]) -> dict[str, str]:
+    """Return the kernel options of a node that has a proxy (docs/endpoints.md, "Split connections")."""
+    settings: dict[str, str] = {}
+    for pep in peps:
+        if node.name in (pep.terminal, pep.gateway):
+            settings |= {
+                "net.ipv4.tcp_slow_start_after_idle": "0",
+                "net.ipv4.tcp_no_metrics_save": "1",
+            }
+        if node.name == pep.gateway:
+            settings["net.ipv4.tcp_tw_reuse"] = "1"
+    return settings
+
+
+def pep_routes(node: Node, cell: Cell) -> Iterator[str]:
+    """Yield the lines of `ip -batch` by which a node keeps what its proxy intercepts.
+
+    Packets of the ports come in at every interface but the one between the proxies. The route to
+    the other proxy has the window with which a middle connection begins, its receive window twice that.
+    """
+    for pep in cell.peps:
+        ends = {
+            pep.terminal: (pep.terminal_address, pep.gateway_address, "dport"),
+            pep.gateway: (pep.gateway_address, pep.terminal_address, "sport"),
+        }
+        if node.name not in ends:
+            continue
+        own, other, word = ends[node.name]
+        yield f"route replace local 0.0.0.0/0 dev lo table {PEP_TABLE}"
+        for interface in node.interfaces:
+            if str(ip_interface(interface.address).ip) == own:
+                continue
+            for port in pep.ports:
+                yield (
+                    f"rule add iif {interface.name} ipproto tcp {word} {port} lookup {PEP_TABLE}"
+                )
+        packets = -(-pep.window_bytes // PACKET_BYTES)
+        way = _beyond(node, own, other, cell)
+        yield f"route replace {other}/32 {way} initcwnd {packets} initrwnd {2 * packets}"
+
+
+def _beyond(node: Node, own: str, other: str, cell: Cell) -> str:
+    """Return how a node reaches the far end of a link: directly, or by the hop that is in it."""
+    interface = next(i for i in node.interfaces if str(ip_interface(i.address).ip) == own)
+    if ip_address(other) in ip_interface(interface.address).network:
+        return f"dev {interface.name}"
+    cables = {c.a: c.b for c in cell.cables} | {c.b: c.a for c in cell.cables}
+    hop, name = cables[node.name, interface.name]
+    ends = next(n.interfaces for n in cell.nodes if n.name == hop)
+    via = next(str(ip_interface(i.address).ip) for i in ends if i.name == name)
+    return f"via {via} dev {interface.name}"
+
+
 def window_routes(node: Node, flows: tuple[Flow, ...]) -> list[str]:
     """Return the lines of `ip -batch` that set the initial windows of a server's TCP connections.
 
@@ -49,7 +110,7 @@ def window_routes(node: Node, flows: tuple[Flow, ...]) -> list[str]:
     windows = {
         flow.client_address: flow.options.initial_window_packets
         for flow in flows
-        if flow.transport == "tcp" and flow.server == node.name
+        if flow.transport in KERNEL and flow.server == node.name
     }
     return [
         f"route replace {address}/32 {_way(node, address)} initcwnd {packets}"
@@ -58,13 +119,13 @@ def window_routes(node: Node, flows: tuple[Flow, ...]) -> list[str]:
     ]
 
 
-def modules(flows: tuple[Flow, ...]) -> Iterator[tuple[str, str, str]]:
+def modules(cell: Cell) -> Iterator[tuple[str, str, str]]:
     """Yield (module, parameter, value) for every parameter of a CCA that the file gives."""
+    users: list[Flow | Pep] = [flow for flow in cell.flows if flow.transport in KERNEL]
     found = {
-        (f"tcp_{flow.cca}", name): value
-        for flow in flows
-        if flow.transport == "tcp"
-        for name, value in flow.cca_parameters.items()
+        (f"tcp_{user.cca}", name): value
+        for user in [*users, *cell.peps]
+        for name, value in user.cca_parameters.items()
     }
     for (module, name), value in sorted(found.items()):
         yield module, name, ("Y" if value else "N") if isinstance(value, bool) else str(value)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from fairc.compiler.plan import Capture, Cell, Interface, Node
+from fairc.compiler.plan import Capture, Cell, Interface, LoadWorkload, Node
 from fairc.compiler.queues import queue_bytes
 
 from .binary import NAME, find_endpoints
-from .hosts import modules, objects, sysctls, window_routes
-from .programs import SAMPLE_EVERY_NS, client, server
+from .hosts import modules, objects, pep_routes, pep_sysctls, sysctls, window_routes
+from .programs import SAMPLE_EVERY_NS, client, proxies, server
 from .tc import change_line, interface_lines
 
 SNAPLEN = 96
@@ -23,6 +23,8 @@ RING_PACKETS = 25_000  # 100,000 packets/s for 250 ms: one reading may come late
 MAX_DRAIN_NS = 10_000_000_000
 LEAD_NS = 300_000_000
 LEAD_PER_PROGRAM_NS = 20_000_000
+PROXY_LEAD_NS = 1_000_000_000
+BROWSER_LEAD_NS = 5_000_000_000  # a browser runs before its first load begins
 
 
 def begin(directory: Path) -> Callable[[Cell], None]:
@@ -57,20 +59,30 @@ def render(cell: Cell) -> str:
         deadline_ns=cell.deadline_ns,
         stop=cell.stop,
         drain_ns=drain_ns(cell),
+        browsers=browsers(cell),
         lead_ns=LEAD_NS
+        + proxy_lead_ns(cell)
+        + BROWSER_LEAD_NS * browsers(cell)
         + LEAD_PER_PROGRAM_NS
-        * (1 + len(cell.captures) + 2 * len(cell.flows) + sum(map(changing, cell.nodes))),
+        * (
+            1
+            + len(cell.captures)
+            + 2 * len(cell.peps)
+            + 2 * len(cell.flows)
+            + sum(map(changing, cell.nodes))
+        ),
         nodes=[
             (
                 node.name,
                 node.kind,
-                sysctls(node, cell.flows).items(),
+                (sysctls(node, cell.flows) | pep_sysctls(node, cell.peps)).items(),
                 list(
                     _ip_lines(
                         node, {i.name: ends[peers[node.name, i.name]] for i in node.interfaces}
                     )
                 )
-                + window_routes(node, cell.flows),
+                + window_routes(node, cell.flows)
+                + list(pep_routes(node, cell)),
                 [(i.source, lines) for i in node.interfaces if (lines := list(interface_lines(i)))],
             )
             for node in cell.nodes
@@ -85,7 +97,7 @@ def render(cell: Cell) -> str:
             )
             for cable in cell.cables
         ],
-        modules=list(modules(cell.flows)),
+        modules=list(modules(cell)),
         objects=objects(cell.flows),
         seeds=[
             (*place, interface.impairment.seed)
@@ -104,7 +116,9 @@ def render(cell: Cell) -> str:
         ],
         captures=[
             (
-                f"{capture.point} of the bottleneck {'/'.join(capture.queue)}",
+                "client of page loads"
+                if capture.point == "client"
+                else f"{capture.point} of the bottleneck {'/'.join(capture.queue)}",
                 capture.name,
                 capture.node,
                 _capture(capture),
@@ -116,6 +130,12 @@ def render(cell: Cell) -> str:
             for flow in cell.flows
         ],
         monitor=json.dumps({"every_ns": SAMPLE_EVERY_NS}),
+        proxies=[
+            (pep.source, f"{pep.name}.{end}", node, *told)
+            for pep in cell.peps
+            for end, node, told in proxies(pep)
+        ],
+        proxy_patience_ns=proxy_lead_ns(cell),
         servers=[
             (flow.source, f"{flow.name}.server", flow.server, *server(flow, cell))
             for flow in cell.flows
@@ -125,6 +145,19 @@ def render(cell: Cell) -> str:
             for flow in cell.flows
         ],
     )
+
+
+def browsers(cell: Cell) -> int:
+    """Return how many flows load pages in a browser."""
+    loads = (flow.workload for flow in cell.flows if isinstance(flow.workload, LoadWorkload))
+    return sum(load.client != "plain" for load in loads)
+
+
+def proxy_lead_ns(cell: Cell) -> int:
+    """Return how long it may take until the connections between proxies are open, ns: two RTTs."""
+    if not cell.peps:
+        return 0
+    return PROXY_LEAD_NS + 3 * max((flow.base_rtt_ns for flow in cell.flows), default=0)
 
 
 def changing(node: Node) -> bool:

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
-from fairc.compiler.plan import Cell, Flow
+from fairc.compiler.frames import FRAME_BYTES, PACKET_BYTES
+from fairc.compiler.plan import Cell, Flow, LoadWorkload, Pep
 
 SAMPLE_EVERY_NS = 100_000_000
+
+WEB_NAME = "web.fairc"
+"""The name of every web server, in its certificate and in what clients ask for."""
+
+BROWSER = "browser"
+"""No role of fairc-endpoints, but the program that drives a browser."""
 
 Fields = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A role, and what it is told beside what all programs are."""
+    """A role, and what it is told beside what all programs are; without: what of that it is not."""
 
     role: str
     fields: Callable[[Flow, Cell], Fields]
+    without: str = ""
 
 
 def server(flow: Flow, cell: Cell) -> tuple[str, str]:
@@ -28,7 +36,33 @@ def server(flow: Flow, cell: Cell) -> tuple[str, str]:
 
 def client(flow: Flow, cell: Cell) -> tuple[str, str]:
     """Return the role and the description of a flow's client."""
-    return _told(CLIENTS[flow.transport], flow, cell)
+    program = CLIENTS[flow.transport]
+    if isinstance(flow.workload, LoadWorkload) and flow.workload.client != "plain":
+        program = replace(program, role=BROWSER)
+    return _told(program, flow, cell)
+
+
+def proxies(pep: Pep) -> Iterator[tuple[str, str, tuple[str, str]]]:
+    """Yield, for each end of a split connection, its name, its node, and its role and description.
+
+    The rate is that of the link on the wire; a proxy is told how much of that is IP.
+    """
+    ends = (("terminal", pep.terminal, pep.rate_bps[1]), ("gateway", pep.gateway, pep.rate_bps[0]))
+    for name, node, rate_bps in ends:
+        fields = {
+            "flow": pep.name,
+            "listen_ports": pep.ports,
+            "terminal_address": pep.terminal_address,
+            "gateway_address": pep.gateway_address,
+            "port": pep.port,
+            "cca": pep.cca,
+            "pool": pep.pool,
+            "window_bytes": pep.window_bytes,
+            "rate_bps": rate_bps * PACKET_BYTES // FRAME_BYTES,
+            "buffer_bytes": pep.buffer_bytes,
+            "sample_every_ns": SAMPLE_EVERY_NS,
+        }
+        yield name, node, (f"pep-{name}", json.dumps(fields, separators=(",", ":")))
 
 
 def _told(program: Program, flow: Flow, cell: Cell) -> tuple[str, str]:
@@ -41,6 +75,7 @@ def _told(program: Program, flow: Flow, cell: Cell) -> tuple[str, str]:
         "options": flow.options.model_dump(),
         "starts_ns": flow.starts_ns,
     } | program.fields(flow, cell)
+    fields.pop(program.without, None)
     # One argument of a program has at most 128 KiB.
     return program.role, json.dumps(fields, separators=(",", ":"))
 
@@ -92,14 +127,27 @@ def _udp_client(flow: Flow, cell: Cell) -> Fields:
     return _udp_server(flow, cell) | {"progress_every_ns": SAMPLE_EVERY_NS}
 
 
+def _web_server(flow: Flow, cell: Cell) -> Fields:
+    assert isinstance(flow.workload, LoadWorkload)
+    quic = {"name": flow.cca, "parameters": flow.workload.quic_parameters}
+    wanted = "h3" in flow.workload.protocols
+    return _sending(flow) | {"cca": flow.cca, "quic": quic if wanted else None}
+
+
+def _web_client(flow: Flow, cell: Cell) -> Fields:
+    return _receiving(flow, cell) | {"name": WEB_NAME}
+
+
 SERVERS = {
     "tcp": Program("tcp-server", _tcp_server),
     "quic": Program("quic-server", _quic_server),
     "udp": Program("udp-server", _udp_server),
+    "web": Program("web-server", _web_server),
 }
 
 CLIENTS = {
     "tcp": Program("tcp-client", _receiving),
     "quic": Program("quic-client", _quic_client),
     "udp": Program("udp-client", _udp_client),
+    "web": Program("web-client", _web_client, without="connections"),
 }

@@ -160,7 +160,6 @@ def test_a_flow_with_everything(build: Build) -> None:
         ("cca = 5  workload = file(1MB)", "wrong-type", "5"),
         ("cca = cubic  cca = bbr  workload = file(1MB)", "duplicate-key", "cca"),
         ("cca = cubic(window: 5)  workload = file(1MB)", "unknown-argument", "window"),
-        ("cca = cubic  workload = load(page(1kB))", "not-yet", "load(page(1kB))"),
         ("cca = cubic  rate = 0kbit/s  workload = file(1MB)", "out-of-range", "0kbit/s"),
         ("cca = cubic  start = uniform(0s, 1MB)  workload = file(1MB)", "wrong-dimension", "1MB"),
         ("cca = cubic  start = uniform(2s, 1s)  workload = file(1MB)", "out-of-range", "2s"),

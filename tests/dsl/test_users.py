@@ -125,8 +125,3 @@ def test_a_file_may_replace_a_preset(build: Build) -> None:
     own = "topology geo(r) { node server, client  link server -- client { rate = r  delay = 1ms } }"
     (configuration,) = build("topology = geo(3Mbit/s)", before=f"{own}\n")
     assert [link.forward.rate_bps for link in configuration.scenario.network.links] == [3_000_000]
-
-
-def test_split_connections_are_not_there_yet(check: Check) -> None:
-    found = check("topology = geo(pep: split)")
-    assert [(d.code, d.span.text) for d in found if d.span] == [("not-yet", "split")]

@@ -996,12 +996,12 @@ class Programs:
         self.running.clear()
 
 
-def find_endpoints():
-    """Return the path of fairc-endpoints: beside this file, else on PATH."""
-    beside = os.path.join(HERE, "fairc-endpoints")
-    path = beside if os.access(beside, os.X_OK) else shutil.which("fairc-endpoints")
+def find_program(name):
+    """Return the path of a program: beside this file, else on PATH."""
+    beside = os.path.join(HERE, name)
+    path = beside if os.access(beside, os.X_OK) else shutil.which(name)
     if path is None:
-        raise Failed("fairc-endpoints is neither beside this file nor on PATH")
+        raise Failed(f"{name} is neither beside this file nor on PATH")
     return path
 
 
@@ -1016,8 +1016,9 @@ def last_words(name):
 
 
 def start_endpoint(programs, popen, command, name, role, epoch_ns, description):
-    """Start one fairc-endpoints; its output goes to files."""
-    command = [command, role, "--epoch-ns", str(epoch_ns), description]
+    """Start a program of the endpoints, or the one that drives a browser; its output goes to files."""
+    program = [find_program("fairc-browser")] if role == "browser" else [command, role]
+    command = [*program, "--epoch-ns", str(epoch_ns), description]
     with open(name + ".ndjson", "wb") as out, open(name + ".err", "wb") as err:
         programs.start(name, popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err))
 
@@ -1163,7 +1164,7 @@ def wait_for_end(programs, servers, clients, epoch_ns, changes):
 
 def run(programs, cell, before):
     """Run the cell in the current folder; `before` receives the parameters to be written back."""
-    endpoints = find_endpoints()
+    endpoints = find_program("fairc-endpoints")
     tie_children_to_this_process()
     Mininet.inited = True  # or it would raise limits of the whole machine
     numCores.ncores = os.cpu_count()  # or it would start a program that counts them

@@ -1,0 +1,57 @@
+"""What the objects of web pages are: MIME types, and what may refer to others."""
+
+from __future__ import annotations
+
+import re
+
+DOCUMENT = "text/html"
+SCRIPT = "text/javascript"
+STYLE = "text/css"
+PICTURE = "image/png"
+DATA = "application/octet-stream"
+
+REFERRING = frozenset({SCRIPT, STYLE})
+"""Types of objects that can name others, as the document does."""
+
+EXTENSIONS = {
+    DOCUMENT: "html",
+    SCRIPT: "js",
+    STYLE: "css",
+    PICTURE: "png",
+    "application/json": "json",
+    "font/woff": "woff",
+    "font/woff2": "woff2",
+    "image/gif": "gif",
+    "image/jpeg": "jpg",
+    "image/svg+xml": "svg",
+    "image/webp": "webp",
+}
+
+OBJECT_LIMIT = 1000
+PAGE_LIMIT_BYTES = 100_000_000
+"""Objects and bytes of one page: beyond, it is a download, and `file(size)` says that better."""
+
+FRAME_BYTES, REFERENCE_BYTES = 200, 72
+"""What an object that refers to others has room for: its own frame, and the longest name of each
+(endpoints/src/web/content.rs writes them)."""
+
+_TYPE = re.compile(r"(?:application|audio|font|image|text|video)/[a-z0-9][a-z0-9.+-]{0,60}")
+_SCRIPTS = re.compile(r"(?:application|text)/(?:x-)?(?:java|ecma)script")
+
+
+def mime_type(text: str) -> str:
+    """Return the MIME type of a header's value, without its parameters; of rubbish that of bytes."""
+    kind = text.partition(";")[0].strip().lower()
+    if _SCRIPTS.fullmatch(kind):
+        return SCRIPT
+    return kind if _TYPE.fullmatch(kind) else DATA
+
+
+def extension(kind: str) -> str:
+    """Return how the name of an object of this type ends."""
+    return EXTENSIONS.get(kind, "bin")
+
+
+def least_bytes(children: int) -> int:
+    """Return how large an object is at least that refers to so many others."""
+    return FRAME_BYTES + REFERENCE_BYTES * children if children else 1
