@@ -10,6 +10,7 @@ from fairc.compiler.plan import (
     Cell,
     FileWorkload,
     Flow,
+    LoadWorkload,
     OnOffWorkload,
     RequestsWorkload,
     VideoWorkload,
@@ -21,6 +22,9 @@ UNSHAPED_BPS = 100_000_000
 # Fitted to docs/benchmarks.md (vm engine, one core): wall seconds of a cell whatever it does, for
 # every virtual second, and for every data packet with its ack and captures.
 FIXED_S, PER_VIRTUAL_S, PER_PACKET_S = 1.85, 0.013, 0.00036
+# Of page loads: round trips of handshakes, request and slow start; what a browser takes to start, in
+# virtual seconds, and for a whole load on the wall.
+PAGE_RTTS, BROWSER_VIRTUAL_S, BROWSER_LOAD_S = 8, 5.0, 30.0
 # Compressed bytes that remain of a packet in one capture; and of all else, per flow and second.
 CAPTURED_BYTES, LOGGED_BYTES_PER_S = 22, 800
 
@@ -44,7 +48,8 @@ class Estimate:
         sent = packets(cell, length_s)
         self.cells += times
         self.virtual_s += times * length_s
-        self._wall_s += times * (FIXED_S + PER_VIRTUAL_S * length_s + PER_PACKET_S * sent)
+        own_s = FIXED_S + browsers_s(cell)
+        self._wall_s += times * (own_s + PER_VIRTUAL_S * length_s + PER_PACKET_S * sent)
         self.disk_bytes += times * len(cell.captures) * CAPTURED_BYTES * sent
         self.disk_bytes += times * LOGGED_BYTES_PER_S * length_s * len(cell.flows)
 
@@ -93,7 +98,8 @@ def length(cell: Cell) -> float:
             sharing = sum(other.bottleneck == flow.bottleneck for other in cell.flows)
             alone_s = work_s(cell, flow) * sharing
             moving_s = min(alone_s, waiting[flow.bottleneck])
-            ends.append(start_s + max(moving_s, own_s(flow)))
+            waits = isinstance(flow.workload, LoadWorkload)  # for replies: beside its bytes
+            ends.append(start_s + (moving_s + own_s(flow) if waits else max(moving_s, own_s(flow))))
         else:
             ends.append(cell.deadline_ns / 1e9)
     if not ends:
@@ -107,6 +113,8 @@ def wanted_bytes(flow: Flow) -> int | None:
     workload = flow.workload
     if isinstance(workload, FileWorkload):
         return workload.bytes * flow.connections
+    if isinstance(workload, LoadWorkload):
+        return sum(item.bytes for item in workload.page) * len(workload.protocols)
     if isinstance(workload, VideoWorkload):
         return workload.bitrate_bps * workload.length_ns // (8 * 10**9) * flow.connections
     return None
@@ -116,9 +124,25 @@ def own_s(flow: Flow) -> float:
     """Return how long a flow takes where the network is no limit, s."""
     if isinstance(flow.workload, VideoWorkload):
         return flow.workload.length_ns / 1e9
+    if isinstance(flow.workload, LoadWorkload):
+        return pages_s(flow, flow.workload)
     if isinstance(flow.workload, FileWorkload) and flow.rate_bps is not None:
         return flow.workload.bytes * 8 / flow.rate_bps
     return 0.0
+
+
+def pages_s(flow: Flow, workload: LoadWorkload) -> float:
+    """Return how long page loads take beside their bytes, s: pauses, round trips, the browser."""
+    each_s = PAGE_RTTS * flow.base_rtt_ns / 1e9
+    if workload.client != "plain":
+        each_s += BROWSER_VIRTUAL_S
+    return sum(workload.idle_ns) / 1e9 + len(workload.protocols) * each_s
+
+
+def browsers_s(cell: Cell) -> float:
+    """Return the wall seconds that browsers add to a cell."""
+    loads = (flow.workload for flow in cell.flows if isinstance(flow.workload, LoadWorkload))
+    return sum(BROWSER_LOAD_S * len(w.protocols) for w in loads if w.client != "plain")
 
 
 def offered_bps(flow: Flow) -> float | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from fairc.compiler.plan import Cell, Flow, Interface, Queue
+from fairc.compiler.plan import Cell, Flow, Interface, LoadWorkload, Queue
 
 from .run import Run
 from .words import counted, listed, one_line, quantity
@@ -65,6 +65,14 @@ def _flow(flow: Flow) -> str:
     return f"{one_line(flow.name)} ({times}{what}, {_control(flow)})"
 
 
+def _page_loads(load: LoadWorkload) -> str:
+    size = quantity(sum(item.bytes for item in load.page), "B")
+    page = f"a page of {counted(len(load.page), 'object')} and {size}"
+    who = "Chromium" if load.client == "chromium" else "a client without a browser"
+    over = listed(sorted(set(load.protocols)))
+    return f"{counted(len(load.protocols), 'load')} of {page} in {who} over {over}"
+
+
 # Kinds of workloads, in words.
 _WORKLOADS: Mapping[str, Callable[[Any], str]] = {
     "file": lambda file: f"{quantity(file.bytes, 'B')} file",
@@ -73,13 +81,14 @@ _WORKLOADS: Mapping[str, Callable[[Any], str]] = {
         f"{quantity(video.length_ns / 1e9, 's')} video of {quantity(video.bitrate_bps, 'bit/s')}"
     ),
     "requests": lambda _: "requests",
+    "load": _page_loads,
     "onoff": lambda source: f"{quantity(source.rate_bps, 'bit/s')} on and off",
 }
 
 
 def _control(flow: Flow) -> str:
     """Return what controls a flow's rate: TCP needs no mention."""
-    over = "" if flow.transport == "tcp" else f" over {flow.transport.upper()}"
+    over = "" if flow.transport in ("tcp", "web") else f" over {flow.transport.upper()}"
     return f"CCA {one_line(flow.cca)}{over}" if flow.cca else f"no congestion control{over}"
 
 

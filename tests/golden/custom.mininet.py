@@ -3,8 +3,8 @@
 
     sudo python3 THIS_FILE [OUTDIR]
 
-It needs Mininet, iproute2 and fairc-endpoints (beside this file or on PATH). OUTDIR
-(default: the cell's id) receives packet captures, the endpoints' logs, queue statistics and,
+It needs Mininet, iproute2 and fairc-endpoints (beside this file or on PATH).
+OUTDIR (default: the cell's id) receives packet captures, the endpoints' logs, queue statistics and,
 last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
 them end with this program, however it ends. Nothing else on the machine is touched, but
 for parameters of congestion control modules (MODULES, mostly empty), which are restored.
@@ -1143,11 +1143,12 @@ def wait_for_end(programs, servers, clients, epoch_ns, changes):
         limits.insert(0, (DURATION_NS, "duration"))
     limit_ns, limit_name = min(limits)
     active = set(clients)
+    others = ["monitor"]
     while time.time_ns() < epoch_ns + limit_ns:
         changes.carry_out(epoch_ns + limit_ns)
         until_ns = changes.wake_ns(epoch_ns + limit_ns)
-        for name in programs.wait_any(["monitor", *servers, *clients], until_ns):
-            if programs.status[name] != 0 or name == "monitor":
+        for name in programs.wait_any([*others, *servers, *clients], until_ns):
+            if programs.status[name] != 0 or name in others:
                 status = programs.status[name]
                 raise Failed(f"{name} ended with exit status {status}: {last_words(name)}")
             active.discard(name)
