@@ -233,7 +233,7 @@ pub(crate) fn stops_after_starts(stop_ns: Option<i64>, starts_ns: &[i64]) -> Res
     }
 }
 
-fn cca(fields: &mut Fields) -> Result<String, String> {
+pub(crate) fn cca(fields: &mut Fields) -> Result<String, String> {
     let name = fields.text("cca")?;
     // TCP_CA_NAME_MAX of the kernel is 16 with the closing zero.
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';

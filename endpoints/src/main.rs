@@ -18,6 +18,7 @@ mod json;
 mod options;
 mod packet_ring;
 mod pcap;
+mod pep;
 mod player;
 mod quic;
 mod random;

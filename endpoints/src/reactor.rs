@@ -22,6 +22,8 @@ pub enum Interest {
     Write,
     /// Both.
     Both,
+    /// Neither: only errors, and the end of both directions.
+    Neither,
 }
 
 impl Interest {
@@ -30,6 +32,7 @@ impl Interest {
             Interest::Read => libc::EPOLLIN,
             Interest::Write => libc::EPOLLOUT,
             Interest::Both => libc::EPOLLIN | libc::EPOLLOUT,
+            Interest::Neither => 0,
         }
     }
 }
@@ -73,6 +76,14 @@ impl Reactor {
     /// What the kernel says.
     pub fn change(&self, fd: &impl AsRawFd, interest: Interest, token: u64) -> io::Result<()> {
         sys::epoll_control(&self.epoll, libc::EPOLL_CTL_MOD, fd, interest.mask(), token)
+    }
+
+    /// Waits for a socket no longer, not even for its errors.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn remove(&self, fd: &impl AsRawFd) -> io::Result<()> {
+        sys::epoll_control(&self.epoll, libc::EPOLL_CTL_DEL, fd, 0, 0)
     }
 
     /// Waits; replaces the content of `wakes` by what woke it up, a stop last.

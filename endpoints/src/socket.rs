@@ -41,16 +41,7 @@ pub struct Listening<'a> {
 pub fn listener(wanted: Listening) -> Result<OwnedFd, String> {
     let Listening { address, cca, buffer_bytes, fills, backlog, fast_open } = wanted;
     let socket = sys::tcp_socket().map_err(|error| format!("cannot open a socket: {error}"))?;
-    sys::set_option_bytes(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, cca.as_bytes())
-        .map_err(|error| {
-            let available = fs::read_to_string(AVAILABLE).unwrap_or_else(|_| "unknown".into());
-            format!(
-                "congestion control `{}` is not available ({}); available: {}",
-                cca,
-                error,
-                available.trim_end()
-            )
-        })?;
+    set_congestion_control(&socket, cca)?;
     set_buffer(&socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, buffer_bytes)
         .and_then(|()| sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1))
         .and_then(|()| sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_SYNCNT, SYN_RETRIES))
@@ -67,6 +58,24 @@ pub fn listener(wanted: Listening) -> Result<OwnedFd, String> {
     sys::listen(&socket, address, backlog)
         .map_err(|error| format!("cannot listen on {address}: {error}"))?;
     Ok(socket)
+}
+
+/// Sets the congestion control, by the kernel's name.
+///
+/// # Errors
+/// A message that says which there are.
+pub fn set_congestion_control(socket: &OwnedFd, cca: &str) -> Result<(), String> {
+    sys::set_option_bytes(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, cca.as_bytes()).map_err(
+        |error| {
+            let available = fs::read_to_string(AVAILABLE).unwrap_or_else(|_| "unknown".into());
+            format!(
+                "congestion control `{}` is not available ({}); available: {}",
+                cca,
+                error,
+                available.trim_end()
+            )
+        },
+    )
 }
 
 /// Accepts the next connection; None: there is no other.
@@ -148,6 +157,16 @@ pub fn window(socket: &OwnedFd) -> io::Result<u32> {
 pub fn limit_pacing(socket: &OwnedFd, bytes_per_s: u64) -> io::Result<()> {
     let value = bytes_per_s.to_ne_bytes();
     sys::set_option_bytes(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &value)
+}
+
+/// Limits the sending rate to `bps` of IP packets: the kernel counts payload, without headers.
+///
+/// # Errors
+/// What the kernel says.
+pub fn limit_rate(socket: &OwnedFd, bps: u64, mss: u32, header_bytes: u32) -> io::Result<()> {
+    let packet_bits = 8 * u64::from(mss + header_bytes);
+    let bytes_per_s = u128::from(bps) * u128::from(mss) / u128::from(packet_bits);
+    limit_pacing(socket, (bytes_per_s as u64).max(1))
 }
 
 /// The limit of the pacing rate, bytes/s as the kernel counts them; None without one.

@@ -344,11 +344,15 @@ pub fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
     owned(unsafe { libc::accept4(listener.as_raw_fd(), none, std::ptr::null_mut(), flags) })
 }
 
+fn internet_address(name: libc::sockaddr_in) -> SocketAddrV4 {
+    let ip = std::net::Ipv4Addr::from(u32::from_be(name.sin_addr.s_addr));
+    SocketAddrV4::new(ip, u16::from_be(name.sin_port))
+}
+
 /// The local address of a socket.
 ///
 /// # Errors
 /// What the kernel says.
-#[cfg(test)]
 pub fn local_address(socket: &OwnedFd) -> io::Result<SocketAddrV4> {
     let mut name = socket_address(SocketAddrV4::new(std::net::Ipv4Addr::UNSPECIFIED, 0));
     let mut length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
@@ -357,8 +361,22 @@ pub fn local_address(socket: &OwnedFd) -> io::Result<SocketAddrV4> {
     checked(
         unsafe { libc::getsockname(socket.as_raw_fd(), pointer.cast(), &raw mut length) }.into(),
     )?;
-    let ip = std::net::Ipv4Addr::from(u32::from_be(name.sin_addr.s_addr));
-    Ok(SocketAddrV4::new(ip, u16::from_be(name.sin_port)))
+    Ok(internet_address(name))
+}
+
+/// The address that a socket is connected to.
+///
+/// # Errors
+/// What the kernel says.
+pub fn peer_address(socket: &OwnedFd) -> io::Result<SocketAddrV4> {
+    let mut name = socket_address(SocketAddrV4::new(std::net::Ipv4Addr::UNSPECIFIED, 0));
+    let mut length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    let pointer: *mut libc::sockaddr_in = &raw mut name;
+    // SAFETY: `name` is a live sockaddr_in of this length, `length` is live.
+    checked(
+        unsafe { libc::getpeername(socket.as_raw_fd(), pointer.cast(), &raw mut length) }.into(),
+    )?;
+    Ok(internet_address(name))
 }
 
 /// Receives at most `bytes.len()` bytes; 0 at the end of the stream.
@@ -452,4 +470,32 @@ pub fn memory_file(name: &str) -> io::Result<OwnedFd> {
     let name = CString::new(name)?;
     // SAFETY: `name` is live and ends in zero.
     owned(unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) })
+}
+
+/// A pipe that does not block, as its ends to read and to write. It holds `bytes` where this process
+/// may have so large ones, else what pipes hold by default.
+///
+/// # Errors
+/// What the kernel says.
+pub fn pipe(bytes: i32) -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends = [0; 2];
+    // SAFETY: `ends` is live and has two entries.
+    let result = unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_NONBLOCK | libc::O_CLOEXEC) };
+    checked(result.into())?;
+    let (read, write) = (owned(ends[0])?, owned(ends[1])?);
+    // SAFETY: takes no pointer.
+    unsafe { libc::fcntl(write.as_raw_fd(), libc::F_SETPIPE_SZ, bytes) };
+    Ok((read, write))
+}
+
+/// Moves at most `most` bytes between a pipe and a socket without copying them (splice(2)); 0 at the
+/// end of a socket's stream.
+///
+/// # Errors
+/// What the kernel says.
+pub fn splice(from: &OwnedFd, to: &OwnedFd, most: usize) -> io::Result<usize> {
+    let (none, flags) = (std::ptr::null_mut(), libc::SPLICE_F_MOVE | libc::SPLICE_F_NONBLOCK);
+    // SAFETY: null offsets are allowed, and needed for pipes and sockets.
+    let result = unsafe { libc::splice(from.as_raw_fd(), none, to.as_raw_fd(), none, most, flags) };
+    checked(result as i64)
 }

@@ -138,6 +138,23 @@ pub fn agreed(socket: &OwnedFd) -> io::Result<(Agreed, Sample)> {
     Ok((Agreed::of(raw[OPTIONS]), parse(&raw)))
 }
 
+/// The receive window that the peer offers, bytes (`tcpi_snd_wnd`, Linux 5.4).
+///
+/// # Errors
+/// What the kernel says; `Unsupported` for a kernel before 5.4.
+pub fn peer_window(socket: &OwnedFd) -> io::Result<u32> {
+    let mut raw = [0; PEER_WINDOW + 4];
+    let length = sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw)?;
+    if length < raw.len() {
+        let message = "TCP_INFO does not tell the peer's window here";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, message));
+    }
+    Ok(u32::from_ne_bytes(raw[PEER_WINDOW..].try_into().expect("four bytes")))
+}
+
+/// Offset of `tcpi_snd_wnd`.
+const PEER_WINDOW: usize = 228;
+
 /// Offset of `tcpi_options`.
 const OPTIONS: usize = 5;
 

@@ -2,6 +2,8 @@
 
 pub mod capture;
 pub mod monitor;
+pub mod pep_gateway;
+pub mod pep_terminal;
 mod playing;
 pub mod quic_client;
 pub mod quic_server;
@@ -62,6 +64,16 @@ pub const ROLES: &[Role] = &[
         name: "quic-client",
         help: "opens QUIC connections, asks for data and counts it",
         run: quic_client::run,
+    },
+    Role {
+        name: "pep-terminal",
+        help: "splits TCP connections of clients, and carries them to a gateway",
+        run: pep_terminal::run,
+    },
+    Role {
+        name: "pep-gateway",
+        help: "carries what comes from a terminal to the servers it was meant for",
+        run: pep_gateway::run,
     },
     Role {
         name: "monitor",

@@ -296,11 +296,7 @@ impl Server {
             sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
         }
         match rate_bps {
-            Some(bps) => {
-                let packet_bits = 8 * u64::from(mss + header_bytes);
-                let bytes_per_s = u128::from(bps) * u128::from(mss) / u128::from(packet_bits);
-                socket::limit_pacing(socket, (bytes_per_s as u64).max(1))
-            }
+            Some(bps) => socket::limit_rate(socket, bps, mss, header_bytes),
             None if options.pacing => socket::limit_pacing(socket, UNLIMITED),
             None => Ok(()),
         }

@@ -1,0 +1,96 @@
+//! The sockets of split connections.
+//!
+//! Nagle's algorithm is off everywhere: what a client sent in a packet of its own goes on in one.
+//! Outer connections have the congestion control that the host gives by itself.
+
+use super::description::Pep;
+use crate::{socket, sys};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::OwnedFd;
+
+/// As many connections may wait to be accepted as the kernel lets by default.
+const BACKLOG: i32 = 4_096;
+
+/// Listens for clients' connections to any address at this port.
+///
+/// # Errors
+/// A message that says what failed.
+pub fn outer_listener(port: u16, buffer_bytes: u32) -> Result<OwnedFd, String> {
+    let address = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port);
+    transparent(buffer_bytes)
+        .and_then(|socket| sys::listen(&socket, address, BACKLOG).map(|()| socket))
+        .map_err(|error| {
+            format!("cannot listen transparently on {address}: {}", privileged(&error))
+        })
+}
+
+/// Starts to connect to a server from a client's address.
+///
+/// # Errors
+/// What the kernel says.
+pub fn outer(client: SocketAddrV4, server: SocketAddrV4, buffer_bytes: u32) -> io::Result<OwnedFd> {
+    let socket = transparent(buffer_bytes)?;
+    sys::bind(&socket, client)?;
+    sys::connect(&socket, server)?;
+    Ok(socket)
+}
+
+/// Listens for the terminal.
+///
+/// # Errors
+/// A message that says what failed.
+pub fn middle_listener(pep: &Pep) -> Result<OwnedFd, String> {
+    let socket = middle(pep)?;
+    sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)
+        .and_then(|()| sys::listen(&socket, pep.gateway, BACKLOG))
+        .map_err(|error| format!("cannot listen on {}: {error}", pep.gateway))?;
+    Ok(socket)
+}
+
+/// A socket for a connection to the gateway, to be connected.
+///
+/// # Errors
+/// A message that says what failed.
+pub fn to_gateway(pep: &Pep) -> Result<OwnedFd, String> {
+    let socket = middle(pep)?;
+    let local = SocketAddrV4::new(pep.terminal, 0);
+    sys::set_option(&socket, libc::SOL_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)
+        .and_then(|()| sys::bind(&socket, local))
+        .map_err(|error| format!("cannot use the address {}: {error}", pep.terminal))?;
+    Ok(socket)
+}
+
+fn middle(pep: &Pep) -> Result<OwnedFd, String> {
+    let prepared = || {
+        let socket = sys::tcp_socket()?;
+        shape(&socket, pep.middle_buffer_bytes())?;
+        Ok(socket)
+    };
+    let socket = prepared().map_err(|error: io::Error| format!("cannot open a socket: {error}"))?;
+    socket::set_congestion_control(&socket, &pep.cca)?;
+    Ok(socket)
+}
+
+/// A socket that may have any address.
+fn transparent(buffer_bytes: u32) -> io::Result<OwnedFd> {
+    let socket = sys::tcp_socket()?;
+    shape(&socket, buffer_bytes)?;
+    sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
+    sys::set_option(&socket, libc::SOL_IP, libc::IP_TRANSPARENT, 1)?;
+    Ok(socket)
+}
+
+/// Buffers have to be set before the handshake, which settles the scale of the window.
+fn shape(socket: &OwnedFd, buffer_bytes: u32) -> io::Result<()> {
+    socket::set_buffer(socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, buffer_bytes)?;
+    socket::set_buffer(socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, buffer_bytes)?;
+    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
+}
+
+fn privileged(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EPERM) => format!("{error}; it needs CAP_NET_ADMIN"),
+        _ => error.to_string(),
+    }
+}
