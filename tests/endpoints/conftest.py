@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from split_connection import Split
 
 from fairc.compiler.targets import binary
 
@@ -139,3 +141,23 @@ def _free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
+
+
+@pytest.fixture
+def network(program: Path, tmp_path: Path) -> Iterator[Split]:
+    """Four network namespaces in a row, without proxies."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, for network namespaces")
+    made = Split(program, tmp_path)
+    try:
+        made.build()
+        yield made
+    finally:
+        made.remove()
+
+
+@pytest.fixture
+def split(network: Split) -> Split:
+    """The same, with proxies whose pool is open."""
+    network.split()
+    return network

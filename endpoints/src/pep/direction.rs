@@ -193,7 +193,7 @@ mod tests {
             let _ = (&writer).write(b"x");
             trouble = direction.carry(&source, &sink, &mut pipes).err();
         }
-        assert!(matches!(trouble, Some(Trouble::Sink(_))), "{:?}", trouble);
+        assert!(matches!(trouble, Some(Trouble::Sink(_))), "{trouble:?}");
         let (other, source) = connection();
         crate::socket::reset_on_close(&other.into()).unwrap();
         let mut direction = Direction::default();
@@ -202,6 +202,6 @@ mod tests {
                 break trouble;
             }
         };
-        assert!(matches!(trouble, Trouble::Source(_)), "{:?}", trouble);
+        assert!(matches!(trouble, Trouble::Source(_)), "{trouble:?}");
     }
 }

@@ -24,7 +24,7 @@ pub struct Pipe {
 /// The empty pipes.
 #[derive(Debug, Default)]
 pub struct Pipes {
-    spare: Vec<Pipe>,
+    pub(super) spare: Vec<Pipe>,
 }
 
 impl Pipes {

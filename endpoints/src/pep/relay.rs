@@ -63,9 +63,10 @@ impl Relay {
     /// What is waited for at first: at the outer connection, and at the inner one.
     #[must_use]
     pub fn first_interests(connecting: bool) -> (Interest, Interest) {
-        match connecting {
-            true => (Interest::Write, Interest::Neither),
-            false => (Interest::Read, Interest::Read),
+        if connecting {
+            (Interest::Write, Interest::Neither)
+        } else {
+            (Interest::Read, Interest::Read)
         }
     }
 
