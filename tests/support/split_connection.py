@@ -82,7 +82,8 @@ class Split:
         for node, commands in SETUP.items():
             for interface in ("lo", "east", "west"):
                 if (node, interface) not in (("client", "west"), ("server", "east")):
-                    self.ip(node, f"link set dev {interface} up")
+                    # Packets go out one by one, as in a cell.
+                    self.ip(node, f"link set dev {interface} gso_max_segs 1 up")
             for name, value in SYSCTLS.items():
                 self.write(node, f"/proc/sys/net/ipv4/{name}", value)
             for command in commands:
