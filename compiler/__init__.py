@@ -22,6 +22,7 @@ In order of control flow:
     compilation   the plan's header and the stream of cells
     plan      the contract: Plan and Cell
     schema    the plan's JSON Schema
+    estimate  what a run will take
     emission  a folder with the plan and the emitted programs
     targets   what can be emitted
 """

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from .compilation import Compilation
-from .targets import Begin, find
+from .estimate import Estimate
+from .targets import Target, find
+
+# What cells run on a cluster left in a compiled plan (runtime/cluster.py).
+RESULTS = "results"
 
 
 def emit(compilation: Compilation, directory: Path, targets: Iterable[str] = ("mininet",)) -> None:
@@ -16,35 +20,47 @@ def emit(compilation: Compilation, directory: Path, targets: Iterable[str] = ("m
 
     directory: is replaced if it holds an earlier plan, or is empty; its parent is created.
     Everything is written into a sibling first and renamed, so that an interruption leaves the old
-    state. Raises CompileError (what is wrong with the file or with a target's name),
+    state. Results of cells stay: they are found by what they are of, so those of cells that did not
+    change count for the new plan, too. Raises CompileError (what is wrong with the file or with a target's name),
     EndpointsMissing, FileExistsError when the folder holds something else, OSError.
     """
-    beginnings = find(targets)
+    found = find(targets)
     _refuse_other(directory)
     directory.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
     try:
         new = scratch / "new"
         new.mkdir()
-        _write(compilation, new, beginnings)
-        if directory.exists():
-            directory.rename(scratch / "old")
-        new.rename(directory)
-    finally:
+        _write(compilation, new, found)
+    except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
+        raise
+    old = scratch / "old"
+    if directory.exists():
+        directory.rename(old)
+        if (old / RESULTS).exists():
+            (old / RESULTS).rename(new / RESULTS)
+    new.rename(directory)
+    shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _write(compilation: Compilation, directory: Path, beginnings: Mapping[str, Begin]) -> None:
+def _write(compilation: Compilation, directory: Path, targets: Collection[Target]) -> None:
     """Write everything into an empty folder, one cell at a time."""
-    writers = [begin(directory) for begin in beginnings.values()]
+    writers = [target.begin(directory) for target in targets if target.begin]
+    finishers = [target.finish for target in targets if target.finish]
+    estimate = Estimate(jobs=1)
     with (directory / "cells.jsonl").open("w", encoding="utf-8") as lines:
         for cell in compilation.cells():
             lines.write(cell.model_dump_json() + "\n")
             for write in writers:
                 write(cell)
+            if finishers:
+                estimate.add(cell)
     (directory / "plan.json").write_text(
         compilation.plan.model_dump_json(indent=2) + "\n", encoding="utf-8"
     )
+    for finish in finishers:
+        finish(directory, compilation.plan, estimate)
 
 
 def _refuse_other(directory: Path) -> None:

@@ -14,6 +14,7 @@ import click
 from fairc import __version__
 from fairc.cli import (
     calibrate,
+    cell,
     check,
     clean,
     compare,
@@ -38,6 +39,7 @@ COMMANDS: tuple[click.Command, ...] = (
     plan.plan,
     compile.compile_,
     run.run,
+    cell.cell,
     table.table,
     report.report,
     compare.compare,
@@ -47,7 +49,7 @@ COMMANDS: tuple[click.Command, ...] = (
     clean.clean,
 )
 # Known from the plan of the project, so that nobody searches for a mistyped word.
-LATER = ("pack", "verify", "cell")
+LATER = ("pack", "verify")
 
 
 class Commands(click.Group):

@@ -15,6 +15,5 @@ conditions   what the compared transports differ in
 analysis     all of these, for one cell; results: what is stored of it
 tables       tidy Parquet files; summary, comparison, statistics: over repetitions
 report       the page and its figures
-estimate     what a run will take
 doctor       what this machine offers; clean: what crashed runs left
 """

@@ -72,7 +72,7 @@ def _engines() -> Iterator[str]:
     yield "runs cells on."
     yield from ("", "| target | what it writes | |", "|---|---|---|")
     for target in TARGETS:
-        yield f"| `{target.name}` | {target.about} | {_state(target.begin is not None)} |"
+        yield f"| `{target.name}` | {target.about} | {_state(target.ready)} |"
     yield from ("", "| engine | what it is | |", "|---|---|---|")
     for engine in ENGINES:
         if not engine.hidden:

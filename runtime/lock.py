@@ -38,12 +38,18 @@ ANALYSIS = (
 def describe(folder: Path, engine: Engine) -> dict[str, Any]:
     """Return the lock of a run of the plan in a folder on a prepared engine.
 
-    Nothing in it depends on the time; `calibration` refers to the engine's (`fairc calibrate`), if
-    there is one. Raises StoreError.
+    Nothing in it depends on the time. Raises StoreError.
+    """
+    return {**made_with(engine), "plan": planned(folder)}
+
+
+def made_with(engine: Engine) -> dict[str, Any]:
+    """Return all of the lock that is not the plan's: this program, the engine, this machine.
+
+    `calibration` refers to the engine's (`fairc calibrate`), if there is one.
     """
     from . import calibration  # which runs sweeps, and they need this module
 
-    plan = read_plan(folder)
     return {
         "fairc": {
             "version": fairc.__version__,
@@ -58,14 +64,19 @@ def describe(folder: Path, engine: Engine) -> dict[str, Any]:
         },
         "calibration": calibration.kept(engine),
         "endpoints": {"sha256": endpoints_sha256()},
-        "plan": {
-            "experiment": plan.experiment,
-            "file": plan.file,
-            "source_sha256": plan.source_sha256,
-            "sha256": digest([folder / PLAN, folder / CELLS]),
-            "inputs": {file.path: file.sha256 for file in plan.inputs},
-        },
         "host": host(),
+    }
+
+
+def planned(folder: Path) -> dict[str, Any]:
+    """Return the lock's part of the plan in a folder. Raises StoreError."""
+    plan = read_plan(folder)
+    return {
+        "experiment": plan.experiment,
+        "file": plan.file,
+        "source_sha256": plan.source_sha256,
+        "sha256": digest([folder / PLAN, folder / CELLS]),
+        "inputs": {file.path: file.sha256 for file in plan.inputs},
     }
 
 

@@ -90,9 +90,9 @@ class Store:
     def adopt(self, staged: Path) -> None:
         """Make a staged plan the run's plan."""
         for name in (CELLS, PLAN):  # the header last: without it there is no plan
-            _sync(staged / name)
+            sync(staged / name)
             (staged / name).replace(self.path / name)
-        _sync(self.path)
+        sync(self.path)
         self._discard(staged)
 
     @property
@@ -109,7 +109,7 @@ class Store:
         text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
         temporary = self.path / PARTIAL / name
         temporary.write_text(text, encoding="utf-8")
-        _sync(temporary)
+        sync(temporary)
         temporary.replace(self.path / name)
 
     @property
@@ -167,8 +167,8 @@ class Store:
         """
         (folder / RESULT).write_text(result.model_dump_json(indent=1) + "\n", encoding="utf-8")
         for path in folder.iterdir():
-            _sync(path)
-        _sync(folder)
+            sync(path)
+        sync(folder)
         target = self.folder(key)
         if target.exists():
             replaced = self.path / PARTIAL / f"{key}.replaced"
@@ -178,7 +178,7 @@ class Store:
             self._discard(replaced)
         else:
             folder.rename(target)
-        _sync(target.parent)
+        sync(target.parent)
 
     def unpack(self, key: str, folder: Path) -> None:
         """Unpack a cell's raw artefacts. Raises OSError and ValueError when they are damaged."""
@@ -241,7 +241,7 @@ def _first(error: ValidationError) -> str:
     return f"{'.'.join(map(str, first['loc'])) or 'the document'}: {first['msg']}"
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Have a file, or a directory's entries, on the disk before what follows."""
     descriptor = os.open(path, os.O_RDONLY)
     try:

@@ -1,6 +1,7 @@
 """What can be emitted from a plan: one module per target, `TARGETS` is the set of their names.
 
-A target that is known but not built yet stands in the set with `begin = None` and is refused.
+A target writes something for every cell (`begin`), something for the whole plan (`finish`), or both.
+One that is known but not built yet stands in the set with neither and is refused.
 """
 
 from __future__ import annotations
@@ -9,29 +10,38 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairc.compiler.plan import Cell
+from fairc.compiler.estimate import Estimate
+from fairc.compiler.plan import Cell, Plan
 from fairc.dsl.diagnostics import CompileError, Diagnostic
 from fairc.dsl.registry import Registry, suggest
 
-from . import mininet
+from . import kubernetes, mininet, slurm
 from .binary import EndpointsMissing, find_endpoints
 
 __all__ = ["TARGETS", "EndpointsMissing", "Target", "find", "find_endpoints"]
 
 Writer = Callable[[Cell], None]
 Begin = Callable[[Path], Writer]
+Finish = Callable[[Path, Plan, Estimate], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """A target by name.
 
-    begin: prepares a folder and returns what writes one cell into it; None: not there yet.
+    begin: prepares a folder and returns what writes one cell into it. finish: writes into the folder
+    what is of the whole plan, whose cells have been estimated one by one.
     """
 
     name: str
     about: str
-    begin: Begin | None
+    begin: Begin | None = None
+    finish: Finish | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can be emitted in this version."""
+        return self.begin is not None or self.finish is not None
 
 
 def _begin_json(directory: Path) -> Writer:
@@ -45,19 +55,19 @@ TARGETS: Registry[Target] = Registry(
     (
         Target("mininet", "a standalone Mininet program per cell", mininet.begin),
         Target("json", "plan.json and cells.jsonl alone", _begin_json),
-        Target("containers", "a Compose file per cell", None),
-        Target("kubernetes", "Indexed Jobs", None),
-        Target("slurm", "job arrays", None),
+        Target("containers", "a Compose file per cell"),
+        Target("kubernetes", "an Indexed Job: a pod per cell", finish=kubernetes.finish),
+        Target("slurm", "a job array: a task per cell", finish=slurm.finish),
     ),
 )
 
 
-def find(names: Iterable[str]) -> dict[str, Begin]:
-    """Return how to begin each target. Raises CompileError for those unknown or not there yet."""
-    found: dict[str, Begin] = {}
+def find(names: Iterable[str]) -> list[Target]:
+    """Return targets by name, each once. Raises CompileError for those unknown or not there yet."""
+    found: dict[str, Target] = {}
     problems = []
     known = {target.name: target for target in TARGETS}
-    ready = ", ".join(sorted(name for name, target in known.items() if target.begin))
+    ready = ", ".join(sorted(name for name, target in known.items() if target.ready))
     for name in names:
         target = known.get(name)
         if target is None:
@@ -70,7 +80,7 @@ def find(names: Iterable[str]) -> dict[str, Begin]:
                     help=f"known: {', '.join(TARGETS.names())}",
                 )
             )
-        elif target.begin is None:
+        elif not target.ready:
             problems.append(
                 Diagnostic(
                     code="target-not-yet",
@@ -79,7 +89,7 @@ def find(names: Iterable[str]) -> dict[str, Begin]:
                 )
             )
         else:
-            found[name] = target.begin
+            found[name] = target
     if problems:
         raise CompileError(problems)
-    return found
+    return list(found.values())

@@ -36,7 +36,7 @@ LABELS = (
 @quiet()
 def plan(file: Path, settings: dict[str, str], jobs: int | None, form: str) -> None:
     """Show cells, estimated time and disk, and warnings; nothing is run."""
-    from fairc.runtime.estimate import Estimate
+    from fairc.compiler.estimate import Estimate
     from fairc.runtime.progress import duration
 
     compilation = compiled(file, settings)

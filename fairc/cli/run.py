@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING
 import click
 
 from . import console
+from .collect import collect
+from .conclusion import conclude, default_run
 from .failures import Status, Wrong
 from .options import quiet, settings, type_path, where
 from .sources import compiled, selection, show_warnings
 
 if TYPE_CHECKING:
     from fairc.compiler.plan import Plan
-    from fairc.runtime.store import Store
-    from fairc.runtime.sweep import Counts
-
-RESULTS = Path("results")
 
 
 @click.command()
@@ -32,6 +30,15 @@ RESULTS = Path("results")
 @settings()
 @where("Run only cells that fulfil a condition, as in `exclude`.")
 @click.option("--fresh", is_flag=True, help="Run all cells again, also those that are there.")
+@click.option(
+    "--collect",
+    "collecting",
+    is_flag=True,
+    help="Run nothing: collect what `fairc cell` left in DIR.",
+)
+@click.option(
+    "--machine", metavar="IDENTITY", help="With --collect: whose results, if several ran cells."
+)
 @quiet()
 def run(
     target: Path,
@@ -41,11 +48,19 @@ def run(
     settings: dict[str, str],
     where: str | None,
     fresh: bool,
+    collecting: bool,
+    machine: str | None,
 ) -> int:
     """Run what is missing of FILE, or of the compiled plan in DIR, and write the report.
 
     Ctrl-C at any time: finished cells are kept, and the same command resumes.
     """
+    if collecting:
+        if settings or engine or where or fresh:
+            raise Wrong("--collect runs nothing: --set, --engine, --where and --fresh mean nothing")
+        return collect(target, output, machine, jobs or len(os.sched_getaffinity(0)))
+    if machine:
+        raise Wrong("--machine says whose results --collect takes; `run` knows its own")
     from fairc.runtime import engines, lock
     from fairc.runtime.store import LOCK, Store
     from fairc.runtime.sweep import Sweep
@@ -56,7 +71,7 @@ def run(
         made = engines.make(engine, console.say)
     except LookupError as error:
         raise Wrong(error.args[0]) from None
-    with closing(made), Store(output or RESULTS / plan.experiment) as store:
+    with closing(made), Store(output or default_run(plan.experiment)) as store:
         staged = store.stage(write)
         made.prepare()
         store.adopt(staged)
@@ -97,24 +112,3 @@ def planned(target: Path, settings: dict[str, str]) -> tuple[Plan, Callable[[Pat
         show_warnings(compilation)
 
     return compilation.plan, write
-
-
-def conclude(store: Store, counts: Counts) -> int:
-    """Write tables and report, and say how it went; return the exit status."""
-    from fairc.runtime.report import build
-
-    from .results import refresh, summary
-
-    refresh(store)
-    page, *figures = build(store.path, ("html", "svg", "pdf"))
-    for line in summary(store.path):
-        console.result(line)
-    console.result("")
-    console.result(
-        f"{counts.total} {'cell' if counts.total == 1 else 'cells'}: {counts.valid} valid, {counts.flagged} flagged,"
-        f" {counts.invalid} invalid, {counts.failed} failed"
-    )
-    console.result(f"report: {page}")
-    if figures:
-        console.result(f"figures, as SVG and PDF: {figures[0].parent}")
-    return Status.WELL if counts.all_well else Status.NOT_ALL_VALID

@@ -80,6 +80,7 @@ class MininetEngine:
         if missing:
             raise EngineUnavailable(missing, f"use another engine: {INSTEAD}")
         started = time.monotonic()
+        workdir = workdir.absolute()  # the script has it as its own working directory
         artefacts = workdir / "artefacts"
         artefacts.mkdir()
         (workdir / "cell.py").write_text(render(cell), encoding="utf-8")

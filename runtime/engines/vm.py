@@ -29,11 +29,16 @@ POLL_S = 0.02
 
 
 class VmEngine:
-    """Runs the emitted Mininet script of a cell in virtual time. Needs no root."""
+    """Runs the emitted Mininet script of a cell in virtual time. Needs no root.
+
+    pinned: keep each machine on a core of its own, which makes it a fifth faster; wrong where other
+    processes like this one share the cores, for all would choose the same.
+    """
 
     name = "vm"
     parallel = True
     shift = 0
+    pinned = True
 
     def __init__(self, progress: Callable[[str], None] = lambda _: None) -> None:
         self._progress = progress
@@ -120,7 +125,8 @@ class VmEngine:
         saved = self._snapshot
         devices = qemu.Devices(saved.memory, False, saved.image.root, device, console)
         command = [
-            *("taskset", "--cpu-list", str(core), qemu.PROGRAM),
+            *(("taskset", "--cpu-list", str(core)) if self.pinned else ()),
+            qemu.PROGRAM,
             *qemu.arguments(devices, self.shift),
             *("-qmp", "unix:monitor,server=on,wait=off"),
             *("-action", "panic=shutdown", "-incoming", "defer", "-S"),

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,8 +75,9 @@ def obtain(
     """Return the snapshot for an image and an endpoints binary; take it if there is none.
 
     progress: called with a line of text when there is something to wait for. shift: an instruction
-    takes 2^shift ns. Raises
-    EngineUnavailable when QEMU is missing or the machine does not come up.
+    takes 2^shift ns. A snapshot that is there is used without a lock, also out of a folder that
+    cannot be written: in a container, or on a disk that many machines share. Raises
+    EngineUnavailable when QEMU is missing, the machine does not come up, or it cannot be saved.
     """
     entries = initramfs.guest_entries(
         image.busybox.read_bytes(), image.root_modules(), guest_files(endpoints)
@@ -83,14 +85,23 @@ def obtain(
     archive = initramfs.pack(entries)
     identity = _identity(image, archive, shift)
     home = recipe.cache_directory() / "snapshots"
-    home.mkdir(parents=True, exist_ok=True)
     snapshot = Snapshot(home / identity[:16], identity, image)
-    with (home / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not snapshot.state.exists():
-            progress("booting the virtual machine once, to take its snapshot")
-            _take(snapshot, archive, shift)
-            _forget_unused(home)
+    if not snapshot.state.exists():
+        try:
+            home.mkdir(parents=True, exist_ok=True)
+            lock = (home / "lock").open("w")
+        except OSError as problem:
+            raise EngineUnavailable(
+                (f"there is no snapshot, and none can be kept in {home}: {problem.strerror}",),
+                "`fairc image load FILE --snapshot` where it can be written, or another XDG_CACHE_HOME",
+            ) from None
+        with lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not snapshot.state.exists():
+                progress("booting the virtual machine once, to take its snapshot")
+                _take(snapshot, archive, shift)
+                _forget_unused(home)
+    with suppress(OSError):  # somebody else's, or read-only: whoever made it keeps it
         os.utime(snapshot.folder)  # in use
     return snapshot
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fairc.compiler import Cell, compile
+from fairc.compiler.estimate import length, packets
 from fairc.dsl import CompileError, Source, load
-from fairc.runtime.estimate import length, packets
 
 TEXT = """fexp 1
 experiment e {{

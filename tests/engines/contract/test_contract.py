@@ -41,6 +41,15 @@ def test_a_cell_has_a_result(
     assert ended(raw.artefacts) == "finished"
 
 
+def test_the_working_folder_may_be_a_relative_path(
+    subject: Subject, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`results/NAME`, where runs go by default, is one."""
+    monkeypatch.chdir(tmp_path)
+    Path("run").mkdir()
+    assert engine.run(subject.short, Path("run")).error == ""
+
+
 def test_the_result_can_be_analysed(subject: Subject, engine: Engine, tmp_path: Path) -> None:
     raw = engine.run(subject.short, tmp_path)
     analysis = analyse(subject.short, raw.artefacts, ())

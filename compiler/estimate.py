@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 
-from fairc.compiler.frames import FRAME_BYTES
-from fairc.compiler.plan import (
+from .frames import FRAME_BYTES
+from .plan import (
     Cell,
     FileWorkload,
     Flow,
@@ -32,13 +32,15 @@ CAPTURED_BYTES, LOGGED_BYTES_PER_S = 22, 800
 class Estimate:
     """Sums over cells, one after the other, so that any number of them fits.
 
-    jobs: cells that run at once; None: as many as there are cores.
+    jobs: cells that run at once; None: as many as there are cores. longest_s: wall seconds of the
+    cell that takes longest, on a core of its own.
     """
 
     def __init__(self, jobs: int | None = None) -> None:
         self.jobs = jobs or len(os.sched_getaffinity(0))
         self.cells = 0
         self.virtual_s = 0.0
+        self.longest_s = 0.0
         self.disk_bytes = 0.0
         self._wall_s = 0.0
 
@@ -49,7 +51,9 @@ class Estimate:
         self.cells += times
         self.virtual_s += times * length_s
         own_s = FIXED_S + browsers_s(cell)
-        self._wall_s += times * (own_s + PER_VIRTUAL_S * length_s + PER_PACKET_S * sent)
+        wall_s = own_s + PER_VIRTUAL_S * length_s + PER_PACKET_S * sent
+        self.longest_s = max(self.longest_s, wall_s)
+        self._wall_s += times * wall_s
         self.disk_bytes += times * len(cell.captures) * CAPTURED_BYTES * sent
         self.disk_bytes += times * LOGGED_BYTES_PER_S * length_s * len(cell.flows)
 

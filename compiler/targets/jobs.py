@@ -1,0 +1,75 @@
+"""What all cluster targets share: how cells are dealt out to jobs, and what a job needs."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from fairc.compiler.estimate import Estimate
+from fairc.compiler.plan import Plan
+
+from .mininet import comment
+
+# The main memory of the guest, the file through which it hands over results (a memory file system may
+# hold it), and what fairc itself needs to analyse a cell; runtime/vm/qemu.py has the first two.
+MEMORY_MIB = 1024 + 1024 + 1024
+# The same file, the raw artefacts and their archive.
+DISK_MIB = 4096
+# A cluster's processor can be this much slower than the one of docs/benchmarks.md.
+SLOWER = 5
+LEAST_LIMIT_S = 900
+AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """A plan's cells as jobs: job N has the cells N * chunk to (N + 1) * chunk - 1, if they exist.
+
+    limit_s: wall seconds after which a job is taken to hang, whole minutes. at_once: how many jobs
+    may run at the same time.
+    """
+
+    count: int
+    chunk: int
+    limit_s: int
+
+    @property
+    def at_once(self) -> int:
+        """Return how many may run at the same time."""
+        return min(self.count, AT_ONCE)
+
+    @property
+    def each(self) -> str:
+        """Say how many cells a job has."""
+        return "one cell each" if self.chunk == 1 else f"up to {self.chunk} cells each"
+
+
+def deal(plan: Plan, estimate: Estimate, most: int) -> Jobs:
+    """Deal the cells of an estimated plan out to at most so many jobs."""
+    chunk = max(1, math.ceil(plan.cells / most))
+    limit_s = max(LEAST_LIMIT_S, SLOWER * chunk * estimate.longest_s)
+    return Jobs(math.ceil(plan.cells / chunk), chunk, 60 * math.ceil(limit_s / 60))
+
+
+def job_name(plan: Plan) -> str:
+    """Return a name for a plan's jobs that is a DNS label (RFC 1123) with room for more."""
+    return re.sub(r"[^a-z0-9]+", "-", f"fairc-{plan.experiment.lower()}")[:40].strip("-")
+
+
+def render(template: str, **values: object) -> bytes:
+    """Fill in a template: every value goes through `json` or `comment`, or is a number or a name."""
+    environment = Environment(
+        loader=PackageLoader("fairc.compiler.targets"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters["json"] = json.dumps
+    environment.filters["comment"] = comment
+    return environment.get_template(template).render(**values).encode()

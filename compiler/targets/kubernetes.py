@@ -1,0 +1,40 @@
+"""Target `kubernetes`: an Indexed Job whose pods run the cells (template: `kubernetes-job.yaml.j2`).
+
+How it is used: docs/cluster.md. Pods have no privileges: the virtual machine needs none.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import fairc
+from fairc.compiler.estimate import Estimate
+from fairc.compiler.plan import Plan
+
+from .jobs import DISK_MIB, MEMORY_MIB, deal, job_name, render
+
+# Kubernetes takes more completions only with restrictions (API reference, JobSpec.completions).
+MOST_COMPLETIONS = 100_000
+# A user that no image has.
+USER = 65532
+
+
+def finish(directory: Path, plan: Plan, estimate: Estimate) -> None:
+    """Write `kubernetes/volume.yaml` (where plan and results lie) and `kubernetes/job.yaml`."""
+    values = {
+        "file": plan.file,
+        "experiment": plan.experiment,
+        "cells": plan.cells,
+        "jobs": deal(plan, estimate, MOST_COMPLETIONS),
+        "name": job_name(plan),
+        "image": f"fairc:{fairc.__version__}",
+        "user": USER,
+        "memory_mib": MEMORY_MIB,
+        "disk_mib": DISK_MIB,
+        "volume_gib": 1 + math.ceil(2 * estimate.disk_bytes / (1 << 30)),
+    }
+    folder = directory / "kubernetes"
+    folder.mkdir()
+    for name in ("volume", "job"):
+        (folder / f"{name}.yaml").write_bytes(render(f"kubernetes-{name}.yaml.j2", **values))

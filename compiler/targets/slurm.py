@@ -1,0 +1,44 @@
+"""Target `slurm`: a job array whose tasks run the cells (template: `slurm.sh.j2`).
+
+How it is used: docs/cluster.md.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fairc.compiler.estimate import Estimate
+from fairc.compiler.plan import Plan
+
+from .jobs import MEMORY_MIB, deal, job_name, render
+
+# Slurm's MaxArraySize is 1001 unless an administrator has raised it, and indices stay below it
+# (slurm.conf).
+MOST_TASKS = 1000
+LOGS = "logs"
+
+
+def finish(directory: Path, plan: Plan, estimate: Estimate) -> None:
+    """Write `slurm.sh`, and an empty `logs/`: Slurm does not make a folder for a task's output."""
+    jobs = deal(plan, estimate, MOST_TASKS)
+    script = directory / "slurm.sh"
+    script.write_bytes(
+        render(
+            "slurm.sh.j2",
+            file=plan.file,
+            experiment=plan.experiment,
+            cells=plan.cells,
+            jobs=jobs,
+            name=job_name(plan),
+            memory_mib=MEMORY_MIB,
+            limit=_duration(jobs.limit_s),
+            logs=LOGS,
+        )
+    )
+    script.chmod(0o755)
+    (directory / LOGS).mkdir()
+
+
+def _duration(seconds: int) -> str:
+    """Write a time limit as sbatch takes it, HOURS:MINUTES:SECONDS."""
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"

@@ -1,0 +1,90 @@
+"""`fairc cell`: single cells of a compiled plan, as a cluster runs them."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from . import console
+from .failures import Status, Wrong
+from .options import quiet, type_path
+
+
+@click.command()
+@click.argument("plan", metavar="DIR", type=type_path)
+@click.option(
+    "--index",
+    "indices",
+    metavar="LIST",
+    required=True,
+    help="Which cells, from 0, as in `sbatch --array`: 3, 0-7 or 2,5,8-9.",
+)
+@click.option(
+    "--chunk",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Number chunks of so many cells instead of cells.",
+)
+@click.option("--engine", metavar="NAME", help="vm, mininet or docker.  [default: vm]")
+@click.option("--fresh", is_flag=True, help="Run them also if their results are there.")
+@quiet()
+def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) -> int:
+    """Run single cells of the compiled plan in DIR, and keep their results in DIR/results.
+
+    Any number of these commands may run at once, on any machines that see DIR; `fairc run DIR
+    --collect` puts the results together. SIGTERM and Ctrl-C leave the cell undone.
+    """
+    from fairc.runtime import cluster, engines
+    from fairc.runtime.engines.vm import VmEngine
+    from fairc.runtime.store import read_plan
+
+    if not plan.is_dir():
+        raise Wrong(f"{plan} is not the folder of a compiled plan", "fairc compile FILE -o DIR")
+    header = read_plan(plan)
+    wanted = list(chosen(indices, chunk, header.cells))
+    cluster.cell_at(plan, header, wanted[-1])  # before anything is prepared
+    try:
+        made = engines.make(engine, console.say)
+    except LookupError as error:
+        raise Wrong(error.args[0]) from None
+    if isinstance(made, VmEngine):
+        made.pinned = False  # others like this one may be on the same machine
+    status = Status.WELL
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with closing(made):
+        try:
+            made.prepare()
+            for index in wanted:
+                one = cluster.cell_at(plan, header, index)
+                result, ran = cluster.run(plan, header, one, made, fresh)
+                word = result.verdict or result.status
+                there = "" if ran else ", there already"
+                console.result(f"cell {index} ({one.id}): {word}{there}")
+                for reason in filter(None, (result.error, *result.reasons)):
+                    console.complain(f"  {reason}")
+                if word != "valid":
+                    status = Status.NOT_ALL_VALID
+        except KeyboardInterrupt:
+            console.complain("interrupted: the cell is not done; the same command runs it again")
+            return Status.INTERRUPTED
+    return status
+
+
+def chosen(indices: str, chunk: int, cells: int) -> Iterator[int]:
+    """Yield the numbers of the cells that `--index` and `--chunk` mean. Raises Wrong."""
+    for part in indices.split(","):
+        found = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", part)
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        if first > last:
+            raise Wrong(f"{part!r} in --index is neither a number nor a range such as 0-7")
+        if last * chunk >= cells:
+            what = "cells" if chunk == 1 else f"cells in chunks of {chunk}"
+            end = (cells - 1) // chunk
+            raise Wrong(f"there is no index {last}: the plan has {cells} {what}, 0 to {end}")
+        yield from range(first * chunk, min((last + 1) * chunk, cells))

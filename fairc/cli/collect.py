@@ -1,0 +1,66 @@
+"""`fairc run DIR --collect`: one run directory from what single cells have left."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import console
+from .conclusion import conclude, default_run
+from .failures import Status, Wrong
+
+if TYPE_CHECKING:
+    from fairc.runtime.collection import Taken
+
+TOLD = 10
+
+
+def collect(plan: Path, output: Path | None, machine: str | None, jobs: int) -> int:
+    """Collect the results in a compiled plan's folder; return the exit status. Raises StoreError."""
+    from fairc.runtime import collection
+    from fairc.runtime.store import CELLS, PLAN, Store, StoreError, read_plan
+
+    if not plan.is_dir():
+        raise Wrong(f"--collect takes the folder of a compiled plan, and {plan} is none")
+    header = read_plan(plan)
+    try:
+        chosen = collection.choose(plan, machine)
+    except StoreError as error:
+        raise Wrong(str(error)) from None
+    run = output or default_run(header.experiment)
+    if run.resolve() == plan.resolve():
+        raise Wrong(f"{plan} is the plan; the run needs a directory of its own", "-o RUN")
+
+    def copy(staged: Path) -> None:
+        for name in (PLAN, CELLS):
+            shutil.copyfile(plan / name, staged / name)
+
+    with Store(run) as store:
+        store.adopt(store.stage(copy))
+        counts, taken = collection.collect(plan, store, chosen, console.progress(), jobs)
+        if counts.total == 0:
+            tell(plan, header.cells, taken)
+            return Status.NOT_ALL_VALID
+        status = conclude(store, counts)
+    tell(plan, header.cells, taken)
+    return Status.NOT_ALL_VALID if taken.wanting else status
+
+
+def tell(plan: Path, cells: int, taken: Taken) -> None:
+    """Say which cells are not there, and what runs them again."""
+    from fairc.runtime.cluster import ranges
+
+    if taken.mixed:
+        console.complain("warning: the cells were run by different versions of fairc:")
+        for words in taken.mixed:
+            console.complain(f"  {words}")
+    if taken.missing:
+        console.complain(f"missing: {len(taken.missing)} of {cells}: {ranges(taken.missing)}")
+    for word, found in (("failed", taken.failed), ("damaged", taken.damaged)):
+        for index, why in list(found.items())[:TOLD]:
+            console.complain(f"{word}: {index}: {why}")
+        if len(found) > TOLD:
+            console.complain(f"{word}: {len(found) - TOLD} more")
+    if taken.wanting:
+        console.complain(f"help: fairc cell {plan} --index {ranges(taken.wanting)}")

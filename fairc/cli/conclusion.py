@@ -1,0 +1,39 @@
+"""What a run ends with: its tables, its report, and how it went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import console
+from .failures import Status
+
+if TYPE_CHECKING:
+    from fairc.runtime.store import Store
+    from fairc.runtime.sweep import Counts
+
+
+def default_run(experiment: str) -> Path:
+    """Return the run directory of an experiment, unless -o names another."""
+    return Path("results") / experiment
+
+
+def conclude(store: Store, counts: Counts) -> int:
+    """Write tables and report, and say how it went; return the exit status."""
+    from fairc.runtime.report import build
+
+    from .results import refresh, summary
+
+    refresh(store)
+    page, *figures = build(store.path, ("html", "svg", "pdf"))
+    for line in summary(store.path):
+        console.result(line)
+    console.result("")
+    console.result(
+        f"{counts.total} {'cell' if counts.total == 1 else 'cells'}: {counts.valid} valid, {counts.flagged} flagged,"
+        f" {counts.invalid} invalid, {counts.failed} failed"
+    )
+    console.result(f"report: {page}")
+    if figures:
+        console.result(f"figures, as SVG and PDF: {figures[0].parent}")
+    return Status.WELL if counts.all_well else Status.NOT_ALL_VALID
