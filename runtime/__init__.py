@@ -8,6 +8,7 @@ supervisor   starts commands that die with fairc, through `watcher`
 store        the run directory; archive: raw artefacts in one file
 lock         what made the numbers
 sweep        runs what is missing; progress: what it tells
+cluster      single cells into a plan's folder; collection: one run of them
 measurement  raw artefacts to arrays, with pcap and digests
 metrics      arrays to numbers
 validity     the verdict on a cell's set-up

@@ -63,4 +63,5 @@ def tell(plan: Path, cells: int, taken: Taken) -> None:
         if len(found) > TOLD:
             console.complain(f"{word}: {len(found) - TOLD} more")
     if taken.wanting:
-        console.complain(f"help: fairc cell {plan} --index {ranges(taken.wanting)}")
+        again = " --fresh" if taken.damaged else ""
+        console.complain(f"help: fairc cell {plan} --index {ranges(taken.wanting)}{again}")

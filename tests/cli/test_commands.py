@@ -69,7 +69,7 @@ def test_compile_does_not_overwrite_other_things(fairc: Fairc) -> None:
     assert Path("mine/thesis.tex").read_text() == "x"
 
 
-@pytest.mark.parametrize("target", ["slurm", "minimet"])
+@pytest.mark.parametrize("target", ["containers", "minimet"])
 def test_compile_refuses_targets(fairc: Fairc, target: str) -> None:
     called = fairc("compile", "tiny.fexp", "-o", "out", "--target", target)
     assert called.status == 2
@@ -229,7 +229,7 @@ def test_the_fake_engine_is_not_offered(fairc: Fairc, monkeypatch: pytest.Monkey
     assert "no engine is called `fake`" in called.err
 
 
-@pytest.mark.parametrize("word", ["pack", "verify", "cell"])
+@pytest.mark.parametrize("word", ["pack", "verify"])
 def test_commands_that_come_later(fairc: Fairc, word: str) -> None:
     called = fairc(word)
     assert called.status == 2

@@ -88,6 +88,20 @@ def test_errors_leave_nothing(make: SimpleNamespace, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["build"]
 
 
+def test_results_of_cells_survive_a_new_plan(
+    make: SimpleNamespace, compilation: Compilation, tmp_path: Path
+) -> None:
+    """They are found by what they are of (runtime/cluster.py)."""
+    emit(compilation, tmp_path / "out", ["slurm"])
+    (tmp_path / "out/results/0123").mkdir(parents=True)
+    (tmp_path / "out/results/0123/result.json").write_text("{}")
+    emit(compile(make.experiment(make.quickstart(), repeat=3)), tmp_path / "out", ["json"])
+    assert set(contents(tmp_path / "out")) == {
+        *("plan.json", "cells.jsonl", "results/0123/result.json")
+    }
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["build", "out"]
+
+
 def test_other_files_are_never_replaced(compilation: Compilation, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
@@ -110,9 +124,9 @@ def test_targets_that_are_not_there_yet_are_refused(
 ) -> None:
     assert TARGETS.names() == ["containers", "json", "kubernetes", "mininet", "slurm"]
     with pytest.raises(CompileError) as caught:
-        emit(compilation, tmp_path / "out", ["mininet", "slurm", "minnet"])
+        emit(compilation, tmp_path / "out", ["mininet", "containers", "minnet"])
     not_yet, unknown = caught.value.diagnostics
-    assert "`slurm`" in not_yet.message and "not there yet" in not_yet.message
+    assert "`containers`" in not_yet.message and "not there yet" in not_yet.message
     assert "did you mean `mininet`" in unknown.message
     assert not (tmp_path / "out").exists()
 

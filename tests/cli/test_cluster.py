@@ -1,0 +1,306 @@
+"""`fairc cell` and `fairc run --collect`: what a cluster does with a compiled plan."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import yaml
+
+from fairc.runtime import cluster
+from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.engines.fake import FakeEngine
+
+Fairc = Callable[..., Any]  # conftest.py
+CELLS = 6
+
+
+@pytest.fixture
+def plan(fairc: Fairc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fairc:
+    """A compiled plan, `plan`; nothing here reads a report, and writing one takes long."""
+
+    def build(path: Path, formats: object = ()) -> list[Path]:
+        return [path / "report.html"]
+
+    monkeypatch.setattr("fairc.runtime.report.build", build)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    Path("scratch").mkdir()
+    called = fairc(
+        "compile", "tiny.fexp", "-o", "plan", "--target", "slurm", "--target", "kubernetes"
+    )
+    assert called.status == 0
+    return fairc
+
+
+def results() -> set[str]:
+    return {path.parent.name for path in Path("plan/results").glob("*/result.json")}
+
+
+def table(run: str, name: str, left_out: str = "") -> list[Any]:
+    columns = f"* EXCLUDE {left_out}" if left_out else "*"
+    return duckdb.sql(f"SELECT {columns} FROM '{run}/tables/{name}.parquet'").fetchall()
+
+
+def started(*arguments: str, fake: str = "") -> subprocess.Popen[str]:
+    """Start `fairc ARGUMENTS` in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "fairc", *arguments],
+        env={**os.environ, "FAIRC_FAKE": fake},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_cells_one_by_one_are_the_run(plan: Fairc) -> None:
+    """Every file of the run is the same to the byte, but for the wall time of cells in `cells`."""
+    for index in (3, 0, 5):
+        assert plan("cell", "plan", "--index", index).status == 0
+    rest = plan("cell", "plan", "--index", "1-2,4")
+    assert rest.status == 0
+    assert [line.split()[1] for line in rest.out.splitlines()] == ["1", "2", "4"]
+    collected = plan("run", "plan", "--collect")
+    assert collected.status == 0
+    assert collected.err == ""
+    whole = plan("run", "tiny.fexp", "-o", "whole")
+    assert collected.out.replace("results/tiny", "whole") == whole.out
+    for name in ("plan.json", "cells.jsonl", "lock.json"):
+        assert Path("results/tiny", name).read_bytes() == Path("whole", name).read_bytes()
+    tables = sorted(path.name for path in Path("whole/tables").iterdir())
+    assert tables == sorted(path.name for path in Path("results/tiny/tables").iterdir())
+    for name in tables:
+        if name != "cells.parquet":
+            one, other = (Path(run, "tables", name) for run in ("results/tiny", "whole"))
+            assert one.read_bytes() == other.read_bytes(), name
+    assert table("results/tiny", "cells", "wall_s") == table("whole", "cells", "wall_s")
+    assert {p.name for p in Path("results/tiny/cells").iterdir()} == results()
+    assert list(Path("scratch").iterdir()) == []
+    assert plan("run", "tiny.fexp", "-o", "results/tiny").err == ""  # nothing is left to be run
+
+
+def test_a_cell_that_is_there_is_not_run_again(plan: Fairc) -> None:
+    plan("cell", "plan", "--index", "2")
+    (folder,) = results()
+    file = Path("plan/results", folder, "result.json")
+    before = file.stat().st_ino
+    assert "there already" in plan("cell", "plan", "--index", "2").out
+    assert file.stat().st_ino == before
+    assert "there already" not in plan("cell", "plan", "--index", "2", "--fresh").out
+    assert file.stat().st_ino != before
+
+
+def test_chunks(plan: Fairc) -> None:
+    """Chunk 1 of 4 cells each is 4 and 5: the plan has six."""
+    called = plan("cell", "plan", "--index", "1", "--chunk", "4")
+    assert [line.split()[1] for line in called.out.splitlines()] == ["4", "5"]
+    none = plan("cell", "plan", "--index", "2", "--chunk", "4")
+    assert none.status == 2
+    assert "there is no index 2: the plan has 6 cells in chunks of 4, 0 to 1" in none.err
+
+
+def test_the_emitted_jobs_run_an_index_as_it_stands(plan: Fairc, tmp_path: Path) -> None:
+    """The script of Slurm with its variable set; the command of a pod as the kubelet expands it."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "fairc").write_text(f'#!/bin/sh\nexec {sys.executable} -m fairc "$@"\n')
+    (programs / "fairc").chmod(0o755)
+    path = {"PATH": f"{programs}:{os.environ['PATH']}"}
+    subprocess.run(
+        ["./slurm.sh"],
+        cwd="plan",
+        env={**os.environ, **path, "SLURM_ARRAY_TASK_ID": "4"},
+        check=True,
+    )
+    assert len(results()) == 1
+    job = yaml.safe_load(Path("plan/kubernetes/job.yaml").read_text())
+    command = job["spec"]["template"]["spec"]["containers"][0]["command"]
+    there = {"/plan": "plan", "$(JOB_COMPLETION_INDEX)": "5"}
+    command = [there.get(word, word) for word in command]
+    subprocess.run(command, env={**os.environ, **path}, check=True)
+    assert len(results()) == 2
+    told = plan("run", "plan", "--collect")
+    assert "missing: 4 of 6: 0-3" in told.err
+
+
+def test_what_is_missing_failed_or_damaged_is_said(
+    plan: Fairc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAIRC_FAKE", "fail:2")  # cells 2 and 3
+    failed = plan("cell", "plan", "--index", "0-3")
+    assert failed.status == 1
+    assert "cell 2" in failed.out and "failed" in failed.out
+    assert "the fake engine was told to fail" in failed.err
+    monkeypatch.delenv("FAIRC_FAKE")
+    first = json.loads(Path("plan/cells.jsonl").read_text().splitlines()[0])["id"]
+    for folder in Path("plan/results").glob("*/result.json"):
+        if json.loads(folder.read_text())["cell"] == first:
+            (folder.parent / "series.npz").write_bytes(b"PK cut off")
+    told = plan("run", "plan", "--collect")
+    assert told.status == 1
+    assert "3 cells: 1 valid, 0 flagged, 0 invalid, 2 failed" in told.out
+    assert "missing: 2 of 6: 4-5" in told.err
+    assert "failed: 2: the fake engine was told to fail" in told.err
+    assert "damaged: 0: " in told.err
+    assert told.err.rstrip().endswith("help: fairc cell plan --index 0,2-5 --fresh")
+    command = told.err.rstrip().partition("help: fairc ")[2].split()
+    assert plan(*command).status == 0
+    again = plan("run", "plan", "--collect")
+    assert (again.status, again.err) == (0, "")
+    assert "6 cells: 6 valid" in again.out
+
+
+def test_what_is_half_written_does_not_count(plan: Fairc) -> None:
+    """A process that was killed while it copied leaves a folder in `.writing`, and nothing else."""
+    plan("cell", "plan", "--index", "0")
+    (key,) = results()
+    shutil.move(f"plan/results/{key}", f"plan/results/{cluster.WRITING}/{key}.0123")
+    none = plan("run", "plan", "--collect")
+    assert none.status == 2
+    assert "plan/results holds no result of this plan" in none.err
+    assert "fairc cell plan --index 0" in none.err
+    assert plan("cell", "plan", "--index", "0").status == 0
+    Path(f"plan/results/{key}/result.json").write_text('{"cell": "cut o')
+    Path("plan/results/stray").mkdir()
+    assert plan("cell", "plan", "--index", "1").status == 0
+    told = plan("run", "plan", "--collect")
+    assert told.status == 1
+    assert "damaged: 0: its result.json cannot be read" in told.err
+
+
+def test_a_metric_that_came_later_is_computed_here(plan: Fairc) -> None:
+    plan("cell", "plan", "--index", "0-5")
+    text = Path("tiny.fexp").read_text().replace("goodput]", "goodput, throughput]")
+    Path("tiny.fexp").write_text(text)
+    assert plan("compile", "tiny.fexp", "-o", "plan", "--target", "json").status == 0
+    assert plan("run", "plan", "--collect").status == 0  # results survive a compilation
+    assert {"throughput"} < {row[0] for row in duckdb.sql(
+        "SELECT metric FROM 'results/tiny/tables/metrics.parquet'"
+    ).fetchall()}  # fmt: skip
+
+
+def test_results_of_another_machine(plan: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan("cell", "plan", "--index", "0-3")
+    monkeypatch.setattr(FakeEngine, "identity", "0ther")
+    plan("cell", "plan", "--index", "4-5")
+    refused = plan("run", "plan", "--collect")
+    assert refused.status == 2
+    assert "come from machines that are not the same" in refused.err
+    assert "fake invented (" in refused.err and ": 4 cells" in refused.err
+    assert "fake 0ther (" in refused.err and ": 2 cells" in refused.err
+    told = plan("run", "plan", "--collect", "--machine", "0th")
+    assert told.status == 1
+    assert "missing: 4 of 6: 0-3" in told.err
+    assert json.loads(Path("results/tiny/lock.json").read_text())["engine"]["identity"] == "0ther"
+    plan("cell", "plan", "--index", "0-3")
+    assert plan("run", "plan", "--collect").status == 0  # one machine has them all
+
+
+def test_hosts_that_differ_are_in_the_lock(plan: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan("cell", "plan", "--index", "0-4")
+    monkeypatch.setattr("fairc.runtime.lock.host", lambda: {"cpu": "another"})
+    monkeypatch.setattr("fairc.__version__", "9.9")
+    plan("cell", "plan", "--index", "5")
+    told = plan("run", "plan", "--collect")
+    lock = json.loads(Path("results/tiny/lock.json").read_text())
+    assert [host["cpu"] == "another" for host in lock["hosts"]] == [False, True]
+    assert lock["host"] == lock["hosts"][0]
+    assert "warning: the cells were run by different versions of fairc" in told.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("cell", "nowhere", "--index", "0"), "nowhere is not the folder of a compiled plan"),
+        (("cell", "tiny.fexp", "--index", "0"), "tiny.fexp is not the folder of a compiled plan"),
+        (("cell", "scratch", "--index", "0"), "scratch holds no plan: it has no plan.json"),
+        (("cell", "plan", "--index", "6"), "there is no index 6: the plan has 6 cells, 0 to 5"),
+        (("cell", "plan", "--index", "5-4"), "'5-4' in --index is neither"),
+        (("cell", "plan", "--index", "-1"), "'-1' in --index is neither"),
+        (("cell", "plan", "--index", "one"), "'one' in --index is neither"),
+        (("cell", "plan", "--index", "0", "--engine", "wm"), "did you mean `vm`"),
+        (("cell", "plan"), "--index"),
+        (("run", "tiny.fexp", "--collect"), "--collect takes the folder of a compiled plan"),
+        (("run", "plan", "--collect", "--fresh"), "--collect runs nothing"),
+        (("run", "plan", "--machine", "0"), "--machine says whose results --collect takes"),
+        (("run", "plan", "--collect", "-o", "plan"), "the run needs a directory of its own"),
+    ],
+)
+def test_bad_input(plan: Fairc, arguments: tuple[str, ...], words: str) -> None:
+    if arguments[-1] == "plan" and "-o" in arguments:
+        plan("cell", "plan", "--index", "0")
+    called = plan(*arguments)
+    assert called.status == 2
+    assert words in called.err
+
+
+def test_a_plan_of_another_version(plan: Fairc) -> None:
+    text = Path("plan/plan.json").read_text()
+    Path("plan/plan.json").write_text(text.replace('"version": 1', '"version": 2'))
+    for arguments in (("cell", "plan", "--index", "0"), ("run", "plan", "--collect")):
+        called = plan(*arguments)
+        assert called.status == 2
+        assert "is not a plan of this version" in called.err
+    Path("plan/plan.json").write_text(text)
+    lines = Path("plan/cells.jsonl").read_text().splitlines(keepends=True)
+    Path("plan/cells.jsonl").write_text("".join(lines[:2]) + '{"id": "cut o')
+    for index, words in ((2, "is not a cell of this version"), (3, "the plan is not whole")):
+        called = plan("cell", "plan", "--index", index)
+        assert called.status == 2
+        assert f"plan/cells.jsonl:{index + 1}" in called.err and words in called.err
+
+
+def test_an_engine_that_lacks_something(plan: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(self: FakeEngine, cell: object, workdir: object) -> None:
+        raise EngineUnavailable(("this kernel lacks it",), "another engine")
+
+    monkeypatch.setattr(FakeEngine, "run", run)
+    called = plan("cell", "plan", "--index", "0")
+    assert called.status == 3
+    assert "this kernel lacks it" in called.err
+    assert results() == set()
+
+
+def test_processes_that_write_at_once(plan: Fairc) -> None:
+    """Eight at the same folder, several of them at the same cell."""
+    processes = [
+        started("cell", "plan", "--index", indices)
+        for indices in ("0", "0", "0-1", "1,0", "2-5", "5", "3", "0")
+    ]
+    for process in processes:
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+    assert len(results()) == CELLS
+    assert list(Path("plan/results", cluster.WRITING).iterdir()) == []
+    assert plan("run", "plan", "--collect").status == 0
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
+def test_a_preempted_cell_is_not_done(plan: Fairc, sent: signal.Signals) -> None:
+    process = started("cell", "plan", "--index", "0-5", fake="hang:2")  # cells 0 and 1 end
+    limit = time.monotonic() + 60
+    while len(results()) < 2:
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    while not list(Path("scratch").glob("fairc-cell-*/run/.partial/*.work")):
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    process.send_signal(sent)
+    _, err = process.communicate(timeout=60)
+    if sent == signal.SIGTERM:
+        assert process.returncode == 130
+        assert "the cell is not done" in err and "Traceback" not in err
+        assert list(Path("scratch").iterdir()) == []
+    assert len(results()) == 2
+    assert plan("cell", "plan", "--index", "0-5").status == 0
+    assert plan("run", "plan", "--collect").status == 0

@@ -1,0 +1,185 @@
+"""What the cluster targets emit: golden files, the API's own schema, sbatch's documented options."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from fairc.compiler import compile, emit
+from fairc.compiler.estimate import Estimate
+from fairc.compiler.targets import jobs, kubernetes, slurm
+from fairc.dsl import Source, load
+from fairc.runtime.vm import qemu
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests/golden"
+FILES = {
+    "kubernetes-job.yaml": "kubernetes/job.yaml",
+    "kubernetes-volume.yaml": "kubernetes/volume.yaml",
+    "slurm.sh": "slurm.sh",
+}
+# Of the manual of sbatch, version 22.05 (Debian 12): options that a script may hold, and the form of
+# their values. tests/compiler checks syntax; docs/cluster.md says how to ask a real sbatch.
+SBATCH = {
+    "job-name": r"[\w-]+",
+    "array": r"\d+-\d+%\d+",
+    "ntasks": r"[1-9]\d*",
+    "cpus-per-task": r"[1-9]\d*",
+    "mem": r"[1-9]\d*[KMGT]",
+    "time": r"\d{2,}:[0-5]\d:[0-5]\d",
+    "output": r"[^\s]*%A_%a[^\s]*",
+    "open-mode": r"append|truncate",
+    "requeue": None,
+}
+
+
+@pytest.fixture(scope="module")
+def emitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example `quickstart`, compiled for both targets."""
+    file = ROOT / "examples/quickstart.fexp"
+    loaded, _ = load(Source(file.name, file.read_text()))
+    assert loaded is not None
+    folder = tmp_path_factory.mktemp("emitted") / "out"
+    emit(compile(loaded), folder, ["kubernetes", "slurm"])
+    return folder
+
+
+def documents(file: Path) -> dict[str, Any]:
+    """Return the documents of a YAML file by their kind."""
+    return {document["kind"]: document for document in yaml.safe_load_all(file.read_text())}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_golden(emitted: Path, name: str, update: bool) -> None:
+    got = (emitted / FILES[name]).read_text()
+    path = GOLDEN / f"quickstart.{name}"
+    if update:
+        path.write_text(got)
+    assert got == path.read_text()
+
+
+@pytest.mark.parametrize("version", ["1.33", "1.37"])
+def test_kubernetes_takes_them(emitted: Path, version: str) -> None:
+    """By the schema of its API: strict, so nothing unknown is there."""
+    found = {**documents(emitted / "kubernetes/volume.yaml")}
+    found |= documents(emitted / "kubernetes/job.yaml")
+    assert set(found) == {"Job", "Pod", "PersistentVolumeClaim"}
+    for document in found.values():
+        kubernetes_validate.validate(document, version, strict=True)
+    found["Job"]["spec"]["completion"] = 1  # the schema does see mistakes
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(found["Job"], version, strict=True)
+
+
+def test_what_kubernetes_demands_beyond_its_schema(emitted: Path) -> None:
+    """Of the API reference: what the server refuses in an Indexed Job."""
+    job = documents(emitted / "kubernetes/job.yaml")["Job"]
+    spec, pod = job["spec"], job["spec"]["template"]["spec"]
+    assert re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?", job["metadata"]["name"])
+    assert spec["completionMode"] == "Indexed"
+    assert spec["backoffLimitPerIndex"] >= 0 and "backoffLimit" not in spec
+    assert pod["restartPolicy"] == "Never"  # podFailurePolicy and backoffLimitPerIndex need it
+    names = {container["name"] for container in pod["containers"]}
+    for rule in spec["podFailurePolicy"]["rules"]:
+        assert ("onExitCodes" in rule) != ("onPodConditions" in rule)
+        if "onExitCodes" in rule:
+            assert rule["onExitCodes"]["containerName"] in names
+    volumes = {volume["name"] for volume in pod["volumes"]}
+    for container in pod["containers"]:
+        assert {mount["name"] for mount in container["volumeMounts"]} == volumes
+
+
+@pytest.mark.parametrize(("file", "kind"), [("job", "Job"), ("volume", "Pod")])
+def test_pods_have_no_privileges(emitted: Path, file: str, kind: str) -> None:
+    """The "restricted" Pod Security Standard of Kubernetes, and a root file system that is read-only."""
+    document = documents(emitted / f"kubernetes/{file}.yaml")[kind]
+    pod = document["spec"]["template"]["spec"] if kind == "Job" else document["spec"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["runAsUser"] > 0
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert pod["automountServiceAccountToken"] is False
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()
+    for container in pod["containers"]:
+        context = container["securityContext"]
+        assert context["allowPrivilegeEscalation"] is False
+        assert context["readOnlyRootFilesystem"] is True
+        assert context["capabilities"] == {"drop": ["ALL"]}
+    for volume in pod["volumes"]:
+        assert volume.keys() <= {"name", "persistentVolumeClaim", "emptyDir"}
+
+
+def test_a_job_has_the_memory_of_the_guest() -> None:
+    guest_mib = (qemu.MEMORY + qemu.EXCHANGE_SIZE) >> 20
+    assert guest_mib + 1024 <= jobs.MEMORY_MIB
+
+
+def test_slurm_takes_its_script(emitted: Path) -> None:
+    script = emitted / "slurm.sh"
+    subprocess.run(["bash", "-n", str(script)], check=True)
+    lines = script.read_text().splitlines()
+    given = [line.removeprefix("#SBATCH --") for line in lines if line.startswith("#SBATCH")]
+    for option in given:
+        name, _, value = option.partition("=")
+        form = SBATCH[name]  # KeyError: not an option of sbatch
+        assert (form is None and not value) or (form and re.fullmatch(form, value)), option
+    commands = [n for n, line in enumerate(lines) if line and not line.startswith("#")]
+    assert max(n for n, line in enumerate(lines) if line.startswith("#SBATCH")) < commands[0]
+    assert (emitted / "logs").is_dir()  # Slurm makes no folder for its output
+
+
+@pytest.mark.parametrize(
+    ("cells", "most", "count", "chunk"),
+    [(1, 1000, 1, 1), (1000, 1000, 1000, 1), (1001, 1000, 501, 2), (100_000, 1000, 1000, 100)],
+)
+def test_cells_are_dealt_out_to_jobs(cells: int, most: int, count: int, chunk: int) -> None:
+    estimate = Estimate(jobs=1)
+    estimate.longest_s = 60.0
+    plan = SimpleNamespace(cells=cells, experiment="e")
+    dealt = jobs.deal(plan, estimate, most)  # type: ignore[arg-type]
+    assert (dealt.count, dealt.chunk) == (count, chunk)
+    assert (count - 1) * chunk < cells <= count * chunk
+    assert dealt.limit_s >= max(900, 60 * chunk) and dealt.limit_s % 60 == 0
+    assert dealt.at_once == min(100, count)
+
+
+def test_no_more_jobs_than_a_cluster_takes(make: SimpleNamespace, tmp_path: Path) -> None:
+    """Slurm's MaxArraySize is 1001 by default; Kubernetes has 100,000 completions."""
+    plan = SimpleNamespace(cells=10**6, experiment="e")
+    for most in (kubernetes.MOST_COMPLETIONS, slurm.MOST_TASKS):
+        dealt = jobs.deal(plan, Estimate(jobs=1), most)  # type: ignore[arg-type]
+        assert dealt.count == math.ceil(10**6 / dealt.chunk) <= most
+
+
+@pytest.mark.parametrize(
+    ("experiment", "name"),
+    [
+        ("quickstart", "fairc-quickstart"),
+        ("Quic_Fairness_2", "fairc-quic-fairness-2"),
+        ("x" * 90, "fairc-" + "x" * 34),
+        ("a" * 33 + "__b", "fairc-" + "a" * 33),
+    ],
+)
+def test_names_are_dns_labels(experiment: str, name: str) -> None:
+    assert jobs.job_name(SimpleNamespace(experiment=experiment)) == name  # type: ignore[arg-type]
+
+
+def test_a_strange_file_name_stays_in_its_comment(make: SimpleNamespace, tmp_path: Path) -> None:
+    compilation = compile(make.experiment(make.quickstart()))
+    evil = "x\nrm -rf ~\n---\nkind: Secret"
+    plan = compilation.plan.model_copy(update={"file": evil, "experiment": evil})
+    kubernetes.finish(tmp_path, plan, Estimate(jobs=1))
+    slurm.finish(tmp_path, plan, Estimate(jobs=1))
+    assert set(documents(tmp_path / "kubernetes/job.yaml")) == {"Job"}
+    lines = (tmp_path / "slurm.sh").read_text().splitlines()
+    assert [line for line in lines if line and not line.startswith("#")] == [
+        "set -eu",
+        'exec fairc cell . --index "$SLURM_ARRAY_TASK_ID" --chunk 1',
+    ]
