@@ -53,6 +53,14 @@ impl Memory {
         Memory { bytes: content().into() }
     }
 
+    /// A block of small letters and white space: what may stand in a comment of any language.
+    #[must_use]
+    pub fn text() -> Self {
+        const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz     \n";
+        let letter = |byte: u8| LETTERS[usize::from(byte % 32)];
+        Memory { bytes: content().into_iter().map(letter).collect::<Vec<u8>>().into() }
+    }
+
     /// What comes at `position` of the endless stream of blocks: at most `most` bytes, at most to the
     /// end of the block. Shared, not copied.
     #[must_use]

@@ -233,6 +233,7 @@ pub(crate) fn stops_after_starts(stop_ns: Option<i64>, starts_ns: &[i64]) -> Res
     }
 }
 
+/// Takes the name of a congestion control of the kernel.
 pub(crate) fn cca(fields: &mut Fields) -> Result<String, String> {
     let name = fields.text("cca")?;
     // TCP_CA_NAME_MAX of the kernel is 16 with the closing zero.

@@ -100,6 +100,46 @@ impl Fields {
         numbers.ok_or_else(|| self.wrong(name, &value, "a list of whole numbers"))
     }
 
+    /// Takes a list of texts.
+    ///
+    /// # Errors
+    /// A message that names the field.
+    pub fn texts(&mut self, name: &str) -> Result<Vec<String>, String> {
+        let value = self.take(name)?;
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let texts = value.as_array().and_then(|list| list.iter().map(text).collect());
+        texts.ok_or_else(|| self.wrong(name, &value, "a list of texts"))
+    }
+
+    /// Takes a list of objects.
+    ///
+    /// # Errors
+    /// A message that names the field, or the entry that is no object.
+    pub fn objects(&mut self, name: &str) -> Result<Vec<Fields>, String> {
+        let Value::Array(list) = self.take(name)? else {
+            return Err(format!("{} is not a list of objects", self.name(name)));
+        };
+        let entry = |(position, value): (usize, Value)| match value {
+            Value::Object(left) => {
+                Ok(Fields { prefix: format!("{}{name}[{position}].", self.prefix), left })
+            }
+            _ => Err(format!("{} has an entry that is no object", self.name(name))),
+        };
+        list.into_iter().enumerate().map(entry).collect()
+    }
+
+    /// Takes an object, or None for null.
+    ///
+    /// # Errors
+    /// A message that names the field.
+    pub fn object_or_null(&mut self, name: &str) -> Result<Option<Fields>, String> {
+        if self.left.get(name) == Some(&Value::Null) {
+            self.left.remove(name);
+            return Ok(None);
+        }
+        self.object(name).map(Some)
+    }
+
     /// Whether there is such a field and nobody has taken it.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {

@@ -32,6 +32,7 @@ mod sys;
 mod tcp;
 mod tcp_info;
 mod udp;
+mod web;
 mod workload;
 
 use arguments::Command;

@@ -6,13 +6,17 @@
 use crate::socket;
 use crate::sys;
 use bytes::BytesMut;
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::mem::{size_of, zeroed};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// Most datagrams to take with one system call.
-const MOST_AT_ONCE: usize = 16;
+pub const MOST_AT_ONCE: usize = 16;
+/// No datagram: to begin with.
+pub const NOTHING: Arrived =
+    Arrived { from: SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0), ecn: 0, bytes: 0 };
 /// Room for one datagram; the largest that is announced to the peer is smaller.
 const SLOT_BYTES: usize = 1536;
 /// Room for one control message that holds a byte: `CMSG_SPACE(1)`, aligned as `cmsghdr`.
@@ -37,7 +41,18 @@ pub struct Datagrams {
     socket: OwnedFd,
     storage: BytesMut,
     /// The ECN bits that the socket marks datagrams with.
-    marks: u8,
+    marks: AtomicU8,
+}
+
+/// What the kernel says of a datagram beside its payload.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrived {
+    /// Who sent it.
+    pub from: SocketAddrV4,
+    /// The two ECN bits of its IP header, 0 where they are not asked for.
+    pub ecn: u8,
+    /// Length of its payload.
+    pub bytes: usize,
 }
 
 impl Datagrams {
@@ -57,7 +72,7 @@ impl Datagrams {
             sys::set_option(&socket, libc::IPPROTO_IP, libc::IP_RECVTOS, 1)?;
         }
         sys::bind(&socket, address)?;
-        Ok(Datagrams { socket, storage: BytesMut::new(), marks: 0 })
+        Ok(Datagrams { socket, storage: BytesMut::new(), marks: AtomicU8::new(0) })
     }
 
     /// Receives from this peer only, and learns when nobody listens there.
@@ -84,10 +99,10 @@ impl Datagrams {
     ///
     /// # Errors
     /// What the kernel says; `WouldBlock` when there is no room.
-    pub fn send(&mut self, payload: &[u8], to: SocketAddrV4, marks: u8) -> io::Result<()> {
-        if marks != self.marks {
+    pub fn send(&self, payload: &[u8], to: SocketAddrV4, marks: u8) -> io::Result<()> {
+        if marks != self.marks.load(Relaxed) {
             sys::set_option(&self.socket, libc::IPPROTO_IP, libc::IP_TOS, marks.into())?;
-            self.marks = marks;
+            self.marks.store(marks, Relaxed);
         }
         sys::send_to(&self.socket, payload, to).map(drop)
     }
@@ -98,53 +113,103 @@ impl Datagrams {
     /// What the kernel says: on a connected socket also what became of datagrams sent before.
     pub fn receive(&mut self, into: &mut Vec<Received>) -> io::Result<bool> {
         self.storage.reserve(MOST_AT_ONCE * SLOT_BYTES);
+        // SAFETY: a plain structure of the kernel that may be zero.
+        let mut slots: [libc::iovec; MOST_AT_ONCE] = unsafe { zeroed() };
+        let rooms = self.storage.spare_capacity_mut().chunks_exact_mut(SLOT_BYTES);
+        for (slot, room) in slots.iter_mut().zip(rooms) {
+            *slot = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: SLOT_BYTES };
+        }
+        let mut arrived = [NOTHING; MOST_AT_ONCE];
+        // SAFETY: every slot is live memory of the length that it states: the storage's spare capacity.
+        let count = unsafe { self.fill(&mut slots, &mut arrived) }?;
+        for Arrived { from, ecn, bytes } in &arrived[..count] {
+            let rest = self.storage.split_off(SLOT_BYTES);
+            // SAFETY: the kernel has filled this many bytes of the slot, which is at most its length.
+            unsafe { self.storage.set_len((*bytes).min(SLOT_BYTES)) };
+            into.push(Received {
+                from: *from,
+                ecn: *ecn,
+                payload: std::mem::replace(&mut self.storage, rest),
+            });
+        }
+        Ok(count == MOST_AT_ONCE)
+    }
+
+    /// Takes what has arrived into `rooms`, each of which has room for a whole datagram, and says in
+    /// `arrived` what it is; returns how many have come.
+    ///
+    /// # Errors
+    /// Those of `receive`.
+    pub fn receive_into(
+        &self,
+        rooms: &mut [IoSliceMut],
+        arrived: &mut [Arrived; MOST_AT_ONCE],
+    ) -> io::Result<usize> {
+        // SAFETY: a plain structure of the kernel that may be zero.
+        let mut slots: [libc::iovec; MOST_AT_ONCE] = unsafe { zeroed() };
+        let count = rooms.len().min(MOST_AT_ONCE);
+        for (slot, room) in slots.iter_mut().zip(rooms) {
+            *slot = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
+        }
+        // SAFETY: every slot is live memory of the length that it states: one of the rooms.
+        unsafe { self.fill(&mut slots[..count], arrived) }
+    }
+
+    /// Fills slots with datagrams and returns how many.
+    ///
+    /// # Safety
+    /// Every slot has to be live memory of the length that it states, at most `MOST_AT_ONCE` of them.
+    unsafe fn fill(
+        &self,
+        slots: &mut [libc::iovec],
+        arrived: &mut [Arrived; MOST_AT_ONCE],
+    ) -> io::Result<usize> {
         let mut controls: [Control; MOST_AT_ONCE] = [[0; 3]; MOST_AT_ONCE];
-        // SAFETY: all three are plain structures of the kernel that may be zero.
-        let (mut names, mut slots, mut headers): (
+        // SAFETY: both are plain structures of the kernel that may be zero.
+        let (mut names, mut headers): (
             [libc::sockaddr_in; MOST_AT_ONCE],
-            [libc::iovec; MOST_AT_ONCE],
             [libc::mmsghdr; MOST_AT_ONCE],
-        ) = unsafe { (zeroed(), zeroed(), zeroed()) };
-        for (index, room) in
-            self.storage.spare_capacity_mut().chunks_exact_mut(SLOT_BYTES).enumerate()
-        {
-            if index == MOST_AT_ONCE {
-                break;
-            }
-            slots[index] = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: SLOT_BYTES };
+        ) = unsafe { (zeroed(), zeroed()) };
+        let wanted = slots.len().min(MOST_AT_ONCE);
+        for (index, slot) in slots.iter_mut().enumerate().take(wanted) {
             let header = &mut headers[index].msg_hdr;
             header.msg_name = (&raw mut names[index]).cast();
             header.msg_namelen = size_of::<libc::sockaddr_in>() as libc::socklen_t;
-            header.msg_iov = &raw mut slots[index];
+            header.msg_iov = slot;
             header.msg_iovlen = 1;
             header.msg_control = (&raw mut controls[index]).cast();
             header.msg_controllen = size_of::<Control>();
         }
-        // SAFETY: every header points to live memory of the length that it states: a name, one slot
-        // of the storage's spare capacity, and room for control messages.
+        // SAFETY: every header points to live memory of the length that it states: a name, a slot, as
+        // the caller promises, and room for control messages.
         let count = sys::checked(i64::from(unsafe {
             libc::recvmmsg(
                 self.socket.as_raw_fd(),
                 headers.as_mut_ptr(),
-                MOST_AT_ONCE as libc::c_uint,
+                wanted as libc::c_uint,
                 libc::MSG_DONTWAIT,
                 std::ptr::null_mut(),
             )
         }))?;
         for index in 0..count {
-            let rest = self.storage.split_off(SLOT_BYTES);
-            // SAFETY: the kernel has filled this many bytes of the slot, which is at most its length.
-            unsafe { self.storage.set_len((headers[index].msg_len as usize).min(SLOT_BYTES)) };
-            into.push(Received {
+            arrived[index] = Arrived {
                 from: SocketAddrV4::new(
                     Ipv4Addr::from(u32::from_be(names[index].sin_addr.s_addr)),
                     u16::from_be(names[index].sin_port),
                 ),
                 ecn: ecn_bits(&headers[index].msg_hdr),
-                payload: std::mem::replace(&mut self.storage, rest),
-            });
+                bytes: headers[index].msg_len as usize,
+            };
         }
-        Ok(count == MOST_AT_ONCE)
+        Ok(count)
+    }
+
+    /// The port that it is at.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn local_port(&self) -> io::Result<u16> {
+        sys::local_address(&self.socket).map(|address| address.port())
     }
 
     /// Datagrams that have found no room in the receive buffer so far.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// How long nothing has to come from a peer until it counts as gone, ns, unless it is said. Far
 /// longer than any outage that is emulated, and than the exponential backoff of a lossy link needs.
-const IDLE_TIMEOUT_NS: i64 = 120_000_000_000;
+pub(crate) const IDLE_TIMEOUT_NS: i64 = 120_000_000_000;
 /// The least, ns: idle timeouts are counted in ms.
 const LEAST_IDLE_TIMEOUT_NS: i64 = 1_000_000;
 
@@ -136,7 +136,7 @@ impl QuicClient {
 }
 
 /// A name that files can begin with.
-fn flow(fields: &mut Fields) -> Result<String, String> {
+pub(crate) fn flow(fields: &mut Fields) -> Result<String, String> {
     let flow = fields.text("flow")?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     if flow.starts_with('.') || flow.len() > 200 || !flow.bytes().all(plain) {
@@ -159,7 +159,8 @@ fn optional(fields: &mut Fields, name: &str, least: i64) -> Result<Option<i64>, 
     }
 }
 
-fn cca(fields: &mut Fields, initial_window_packets: u32) -> Result<Cca, String> {
+/// Takes a congestion controller and all its parameters.
+pub(crate) fn cca(fields: &mut Fields, initial_window_packets: u32) -> Result<Cca, String> {
     let name = fields.text("name")?;
     let parameters = fields.object("parameters")?.rest();
     fields.end()?;

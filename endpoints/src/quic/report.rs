@@ -3,6 +3,7 @@
 use crate::events::Report;
 use crate::json::Line;
 use crate::quic::observed::{self, Seen};
+use quinn_proto::congestion::Controller;
 use quinn_proto::{Connection, ConnectionStats};
 use serde_json::{Map, Value};
 use std::io;
@@ -130,12 +131,23 @@ impl Sample {
     /// Reads a connection.
     #[must_use]
     pub fn of(number: u32, connection: &Connection) -> Self {
-        let controller = connection.congestion_state();
+        let (stats, rtt) = (connection.stats(), connection.rtt());
+        Sample::from(number, stats, rtt, connection.congestion_state())
+    }
+
+    /// From what a connection says of itself.
+    #[must_use]
+    pub fn from(
+        number: u32,
+        stats: ConnectionStats,
+        rtt: Duration,
+        controller: &dyn Controller,
+    ) -> Self {
         let metrics = controller.metrics();
         Sample {
             connection: number,
-            stats: connection.stats(),
-            rtt: connection.rtt(),
+            stats,
+            rtt,
             cwnd_bytes: metrics.congestion_window,
             ssthresh_bytes: metrics.ssthresh.filter(|bytes| *bytes != u64::MAX),
             seen: observed::seen(controller),

@@ -110,7 +110,7 @@ fn certificate(
 }
 
 /// Writes a file that nobody sees half written.
-fn write_whole(path: &str, content: &[u8]) -> Result<(), String> {
+pub(crate) fn write_whole(path: &str, content: &[u8]) -> Result<(), String> {
     let part = format!("{path}.part");
     fs::write(&part, content)
         .and_then(|()| fs::rename(&part, path))

@@ -12,6 +12,8 @@ mod tcp_requests;
 pub mod tcp_server;
 pub mod udp_client;
 pub mod udp_server;
+pub mod web_client;
+pub mod web_server;
 
 use crate::events::Log;
 use std::io;
@@ -74,6 +76,16 @@ pub const ROLES: &[Role] = &[
         name: "pep-gateway",
         help: "carries what comes from a terminal to the servers it was meant for",
         run: pep_gateway::run,
+    },
+    Role {
+        name: "web-server",
+        help: "offers a page over HTTP/1.1, HTTP/2 and HTTP/3, and samples its connections",
+        run: web_server::run,
+    },
+    Role {
+        name: "web-client",
+        help: "loads a page as a browser does, without being one",
+        run: web_client::run,
     },
     Role {
         name: "monitor",

@@ -1,0 +1,165 @@
+//! A page: its objects, what they are to a browser, and which of them refers to which.
+
+use crate::json::Fields;
+
+/// More objects than any page that was recorded.
+const MOST_OBJECTS: usize = 10_000;
+/// Largest object, bytes.
+const MOST_BYTES: i64 = 1 << 32;
+
+/// What an object is to a browser, by its MIME type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The document, in HTML.
+    Document,
+    /// A style sheet.
+    Style,
+    /// A classic script.
+    Script,
+    /// A picture of pixels. Browsers tell their formats by the first bytes, so all of them are PNG.
+    Picture,
+    /// A picture in SVG.
+    Drawing,
+    /// Text that nobody looks at: JSON, and whatever is called text.
+    Text,
+    /// Bytes that nobody looks at: fonts, videos, all that is not known.
+    Data,
+}
+
+impl Kind {
+    fn of(mime: &str, is_document: bool) -> Self {
+        let name = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match name.as_str() {
+            "text/html" if is_document => Kind::Document,
+            "text/css" => Kind::Style,
+            "text/javascript"
+            | "text/ecmascript"
+            | "application/javascript"
+            | "application/ecmascript"
+            | "application/x-javascript" => Kind::Script,
+            "image/svg+xml" => Kind::Drawing,
+            "application/json"
+            | "application/manifest+json"
+            | "application/ld+json"
+            | "application/xml" => Kind::Text,
+            name if name.starts_with("image/") => Kind::Picture,
+            name if name.starts_with("text/") => Kind::Text,
+            _ => Kind::Data,
+        }
+    }
+
+    /// Whether it can refer to other objects.
+    #[must_use]
+    pub fn refers(self) -> bool {
+        matches!(self, Kind::Document | Kind::Style | Kind::Script)
+    }
+}
+
+/// An object of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    /// Where it is offered.
+    pub path: String,
+    /// Its length.
+    pub bytes: u64,
+    /// Its MIME type, as it is sent.
+    pub mime: String,
+    /// What that is to a browser.
+    pub kind: Kind,
+    /// Positions of the objects that it refers to, in order.
+    pub children: Vec<usize>,
+}
+
+/// A page: the first object is the document, and each is referred to by one that stands before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// Its objects.
+    pub objects: Vec<Object>,
+}
+
+impl Page {
+    /// Takes a list of objects.
+    ///
+    /// # Errors
+    /// A message that names the field.
+    pub fn take(fields: &mut Fields, name: &str) -> Result<Self, String> {
+        let list = fields.objects(name)?;
+        if list.is_empty() || list.len() > MOST_OBJECTS {
+            let (name, count) = (fields.name(name), list.len());
+            return Err(format!("{name} has {count} objects, not 1 to {MOST_OBJECTS}"));
+        }
+        let mut objects: Vec<Object> = Vec::with_capacity(list.len());
+        // Of each object, who refers to what it would refer to.
+        let mut referrers = Vec::with_capacity(list.len());
+        for (position, mut fields) in list.into_iter().enumerate() {
+            let (object, parent) = object(&mut fields, position)?;
+            if objects.iter().any(|other| other.path == object.path) {
+                return Err(format!("{} is `{}` a second time", fields.name("path"), object.path));
+            }
+            let parent = parent.map(|parent| referrers[parent]);
+            referrers.push(if object.kind.refers() { position } else { parent.unwrap_or(0) });
+            objects.push(object);
+            if let Some(parent) = parent {
+                if !objects[parent].kind.refers() {
+                    let kind = &objects[0].mime;
+                    return Err(format!("a document of type `{kind}` refers to nothing"));
+                }
+                objects[parent].children.push(position);
+            }
+        }
+        Ok(Page { objects })
+    }
+
+    /// The position of the object at a path.
+    #[must_use]
+    pub fn find(&self, path: &str) -> Option<usize> {
+        self.objects.iter().position(|object| object.path == path)
+    }
+}
+
+fn object(fields: &mut Fields, position: usize) -> Result<(Object, Option<usize>), String> {
+    let path = fields.text("path")?;
+    if !is_plain(&path) {
+        return Err(format!("{} is `{path}`, which is no plain path", fields.name("path")));
+    }
+    let mime = fields.text("type")?;
+    if !mime.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || !mime.contains('/') {
+        return Err(format!("{} is `{mime}`, which is no MIME type", fields.name("type")));
+    }
+    let kind = Kind::of(&mime, position == 0);
+    if position == 0 && matches!(kind, Kind::Data | Kind::Style | Kind::Script) {
+        let name = fields.name("type");
+        return Err(format!("{name} is `{mime}`, which no browser shows as a document"));
+    }
+    let bytes = fields.number("bytes", 1, MOST_BYTES)? as u64;
+    let parent = match (position, fields.number_or_null("parent", 0, i64::MAX)?) {
+        (0, None) => None,
+        (0, Some(_)) => {
+            return Err(format!("{}: nothing refers to the document", fields.name("parent")))
+        }
+        (_, Some(parent)) if (parent as usize) < position => Some(parent as usize),
+        _ => {
+            return Err(format!(
+                "{} is not the position of an object before",
+                fields.name("parent")
+            ))
+        }
+    };
+    fields.end()?;
+    Ok((Object { path, bytes, mime, kind, children: Vec::new() }, parent))
+}
+
+/// Whether a browser asks for exactly this path, and HTML, CSS and scripts need no escapes for it
+/// (but `&` in HTML).
+fn is_plain(path: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&*+,;=:@/?()".contains(&byte);
+    let before_query = path.split('?').next().unwrap_or_default();
+    path.starts_with('/')
+        && !path.starts_with("//")
+        && path.bytes().all(plain)
+        && !before_query
+            .to_ascii_lowercase()
+            .replace("%2e", ".")
+            .split('/')
+            .any(|part| part == "." || part == "..")
+}

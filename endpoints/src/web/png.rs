@@ -1,0 +1,73 @@
+//! A picture of any length: 320 x 240 white pixels, and as much as is needed of a chunk that decoders skip.
+//!
+//! Format: W3C, "Portable Network Graphics (PNG) Specification (Third Edition)", sections 5 and 11. The
+//! filler stands before the pixels, so nothing can be shown until the last of it has come.
+
+use crate::block::{Memory, BLOCK_BYTES};
+use crate::web::content::Piece;
+use bytes::Bytes;
+
+const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+/// Width, height, bits per pixel, greyscale, and the only methods there are.
+const HEADER: &[u8] = &[0, 0, 1, 64, 0, 0, 0, 240, 1, 0, 0, 0, 0];
+/// 240 rows of a filter type (0) and 40 bytes of ones, compressed (zlib, level 9).
+const PIXELS: &[u8] = &[
+    0x78, 0xda, 0xed, 0xca, 0x31, 0x01, 0x00, 0x00, 0x0c, 0x02, 0x20, 0xfb, 0x97, 0xd6, 0x0a, 0xfb,
+    0x07, 0x37, 0xe9, 0x51, 0x44, 0x51, 0x14, 0x45, 0x51, 0x14, 0x45, 0x51, 0x14, 0x45, 0x51, 0x14,
+    0x45, 0x51, 0x14, 0x45, 0x51, 0x14, 0x45, 0x51, 0x14, 0x45, 0x51, 0x14, 0xc5, 0xcf, 0x71, 0x85,
+    0x33, 0x5c, 0xac,
+];
+/// An ancillary, private chunk that may be copied (section 5.4).
+const FILLER: &[u8; 4] = b"faIr";
+/// Length, type and checksum of a chunk, bytes.
+const FRAME_BYTES: u64 = 12;
+
+/// A picture of exactly `bytes`; below the least that one takes, the beginning of one, which
+/// no browser can show.
+#[must_use]
+pub fn picture(bytes: u64, block: &Memory) -> Vec<Piece> {
+    let mut begin = SIGNATURE.to_vec();
+    chunk(&mut begin, b"IHDR", HEADER);
+    let mut end = Vec::new();
+    chunk(&mut end, b"IDAT", PIXELS);
+    chunk(&mut end, b"IEND", &[]);
+    let least = (begin.len() + end.len()) as u64;
+    if bytes < least {
+        begin.extend_from_slice(&end);
+        begin.truncate(bytes as usize);
+        return vec![Piece::Own(begin.into())];
+    }
+    let mut pieces = vec![Piece::Own(begin.into())];
+    let mut left = bytes - least;
+    while left >= FRAME_BYTES {
+        let mut data = (left - FRAME_BYTES).min(BLOCK_BYTES as u64);
+        if (1..FRAME_BYTES).contains(&(left - FRAME_BYTES - data)) {
+            // What remains has to have room for a chunk.
+            data -= FRAME_BYTES;
+        }
+        let filler = block.at(0, data);
+        pieces.push(Piece::Own([&(data as u32).to_be_bytes()[..], FILLER].concat().into()));
+        let checksum = checksum(FILLER, &filler);
+        pieces.push(Piece::Own(filler));
+        pieces.push(Piece::Own(Bytes::copy_from_slice(&checksum)));
+        left -= FRAME_BYTES + data;
+    }
+    pieces.push(Piece::Own(end.into()));
+    // Too little for a chunk. Decoders stop at the end of the picture.
+    pieces.push(Piece::Own(block.at(0, left)));
+    pieces
+}
+
+fn chunk(picture: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
+    picture.extend_from_slice(&(data.len() as u32).to_be_bytes());
+    picture.extend_from_slice(kind);
+    picture.extend_from_slice(data);
+    picture.extend_from_slice(&checksum(kind, data));
+}
+
+fn checksum(kind: &[u8; 4], data: &[u8]) -> [u8; 4] {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(kind);
+    hasher.update(data);
+    hasher.finalize().to_be_bytes()
+}
