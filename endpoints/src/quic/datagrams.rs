@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn datagrams_arrive_whole_in_order_and_apart() {
-        let (mut here, mut there, address) = pair(false);
+        let (here, mut there, address) = pair(false);
         for index in 0..20_u8 {
             here.send(&vec![index; 1 + 70 * usize::from(index)], address, 0).unwrap();
         }
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn ecn_bits_are_those_that_were_sent() {
-        let (mut here, mut there, address) = pair(true);
+        let (here, mut there, address) = pair(true);
         for marks in [0b10, 0b00, 0b01] {
             here.send(b"x", address, marks).unwrap();
         }

@@ -132,21 +132,21 @@ impl Sample {
     #[must_use]
     pub fn of(number: u32, connection: &Connection) -> Self {
         let (stats, rtt) = (connection.stats(), connection.rtt());
-        Sample::from(number, stats, rtt, connection.congestion_state())
+        Sample::from(number, &stats, rtt, connection.congestion_state())
     }
 
     /// From what a connection says of itself.
     #[must_use]
     pub fn from(
         number: u32,
-        stats: ConnectionStats,
+        stats: &ConnectionStats,
         rtt: Duration,
         controller: &dyn Controller,
     ) -> Self {
         let metrics = controller.metrics();
         Sample {
             connection: number,
-            stats,
+            stats: *stats,
             rtt,
             cwnd_bytes: metrics.congestion_window,
             ssthresh_bytes: metrics.ssthresh.filter(|bytes| *bytes != u64::MAX),

@@ -50,7 +50,7 @@ async fn load_all(client: &WebClient, contents: &[Content], log: &mut Log) -> Re
     let mut ended_ns = client.start_ns;
     let mut loads = 0;
     let mut last = None;
-    for (wanted, pause_ns) in &client.workload.loads {
+    for (wanted, pause_ns) in &client.workload.each {
         let pause_ns = if loads == 0 { 0 } else { *pause_ns };
         tokio::select! {
             biased;

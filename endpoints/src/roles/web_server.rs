@@ -22,7 +22,10 @@ use hyper::service::service_fn;
 use hyper::{Method, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use quinn::crypto::rustls::QuicServerConfig;
-use quinn::{Endpoint, EndpointConfig, Incoming, ServerConfig, ValidationTokenConfig, VarInt};
+use quinn::{
+    ConnectionError, Endpoint, EndpointConfig, Incoming, ServerConfig, TransportErrorCode,
+    ValidationTokenConfig, VarInt,
+};
 use std::convert::Infallible;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::os::fd::OwnedFd;
@@ -259,7 +262,11 @@ impl Server {
             builder.auto_date_header(false).header_read_timeout(None);
             builder.serve_connection(stream, service).await
         };
-        result.map_err(|error| with_causes("HTTP", &error))
+        match result {
+            // A client that goes away need not say so.
+            Err(error) if !is_end(&error) => Err(with_causes("HTTP", &error)),
+            _ => Ok(()),
+        }
     }
 
     /// The answer to a request.
@@ -344,7 +351,7 @@ impl Server {
         });
         let connection = connected?;
         self.living.probe(number, Probe::Quic(connection.clone()));
-        let carrier = h3_quinn::Connection::new(connection);
+        let carrier = h3_quinn::Connection::new(connection.clone());
         let mut http = h3::server::builder()
             // What means nothing and is drawn by chance.
             .send_grease(false)
@@ -361,7 +368,9 @@ impl Server {
                     });
                 }
                 Ok(None) => return Ok(()),
-                Err(error) if error.is_h3_no_error() => return Ok(()),
+                Err(_) if connection.close_reason().is_some_and(|reason| is_goodbye(&reason)) => {
+                    return Ok(())
+                }
                 Err(error) => return Err(error.to_string()),
             }
         }
@@ -380,5 +389,28 @@ impl Server {
             stream.send_data(piece).await?;
         }
         stream.finish().await
+    }
+}
+
+/// Whether an error is that the client has closed its side without a word of TLS.
+fn is_end(error: &hyper::Error) -> bool {
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<std::io::Error>() {
+            return error.kind() == std::io::ErrorKind::UnexpectedEof;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// Whether a client has closed its connection because it wanted to, in whichever words.
+fn is_goodbye(reason: &ConnectionError) -> bool {
+    match reason {
+        ConnectionError::ApplicationClosed(_) => true,
+        ConnectionError::ConnectionClosed(close) => {
+            close.error_code == TransportErrorCode::NO_ERROR
+        }
+        _ => false,
     }
 }

@@ -102,7 +102,7 @@ pub struct Loads {
     /// The page.
     pub page: Page,
     /// The version of HTTP of each load, and the pause before it, ns.
-    pub loads: Vec<(Protocol, i64)>,
+    pub each: Vec<(Protocol, i64)>,
     /// A load that takes longer has failed, ns.
     pub timeout_ns: i64,
 }
@@ -126,7 +126,7 @@ impl Loads {
         if let Some(negative) = idle_ns.iter().find(|ns| **ns < 0) {
             return Err(format!("{} has {negative}, which is negative", fields.name("idle_ns")));
         }
-        let mut loads = Vec::new();
+        let mut each = Vec::new();
         for (name, pause_ns) in protocols.iter().zip(idle_ns) {
             let protocol = match name.as_str() {
                 "h1" => Protocol::H1,
@@ -139,10 +139,10 @@ impl Loads {
                     ))
                 }
             };
-            loads.push((protocol, pause_ns));
+            each.push((protocol, pause_ns));
         }
         let timeout_ns = fields.number("timeout_ns", 1, i64::MAX)?;
-        let loads = Loads { page: Page::take(fields, "page")?, loads, timeout_ns };
+        let loads = Loads { page: Page::take(fields, "page")?, each, timeout_ns };
         fields.end().map(|()| loads)
     }
 }

@@ -137,7 +137,7 @@ impl Living {
             Probe::Quic(connection) => {
                 let controller = connection.congestion_state();
                 let (stats, rtt) = (connection.stats(), connection.rtt());
-                self.log().now(&QuicSample::from(number, stats, rtt, &*controller));
+                self.log().now(&QuicSample::from(number, &stats, rtt, &*controller));
             }
             Probe::Nothing => {}
         }

@@ -18,7 +18,7 @@ const PIXELS: &[u8] = &[
     0x33, 0x5c, 0xac,
 ];
 /// An ancillary, private chunk that may be copied (section 5.4).
-const FILLER: &[u8; 4] = b"faIr";
+const FILLER: [u8; 4] = *b"faIr";
 /// Length, type and checksum of a chunk, bytes.
 const FRAME_BYTES: u64 = 12;
 
@@ -27,10 +27,10 @@ const FRAME_BYTES: u64 = 12;
 #[must_use]
 pub fn picture(bytes: u64, block: &Memory) -> Vec<Piece> {
     let mut begin = SIGNATURE.to_vec();
-    chunk(&mut begin, b"IHDR", HEADER);
+    chunk(&mut begin, *b"IHDR", HEADER);
     let mut end = Vec::new();
-    chunk(&mut end, b"IDAT", PIXELS);
-    chunk(&mut end, b"IEND", &[]);
+    chunk(&mut end, *b"IDAT", PIXELS);
+    chunk(&mut end, *b"IEND", &[]);
     let least = (begin.len() + end.len()) as u64;
     if bytes < least {
         begin.extend_from_slice(&end);
@@ -46,7 +46,7 @@ pub fn picture(bytes: u64, block: &Memory) -> Vec<Piece> {
             data -= FRAME_BYTES;
         }
         let filler = block.at(0, data);
-        pieces.push(Piece::Own([&(data as u32).to_be_bytes()[..], FILLER].concat().into()));
+        pieces.push(Piece::Own([&(data as u32).to_be_bytes()[..], &FILLER].concat().into()));
         let checksum = checksum(FILLER, &filler);
         pieces.push(Piece::Own(filler));
         pieces.push(Piece::Own(Bytes::copy_from_slice(&checksum)));
@@ -58,16 +58,16 @@ pub fn picture(bytes: u64, block: &Memory) -> Vec<Piece> {
     pieces
 }
 
-fn chunk(picture: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
+fn chunk(picture: &mut Vec<u8>, kind: [u8; 4], data: &[u8]) {
     picture.extend_from_slice(&(data.len() as u32).to_be_bytes());
-    picture.extend_from_slice(kind);
+    picture.extend_from_slice(&kind);
     picture.extend_from_slice(data);
     picture.extend_from_slice(&checksum(kind, data));
 }
 
-fn checksum(kind: &[u8; 4], data: &[u8]) -> [u8; 4] {
+fn checksum(kind: [u8; 4], data: &[u8]) -> [u8; 4] {
     let mut hasher = crc32fast::Hasher::new();
-    hasher.update(kind);
+    hasher.update(&kind);
     hasher.update(data);
     hasher.finalize().to_be_bytes()
 }
