@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CONTRACT = ROOT / "docs/architecture.md"
 ROW = re.compile(
-    r"\| `(?P<event>[a-z-]+)` \| (?P<by>(quic-)?(server|client)|both|capture|all) "
+    r"\| `(?P<event>[a-z-]+)` \| (?P<by>(quic-|web-)?(server|client)|both|capture|all) "
     r"\| (?P<fields>.*) \|$"
 )
 
