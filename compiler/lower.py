@@ -13,7 +13,7 @@ from .draft import Draft
 from .extra_rtts import lengthen
 from .flows import find_bottlenecks, set_deadline, size_buffers
 from .freeze import freeze
-from .peps import split
+from .peps import reach, split
 from .physics import warn
 from .ports import assign_ports
 from .queues import size_queues
@@ -26,6 +26,7 @@ NETWORK_PASSES: tuple[Pass, ...] = (  # look at the network, and at who talks to
     lengthen,  # the extra round trips of flows
     wire,  # nodes, cables, hops, names, addresses
     route,  # static routes to every host
+    reach,  # routes between proxies
     trace,  # the path and the base RTT of every flow
     find_bottlenecks,
     size_queues,  # limits in bytes or packets

@@ -1,6 +1,8 @@
-"""Pass `split`: the pairs of proxies of split connections, and the flows that they split."""
+"""Passes `reach` and `split`: the pairs of proxies of split connections, and the flows that they split."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from fairc.dsl import model
 from fairc.dsl.diagnostics import Diagnostic, Severity
@@ -17,6 +19,25 @@ SPLIT = ("tcp", "web")
 """Transports with TCP connections."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """The egresses from the gateway to the terminal, and back."""
+
+    down: list[End]
+    up: list[End]
+
+    @property
+    def rates_bps(self) -> tuple[int, int]:
+        """Its rates down and up, bit/s on the wire; 0 where it has none."""
+        down, up = (max(end.rate_bps for end in way) for way in (self.down, self.up))
+        return down, up
+
+    def splits(self, flow: DraftFlow) -> bool:
+        """Whether proxies at its ends split a flow's connections."""
+        crosses = self.down[0] in flow.data and self.up[0] in flow.acks
+        return crosses and flow.flow.transport in SPLIT
+
+
 def split(draft: Draft) -> None:
     """Write the proxies as parts of the plan; each pair has a port of its own, behind the flows'.
 
@@ -26,64 +47,66 @@ def split(draft: Draft) -> None:
     draft.peps = []
     port = max((flow.port + flow.flow.connections for flow in draft.flows), default=0)
     for pep in draft.scenario.network.peps:
-        down, up = (
-            _egress(draft, pep.gateway, pep.terminal),
-            _egress(draft, pep.terminal, pep.gateway),
-        )
-        ports = {flow.port for flow in draft.flows if splits(flow, down, up)}
-        if not down.rate_bps or not up.rate_bps:
+        link = _Link(_way(draft, pep.gateway, pep.terminal), _way(draft, pep.terminal, pep.gateway))
+        ports = {flow.port for flow in draft.flows if link.splits(flow)}
+        if not all(link.rates_bps):
             _report_unshaped(draft, pep)
         elif not ports:
             _report_idle(draft, pep)
         elif port > LAST_PORT:
             return  # said already: too-many-ports
         else:
-            draft.peps.append(_plan(draft, pep, down, up, port, sorted(ports)))
+            draft.peps.append(_plan(draft, pep, link, port, sorted(ports)))
             port += 1
 
 
-def splits(flow: DraftFlow, down: End, up: End) -> bool:
-    """Whether proxies at the ends of these egresses split a flow's connections."""
-    return flow.flow.transport in SPLIT and down in flow.data and up in flow.acks
+def reach(draft: Draft) -> None:
+    """Pass `reach`: routes between the proxies of each pair, over the nodes in their link."""
+    for pep in draft.scenario.network.peps:
+        for node, other in ((pep.gateway, pep.terminal), (pep.terminal, pep.gateway)):
+            way = _way(draft, node, other)
+            last = draft.peer(way[-1])
+            for end in way:
+                via = draft.peer(end)
+                if via is not last:  # else it is the neighbour on this cable
+                    route = plan.Route(destination=f"{last.address}/32", via=via.address)
+                    draft.nodes[end.node].routes.append(route)
 
 
-def _egress(draft: Draft, node: str, other: str) -> End:
-    """Return where the link to another router leaves a node."""
+def _way(draft: Draft, node: str, other: str) -> list[End]:
+    """Return the egresses from a proxy to the other one, over the link between them."""
     links = draft.scenario.network.links
-    return next(
+    (egress,) = (
         end
         for end in draft.nodes[node].ends
         if {links[end.link].a, links[end.link].b} == {node, other}
     )
+    way = [egress]
+    while (arrived := draft.peer(way[-1])).node != other:
+        way += [end for end in draft.nodes[arrived.node].ends if end is not arrived]
+    return way
 
 
-def _plan(
-    draft: Draft, pep: model.Pep, down: End, up: End, port: int, ports: list[int]
-) -> plan.Pep:
-    hops = [draft.peer(end) for end in (down, up)]
-    delays = [
-        end.impaired.delay_ns for hop in hops for end in draft.nodes[hop.node].ends if end.impaired
-    ]
-    rtt_ns = sum(delays[:2])  # one hop is behind both
-    rate_bps = max(down.rate_bps, up.rate_bps)
-    bdp = bdp_bytes(rate_bps, rtt_ns) * PACKET_BYTES // FRAME_BYTES
-    window = (
-        round(pep.window.amount * bdp) if pep.window.unit == "bdp" else round(pep.window.amount)
-    )
-    waiting = sum(queue_bytes(draft.queues[end.place]) for end in (down, up))
+def _plan(draft: Draft, pep: model.Pep, link: _Link, port: int, ports: list[int]) -> plan.Pep:
+    ends = (*link.down, *link.up)
+    rtt_ns = sum(end.impaired.delay_ns for end in ends if end.impaired)
+    bdp = bdp_bytes(max(link.rates_bps), rtt_ns) * PACKET_BYTES // FRAME_BYTES
+    window = round(pep.window.amount * (bdp if pep.window.unit == "bdp" else 1))
+    queues = (draft.queues.get(end.place) for end in ends)
+    waiting = sum(queue_bytes(queue) for queue in queues if queue)
     return plan.Pep(
         name=pep.name,
         terminal=pep.terminal,
         gateway=pep.gateway,
-        terminal_address=up.address,
-        gateway_address=down.address,
+        terminal_address=link.up[0].address,
+        gateway_address=link.down[0].address,
         port=port,
         ports=tuple(ports),
         cca=pep.cca,
         cca_parameters=dict(pep.cca_parameters),
         pool=pep.connections,
         window_bytes=max(LEAST_PACKETS * PACKET_BYTES, window),
-        rate_bps=(down.rate_bps, up.rate_bps),
+        rate_bps=link.rates_bps,
         buffer_bytes=power_of_two(max(MIN_BUFFER_BYTES, 2 * (bdp + waiting))),
         source=str(pep.span),
     )

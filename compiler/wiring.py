@@ -4,6 +4,9 @@ A packet that crosses a link meets, in this order: the queue and the rate (at th
 loss, the delay. Rate and queue stay on the link's own end; loss and delay go onto a node of
 their own in the middle (kind `hop`, a router that only forwards), so that netem's limit never
 counts what waits in the queue, and the sender's stack never sees what netem holds back.
+
+Where proxies split connections at the ends of a link, rate and queue are on hops of their own next
+to them (`a-modem`): so their packets are seen before the queue, and their stack never sees it.
 """
 
 from __future__ import annotations
@@ -21,16 +24,30 @@ INTERFACE_NAME_MAX = 15  # IFNAMSIZ less its terminator
 
 
 def wire(draft: Draft) -> None:
-    """Make the nodes and, for each link, its cable (or two, with a hop between them)."""
-    for node in draft.scenario.network.nodes:
+    """Make the nodes and, for each link, its cables: with a hop, and proxies, more than one."""
+    network = draft.scenario.network
+    for node in network.nodes:
         draft.nodes[node.name] = DraftNode(node.name, node.kind)
-    for index, link in enumerate(draft.scenario.network.links):
-        if _impaired(link.forward) or _impaired(link.backward):
-            hop = _add_hop(draft, link)
-            _add_cable(draft, index, link, link.a, hop)
-            _add_cable(draft, index, link, hop, link.b)
+    proxied = {frozenset((pep.terminal, pep.gateway)) for pep in network.peps}
+    for index, link in enumerate(network.links):
+        if frozenset((link.a, link.b)) in proxied:
+            left, right = (_add_hop(draft, f"{node}-modem") for node in (link.a, link.b))
+            _add_cable(draft, index, link, link.a, left)
+            _wire(draft, index, link, left, right)
+            _add_cable(draft, index, link, right, link.b)
         else:
-            _add_cable(draft, index, link, link.a, link.b)
+            _wire(draft, index, link, link.a, link.b)
+
+
+def _wire(draft: Draft, index: int, link: Link, left: str, right: str) -> None:
+    """Connect the nodes that have the queues of a link, by way of a hop where it is impaired."""
+    queued = frozenset((left, right))
+    if _impaired(link.forward) or _impaired(link.backward):
+        hop = _add_hop(draft, f"{link.a}-{link.b}")
+        _add_cable(draft, index, link, left, hop, queued)
+        _add_cable(draft, index, link, hop, right, queued)
+    else:
+        _add_cable(draft, index, link, left, right, queued)
 
 
 def host_address(draft: Draft, host: str) -> str | None:
@@ -48,18 +65,29 @@ def _impaired(direction: Direction) -> bool:
     )
 
 
-def _add_hop(draft: Draft, link: Link) -> str:
-    """Add the hop of a link; `a-b`, which no name in the language can be, and `a-b-2`, ..."""
-    name, number = f"{link.a}-{link.b}", 1
+def _add_hop(draft: Draft, wanted: str) -> str:
+    """Add a hop; `a-b`, which no name in the language can be, and `a-b-2`, ..."""
+    name, number = wanted, 1
     while name in draft.nodes:
         number += 1
-        name = f"{link.a}-{link.b}-{number}"
+        name = f"{wanted}-{number}"
     draft.nodes[name] = DraftNode(name, "hop")
     return name
 
 
-def _add_cable(draft: Draft, index: int, link: Link, left: str, right: str) -> None:
-    """Connect two nodes; `left` is on the side of the link's `a`. Each cable has a /30."""
+def _add_cable(
+    draft: Draft,
+    index: int,
+    link: Link,
+    left: str,
+    right: str,
+    queued: frozenset[str] = frozenset(),
+) -> None:
+    """Connect two nodes; `left` is on the side of the link's `a`. Each cable has a /30.
+
+    queued: the nodes that have the link's queues; its loss and delay are on any other one. Without
+    them, the cable is as fast as it can be.
+    """
     network = NETWORK + 4 * len(draft.cables)
     ends = []
     for offset, node, forward in ((1, left, True), (2, right, False)):
@@ -72,9 +100,9 @@ def _add_cable(draft: Draft, index: int, link: Link, left: str, right: str) -> N
             forward=forward,
             source=str(direction.span),
         )
-        if node in (link.a, link.b):
+        if node in queued:
             end.shaped = direction
-        elif _impaired(direction):
+        elif queued and _impaired(direction):
             end.impaired = direction
         draft.nodes[node].ends.append(end)
         ends.append(end)

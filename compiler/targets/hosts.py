@@ -63,13 +63,13 @@ def pep_sysctls(node: Node, peps: tuple[Pep, ...]) -> dict[str, str]:
     return settings
 
 
-def pep_routes(node: Node, cell: Cell) -> Iterator[str]:
+def pep_routes(node: Node, peps: tuple[Pep, ...]) -> Iterator[str]:
     """Yield the lines of `ip -batch` by which a node keeps what its proxy intercepts.
 
     Packets of the ports come in at every interface but the one between the proxies. The route to
     the other proxy has the window with which a middle connection begins, its receive window twice that.
     """
-    for pep in cell.peps:
+    for pep in peps:
         ends = {
             pep.terminal: (pep.terminal_address, pep.gateway_address, "dport"),
             pep.gateway: (pep.gateway_address, pep.terminal_address, "sport"),
@@ -86,20 +86,7 @@ def pep_routes(node: Node, cell: Cell) -> Iterator[str]:
                     f"rule add iif {interface.name} ipproto tcp {word} {port} lookup {PEP_TABLE}"
                 )
         packets = -(-pep.window_bytes // PACKET_BYTES)
-        way = _beyond(node, own, other, cell)
-        yield f"route replace {other}/32 {way} initcwnd {packets} initrwnd {2 * packets}"
-
-
-def _beyond(node: Node, own: str, other: str, cell: Cell) -> str:
-    """Return how a node reaches the far end of a link: directly, or by the hop that is in it."""
-    interface = next(i for i in node.interfaces if str(ip_interface(i.address).ip) == own)
-    if ip_address(other) in ip_interface(interface.address).network:
-        return f"dev {interface.name}"
-    cables = {c.a: c.b for c in cell.cables} | {c.b: c.a for c in cell.cables}
-    hop, name = cables[node.name, interface.name]
-    ends = next(n.interfaces for n in cell.nodes if n.name == hop)
-    via = next(str(ip_interface(i.address).ip) for i in ends if i.name == name)
-    return f"via {via} dev {interface.name}"
+        yield f"route replace {other}/32 {_way(node, other)} initcwnd {packets} initrwnd {2 * packets}"
 
 
 def window_routes(node: Node, flows: tuple[Flow, ...]) -> list[str]:

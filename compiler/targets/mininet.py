@@ -82,7 +82,7 @@ def render(cell: Cell) -> str:
                     )
                 )
                 + window_routes(node, cell.flows)
-                + list(pep_routes(node, cell)),
+                + list(pep_routes(node, cell.peps)),
                 [(i.source, lines) for i in node.interfaces if (lines := list(interface_lines(i)))],
             )
             for node in cell.nodes
