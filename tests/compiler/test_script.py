@@ -20,7 +20,11 @@ from fairc.dsl.source import Source
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests/golden"
 TEMPLATE = Path(mininet.__file__).parent / "templates/mininet.py.j2"
-SPECS = {"quickstart": ROOT / "examples/quickstart.fexp", "custom": GOLDEN / "custom.fexp"}
+SPECS = {
+    "quickstart": ROOT / "examples/quickstart.fexp",
+    "custom": GOLDEN / "custom.fexp",
+    "pages": GOLDEN / "pages.fexp",
+}
 
 
 def compiled(name: str) -> list[Cell]:

@@ -1,0 +1,221 @@
+"""Page loads and split connections on their way into the plan, by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from fairc.compiler import Cell, compile
+from fairc.compiler.estimate import length
+from fairc.compiler.plan import LoadWorkload
+from fairc.compiler.targets.programs import client, proxies, server
+from fairc.dsl.model import Distribution, Load, Page, PageObject, Pep
+
+NS = 10**9
+
+
+def page(make: Any, *sizes: int) -> Page:
+    document = PageObject("/", sizes[0], "text/html", None, make.span(9))
+    pictures = [
+        PageObject(f"/{n}.png", size, "image/png", 0, make.span(9))
+        for n, size in enumerate(sizes[1:], 1)
+    ]
+    return Page((document, *pictures))
+
+
+def web(make: Any, **options: Any) -> Any:
+    """A flow that loads a page of 100 kB, three times."""
+    given: dict[str, Any] = {
+        "page": page(make, 60_000, 20_000, 20_000),
+        "client": "plain",
+        "http": "h2",
+        "loads": 3,
+        "idle": Distribution("uniform", {"low": Fraction(5), "high": Fraction(15)}),
+        "timeout_ns": None,
+    }
+    workload = Load(**(given | options))
+    return replace(make.flow("web", cca="bbr"), workload=workload, transport="web")
+
+
+def loads_of(cell: Cell) -> LoadWorkload:
+    workload = cell.flows[0].workload
+    assert isinstance(workload, LoadWorkload)
+    return workload
+
+
+def one(make: Any, **options: Any) -> Cell:
+    made: Cell = make.cell(make.scenario(make.dumbbell(flows=1), [web(make, **options)]))
+    return made
+
+
+def test_pauses_are_drawn_and_the_first_load_has_none(make: SimpleNamespace) -> None:
+    first, second, third = loads_of(one(make)).idle_ns
+    assert first == 0
+    assert 5 * NS <= second <= 15 * NS and 5 * NS <= third <= 15 * NS and second != third
+
+
+def test_pauses_have_a_stream_of_their_own(make: SimpleNamespace) -> None:
+    scene = make.scenario(make.dumbbell(), [web(make), make.flow("other", "s2", "c2")])
+    (beside,) = compile(make.experiment(scene)).cells()
+    assert loads_of(beside).idle_ns == loads_of(one(make)).idle_ns
+    repeated = list(compile(make.experiment(scene, repeat=2)).cells())
+    assert loads_of(repeated[0]).idle_ns != loads_of(repeated[1]).idle_ns
+    assert (
+        "the pauses between the loads of a page: one stream per flow"
+        in compile(make.experiment(scene)).plan.varied
+    )
+
+
+def test_protocols(make: SimpleNamespace) -> None:
+    assert loads_of(one(make)).protocols == ("h2", "h2", "h2")
+    assert loads_of(one(make, http="h3")).protocols == ("h2", "h3", "h3")
+    assert loads_of(one(make, http="h3", loads=1)).protocols == ("h2",)
+
+
+def test_a_load_may_take_ten_times_what_it_needs(make: SimpleNamespace) -> None:
+    """800 kbit at 1 Mbit/s, and six round trips of 50 ms are 1.1 s, so a minute it is."""
+    assert loads_of(one(make)).timeout_ns == 60 * NS
+    large = page(make, 1_000_000)
+    assert loads_of(one(make, page=large)).timeout_ns == 10 * (8 * NS + 5 * 50_000_000)
+    assert loads_of(one(make, timeout_ns=7)).timeout_ns == 7
+
+
+def test_the_deadline_leaves_time_for_every_load_to_fail(make: SimpleNamespace) -> None:
+    cell = one(make, timeout_ns=60 * NS)
+    pauses_ns = sum(loads_of(cell).idle_ns)
+    assert cell.deadline_ns > cell.flows[0].start_ns + 3 * 60 * NS + pauses_ns
+
+
+def test_what_arrives_at_the_client_is_captured(make: SimpleNamespace) -> None:
+    (seen,) = (c for c in one(make).captures if c.point == "client")
+    assert (seen.name, seen.node, seen.interface, seen.direction) == (
+        "client.c1.c1-eth0", "c1", "c1-eth0", "in",
+    )  # fmt: skip
+    plain = make.cell(make.scenario(make.dumbbell(flows=1), [make.flow("a")]))
+    assert not [c for c in plain.captures if c.point == "client"]
+
+
+def test_the_estimate_counts_pauses_bytes_and_the_browser(make: SimpleNamespace) -> None:
+    cell = one(make)
+    pauses_s = sum(loads_of(cell).idle_ns) / NS
+    assert 2.4 < length(cell) - cell.flows[0].start_ns / NS - pauses_s < 4.5
+    slower = one(make, client="chromium")
+    assert length(slower) > length(cell) + 3
+
+
+def test_programs(make: SimpleNamespace) -> None:
+    cell = one(make, http="h3")
+    (flow,) = cell.flows
+    role, text = server(flow, cell)
+    told = json.loads(text)
+    assert (role, told["cca"], told["quic"]) == (
+        "web-server",
+        "bbr",
+        {"name": "bbr", "parameters": {}},
+    )
+    role, text = client(flow, cell)
+    assert role == "web-client"
+    assert json.loads(text).keys() == {
+        "flow", "address", "port", "workload", "options", "buffer_bytes", "starts_ns", "stop_ns",
+        "progress_every_ns", "name",
+    }  # fmt: skip
+    browser = one(make, client="chromium")
+    assert client(browser.flows[0], browser)[0] == "browser"
+    assert json.loads(server(browser.flows[0], browser)[1])["quic"] is None
+
+
+def satellite(make: Any, *, rate_bps: int | None = 10_000_000, window: Any = None) -> Any:
+    """s1 - r1 = r2 - c1 with proxies at r1 and r2; 10 Mbit/s down, 2 up, 500 ms."""
+    net = make.dumbbell(flows=1)
+    slow = make.link(
+        "r1", "r2", make.way(rate_bps, 250), make.way(2_000_000 if rate_bps else None, 250)
+    )
+    window = window or make.size(1, "bdp")
+    pep = Pep("sat", "r2", "r1", "cubic", {}, 8, window, make.span(12))
+    return replace(net, links=(*net.links[:-1], slow), peps=(pep,))
+
+
+def test_proxies_of_a_link(make: SimpleNamespace) -> None:
+    cell = make.cell(make.scenario(satellite(make), [make.flow("a")]))
+    (pep,) = cell.peps
+    assert (pep.terminal, pep.gateway, pep.ports, pep.port) == ("r2", "r1", (5001,), 5002)
+    assert pep.rate_bps == (10_000_000, 2_000_000)
+    assert (
+        pep.window_bytes == 625_000 * 1500 // 1514
+    )  # 10 Mbit/s x 500 ms, less the frames' headers
+    assert pep.buffer_bytes >= 2 * 625_000
+
+
+def test_the_window_may_be_given(make: SimpleNamespace) -> None:
+    given = satellite(make, window=make.size(50_000, "B"))
+    (pep,) = make.cell(make.scenario(given, [make.flow("a")])).peps
+    assert pep.window_bytes == 50_000
+
+
+def test_proxies_stand_before_the_queue(make: SimpleNamespace) -> None:
+    """So what they send is seen to enter it."""
+    cell = make.cell(make.scenario(satellite(make), [make.flow("a")]))
+    assert cell.flows[0].bottleneck[0] == "r1-modem"
+    assert cell.flows[0].base_rtt_ns == 500_000_000
+    assert [c.node for c in cell.captures] == ["r1-modem", "r1-modem", "r1-r2"]
+    shaped = {
+        n.name for n in cell.nodes for i in n.interfaces if i.shaper and i.shaper.rate_bps < 10**8
+    }
+    assert shaped == {"r1-modem", "r2-modem"}
+
+
+def test_every_node_between_proxies_has_a_way_to_both(make: SimpleNamespace) -> None:
+    cell = make.cell(make.scenario(satellite(make), [make.flow("a")]))
+    (pep,) = cell.peps
+    routes = {n.name: {r.destination for r in n.routes} for n in cell.nodes}
+    assert {n for n, to in routes.items() if f"{pep.terminal_address}/32" in to} == {
+        "r1", "r1-modem", "r1-r2",
+    }  # fmt: skip
+    assert {n for n, to in routes.items() if f"{pep.gateway_address}/32" in to} == {
+        "r2", "r2-modem", "r1-r2",
+    }  # fmt: skip
+
+
+def test_what_proxies_are_told(make: SimpleNamespace) -> None:
+    (pep,) = make.cell(make.scenario(satellite(make), [make.flow("a")])).peps
+    told = {name: (node, role, json.loads(text)) for name, node, (role, text) in proxies(pep)}
+    assert {name: words[:2] for name, words in told.items()} == {
+        "terminal": ("r2", "pep-terminal"),
+        "gateway": ("r1", "pep-gateway"),
+    }
+    assert told["gateway"][2]["rate_bps"] == 10_000_000 * 1500 // 1514
+    assert told["terminal"][2]["rate_bps"] == 2_000_000 * 1500 // 1514
+
+
+def test_flows_over_udp_and_from_the_other_side_are_not_split(make: SimpleNamespace) -> None:
+    upwards = make.flow("up", "c1", "s1")
+    datagrams = replace(make.flow("udp"), transport="udp", cca=None, rate_bps=10**6)
+    scene = make.scenario(satellite(make), [make.flow("a"), upwards, datagrams])
+    (pep,) = make.cell(scene).peps
+    assert pep.ports == (5001,)
+    assert pep.port == 5004
+    idle = make.scenario(satellite(make), [upwards])
+    assert "idle-pep" in make.found(idle)
+    assert make.cell(idle).peps == ()
+
+
+def test_a_link_of_proxies_needs_a_rate(make: SimpleNamespace) -> None:
+    scene = make.scenario(satellite(make, rate_bps=None), [make.flow("a")])
+    assert "pep-without-rate" in make.found(scene)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_proxies_are_part_of_a_cell_s_identity_where_there_are_some(
+    make: SimpleNamespace, count: int
+) -> None:
+    net = satellite(make)
+    cells = [
+        make.cell(make.scenario(replace(net, peps=net.peps[:count]), [make.flow("a")])),
+        make.cell(make.scenario(satellite(make, window=make.size(1, "B")), [make.flow("a")])),
+    ]
+    assert len({cell.id for cell in cells}) == 2
