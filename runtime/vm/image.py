@@ -26,10 +26,11 @@ TOOLS = {"mmdebstrap": "mmdebstrap", "genext2fs": "genext2fs"}
 class Image:
     """A built image.
 
-    folder: holds `root.ext2`, `vmlinuz`, `busybox`, `modules/*.ko`, `packages.txt`, `manifest.json`.
+    variant: what it is for. folder: holds `root.ext2`, `vmlinuz`, `busybox`, `modules/*.ko`, `packages.txt`, `manifest.json`.
     recipe: hash of what it was built from. digest: SHA-256 over its files.
     """
 
+    variant: recipe.Variant
     folder: Path
     recipe: str
     digest: str
@@ -62,26 +63,39 @@ class Image:
         return sum(p.stat().st_blocks * 512 for p in self.folder.rglob("*") if p.is_file())
 
 
-def folder() -> Path:
-    """Return where the image of the present recipe belongs."""
-    return recipe.cache_directory() / "images" / recipe.recipe_hash()
+def folder(variant: recipe.Variant = recipe.PLAIN) -> Path:
+    """Return where the image of a variant's present recipe belongs."""
+    return recipe.cache_directory() / "images" / variant.hash()
 
 
-def find() -> Image | None:
-    """Return the image of the present recipe if it has been built."""
+def find(variant: recipe.Variant = recipe.PLAIN) -> Image | None:
+    """Return the image of a variant's present recipe if it has been built."""
+    place = folder(variant)
     try:
-        manifest = json.loads((folder() / "manifest.json").read_text())
+        manifest = json.loads((place / "manifest.json").read_text())
     except FileNotFoundError:
         return None
-    return Image(folder(), manifest["recipe"], manifest["digest"], manifest["kernel"])
+    return Image(variant, place, manifest["recipe"], manifest["digest"], manifest["kernel"])
 
 
-def require() -> Image:
+def require(variant: recipe.Variant = recipe.PLAIN) -> Image:
     """Return the image; raise EngineUnavailable with the command that builds it."""
-    image = find()
+    image = find(variant)
     if image is None:
-        raise EngineUnavailable(("the virtual machine's image has not been built",), BUILD_COMMAND)
+        raise EngineUnavailable(
+            (f"the virtual machine's image{_suffix(variant)} has not been built",),
+            build_command(variant),
+        )
     return image
+
+
+def build_command(variant: recipe.Variant) -> str:
+    """Return the command that builds an image."""
+    return BUILD_COMMAND + ("" if variant is recipe.PLAIN else f" --{variant.name}")
+
+
+def _suffix(variant: recipe.Variant) -> str:
+    return "" if variant is recipe.PLAIN else f" with a {variant.name}"
 
 
 def remove() -> list[Path]:
@@ -95,13 +109,15 @@ def remove() -> list[Path]:
     return removed
 
 
-def build(progress: Callable[[str], None] = lambda _: None) -> Image:
-    """Build the image of the present recipe, or return it if it is there.
+def build(
+    variant: recipe.Variant = recipe.PLAIN, progress: Callable[[str], None] = lambda _: None
+) -> Image:
+    """Build the image of a variant's present recipe, or return it if it is there.
 
     progress: called with a line of text at every step. Needs no root: mmdebstrap uses user
     namespaces then. Raises EngineUnavailable when a tool is missing or the build fails.
     """
-    existing = find()
+    existing = find(variant)
     if existing is not None:
         return existing
     missing = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
@@ -110,19 +126,19 @@ def build(progress: Callable[[str], None] = lambda _: None) -> Image:
             tuple(f"{name} is not installed" for name in missing),
             "sudo apt-get install --no-install-recommends " + " ".join(missing),
         )
-    target = folder()
+    target = folder(variant)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="building-") as temporary:
         work = Path(temporary)
         work.chmod(0o755)  # mmdebstrap's user namespace has to enter it
-        progress("fetching and unpacking Debian packages (about 20 s with a near mirror)")
-        _mmdebstrap(work / "root.tar", work / "build.log")
+        progress("fetching and unpacking Debian packages (20 to 60 s with a near mirror)")
+        _mmdebstrap(variant, work / "root.tar", work / "build.log")
         progress("making the root file system")
         _unpack_boot_files(work / "root.tar", work)
-        _make_file_system(work / "root.tar", work / "root.ext2")
+        _make_file_system(variant, work / "root.tar", work / "root.ext2")
         (work / "root.tar").unlink()
         manifest = {
-            "recipe": recipe.recipe_hash(),
+            "recipe": variant.hash(),
             "digest": _digest(work),
             "kernel": (work / "kernel-release").read_text().strip(),
         }
@@ -134,21 +150,19 @@ def build(progress: Callable[[str], None] = lambda _: None) -> Image:
             finished.rename(target)
         except OSError:  # somebody else has built it meanwhile
             shutil.rmtree(finished)
-    return require()
+    return require(variant)
 
 
-def _mmdebstrap(tarball: Path, log: Path) -> None:
-    source = "deb {} {} main"
+def _mmdebstrap(variant: recipe.Variant, tarball: Path, log: Path) -> None:
     command = [
         "mmdebstrap",
         "--variant=minbase",
-        "--include=" + ",".join(recipe.PACKAGES),
+        "--include=" + ",".join(variant.packages),
         '--aptopt=Apt::Install-Recommends "false"',
-        f'--customize-hook={recipe.GUEST / "customize.sh"} "$1"',
+        *(f'--customize-hook={recipe.GUEST / hook} "$1"' for hook in variant.hooks),
         recipe.SUITE,
         str(tarball),
-        source.format(recipe.MIRROR, recipe.SUITE),
-        source.format(recipe.MIRROR, recipe.BACKPORTS),
+        *variant.sources(),
     ]
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(recipe.SOURCE_DATE_EPOCH), "LC_ALL": "C"}
     with log.open("wb") as out:
@@ -188,14 +202,14 @@ def _unpack_boot_files(tarball: Path, target: Path) -> None:
         )
 
 
-def _make_file_system(tarball: Path, target: Path) -> None:
+def _make_file_system(variant: recipe.Variant, tarball: Path, target: Path) -> None:
     """Turn the archive into an ext2 file system, in the archive's order, with all times zero."""
     subprocess.run(
         [
             "genext2fs",
             "--block-size=4096",
-            f"--size-in-blocks={recipe.FILE_SYSTEM_BLOCKS}",
-            f"--number-of-inodes={recipe.FILE_SYSTEM_INODES}",
+            f"--size-in-blocks={variant.blocks}",
+            f"--number-of-inodes={variant.inodes}",
             "--reserved-percentage=0",
             "--faketime",
             f"--tarball={tarball}",

@@ -16,11 +16,11 @@ from typing import Any
 
 from fairc.runtime.engines.base import EngineUnavailable
 
+from .recipe import Variant
+
 PROGRAM = "qemu-system-x86_64"
 INSTALL_COMMAND = "sudo apt-get install --no-install-recommends qemu-system-x86"
-MEMORY = 1 << 30
 EXCHANGE_SIZE = 1 << 30
-TRANSLATION_CACHE_MB = 64  # 256 is no faster for these guests, 32 is slower by half a second
 
 # Without CMPXCHG16B: QEMU 7.2 computes its flags from a stale state, so that an interrupt right after
 # it saves garbage as EFLAGS, and the kernel's allocator uses it for every packet. Found as crashes
@@ -60,20 +60,21 @@ class Devices:
     console: Path
 
 
-def arguments(devices: Devices, shift: int = 0) -> list[str]:
+def arguments(variant: Variant, devices: Devices, shift: int = 0) -> list[str]:
     """Return the arguments that a machine and its restored copies have in common.
 
-    shift: an instruction takes 2^shift ns.
+    variant: decides on the memory. shift: an instruction takes 2^shift ns.
 
     Nothing may enter the machine from outside while it runs: no virtio, no network, no disk.
     """
+    memory = variant.memory_bytes
     return [
         *("-machine", "pc,nvdimm=on,hpet=off,memory-backend=ram0"),
         *("-cpu", CPU),
-        *("-accel", f"tcg,tb-size={TRANSLATION_CACHE_MB}"),
+        *("-accel", f"tcg,tb-size={variant.translation_cache_mb}"),
         *("-icount", f"shift={shift},sleep=off" + ("" if devices.shared else RECORD)),
-        *("-m", f"{MEMORY >> 20}M,slots=4,maxmem=8G"),
-        *("-object", _backend("ram0", devices.memory, MEMORY, share=devices.shared)),
+        *("-m", f"{memory >> 20}M,slots=4,maxmem=8G"),
+        *("-object", _backend("ram0", devices.memory, memory, share=devices.shared)),
         *("-object", _backend("root", devices.root, devices.root.stat().st_size, readonly=True)),
         *("-device", "nvdimm,id=nvdimm1,memdev=root,unarmed=on"),
         *("-object", _backend("exchange", devices.exchange, EXCHANGE_SIZE)),

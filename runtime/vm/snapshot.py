@@ -58,15 +58,19 @@ class Snapshot:
         return self.folder / "state"
 
 
-def guest_files(endpoints: Path) -> dict[str, bytes]:
+def guest_files(variant: recipe.Variant, endpoints: Path) -> dict[str, bytes]:
     """Return what the initramfs brings along, by plain name."""
     here = Path(__file__).parent
-    return {
+    files = {
         "agent.py": (recipe.GUEST / "agent.py").read_bytes(),
         "exchange.py": (here / "exchange.py").read_bytes(),
         "fairc-endpoints": endpoints.read_bytes(),
         "modules": ("\n".join(recipe.MODULES) + "\n").encode(),
     }
+    if variant is recipe.BROWSER:
+        files["warm_browser.py"] = (recipe.GUEST / "warm_browser.py").read_bytes()
+        files["fairc-browser"] = (recipe.GUEST / "browser.py").read_bytes()
+    return files
 
 
 def obtain(
@@ -80,7 +84,7 @@ def obtain(
     EngineUnavailable when QEMU is missing, the machine does not come up, or it cannot be saved.
     """
     entries = initramfs.guest_entries(
-        image.busybox.read_bytes(), image.root_modules(), guest_files(endpoints)
+        image.busybox.read_bytes(), image.root_modules(), guest_files(image.variant, endpoints)
     )
     archive = initramfs.pack(entries)
     identity = _identity(image, archive, shift)
@@ -119,7 +123,9 @@ def _identity(image: Image, archive: bytes, shift: int) -> str:
         "image": image.digest,
         "initramfs": hashlib.sha256(archive).hexdigest(),
         "kernel": qemu.KERNEL_ARGUMENTS,
-        "machine": qemu.arguments(qemu.Devices(blank, True, blank, blank, blank), shift),
+        "machine": qemu.arguments(
+            image.variant, qemu.Devices(blank, True, blank, blank, blank), shift
+        ),
         "qemu": qemu.version(),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -158,12 +164,12 @@ def _boot_and_save(image: Image, archive: bytes, work: Path, shift: int) -> str:
     initrd.write_bytes(archive)
     memory = work / "memory"
     with memory.open("wb") as file:
-        file.truncate(qemu.MEMORY)
+        file.truncate(image.variant.memory_bytes)
     exchange.create(job, {"kind": "none"}, {}, qemu.EXCHANGE_SIZE)
     devices = qemu.Devices(memory, True, image.root, job, console)
     command = [
         qemu.PROGRAM,
-        *qemu.arguments(devices, shift),
+        *qemu.arguments(image.variant, devices, shift),
         *("-kernel", str(image.vmlinuz), "-initrd", str(initrd)),
         *("-append", qemu.KERNEL_ARGUMENTS),
         *("-qmp", "unix:monitor,server=on,wait=off"),

@@ -87,6 +87,10 @@ def prepare() -> None:
     for command in (["ip", "-V"], ["tc", "-V"]):
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     subprocess.run([f"{HERE}/fairc-endpoints", "--version"], stdout=subprocess.DEVNULL, check=True)
+    if os.path.exists(f"{HERE}/warm_browser.py"):
+        import warm_browser  # from HERE
+
+        warm_browser.warm()
 
 
 class Pause:
@@ -178,7 +182,9 @@ def main(pause: Pause) -> None:
     for name, content in files.items():
         with open(f"/tmp/{name}", "wb") as file:
             file.write(content)
-    os.symlink(f"{HERE}/fairc-endpoints", "/tmp/fairc-endpoints")
+    for name in ("fairc-endpoints", "fairc-browser"):
+        if os.path.exists(f"{HERE}/{name}"):
+            os.symlink(f"{HERE}/{name}", f"/tmp/{name}")
     error = run_script(f"/tmp/{header['script']}", header["deadline_s"])
     if error:
         with open(f"{OUT}/console.txt", errors="replace") as console:
