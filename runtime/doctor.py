@@ -11,7 +11,7 @@ from functools import partial
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime.engines import ENGINES, LaterEngine, host
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.vm import image, qemu
+from fairc.runtime.vm import image, qemu, recipe
 
 APT = "sudo apt-get install --no-install-recommends"
 SPACE_BYTES = 4 << 30
@@ -68,6 +68,14 @@ def vm() -> Iterator[Finding]:
         yield Finding("image", False, "not built", image.BUILD_COMMAND)
         for tool, package in image.TOOLS.items():
             yield program(tool, package)
+    browser = image.find(recipe.BROWSER)
+    yield Finding(
+        "image with a browser",
+        browser is not None,
+        str(browser.folder) if browser else "not built: page loads in Chromium need it",
+        image.build_command(recipe.BROWSER),
+        needed=False,
+    )
     yield endpoints()
     yield cache_space()
 

@@ -176,7 +176,7 @@ class Sweep:
         return counts
 
     def _key(self, cell: Cell) -> str:
-        return key_of(cell, self.engine.name, self.engine.identity)
+        return key_of(cell, self.engine.name, self.engine.identity_for(cell))
 
     def _missing(self) -> Iterator[tuple[Cell, str]]:
         for cell in filter(self.wanted, self.store.cells()):
@@ -253,7 +253,7 @@ class Sweep:
             virtual_s=raw.virtual_s,
             wall_s=raw.wall_s,
             engine=self.engine.name,
-            image=self.engine.identity,
+            image=self.engine.identity_for(ran.cell),
             result_sha256=raw.sha256,
             analysis=self._analysis,
         )

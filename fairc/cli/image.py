@@ -16,33 +16,41 @@ def image() -> None:
 
 
 @image.command()
+@click.option("--browser", is_flag=True, help="the image with Chromium, too")
 @quiet()
-def build() -> None:
+def build(browser: bool) -> None:
     """Build the image, unless it is there."""
     from fairc.runtime.vm import image as images
+    from fairc.runtime.vm import recipe
 
-    built = images.build(console.say)
-    console.result(f"{built.folder}: kernel {built.kernel}, {size(built.size_bytes())}")
+    for variant in recipe.VARIANTS if browser else (recipe.PLAIN,):
+        built = images.build(variant, console.say)
+        console.result(
+            f"{built.folder}{recipe.suffix(variant)}: kernel {built.kernel}, {size(built.size_bytes())}"
+        )
 
 
 @image.command()
 def info() -> int:
-    """Show where the image is and what is in it; exit status 3 when there is none."""
+    """Show where the images are and what is in them; exit status 3 when there is none."""
     from fairc.runtime.vm import image as images
+    from fairc.runtime.vm import recipe
 
-    found = images.find()
-    if found is None:
+    found = [image for variant in recipe.VARIANTS if (image := images.find(variant))]
+    if not found:
         console.complain("error: the virtual machine's image has not been built")
         console.complain(f"help: {images.BUILD_COMMAND}")
         return Status.UNAVAILABLE
-    for label, value in (
-        ("folder", found.folder),
-        ("kernel", found.kernel),
-        ("recipe", found.recipe),
-        ("sha256", found.digest),
-        ("size", size(found.size_bytes())),
-    ):
-        console.result(f"{label:<8}{value}")
+    for image in found:
+        for label, value in (
+            ("image", image.variant.name),
+            ("folder", image.folder),
+            ("kernel", image.kernel),
+            ("recipe", image.recipe),
+            ("sha256", image.digest),
+            ("size", size(image.size_bytes())),
+        ):
+            console.result(f"{label:<8}{value}")
     return Status.WELL
 
 

@@ -42,6 +42,10 @@ class Engine(Protocol):
         """Return what the lock records."""
         ...
 
+    def identity_for(self, cell: Cell) -> str:
+        """Return the same for one cell: an engine may have several machines. Raises EngineUnavailable."""
+        ...
+
     def prepare(self) -> None:
         """Get ready to run cells (probe, boot, take a snapshot). Raises EngineUnavailable."""
         ...

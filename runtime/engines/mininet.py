@@ -42,6 +42,10 @@ class MininetEngine:
             endpoints = hashlib.file_digest(program, "sha256").hexdigest()
         return hashlib.sha256(f"{text} {endpoints}".encode()).hexdigest()
 
+    def identity_for(self, cell: Cell) -> str:
+        """Return the identity: all cells run on this host."""
+        return self.identity
+
     @property
     def versions(self) -> dict[str, str]:
         """What the lock records."""

@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from fairc.compiler.plan import Cell
+from fairc.compiler.plan import Cell, LoadWorkload
 from fairc.compiler.targets import mininet
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime import archive, supervisor
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.script import failure
 from fairc.runtime.results import RawResult
-from fairc.runtime.vm import exchange, image, qemu, snapshot
+from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot
 
 # After its deadline a script still has to stop processes and to write its results.
 DEADLINE_MARGIN_S = 30.0
@@ -42,7 +42,9 @@ class VmEngine:
 
     def __init__(self, progress: Callable[[str], None] = lambda _: None) -> None:
         self._progress = progress
-        self._snapshot: snapshot.Snapshot | None = None
+        self._endpoints = Path()
+        self._snapshots: dict[str, snapshot.Snapshot] = {}  # by the name of their variant
+        self._lock = threading.Lock()
         self._closed = threading.Event()
         self._cores: queue.SimpleQueue[int] = queue.SimpleQueue()
         for core in sorted(os.sched_getaffinity(0)):
@@ -51,28 +53,43 @@ class VmEngine:
     @property
     def identity(self) -> str:
         """Hash of image, kernel arguments, guest files and QEMU version."""
-        assert self._snapshot is not None, "prepare comes first"
-        return self._snapshot.identity
+        return self._snapshot(recipe.PLAIN).identity
+
+    def identity_for(self, cell: Cell) -> str:
+        """Return the identity of the machine that the cell needs. Raises EngineUnavailable."""
+        return self._snapshot(variant_of(cell)).identity
 
     @property
     def versions(self) -> dict[str, str]:
-        """What the lock records."""
-        assert self._snapshot is not None, "prepare comes first"
-        return {
-            "qemu": qemu.version(),
-            "kernel": self._snapshot.image.kernel,
-            "image": self._snapshot.image.digest,
-            "machine": self._snapshot.identity,
-        }
+        """What the lock records, of every machine that is in use."""
+        found = {"qemu": qemu.version()}
+        for variant in recipe.VARIANTS:
+            if variant.name in self._snapshots:
+                saved, of = self._snapshots[variant.name], recipe.suffix(variant)
+                found |= {
+                    f"kernel{of}": saved.image.kernel,
+                    f"image{of}": saved.image.digest,
+                    f"machine{of}": saved.identity,
+                }
+        return found
 
     def prepare(self) -> None:
         """Find the image and take the snapshot. Raises EngineUnavailable."""
         qemu.version()
         try:
-            endpoints = find_endpoints()
+            self._endpoints = find_endpoints()
         except EndpointsMissing as problem:
             raise EngineUnavailable((str(problem),), "make setup") from problem
-        self._snapshot = snapshot.obtain(image.require(), endpoints, self._progress, self.shift)
+        self._snapshot(recipe.PLAIN)
+
+    def _snapshot(self, variant: recipe.Variant) -> snapshot.Snapshot:
+        """Return the snapshot of a variant; take it when it is asked for the first time."""
+        with self._lock:
+            if variant.name not in self._snapshots:
+                self._snapshots[variant.name] = snapshot.obtain(
+                    image.require(variant), self._endpoints, self._progress, self.shift
+                )
+            return self._snapshots[variant.name]
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Restore the snapshot, run the cell's script, and fetch what it left."""
@@ -83,7 +100,7 @@ class VmEngine:
             self._cores.put(core)
 
     def _run(self, cell: Cell, workdir: Path, core: int) -> RawResult:
-        assert self._snapshot is not None, "prepare comes first"
+        saved = self._snapshot(variant_of(cell))
         started = time.monotonic()
         artefacts = workdir / "artefacts"
         artefacts.mkdir()
@@ -97,7 +114,7 @@ class VmEngine:
                 {"cell.py": mininet.render(cell).encode()},
                 qemu.EXCHANGE_SIZE,
             )
-            error = self._restore(Path(scratch), device, console, core)
+            error = self._restore(saved, Path(scratch), device, console, core)
             text = console.read_text(errors="replace") if console.exists() else ""
             virtual_s = 0.0
             try:
@@ -119,15 +136,15 @@ class VmEngine:
             wall_s=time.monotonic() - started,
         )
 
-    def _restore(self, scratch: Path, device: Path, console: Path, core: int) -> str:
+    def _restore(
+        self, saved: snapshot.Snapshot, scratch: Path, device: Path, console: Path, core: int
+    ) -> str:
         """Run the machine to its end; return why it had to be stopped, or nothing."""
-        assert self._snapshot is not None, "prepare comes first"
-        saved = self._snapshot
         devices = qemu.Devices(saved.memory, False, saved.image.root, device, console)
         command = [
             *(("taskset", "--cpu-list", str(core)) if self.pinned else ()),
             qemu.PROGRAM,
-            *qemu.arguments(devices, self.shift),
+            *qemu.arguments(saved.image.variant, devices, self.shift),
             *("-qmp", "unix:monitor,server=on,wait=off"),
             *("-action", "panic=shutdown", "-incoming", "defer", "-S"),
         ]
@@ -175,6 +192,13 @@ class HalfSpeedVmEngine(VmEngine):
 
     name = "vm-half"
     shift = 1
+
+
+def variant_of(cell: Cell) -> recipe.Variant:
+    """Return what the cell needs: the machine with a browser exactly for loads in a browser."""
+    loads = (flow.workload for flow in cell.flows if isinstance(flow.workload, LoadWorkload))
+    chromium = any(load.client == "chromium" for load in loads)
+    return recipe.BROWSER if chromium else recipe.PLAIN
 
 
 def _cpu_s(pid: int) -> float:

@@ -83,7 +83,7 @@ def require(variant: recipe.Variant = recipe.PLAIN) -> Image:
     image = find(variant)
     if image is None:
         raise EngineUnavailable(
-            (f"the virtual machine's image{_suffix(variant)} has not been built",),
+            (f"the virtual machine's image{recipe.suffix(variant)} has not been built",),
             build_command(variant),
         )
     return image
@@ -92,10 +92,6 @@ def require(variant: recipe.Variant = recipe.PLAIN) -> Image:
 def build_command(variant: recipe.Variant) -> str:
     """Return the command that builds an image."""
     return BUILD_COMMAND + ("" if variant is recipe.PLAIN else f" --{variant.name}")
-
-
-def _suffix(variant: recipe.Variant) -> str:
-    return "" if variant is recipe.PLAIN else f" with a {variant.name}"
 
 
 def remove() -> list[Path]:
@@ -134,7 +130,7 @@ def build(
         progress("fetching and unpacking Debian packages (20 to 60 s with a near mirror)")
         _mmdebstrap(variant, work / "root.tar", work / "build.log")
         progress("making the root file system")
-        _unpack_boot_files(work / "root.tar", work)
+        _unpack_boot_files(variant, work / "root.tar", work)
         _make_file_system(variant, work / "root.tar", work / "root.ext2")
         (work / "root.tar").unlink()
         manifest = {
@@ -172,10 +168,12 @@ def _mmdebstrap(variant: recipe.Variant, tarball: Path, log: Path) -> None:
     if status.returncode:
         errors = [line for line in log.read_text(errors="replace").splitlines() if line[:2] == "E:"]
         why = errors[0] if errors else "it printed no reason"
-        raise EngineUnavailable((f"mmdebstrap could not build the image: {why}",), BUILD_COMMAND)
+        raise EngineUnavailable(
+            (f"mmdebstrap could not build the image: {why}",), build_command(variant)
+        )
 
 
-def _unpack_boot_files(tarball: Path, target: Path) -> None:
+def _unpack_boot_files(variant: recipe.Variant, tarball: Path, target: Path) -> None:
     """Take out of the archive what the machine needs before it has a root file system."""
     (target / "modules").mkdir()
     plain = {
@@ -198,7 +196,7 @@ def _unpack_boot_files(tarball: Path, target: Path) -> None:
     absent = [name for name in (*plain.values(), *modules.values()) if not (target / name).exists()]
     if absent:
         raise EngineUnavailable(
-            (f"the image lacks {', '.join(sorted(set(absent)))}",), BUILD_COMMAND
+            (f"the image lacks {', '.join(sorted(set(absent)))}",), build_command(variant)
         )
 
 

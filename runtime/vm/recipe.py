@@ -135,3 +135,10 @@ BROWSER = Variant(
     translation_cache_mb=1024,
 )
 """The same with Chromium, ChromeDriver and Selenium."""
+
+VARIANTS = (PLAIN, BROWSER)
+
+
+def suffix(variant: Variant) -> str:
+    """Return what tells the variant from the plain one in words: nothing, or ` (browser)`."""
+    return "" if variant is PLAIN else f" ({variant.name})"

@@ -9,6 +9,8 @@ anew for this run. What each flag is for is in docs/browser.md. Standard library
 the virtual machine has this file too.
 """
 
+from __future__ import annotations
+
 import base64
 import contextlib
 import json
@@ -16,20 +18,26 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from typing import Any, NoReturn
 
 PROGRAMS = {"chromium": "/usr/lib/chromium/chromium", "chromedriver": "/usr/bin/chromedriver"}
-# Virtual time for a browser to start before its load is due: it has calmed down by then.
+# How long before its load is due a browser is started: it has calmed down by then.
 LEAD_NS = 4_000_000_000
-# After the end of a load: for the paint that follows it, and for a browser to answer or to end.
+# After the end of a load, for the paint that follows it.
 SETTLE_MS = 500
-PATIENCE_S = 30
+# For a browser to start, to answer, to end.
+PATIENCE_S = 30.0
+# The load beside: of the same page, from a server on this very node.
+OWN_PORT = 4443
 
-# What a user's browser does beside loading a page, switched off; docs/browser.md says why that is
-# not measured.
+# What a user's browser does beside loading a page, switched off; docs/browser.md says of each why it
+# is not measured.
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -48,9 +56,10 @@ FLAGS = (
     "--metrics-recording-only",
     "--no-pings",
     "--password-store=basic",
-    "--use-mock-keychain",
     "--window-size=1280,800",
 )
+# No connection is opened before the navigation asks for it: connectStart is the load's own then.
+PREFERENCES = {"net.network_prediction_options": 2}
 HTTP = {
     "h1": ("--disable-quic", "--disable-http2"),
     "h2": ("--disable-quic",),
@@ -85,16 +94,16 @@ class Unable(Exception):
 
 
 class Overdue(BaseException):
-    """A load is past its deadline. Not an Exception: no library on the way may swallow it."""
+    """Something is past its time. Not an Exception: no library on the way may swallow it."""
 
 
-def overdue(number, frame):
+def overdue(number: int, frame: object) -> NoReturn:
     """Raise Overdue: the handler of SIGALRM."""
     raise Overdue
 
 
 @contextlib.contextmanager
-def time_limit(seconds):
+def time_limit(seconds: float) -> Iterator[None]:
     """Raise Overdue in what is done here after so many seconds."""
     signal.signal(signal.SIGALRM, overdue)
     signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
@@ -104,7 +113,7 @@ def time_limit(seconds):
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def find(program):
+def find(program: str) -> str:
     """Return the path of `chromium` or `chromedriver`; raise Unable."""
     for path in (PROGRAMS[program], shutil.which(program)):
         if path and os.access(path, os.X_OK):
@@ -115,118 +124,158 @@ def find(program):
 class Driver:
     """A running ChromeDriver, in a process group of its own with the browsers that it starts."""
 
-    def __init__(self, folder):
-        environment = dict(os.environ, HOME=folder, TMPDIR=folder)
+    def __init__(self, folder: str) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]  # ChromeDriver does not say its own choice without IPv6
+        self.url = f"http://127.0.0.1:{port}"
         self.process = subprocess.Popen(
-            [find("chromedriver"), "--port=0", "--log-level=SEVERE"],
+            [find("chromedriver"), f"--port={port}", "--log-level=SEVERE"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environment,
+            env=dict(os.environ, HOME=folder, TMPDIR=folder),
             start_new_session=True,
-            text=True,
         )
+        assert self.process.stdout is not None, "a pipe was asked for"
         for line in self.process.stdout:
-            if found := re.search(r"started successfully on port (\d+)", line):
-                self.url = f"http://127.0.0.1:{found[1]}"
+            if b"started successfully" in line:
                 return
         raise Unable(f"chromedriver ended with status {self.process.wait()}")
 
-    def kill(self):
+    def kill(self) -> None:
         """End it and everything that it has started, at once."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        assert self.process.stdout is not None, "a pipe was asked for"
         self.process.stdout.close()
 
 
 class Client:
-    """The loads of one flow."""
+    """The loads of one flow.
 
-    def __init__(self, job, epoch_ns, folder):
+    job: the description. folder: of its own, for the profile and what else the browser writes.
+    """
+
+    def __init__(self, job: dict[str, Any], epoch_ns: int, folder: str) -> None:
         self.job, self.epoch_ns, self.folder = job, epoch_ns, folder
+        self.flow, self.name = job["flow"], job.get("name", "web.fairc")
         self.page = job["workload"]["page"]
         self.timeout_s = job["workload"]["timeout_ns"] / 1e9
-        self.name = job.get("name", "web.fairc")
+        self.log = os.path.join(folder, "chromium.log")
         self.version = ""
-        self.driver = None
+        self.driver: Driver | None = None
 
-    def now_ns(self):
+    def run(self) -> None:
+        """Do all loads, then the one beside; say what came of each."""
+        workload = self.job["workload"]
+        end_ns = self.job["starts_ns"][0]
+        protocols, idle_ns = workload["protocols"], (0, *workload["idle_ns"][1:])
+        for number, (protocol, pause_ns) in enumerate(zip(protocols, idle_ns, strict=True), 1):
+            due_ns = end_ns + pause_ns
+            self.sleep_until(due_ns - LEAD_NS)
+            server = (self.job["address"], self.job["port"], self.flow + ".spki")
+            result = self.load(f"load-{number}", protocol, due_ns, server)
+            end_ns = result["end_ns"]
+            self.say("load", {"load": number} | result)
+        if self.job.get("own_time"):
+            for protocol in dict.fromkeys(protocols):
+                self.say("own-time", self.own_time(protocol))
+        if self.driver:
+            self.driver.kill()
+        self.say("done", {"loads": len(protocols)})
+
+    def now_ns(self) -> int:
         """Return the time after the epoch."""
         return time.time_ns() - self.epoch_ns
 
-    def say(self, event, **fields):
+    def say(self, event: str, fields: dict[str, Any]) -> None:
         """Write an event."""
-        print(json.dumps({"t_ns": self.now_ns(), "event": event, **fields}), flush=True)
+        at_ns = fields.pop("end_ns", None) or self.now_ns()
+        print(json.dumps({"t_ns": at_ns, "event": event, **fields}), flush=True)
 
-    def sleep_until(self, due_ns):
+    def sleep_until(self, due_ns: int) -> None:
         """Sleep until a time after the epoch."""
         time.sleep(max(0, due_ns - self.now_ns()) / 1e9)
 
-    def options(self, protocol, log):
-        """Return Selenium's options for a browser that speaks the protocol."""
-        from selenium.webdriver.chrome.options import Options
+    def load(
+        self, name: str, protocol: str, due_ns: int, server: tuple[str, int, str]
+    ) -> dict[str, Any]:
+        """Load the page once, in a browser of its own, and close it; return what came of it.
 
-        options = Options()
-        options.binary_location = find("chromium")
-        flags = [*FLAGS, *(flag.format(name=self.name, port=self.job["port"]) for flag in HTTP[protocol])]
-        flags.append(f"--user-data-dir={self.folder}/profile")
-        flags.append(f"--host-resolver-rules=MAP {self.name} {self.job['address']}, MAP * ~NOTFOUND")
-        with open(self.job["flow"] + ".spki") as file:
-            flags.append(f"--ignore-certificate-errors-spki-list={file.read().strip()}")
-        flags += ["--enable-logging", f"--log-file={log}"]
-        for flag in flags + self.job.get("flags", []):
-            options.add_argument(flag)
-        # Tells ChromeDriver not to add flags that contradict ours.
-        options.add_experimental_option("excludeSwitches", ["enable-automation"])
-        options.page_load_strategy = "normal"
-        return options
-
-    def load(self, number, protocol, due_ns):
-        """Load the page once, in a browser of its own; return its event."""
+        name: of the evidence that a failure leaves. due_ns: when to navigate. server: address, port
+        and the file with the hash of its key.
+        """
         from selenium import webdriver
 
-        log = f"{self.folder}/log"
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(log)
-        event = {"load": number, "wanted": protocol, "protocol": None, "status": None, "error": ""}
+        event: dict[str, Any] = {"wanted": protocol, "protocol": None, "status": None, "error": ""}
         browser = None
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.log)
         try:
             with time_limit(PATIENCE_S):
                 self.driver = self.driver or Driver(self.folder)
-                browser = webdriver.Remote(self.driver.url, options=self.options(protocol, log))
+                options = self.options(protocol, *server)
+                browser = webdriver.Remote(self.driver.url, options=options)
                 browser.set_page_load_timeout(self.timeout_s)
                 browser.set_script_timeout(self.timeout_s)
             self.version = f"Chromium {browser.capabilities['browserVersion']}"
             self.sleep_until(due_ns)
             event["begin_ns"] = self.now_ns()
-            read = None
             with time_limit(self.timeout_s):
-                browser.get(f"https://{self.name}:{self.job['port']}{self.page[0]['path']}")
+                browser.get(f"https://{self.name}:{server[1]}{self.page[0]['path']}")
                 read = json.loads(browser.execute_async_script(READ))
-            event.update(self.measured(read))
+            event |= self.measured(read)
             event["error"] = self.fault(event, read)
         except Overdue:
-            event["error"] = "it did not end within its time" if browser else "the browser did not start"
-        except Exception as error:  # noqa: BLE001  # Selenium's own, urllib3's and the system's: all are failed loads
+            event["error"] = LATE if browser else "the browser did not start"
+        except Unable:
+            raise
+        except Exception as error:  # Selenium's, urllib3's, the system's: the load has failed
             event["error"] = reason(error)
-        event["t_ns"] = self.now_ns()
+        event |= {"client": "chromium", "version": self.version, "end_ns": self.now_ns()}
         if event["error"]:
-            self.keep_evidence(number, browser, log)
+            self.keep_evidence(f"{self.flow}.{name}", browser)
         self.close(browser)
         return event
 
-    def keep_evidence(self, number, browser, log):
-        """Leave a screenshot and the browser's log in the cell's folder, as far as there are any."""
-        stem = f"{self.job['flow']}.load-{number}"
-        with contextlib.suppress(Overdue, Exception), time_limit(PATIENCE_S):
-            with open(stem + ".png", "wb") as file:
-                file.write(base64.b64decode(browser.get_screenshot_as_base64()))
-        with contextlib.suppress(OSError):
-            shutil.copyfile(log, stem + ".log")
+    def options(self, protocol: str, address: str, port: int, key: str) -> Any:
+        """Return Selenium's options for a browser that speaks the protocol with the server."""
+        from selenium.webdriver.chrome.options import Options
 
-    def close(self, browser):
-        """Close the browser as a user would; kill it when it does not go."""
+        try:
+            with open(key) as file:
+                spki = file.read().strip()
+        except OSError as error:
+            raise Unable(f"the server's key is not known: {error}") from None
+        options = Options()
+        options.binary_location = find("chromium")
+        options.page_load_strategy = "normal"
+        options.add_experimental_option("prefs", PREFERENCES)
+        for flag in (
+            *FLAGS,
+            *(flag.format(name=self.name, port=port) for flag in HTTP[protocol]),
+            f"--user-data-dir={self.folder}/profile",
+            f"--host-resolver-rules=MAP {self.name} {address}, MAP * ~NOTFOUND",
+            f"--ignore-certificate-errors-spki-list={spki}",
+            "--enable-logging",
+            f"--log-file={self.log}",
+        ):
+            options.add_argument(flag)
+        return options
+
+    def keep_evidence(self, stem: str, browser: Any) -> None:
+        """Leave a screenshot and the browser's log in the cell's folder, as far as there are any."""
+        if browser:
+            with contextlib.suppress(Overdue, Exception), time_limit(PATIENCE_S):
+                picture = base64.b64decode(browser.get_screenshot_as_base64())
+                with open(stem + ".png", "wb") as file:
+                    file.write(picture)
+        with contextlib.suppress(OSError):
+            shutil.copyfile(self.log, stem + ".log")
+
+    def close(self, browser: Any) -> None:
+        """Close the browser as a user would; kill it, and its driver, when it does not go."""
         try:
             with time_limit(PATIENCE_S):
                 browser.quit()
@@ -235,24 +284,63 @@ class Client:
                 self.driver.kill()
                 self.driver = None
 
-    def measured(self, read):
+    def own_time(self, protocol: str) -> dict[str, Any]:
+        """Load the page from a server on this very node, without any network between.
+
+        The same browser, profile and procedure, after all loads that are measured.
+        """
+        folder = os.path.join(self.folder, "own")
+        os.makedirs(folder, exist_ok=True)
+        quic = None
+        if protocol == "h3":
+            quic = {"name": "bbr", "parameters": self.job["workload"]["quic_parameters"]}
+        description = {
+            "flow": "own",
+            "address": "127.0.0.1",
+            "port": OWN_PORT,
+            "workload": self.job["workload"],
+            "options": self.job["options"],
+            "buffer_bytes": self.job["buffer_bytes"],
+            "cca": "cubic",
+            "quic": quic,
+            "connections": 1,
+            "starts_ns": self.job["starts_ns"],
+            "rate_bps": None,
+            "sample_every_ns": 1_000_000_000,
+        }
+        beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fairc-endpoints")
+        program = beside if os.access(beside, os.X_OK) else "fairc-endpoints"
+        command = [program, "web-server", "--epoch-ns", str(self.epoch_ns), json.dumps(description)]
+        with subprocess.Popen(
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+        ) as server:
+            assert server.stdout is not None, "a pipe was asked for"
+            try:
+                if b'"listening"' not in server.stdout.readline():
+                    raise Unable("the server of the load beside did not start")
+                due_ns = self.now_ns() + LEAD_NS
+                place = ("127.0.0.1", OWN_PORT, os.path.join(folder, "own.spki"))
+                return self.load("own", protocol, due_ns, place)
+            finally:
+                server.kill()
+
+    def measured(self, read: dict[str, Any]) -> dict[str, Any]:
         """Return the fields of a load's event from what the page has recorded."""
         origin_ns = round(read["origin"] * 1e6) - self.epoch_ns
 
-        def at(value):
+        def at(value: float) -> int | None:
             return origin_ns + round(value * 1e6) if value else None
 
         if not read["navigation"]:
             return {}
         document = read["navigation"][0]
-        protocol = PROTOCOLS.get(document["nextHopProtocol"], document["nextHopProtocol"] or None)
         paint = {entry["name"]: entry["startTime"] for entry in read["paint"]}
         types = {item["path"]: item["type"] for item in self.page}
         resources = [
             {
                 "path": (path := re.sub(r"^\w+://[^/]*", "", entry["name"])),
                 "type": types.get(path),
-                "protocol": PROTOCOLS.get(entry["nextHopProtocol"], entry["nextHopProtocol"] or None),
+                "protocol": protocol_of(entry),
                 "status": entry["responseStatus"] or None,
                 "bytes": entry["encodedBodySize"],
                 "start_ns": origin_ns + round(entry["startTime"] * 1e6),
@@ -264,76 +352,65 @@ class Client:
             }
             for entry in [document, *read["resources"]]
         ]
+        secure = None if protocol_of(document) == "h3" else at(document["secureConnectionStart"])
         return {
-            "protocol": protocol,
+            "protocol": protocol_of(document),
             "status": document["responseStatus"] or None,
             "begin_ns": origin_ns,
             "connect_start_ns": at(document["connectStart"]),
-            "secure_start_ns": None if protocol == "h3" else at(document["secureConnectionStart"]),
+            "secure_start_ns": secure,
             "connect_end_ns": at(document["connectEnd"]),
             "request_start_ns": at(document["requestStart"]),
             "response_start_ns": at(document["responseStart"]),
             "response_end_ns": at(document["responseEnd"]),
             "dom_content_loaded_ns": at(document["domContentLoadedEventEnd"]),
             "load_event_end_ns": at(document["loadEventEnd"]),
-            "fcp_ns": at(paint.get("first-contentful-paint")),
+            "fcp_ns": at(paint.get("first-contentful-paint", 0)),
             "lcp_ns": at(read["lcp"][-1]) if read["lcp"] else None,
             "bytes": sum(resource["bytes"] for resource in resources),
             "resources": resources,
         }
 
-    def fault(self, event, read):
+    def fault(self, event: dict[str, Any], read: dict[str, Any]) -> str:
         """Return why a load that came to an end has failed all the same, or nothing."""
         if read["href"].startswith("chrome-error:"):
             found = re.search(r"ERR_[A-Z0-9_]+", read["text"])
             return f"navigation error: {found[0] if found else 'without a name'}"
         if event["status"] != 200:
             return f"the server answered with status {event['status']}"
-        if event["protocol"] != event["wanted"]:
-            return f"the document came over {event['protocol']}, not over {event['wanted']}"
-        got = {resource["path"]: resource for resource in event["resources"]}
+        wanted, got = event["wanted"], {each["path"]: each for each in event["resources"]}
         for item in self.page:
-            resource = got.get(item["path"])
+            path, resource = item["path"], got.get(item["path"])
             if resource is None:
-                return f"{item['path']} is missing"
+                return f"{path} is missing"
+            if resource["protocol"] != wanted:
+                return f"{path} came over {resource['protocol']}, not over {wanted}"
             if resource["status"] != 200:
-                return f"{item['path']} was answered with status {resource['status']}"
+                return f"{path} was answered with status {resource['status']}"
             if resource["bytes"] != item["bytes"]:
-                return f"{item['path']} has {resource['bytes']} bytes, not {item['bytes']}"
-            if resource["protocol"] != event["wanted"]:
-                return f"{item['path']} came over {resource['protocol']}, not over {event['wanted']}"
-        if not event["load_event_end_ns"]:
-            return "its load event did not end"
-        return ""
-
-    def run(self):
-        """Do all loads."""
-        workload = self.job["workload"]
-        end_ns, loads = self.job["starts_ns"][0], 0
-        for number, protocol in enumerate(workload["protocols"], 1):
-            due_ns = end_ns + (workload["idle_ns"][number - 1] if number > 1 else 0)
-            self.sleep_until(due_ns - LEAD_NS)
-            event = self.load(number, protocol, due_ns)
-            end_ns = event.pop("t_ns")
-            fields = {"client": "chromium", "version": self.version}
-            print(json.dumps({"t_ns": end_ns, "event": "load", **event, **fields}), flush=True)
-            loads += 1
-        if self.driver:
-            self.driver.kill()
-        self.say("done", loads=loads)
+                return f"{path} has {resource['bytes']} bytes, not {item['bytes']}"
+        return "" if event["load_event_end_ns"] else "its load event did not end"
 
 
-def reason(error):
+LATE = "it did not end within its time"
+
+
+def protocol_of(entry: dict[str, Any]) -> str | None:
+    """Return the HTTP version of a resource as the plan names it; None when it is not known."""
+    return PROTOCOLS.get(entry["nextHopProtocol"], entry["nextHopProtocol"] or None)
+
+
+def reason(error: Exception) -> str:
     """Return an exception in words, on one line; the name of a network error when it has one."""
     text = getattr(error, "msg", None) or str(error)
     if found := re.search(r"net::(ERR_[A-Z0-9_]+)", text):
         return f"navigation error: {found[1]}"
     if type(error).__name__ == "TimeoutException":
-        return "it did not end within its time"
+        return LATE
     return f"{type(error).__name__}: {text.partition(chr(10))[0]}"
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
     """Run as `--epoch-ns N JSON`; return the exit status."""
     try:
         option, epoch, description = arguments
@@ -346,11 +423,15 @@ def main(arguments):
     with tempfile.TemporaryDirectory(prefix="fairc-browser-", ignore_cleanup_errors=True) as folder:
         client = Client(job, epoch_ns, folder)
         try:
-            find("chromium"), find("chromedriver")
+            for program in PROGRAMS:
+                find(program)
             client.run()
         except (Unable, ImportError) as error:
-            client.say("error", connection=None, message=str(error))
+            client.say("error", {"connection": None, "message": str(error)})
             return 1
+        finally:
+            if client.driver:
+                client.driver.kill()
     return 0
 
 

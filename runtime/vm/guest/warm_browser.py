@@ -9,7 +9,7 @@ FILES = (
 )
 
 
-def warm():
+def warm() -> None:
     """Read what a browser reads, so that it is in the page cache."""
     for root in FILES:
         paths = [root]
@@ -19,4 +19,11 @@ def warm():
             with open(path, "rb", buffering=0) as file:
                 while file.read(1 << 20):
                     pass
-    subprocess.run(["/usr/bin/python3", "-c", "from selenium import webdriver; webdriver.Remote, webdriver.ChromeOptions"], check=True)
+    subprocess.run(
+        [
+            "/usr/bin/python3",
+            "-c",
+            "from selenium import webdriver; webdriver.Remote, webdriver.ChromeOptions",
+        ],
+        check=True,
+    )
