@@ -45,6 +45,11 @@ KERNEL_ARGUMENTS = (
 )
 
 
+def kernel_arguments(variant: Variant) -> str:
+    """Return the kernel's command line."""
+    return f"{KERNEL_ARGUMENTS} {variant.kernel_arguments}".strip()
+
+
 @dataclass(frozen=True)
 class Devices:
     """The files that one machine works on.

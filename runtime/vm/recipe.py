@@ -76,6 +76,7 @@ class Variant:
     packages: beside what apt takes with them. security: whether Debian's security updates are a
     source. hooks: run by mmdebstrap, one after the other. blocks (of 4 KiB), inodes: the size of the
     file system. memory_bytes: the machine's. translation_cache_mb: QEMU's cache of translated code.
+    kernel_arguments: beside those of every machine (qemu.py).
     """
 
     name: str
@@ -86,6 +87,7 @@ class Variant:
     inodes: int
     memory_bytes: int
     translation_cache_mb: int
+    kernel_arguments: str = ""
 
     def sources(self) -> tuple[str, ...]:
         """Return apt's sources."""
@@ -133,6 +135,9 @@ BROWSER = Variant(
     inodes=40_000,
     memory_bytes=2 << 30,
     translation_cache_mb=1024,
+    # QEMU translates code anew at every address where it meets it: a browser's second process and
+    # second start cost as much as the first ones when their addresses are random.
+    kernel_arguments="norandmaps",
 )
 """The same with Chromium, ChromeDriver and Selenium."""
 

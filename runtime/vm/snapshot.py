@@ -122,7 +122,7 @@ def _identity(image: Image, archive: bytes, shift: int) -> str:
     parts = {
         "image": image.digest,
         "initramfs": hashlib.sha256(archive).hexdigest(),
-        "kernel": qemu.KERNEL_ARGUMENTS,
+        "kernel": qemu.kernel_arguments(image.variant),
         "machine": qemu.arguments(
             image.variant, qemu.Devices(blank, True, blank, blank, blank), shift
         ),
@@ -171,7 +171,7 @@ def _boot_and_save(image: Image, archive: bytes, work: Path, shift: int) -> str:
         qemu.PROGRAM,
         *qemu.arguments(image.variant, devices, shift),
         *("-kernel", str(image.vmlinuz), "-initrd", str(initrd)),
-        *("-append", qemu.KERNEL_ARGUMENTS),
+        *("-append", qemu.kernel_arguments(image.variant)),
         *("-qmp", "unix:monitor,server=on,wait=off"),
         *("-action", "panic=pause"),
     ]

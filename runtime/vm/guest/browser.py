@@ -52,14 +52,22 @@ FLAGS = (
     "--disable-breakpad",
     "--disable-crash-reporter",
     "--disable-dev-shm-usage",
+    "--disable-field-trial-config",
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
     "--disable-gpu",
+    "--disable-software-rasterizer",
     "--metrics-recording-only",
     "--no-pings",
     "--password-store=basic",
     "--window-size=1280,800",
 )
-# No connection is opened before the navigation asks for it: connectStart is the load's own then.
-PREFERENCES = {"net.network_prediction_options": 2}
+PREFERENCES = {
+    # No connection is opened before the navigation asks for it: connectStart is the load's own then.
+    "net.network_prediction_options": 2,
+    # Not the page of a new tab, which is larger than the pages that are measured.
+    "session.restore_on_startup": 4,
+    "session.startup_urls": ["about:blank"],
+}
 HTTP = {
     "h1": ("--disable-quic", "--disable-http2"),
     "h2": ("--disable-quic",),
