@@ -193,6 +193,10 @@ class _Elsewhere:
         self.identity = machine.identity
         self.versions: dict[str, str] = {}
 
+    def identity_for(self, cell: Cell) -> str:
+        """Return the identity of the one machine whose results are collected."""
+        return self.identity
+
     def prepare(self) -> None:
         """Do nothing."""
 

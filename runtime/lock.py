@@ -16,7 +16,7 @@ from fairc.compiler.plan import MetricRequest
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime.engines.base import Engine
 
-from .store import CELLS, PLAN, read_plan
+from .store import CELLS, PLAN, read_cells, read_plan
 
 LIBRARIES = ("click", "duckdb", "jinja2", "lark", "matplotlib", "numpy", "pydantic", "scipy")
 # Whose code turns raw artefacts into a stored result.
@@ -38,8 +38,10 @@ ANALYSIS = (
 def describe(folder: Path, engine: Engine) -> dict[str, Any]:
     """Return the lock of a run of the plan in a folder on a prepared engine.
 
-    Nothing in it depends on the time. Raises StoreError.
+    Nothing in it depends on the time. Raises StoreError, EngineUnavailable.
     """
+    for cell in read_cells(folder):
+        engine.identity_for(cell)  # from here on the engine's versions are those of every machine
     return {**made_with(engine), "plan": planned(folder)}
 
 

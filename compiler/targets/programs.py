@@ -38,7 +38,7 @@ def client(flow: Flow, cell: Cell) -> tuple[str, str]:
     """Return the role and the description of a flow's client."""
     program = CLIENTS[flow.transport]
     if isinstance(flow.workload, LoadWorkload) and flow.workload.client != "plain":
-        program = replace(program, role=BROWSER)
+        program = replace(program, role=BROWSER, fields=_browser)
     return _told(program, flow, cell)
 
 
@@ -136,6 +136,11 @@ def _web_server(flow: Flow, cell: Cell) -> Fields:
 
 def _web_client(flow: Flow, cell: Cell) -> Fields:
     return _receiving(flow, cell) | {"name": WEB_NAME}
+
+
+def _browser(flow: Flow, cell: Cell) -> Fields:
+    """Every repetition has the same page and machine: one of them times the browser alone."""
+    return _web_client(flow, cell) | {"own_time": cell.repetition == 1}
 
 
 SERVERS = {

@@ -14,6 +14,7 @@ from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
 from fairc.compiler.targets.mininet import render
 from fairc.runtime import archive, supervisor
 from fairc.runtime.results import RawResult
+from fairc.runtime.vm import recipe
 
 from . import host
 from .base import EngineUnavailable
@@ -89,6 +90,7 @@ class MininetEngine:
         artefacts.mkdir()
         (workdir / "cell.py").write_text(render(cell), encoding="utf-8")
         (workdir / NAME).symlink_to(find_endpoints())
+        (workdir / "fairc-browser").symlink_to(recipe.GUEST / "browser.py")
         console = workdir / "console"
         error = self._supervise(cell, workdir, artefacts, console)
         text = console.read_text(errors="replace")

@@ -17,7 +17,7 @@ from fairc.compiler import compile, emit
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.targets import jobs, kubernetes, slurm
 from fairc.dsl import Source, load
-from fairc.runtime.vm import qemu
+from fairc.runtime.vm import qemu, recipe
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests/golden"
@@ -117,7 +117,7 @@ def test_pods_have_no_privileges(emitted: Path, file: str, kind: str) -> None:
 
 
 def test_a_job_has_the_memory_of_the_guest() -> None:
-    guest_mib = (qemu.MEMORY + qemu.EXCHANGE_SIZE) >> 20
+    guest_mib = (recipe.PLAIN.memory_bytes + qemu.EXCHANGE_SIZE) >> 20
     assert guest_mib + 1024 <= jobs.MEMORY_MIB
 
 

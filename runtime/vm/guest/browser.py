@@ -31,8 +31,10 @@ PROGRAMS = {"chromium": "/usr/lib/chromium/chromium", "chromedriver": "/usr/bin/
 LEAD_NS = 4_000_000_000
 # After the end of a load, for the paint that follows it.
 SETTLE_MS = 500
-# For a browser to start, to answer, to end.
+# For a browser to start, and to end.
 PATIENCE_S = 30.0
+# For a browser that hangs: until it is killed after its load's deadline, and for a screenshot of it.
+GRACE_S = 2.0
 # The load beside: of the same page, from a server on this very node.
 OWN_PORT = 4443
 
@@ -121,6 +123,11 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
+def stop(number: int, frame: object) -> NoReturn:
+    """End as asked: the handler of SIGTERM."""
+    sys.exit(0)
+
+
 def find(program: str) -> str:
     """Return the path of `chromium` or `chromedriver`; raise Unable."""
     for path in (PROGRAMS[program], shutil.which(program)):
@@ -187,8 +194,7 @@ class Client:
             end_ns = result["end_ns"]
             self.say("load", {"load": number} | result)
         if self.job.get("own_time"):
-            for protocol in dict.fromkeys(protocols):
-                self.say("own-time", self.own_time(protocol))
+            self.say("own-time", self.own_time(protocols[-1]))
         if self.driver:
             self.driver.kill()
         self.say("done", {"loads": len(protocols)})
@@ -230,7 +236,7 @@ class Client:
             self.version = f"Chromium {browser.capabilities['browserVersion']}"
             self.sleep_until(due_ns)
             event["begin_ns"] = self.now_ns()
-            with time_limit(self.timeout_s):
+            with time_limit(self.timeout_s + GRACE_S):
                 browser.get(f"https://{self.name}:{server[1]}{self.page[0]['path']}")
                 read = json.loads(browser.execute_async_script(READ))
             event |= self.measured(read)
@@ -275,7 +281,7 @@ class Client:
     def keep_evidence(self, stem: str, browser: Any) -> None:
         """Leave a screenshot and the browser's log in the cell's folder, as far as there are any."""
         if browser:
-            with contextlib.suppress(Overdue, Exception), time_limit(PATIENCE_S):
+            with contextlib.suppress(Overdue, Exception), time_limit(GRACE_S):
                 picture = base64.b64decode(browser.get_screenshot_as_base64())
                 with open(stem + ".png", "wb") as file:
                     file.write(picture)
@@ -376,6 +382,7 @@ class Client:
             "fcp_ns": at(paint.get("first-contentful-paint", 0)),
             "lcp_ns": at(read["lcp"][-1]) if read["lcp"] else None,
             "bytes": sum(resource["bytes"] for resource in resources),
+            "local_ports": [],  # a page does not know them
             "resources": resources,
         }
 
@@ -428,6 +435,7 @@ def main(arguments: list[str]) -> int:
     except ValueError as error:
         print(f"usage: fairc-browser --epoch-ns N JSON: {error}", file=sys.stderr)
         return 2
+    signal.signal(signal.SIGTERM, stop)
     with tempfile.TemporaryDirectory(prefix="fairc-browser-", ignore_cleanup_errors=True) as folder:
         client = Client(job, epoch_ns, folder)
         try:
