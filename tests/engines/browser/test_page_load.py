@@ -1,0 +1,84 @@
+"""A page in Chromium in the virtual machine: equal twice, over the HTTP versions that were asked for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairc import dsl
+from fairc.compiler import Cell, compile
+from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.engines.vm import VmEngine, variant_of
+from fairc.runtime.results import RawResult
+from fairc.runtime.vm import recipe
+
+SPEC = """fexp 1
+experiment browser {
+  topology = 4g
+  flow web {
+    cca      = bbr
+    workload = load(page(7kB, 2kB, 2kB), client: CLIENT, http: h3, loads: 2, idle: uniform(5s, 6s))
+  }
+  measure = [goodput]
+}
+"""
+
+
+def cell(client: str) -> Cell:
+    experiment, found = dsl.load(dsl.Source("browser.fexp", SPEC.replace("CLIENT", client)))
+    assert experiment is not None, dsl.render_full(found)
+    (only,) = compile(experiment).cells()
+    return only
+
+
+def events(result: RawResult) -> list[dict[str, Any]]:
+    (log,) = result.artefacts.glob("web*.client.ndjson")
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def test_a_page_load_in_chromium_is_equal_twice(tmp_path: Path) -> None:
+    engine = VmEngine()
+    engine.prepare()
+    results = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        results.append(engine.run(cell("chromium"), tmp_path / name))
+    engine.close()
+
+    assert [result.error for result in results] == ["", ""]
+    assert results[0].sha256 == results[1].sha256
+    first, second, own, done = events(results[0])
+    assert (done["event"], done["loads"], own["event"]) == ("done", 2, "own-time")
+    assert [load["error"] for load in (first, second, own)] == ["", "", ""]
+    assert [load["protocol"] for load in (first, second, own)] == ["h2", "h3", "h3"]
+    for load, round_trips in ((first, 2), (second, 1)):
+        # TCP and TLS 1.3 take a round trip each before the request, QUIC one for both.
+        connecting_ns = load["connect_end_ns"] - load["connect_start_ns"]
+        assert round_trips * 80_000_000 <= connecting_ns < round_trips * 80_000_000 + 60_000_000
+        assert load["response_start_ns"] - load["request_start_ns"] >= 80_000_000
+        assert load["fcp_ns"] > load["response_start_ns"]
+        assert load["resources"][0]["path"] == "/"
+    assert 5_000_000_000 <= second["begin_ns"] - first["t_ns"] < 6_100_000_000
+    plt_ns = [load["load_event_end_ns"] - load["connect_start_ns"] for load in (second, own)]
+    assert plt_ns[1] < plt_ns[0] - 3 * 80_000_000 + 60_000_000
+
+
+def test_only_a_load_in_chromium_needs_the_machine_with_a_browser() -> None:
+    assert variant_of(cell("chromium")) is recipe.BROWSER
+    assert variant_of(cell("plain")) is recipe.PLAIN
+
+
+def test_an_image_that_is_not_there_is_named_with_what_builds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    engine = VmEngine()
+
+    with pytest.raises(EngineUnavailable) as raised:
+        engine.identity_for(cell("chromium"))
+
+    assert raised.value.missing == ("the virtual machine's image (browser) has not been built",)
+    assert raised.value.remedy == "fairc image build --browser"
