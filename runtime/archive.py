@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import tarfile
+from collections.abc import Container
 from pathlib import Path
 
 LEVEL = 3
 
 
-def pack(folder: Path, archive: Path) -> None:
-    """Write the regular files of a folder, sorted, without times and owners, to an archive."""
+def pack(folder: Path, archive: Path, left_out: Container[str] = ()) -> None:
+    """Write the regular files of a folder, sorted, without times and owners, to an archive.
+
+    left_out: names of files that are no part of it.
+    """
     import zstandard
 
     with (
@@ -19,7 +23,7 @@ def pack(folder: Path, archive: Path) -> None:
         tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as tar,
     ):
         for path in sorted(folder.rglob("*")):
-            if not path.is_file() or path.is_symlink():
+            if not path.is_file() or path.is_symlink() or path.name in left_out:
                 continue
             member = tarfile.TarInfo(path.relative_to(folder).as_posix())
             member.size = path.stat().st_size

@@ -57,7 +57,7 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class Side:
     """The values of a metric for one group of one side; None: that side does not have it."""
 
     first: Sample | None
@@ -78,13 +78,20 @@ def compare_runs(
     Groups are told apart by the swept names that either run has, and the flow; in the order of the
     first run, then of the second. Raises TableError.
     """
+    return _cells(first, second), _compared(sides(first, first_axes, second, second_axes))
+
+
+def sides(
+    first: Path, first_axes: Sequence[str], second: Path, second_axes: Sequence[str]
+) -> list[tuple[str, str, Side]]:
+    """Return metric, unit and both sides of all that two runs have measured; as `compare_runs`."""
     names = dict(measured(first)) | measured(second)
-    found: list[tuple[str, str, _Side]] = []
+    found: list[tuple[str, str, Side]] = []
     for metric, unit in names.items():
-        sides = (_groups(first, first_axes, metric), _groups(second, second_axes, metric))
-        for key in dict.fromkeys((*sides[0], *sides[1])):
-            found.append((metric, unit, _Side(sides[0].get(key), sides[1].get(key))))
-    return _cells(first, second), _compared(found)
+        both = (_groups(first, first_axes, metric), _groups(second, second_axes, metric))
+        for key in dict.fromkeys((*both[0], *both[1])):
+            found.append((metric, unit, Side(both[0].get(key), both[1].get(key))))
+    return found
 
 
 def compare_groups(
@@ -99,7 +106,7 @@ def compare_groups(
     Raises UnknownName and TableError.
     """
     name, unit, groups = samples(folder, axes, metric, by, where)
-    return _compared([(name, unit, _Side(a, b)) for a, b in combinations(groups, 2)])
+    return _compared([(name, unit, Side(a, b)) for a, b in combinations(groups, 2)])
 
 
 def _groups(
@@ -111,7 +118,7 @@ def _groups(
     return {frozenset(sample.by.items()): sample for sample in found.groups}
 
 
-def _compared(found: Sequence[tuple[str, str, _Side]]) -> list[Compared]:
+def _compared(found: Sequence[tuple[str, str, Side]]) -> list[Compared]:
     tested = [
         (place, side.first.values, side.second.values)
         for place, (_, _, side) in enumerate(found)
@@ -130,7 +137,7 @@ def _compared(found: Sequence[tuple[str, str, _Side]]) -> list[Compared]:
     ]
 
 
-def _row(metric: str, unit: str, side: _Side, comparison: Comparison | None) -> Compared:
+def _row(metric: str, unit: str, side: Side, comparison: Comparison | None) -> Compared:
     first, second = side.first, side.second
     a, b = (sample.values if sample else [] for sample in (first, second))
     verdict, words = _without_values(side) if comparison is None else ("", "")
@@ -152,7 +159,7 @@ def _row(metric: str, unit: str, side: _Side, comparison: Comparison | None) -> 
     )
 
 
-def _without_values(side: _Side) -> tuple[str, str]:
+def _without_values(side: Side) -> tuple[str, str]:
     """Return verdict and words where a side has no value."""
     if side.first and side.second and not side.first.values and not side.second.values:
         return IDENTICAL, "not defined in either"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import console
+from . import agreement, console
 from .failures import Status
 from .options import quiet, type_path
 
@@ -35,11 +35,21 @@ Rows = Sequence["Compared"]
     show_default=True,
     help="json is in SI base units.",
 )
+@click.option(
+    "--margin",
+    "margins",
+    metavar="[METRIC=]MARGIN",
+    multiple=True,
+    help="Ask whether they agree within a share of the first's median (5%), or an amount for one"
+    " metric (fairness.F=0.02, SI base unit). May be repeated.  [between engines: 5%]",
+)
 @quiet()
-def compare(first: Path, second: Path, form: str) -> None:
+def compare(first: Path, second: Path, form: str, margins: tuple[str, ...]) -> None:
     """Compare two runs, metric by metric: identical, same, different, undecided or missing.
 
-    The exit status is 1 unless everything is identical or the same.
+    Between runs of two engines, or with --margin: agree, differ, or cannot tell, by the 95 % interval
+    of the shift from the first to the second. The exit status is 1 unless everything is identical or
+    the same, or agrees.
     """
     from fairc.runtime.comparison import IDENTICAL, SAME, compare_runs
 
@@ -47,6 +57,8 @@ def compare(first: Path, second: Path, form: str) -> None:
 
     axes = fresh_tables(first), fresh_tables(second)
     cells, rows = compare_runs(first / TABLES, axes[0], second / TABLES, axes[1])
+    if margins or agreement.engine_of(first) != agreement.engine_of(second):
+        sys.exit(agreement.answer(first, second, cells, rows, margins, form))
     for line in FORMS[form](first, second, cells, rows):
         console.result(line)
     if any(row["verdict"] not in (IDENTICAL, SAME) for row in rows) or not rows:

@@ -138,6 +138,7 @@ SAID: dict[str, Callable[[Exception], int]] = {
     "fairc.compiler.targets.binary:EndpointsMissing": _no_endpoints,
     "fairc.runtime.engines.base:EngineUnavailable": _unavailable,
     "fairc.runtime.store:StoreError": _wrong,
+    "fairc.runtime.vm.portable:ImageFileError": _wrong,
     "fairc.runtime.tables:TableError": _wrong,
     "fairc.runtime.report.run:ReportError": _wrong,
 }

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
 import click
 
 from . import console
-from .failures import Status
-from .options import quiet
+from .failures import Status, Wrong
+from .options import quiet, type_path
 from .plan import size
 
 
 @click.group()
 def image() -> None:
-    """Build, describe or remove the virtual machine's image."""
+    """Build, describe, save, load or remove the virtual machine's image."""
 
 
 @image.command()
@@ -52,6 +55,45 @@ def info() -> int:
         ):
             console.result(f"{label:<8}{value}")
     return Status.WELL
+
+
+@image.command()
+@click.argument("file", type=type_path)
+@quiet()
+def save(file: Path) -> None:
+    """Write the virtual machine's image to FILE, for machines that are to have the same one."""
+    from fairc.runtime.vm import image as images
+    from fairc.runtime.vm import portable
+
+    found = images.require()
+    if not file.absolute().parent.is_dir():
+        raise Wrong(f"{file.parent} is not a folder")
+    console.say("packing the image")
+    sha256 = portable.save(found, file)
+    console.result(f"{file}: image {found.digest}, {size(file.stat().st_size)}")
+    console.result(f"sha256  {sha256}")
+
+
+@image.command()
+@click.argument("file", type=type_path)
+@click.option(
+    "--snapshot",
+    "boot",
+    is_flag=True,
+    help="Also boot it once, so that cells find the machine ready; needs QEMU and the endpoints.",
+)
+@quiet()
+def load(file: Path, boot: bool) -> None:
+    """Put the image in FILE where the virtual machine looks for it, after checking its hash."""
+    from fairc.runtime.engines.vm import VmEngine
+    from fairc.runtime.vm import portable, recipe
+
+    folder, digest = portable.load(file, (recipe.recipe_hash(),))
+    console.result(f"{folder}: image {digest}")
+    if boot:
+        with closing(VmEngine(console.say)) as engine:
+            engine.prepare()
+            console.result(f"machine {engine.identity}")
 
 
 @image.command()

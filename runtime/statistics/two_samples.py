@@ -112,12 +112,7 @@ def midranks(values: Sequence[float]) -> Floats:
 def _exact(ranks: Floats, n: int) -> tuple[float, float]:
     """Return p of the first n of the ranks, and the least p that any n of them can have."""
     doubled = np.rint(2 * ranks).astype(np.int64)  # mid-ranks are multiples of a half
-    # ways[k, s]: subsets of k ranks with doubled sum s, of the ranks that were looked at so far.
-    ways = np.zeros((n + 1, int(doubled.sum()) + 1), np.int64)
-    ways[0, 0] = 1
-    for rank in doubled.tolist():
-        ways[1:, rank:] += ways[:-1, : ways.shape[1] - rank].copy()
-    chance = ways[n] / math.comb(len(ranks), n)
+    chance = subset_sums(doubled, n) / math.comb(len(ranks), n)
     at = int(doubled[:n].sum())
     possible = np.flatnonzero(chance)
 
@@ -159,3 +154,14 @@ def hedges_g(a: Sequence[float], b: Sequence[float]) -> float | None:
         return None
     log_j = math.lgamma(df / 2) - math.lgamma((df - 1) / 2) - math.log(df / 2) / 2
     return math.exp(log_j) * float(x.mean() - y.mean()) / math.sqrt(pooled)
+
+
+def subset_sums(numbers: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Return how many subsets of n of the numbers have each sum, from 0; numbers: above 0."""
+    # ways[k, s]: subsets of k numbers with sum s, of those that were looked at so far.
+    ways = np.zeros((n + 1, int(numbers.sum()) + 1), np.int64)
+    ways[0, 0] = 1
+    for number in numbers.tolist():
+        ways[1:, number:] += ways[:-1, : ways.shape[1] - number].copy()
+    found: NDArray[np.int64] = ways[n]
+    return found

@@ -135,7 +135,7 @@ def build(
         (work / "root.tar").unlink()
         manifest = {
             "recipe": variant.hash(),
-            "digest": _digest(work),
+            "digest": digest(work),
             "kernel": (work / "kernel-release").read_text().strip(),
         }
         (work / "manifest.json").write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n")
@@ -220,7 +220,8 @@ def _make_file_system(variant: recipe.Variant, tarball: Path, target: Path) -> N
     )
 
 
-def _digest(work: Path) -> str:
+def digest(work: Path) -> str:
+    """Return the SHA-256 over names and contents of an image's files."""
     total = hashlib.sha256()
     for path in sorted(p for p in work.rglob("*") if p.is_file()):
         if path.name in ("root.tar", "build.log", "manifest.json"):

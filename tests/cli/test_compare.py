@@ -128,3 +128,75 @@ def test_groups_of_a_run_are_compared(fairc: Fairc) -> None:
     assert len(list(csv.DictReader(lines))) == 6
     none = fairc("table", "one", "goodput", "--by", "", "--test")
     assert none.out == "fewer than two groups: nothing to compare\n"
+
+
+def engine_named(run: str, name: str) -> None:
+    """Let a stored run be one of another engine: the fake one is the only one here."""
+    from fairc.runtime.store import Store, key_of
+
+    document = json.loads(Path(run, "lock.json").read_text())
+    identity = document["engine"]["identity"]
+    for cell in Store(Path(run)).cells():
+        old, new = (key_of(cell, engine, identity) for engine in ("fake", name))
+        Path(run, "cells", old).rename(Path(run, "cells", new))
+    document["engine"]["name"] = name
+    Path(run, "lock.json").write_text(json.dumps(document))
+
+
+def test_two_engines_that_agree(fairc: Fairc) -> None:
+    for run in ("one", "two"):
+        assert fairc("run", "tiny.fexp", "-o", run).status == 0
+    engine_named("two", "other")
+    called = fairc("compare", "one", "two")
+    assert called.status == 0
+    assert called.out.startswith("first: one, engine fake; second: two, engine other\n")
+    found = json.loads(fairc("compare", "one", "two", "--format", "json").out)
+    assert found["engines"] == ["fake", "other"]
+    assert {row["verdict"] for row in found["agreement"]} == {"agree"}
+    assert len(found["agreement"]) == len(found["metrics"])
+
+
+def test_two_engines_that_differ_or_cannot_be_told(fairc: Fairc) -> None:
+    one = text_of("one.fexp", ("repeat  = 3", "repeat  = 8"))
+    two = text_of("two.fexp", ("repeat  = 3", "repeat  = 8"), ("rtt: 50ms", "rtt: 400ms"))
+    for file in (one, two):
+        assert fairc("run", file, "-o", file[:3]).status == 0
+    engine_named("two", "other")
+    called = fairc("compare", "one", "two")
+    assert called.status == 1
+    assert "no cell in common" in called.err
+    lines = [line.split() for line in called.out.splitlines()]
+    goodput = next(line for line in lines if line[:4] == ["goodput", "(Mbit/s)", "1Mbit/s", "a"])
+    assert goodput[-2:] == ["8/8", "differ"]
+    wide = json.loads(
+        fairc("compare", "one", "two", "--margin", "goodput=10000000", "--format", "json").out
+    )
+    verdicts = {row["metric"]: row["verdict"] for row in wide["agreement"]}
+    assert verdicts["goodput"] == "agree"
+    row = next(row for row in wide["agreement"] if row["metric"] == "goodput")
+    assert row["margin"] == 1e7 and row["shift_low"] <= row["shift"] <= row["shift_high"] < 0
+    few = fairc("run", "two.fexp", "-o", "few", "--set", "repeat=3")
+    assert few.status == 0
+    open_ = fairc("compare", "one", "few", "--margin", "0.1%").out
+    assert "cannot tell" in open_
+
+
+@pytest.mark.parametrize(
+    ("margin", "words"),
+    [
+        ("5", "'5' is no margin"),
+        ("goodput=", "'goodput=' is no margin"),
+        ("-5%", "'-5%' is no margin"),
+        ("godput=5%", "neither run has measured `godput`"),
+    ],
+)
+def test_margins_that_are_none(runs: Fairc, margin: str, words: str) -> None:
+    called = runs("compare", "one", "one", "--margin", margin)
+    assert called.status == 2
+    assert words in called.err
+
+
+def test_a_margin_asks_of_one_engine_too(runs: Fairc) -> None:
+    called = runs("compare", "one", "one", "--margin", "1%")
+    assert called.status == 0
+    assert "engine fake; second: one, engine fake" in called.out

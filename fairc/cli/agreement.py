@@ -1,0 +1,146 @@
+"""`fairc compare` between engines, or with --margin: do two runs agree?"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import console
+from .failures import Status, Wrong
+
+if TYPE_CHECKING:
+    from fairc.runtime.agreement import Agreed, Margin
+    from fairc.runtime.comparison import Cells, Compared
+
+DEFAULT_MARGIN = "5%"
+
+
+def engine_of(run: Path) -> str:
+    """Return the engine of a run. Raises StoreError."""
+    from fairc.runtime.store import Store
+
+    return str(Store(run).lock.get("engine", {}).get("name"))
+
+
+def read_margins(texts: Sequence[str]) -> tuple[Margin, dict[str, Margin]]:
+    """Read `5%`, `METRIC=5%`, `METRIC=0.02` (SI base unit). Raises Wrong."""
+    from fairc.runtime.agreement import Margin
+
+    general: Margin | None = None
+    special: dict[str, Margin] = {}
+    for text in (*texts, DEFAULT_MARGIN):
+        name, _, amount = text.rpartition("=")
+        found = re.fullmatch(r"\s*(\d+(?:\.\d*)?(?:e-?\d+)?)\s*(%?)\s*", amount)
+        if found is None or not (found[2] or name):
+            raise Wrong(
+                f"{text!r} is no margin", "--margin 5%, or of one metric: --margin fairness.F=0.02"
+            )
+        value = float(found[1]) / (100 if found[2] else 1)
+        margin = Margin(value, relative=bool(found[2]))
+        if name:
+            special[name.strip()] = margin
+        else:
+            general = general or margin
+    assert general is not None
+    return general, special
+
+
+def answer(
+    first: Path,
+    second: Path,
+    cells: Cells,
+    rows: Sequence[Compared],
+    margins: Sequence[str],
+    form: str,
+) -> int:
+    """Print whether two runs agree; return the exit status. Raises Wrong, TableError, StoreError."""
+    from fairc.runtime.agreement import agree
+    from fairc.runtime.statistics.agreement import AGREE
+
+    from .results import TABLES, fresh_tables
+
+    general, special = read_margins(margins)
+    axes = fresh_tables(first), fresh_tables(second)
+    found = agree(first / TABLES, axes[0], second / TABLES, axes[1], general, special)
+    if unknown := sorted(set(special) - {row["metric"] for row in found}):
+        raise Wrong(f"neither run has measured `{unknown[0]}`, which --margin names")
+    engines = engine_of(first), engine_of(second)
+    if not cells.both:
+        console.complain("warning: the runs have no cell in common: they are not of one plan")
+    if form == "json":
+        document: dict[str, Any] = {
+            "first": str(first),
+            "second": str(second),
+            "engines": list(engines),
+            "cells": asdict(cells),
+            "metrics": [{k: v for k, v in row.items() if k != "by_second"} for row in rows],
+            "agreement": found,
+        }
+        console.result(json.dumps(document, indent=2, ensure_ascii=False))
+    else:
+        for line in as_text(first, second, engines, found):
+            console.result(line)
+    agreed = bool(found) and all(row["verdict"] == AGREE for row in found)
+    return Status.WELL if agreed else Status.NOT_ALL_VALID
+
+
+def as_text(
+    first: Path, second: Path, engines: Sequence[str], rows: Sequence[Agreed]
+) -> Iterator[str]:
+    """Yield for people: a table of all values, and how many agree."""
+    from .results import aligned
+
+    yield f"first: {first}, engine {engines[0]}; second: {second}, engine {engines[1]}"
+    if not rows:
+        yield "nothing is measured in either"
+        return
+    yield ""
+    keys = list(dict.fromkeys(k for row in rows for k, v in row["by"].items() if v is not None))
+    head = ["metric", *keys, "first", "second", "shift, 95 % CI", "margin", "n", "verdict"]
+    body = [_line(row, keys) for row in rows]
+    yield from aligned([head, *body], left=1 + len(keys))
+    yield ""
+    counts = Counter(row["verdict"] for row in rows)
+    yield f"of {len(rows)}: " + ", ".join(f"{count} {word}" for word, count in counts.most_common())
+    for word in dict.fromkeys(row["words"] for row in rows if row["verdict"] == "cannot tell"):
+        yield f"cannot tell: {word}"
+    left_out = max(row["left_out_first"] for row in rows), max(r["left_out_second"] for r in rows)
+    if any(left_out):
+        yield f"left out, because they are not valid: up to {left_out[0]} and {left_out[1]} cells each"
+
+
+def _line(row: Agreed, keys: Sequence[str]) -> list[str]:
+    from fairc.runtime.report.words import scale_for
+
+    values = [row["median_first"], row["median_second"]]
+    scale = scale_for(row["unit"], [v for v in values if v is not None])
+    known = [v / scale.factor for v in values if v is not None]
+    write = _writer(known + ([row["margin"] / scale.factor] if row["margin"] else []))
+
+    def shown(value: float | None) -> str:
+        return "-" if value is None else write(value / scale.factor)
+
+    interval = shown(row["shift"])
+    if row["shift_low"] is not None:
+        interval += f" [{shown(row['shift_low'])}, {shown(row['shift_high'])}]"
+    name = row["metric"] + (f" ({scale.unit})" if scale.unit else "")
+    return [
+        *(name, *(row["by"].get(key) or "" for key in keys)),
+        *(shown(row["median_first"]), shown(row["median_second"]), interval, shown(row["margin"])),
+        *(f"{row['n_first']}/{row['n_second']}", row["verdict"]),
+    ]
+
+
+def _writer(values: Sequence[float]) -> Callable[[float], str]:
+    """Return what writes numbers so that the smallest of these has two digits."""
+    from fairc.runtime.report.words import number
+
+    smallest = min((abs(v) for v in values if v), default=1.0)
+    decimals = min(6, max(0, 1 - math.floor(math.log10(smallest))))
+    return lambda value: number(value, decimals)

@@ -1,0 +1,131 @@
+"""An image as one file: equal, whole, and of this version, or refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairc.runtime.vm import image, portable, recipe
+
+RECIPE = "0123456789abcdef"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the test's own, whose recipe is RECIPE."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(recipe, "recipe_hash", lambda: RECIPE)
+    return tmp_path / "cache/fairc/images"
+
+
+def built(content: bytes = b"root") -> image.Image:
+    """Make an image of small files where the cache has it."""
+    folder = image.folder()
+    (folder / "modules").mkdir(parents=True)
+    (folder / "root.ext2").write_bytes(content + bytes(100_000))
+    (folder / "modules/nfit.ko").write_bytes(b"module")
+    (folder / "build.log").write_text("today")
+    digest = image.digest(folder)
+    manifest = {"recipe": RECIPE, "digest": digest, "kernel": "6.12"}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    found = image.find()
+    assert found is not None and found.digest == digest
+    return found
+
+
+def load(file: Path) -> tuple[Path, str]:
+    return portable.load(file, (RECIPE,))
+
+
+def test_an_image_comes_back_as_it_was(tmp_path: Path, cache: Path) -> None:
+    saved = built()
+    sha256 = portable.save(saved, tmp_path / "image")
+    (saved.folder / "build.log").write_text("tomorrow")
+    assert portable.save(saved, tmp_path / "again") == sha256
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "image").read_bytes()
+    assert image.remove() == [cache]
+    assert image.find() is None
+    assert load(tmp_path / "image") == (cache / RECIPE, saved.digest)
+    found = image.find()
+    assert found is not None and found.digest == image.digest(found.folder) == saved.digest
+    assert load(tmp_path / "image")[1] == saved.digest  # once more does no harm
+    assert [path.name for path in cache.iterdir()] == [RECIPE]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "cache", "image"]
+
+
+def damaged(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-40])
+
+
+def other(file: Path) -> None:
+    file.write_text("not an image")
+
+
+def gone(file: Path) -> None:
+    file.unlink()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [(damaged, "is damaged"), (other, "is damaged"), (gone, "is not a file")],
+)
+def test_a_file_that_is_no_image(
+    tmp_path: Path, cache: Path, change: Callable[[Path], None], words: str
+) -> None:
+    portable.save(built(), tmp_path / "image")
+    image.remove()
+    change(tmp_path / "image")
+    with pytest.raises(portable.ImageFileError, match=words):
+        load(tmp_path / "image")
+    assert image.find() is None
+
+
+def test_content_that_has_not_its_hash(tmp_path: Path) -> None:
+    saved = built()
+    (saved.folder / "root.ext2").write_bytes(b"changed")
+    portable.save(saved, tmp_path / "image")
+    image.remove()
+    with pytest.raises(portable.ImageFileError, match="has not the hash that it names"):
+        load(tmp_path / "image")
+    assert image.find() is None
+
+
+def test_another_version_and_another_build_are_refused(tmp_path: Path, cache: Path) -> None:
+    portable.save(built(), tmp_path / "image")
+    with pytest.raises(portable.ImageFileError, match="another version of fairc"):
+        portable.load(tmp_path / "image", ("fedcba9876543210",))
+    image.remove()
+    there = built(b"built a month later")
+    with pytest.raises(portable.ImageFileError, match="`fairc image rm` removes it"):
+        load(tmp_path / "image")
+    assert image.find() == there
+
+
+def test_the_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from fairc import __main__ as program
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["fairc", *arguments])
+        with pytest.raises(SystemExit) as end:
+            program.main()
+        said: Any = capsys.readouterr()
+        assert isinstance(end.value.code, int)
+        return end.value.code, said.out, said.err
+
+    file = str(tmp_path / "image")
+    assert call("image", "save", file)[0] == 3  # none has been built
+    digest = built().digest
+    status, out, _ = call("image", "save", file)
+    assert status == 0 and digest in out and "sha256  " in out
+    assert call("image", "save", str(tmp_path / "no/image"))[0] == 2
+    image.remove()
+    status, out, _ = call("image", "load", file)
+    assert status == 0 and digest in out
+    status, _, err = call("image", "load", str(tmp_path / "nothing"))
+    assert status == 2 and "is not a file" in err
