@@ -25,13 +25,13 @@ def test_a_published_example() -> None:
 @pytest.mark.parametrize(("n", "m"), [(4, 4), (6, 6), (5, 9), (12, 12), (30, 30)])
 def test_the_interval_holds_what_the_test_does_not_reject(n: int, m: int) -> None:
     random = np.random.default_rng(n * 100 + m)
-    a, b = random.normal(0, 1, n), random.normal(0.5, 1, m)
-    found = shift(a.tolist(), b.tolist())
+    a, b = random.normal(0, 1, n).tolist(), random.normal(0.5, 1, m)
+    found = shift(a, b.tolist())
     assert found.low is not None and found.high is not None
     for theta in (found.low - 1e-6, found.high + 1e-6):
-        assert mann_whitney(b - theta, a).p < 0.05
+        assert mann_whitney((b - theta).tolist(), a).p < 0.05
     for theta in (found.low + 1e-6, found.high - 1e-6):
-        assert mann_whitney(b - theta, a).p >= 0.05
+        assert mann_whitney((b - theta).tolist(), a).p >= 0.05
 
 
 def test_many_values_by_the_normal_approximation(monkeypatch: pytest.MonkeyPatch) -> None:
