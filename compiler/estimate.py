@@ -33,7 +33,7 @@ class Estimate:
     """Sums over cells, one after the other, so that any number of them fits.
 
     jobs: cells that run at once; None: as many as there are cores. longest_s: wall seconds of the
-    cell that takes longest, on a core of its own.
+    cell that takes longest, on a core of its own. browsers: whether any cell starts one.
     """
 
     def __init__(self, jobs: int | None = None) -> None:
@@ -41,6 +41,7 @@ class Estimate:
         self.cells = 0
         self.virtual_s = 0.0
         self.longest_s = 0.0
+        self.browsers = False
         self.disk_bytes = 0.0
         self._wall_s = 0.0
 
@@ -53,6 +54,7 @@ class Estimate:
         own_s = FIXED_S + browsers_s(cell)
         wall_s = own_s + PER_VIRTUAL_S * length_s + PER_PACKET_S * sent
         self.longest_s = max(self.longest_s, wall_s)
+        self.browsers = self.browsers or browsers_s(cell) > 0
         self._wall_s += times * wall_s
         self.disk_bytes += times * len(cell.captures) * CAPTURED_BYTES * sent
         self.disk_bytes += times * LOGGED_BYTES_PER_S * length_s * len(cell.flows)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections import defaultdict
+from collections.abc import Container
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,18 +22,38 @@ from .store import LOCK, RESULT, Store, StoreError, key_of, read_cells
 from .sweep import Counts, Sweep
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Machine:
-    """What ran cells: an engine and its identity. folder: one of its results."""
+    """What ran cells: an engine, its identity, and all versions that its cells name.
+
+    cells: id of a cell -> identity of what ran it; an engine may have another one for some cells.
+    """
 
     engine: str
     identity: str
-    folder: Path
+    versions: dict[str, str]
+    cells: dict[str, str] = field(default_factory=dict)
+
+    def fits(self, engine: dict[str, Any]) -> bool:
+        """Whether a cell's engine can be this one: nothing that both name differs."""
+        versions = engine.get("versions", {})
+        return (
+            (self.engine, self.identity) == (engine.get("name"), engine.get("identity"))
+            and all(self.versions.get(name, value) == value for name, value in versions.items())
+        )  # fmt: skip
+
+    def folder(self, plan: Path, cell: Cell) -> Path | None:
+        """Return where a cell's result is, whole or not; None when there is none."""
+        known = self.cells.get(cell.id)
+        for identity in [known] if known else sorted(set(self.cells.values())):
+            folder = plan / RESULTS / key_of(cell, self.engine, identity)
+            if folder.exists():
+                return folder
+        return None
 
     def __str__(self) -> str:
-        """Say it with the versions that the identity stands for."""
-        versions = cluster.made(self.folder).get("engine", {}).get("versions", {})
-        words = [f"{name} {str(value)[:24]}" for name, value in versions.items()]
+        """Say it with its versions."""
+        words = [f"{name} {str(value)[:24]}" for name, value in self.versions.items()]
         return f"{self.engine} {self.identity[:16]} ({', '.join(words)})"
 
 
@@ -57,18 +77,25 @@ class Taken:
         return sorted([*self.missing, *self.failed, *self.damaged])
 
 
-def machines(plan: Path) -> dict[Machine, set[str]]:
-    """Return what ran cells of a compiled plan, and the ids of those cells. Raises StoreError."""
+def machines(plan: Path) -> list[Machine]:
+    """Return what ran cells of a compiled plan. Raises StoreError."""
     ids = {cell.id for cell in read_cells(plan)}
-    found: dict[tuple[str, str], Machine] = {}
-    cells: dict[Machine, set[str]] = defaultdict(set)
+    found: list[Machine] = []
     for folder in cluster.folders(plan):
         result = cluster.stored(plan, folder.name)
         if result is None or result.cell not in ids:
             continue
-        key = (result.engine, result.image)
-        cells[found.setdefault(key, Machine(*key, folder))].add(result.cell)
-    return dict(cells)
+        try:
+            engine = cluster.made(folder).get("engine", {})
+        except StoreError:  # `_damage` tells it
+            continue
+        fitting = next((machine for machine in found if machine.fits(engine)), None)
+        if fitting is None:
+            fitting = Machine(result.engine, str(engine.get("identity")), {})
+            found.append(fitting)
+        fitting.versions |= engine.get("versions", {})
+        fitting.cells[result.cell] = result.image
+    return found
 
 
 def choose(plan: Path, wanted: str | None = None) -> Machine:
@@ -85,11 +112,11 @@ def choose(plan: Path, wanted: str | None = None) -> Machine:
     if wanted is not None:
         fitting = [machine for machine in found if machine.identity.startswith(wanted)]
     else:
-        everything = set().union(*found.values())
-        fitting = [machine for machine, cells in found.items() if cells == everything]
+        everything = {cell for machine in found for cell in machine.cells}
+        fitting = [machine for machine in found if machine.cells.keys() == everything]
     if len(fitting) == 1:
         return fitting[0]
-    listed = "".join(f"\n  {machine}: {len(cells)} cells" for machine, cells in found.items())
+    listed = "".join(f"\n  {machine}: {len(machine.cells)} cells" for machine in found)
     raise StoreError(
         f"the results in {plan / RESULTS} come from machines that are not the same, and cannot be one"
         f" run; say with --machine IDENTITY whose are wanted:{listed}"
@@ -104,7 +131,7 @@ def collect(
     store: locked, with the plan in it. Raises StoreError.
     """
     taken = _take(plan, store, machine)
-    document, taken.mixed = _lock(plan, machine)
+    document, taken.mixed = _lock(plan, machine, taken.damaged)
     store.write_json(LOCK, {**document, "plan": lock.planned(store.path)})
     engine = _Elsewhere(machine)
     sweep = Sweep(store, engine, progress, jobs, lambda cell: cell.id in taken.present)
@@ -117,12 +144,12 @@ def _take(plan: Path, store: Store, machine: Machine) -> Taken:
     """Copy what is whole and not there yet."""
     taken = Taken()
     for index, cell in enumerate(store.cells()):
-        key = key_of(cell, machine.engine, machine.identity)
-        folder = plan / RESULTS / key
-        result = cluster.stored(plan, key)
-        if not folder.exists():
+        folder = machine.folder(plan, cell)
+        if folder is None:
             taken.missing.append(index)
             continue
+        key = folder.name
+        result = cluster.stored(plan, key)
         if result is None or (why := _damage(cell, folder)):
             taken.damaged[index] = why if result else "its result.json cannot be read"
             continue
@@ -144,7 +171,8 @@ def _damage(cell: Cell, folder: Path) -> str:
     """Say what of a result cannot be read; nothing if all can."""
     try:
         tables.read_stored(cell, folder)
-    except tables.TableError as error:
+        cluster.made(folder)
+    except (tables.TableError, StoreError) as error:
         return str(error)
     return ""
 
@@ -157,17 +185,24 @@ def _link_or_copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _lock(plan: Path, machine: Machine) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _lock(
+    plan: Path, machine: Machine, damaged: Container[int]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the lock of the machine's first cell, and the versions of fairc if there are several.
 
     Where the cells' hosts differ, `hosts` lists them.
     """
-    documents = []
-    for cell in read_cells(plan):
-        folder = plan / RESULTS / key_of(cell, machine.engine, machine.identity)
-        if (folder / cluster.MADE).is_file():
-            documents.append(cluster.made(folder))
+    folders = (
+        machine.folder(plan, cell)
+        for index, cell in enumerate(read_cells(plan))
+        if index not in damaged
+    )
+    documents = [cluster.made(folder) for folder in folders if folder]
+    if not documents:
+        raise StoreError(f"every result in {plan / RESULTS} is damaged")
     document = documents[0]
+    document["engine"]["versions"] = machine.versions
+    document["engine"]["identities"] = sorted(set(machine.cells.values()))
     hosts: list[Any] = []
     for other in documents:
         if other.get("host") not in hosts:
@@ -191,11 +226,12 @@ class _Elsewhere:
     def __init__(self, machine: Machine) -> None:
         self.name = machine.engine
         self.identity = machine.identity
+        self._cells = machine.cells
         self.versions: dict[str, str] = {}
 
     def identity_for(self, cell: Cell) -> str:
-        """Return the identity of the one machine whose results are collected."""
-        return self.identity
+        """Return the identity of what ran the cell."""
+        return self._cells.get(cell.id, self.identity)
 
     def prepare(self) -> None:
         """Do nothing."""

@@ -40,9 +40,11 @@ def describe(folder: Path, engine: Engine) -> dict[str, Any]:
 
     Nothing in it depends on the time. Raises StoreError, EngineUnavailable.
     """
-    for cell in read_cells(folder):
-        engine.identity_for(cell)  # from here on the engine's versions are those of every machine
-    return {**made_with(engine), "plan": planned(folder)}
+    # From here on the engine's versions are those of every machine that the plan needs.
+    identities = {engine.identity_for(cell) for cell in read_cells(folder)}
+    document = {**made_with(engine), "plan": planned(folder)}
+    document["engine"]["identities"] = sorted(identities)
+    return document
 
 
 def made_with(engine: Engine) -> dict[str, Any]:

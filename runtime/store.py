@@ -155,10 +155,14 @@ class Store:
             raise StoreError(
                 f"{self.path / LOCK} names no engine: no cell can be told from another"
             )
+        # Of several where some cells need another machine than others; older locks name one.
+        identities = engine.get("identities", [engine["identity"]])
         for cell in self.cells():
-            folder = self.folder(key_of(cell, engine["name"], engine["identity"]))
-            if (folder / RESULT).is_file():
-                yield cell, folder
+            for identity in identities:
+                folder = self.folder(key_of(cell, engine["name"], identity))
+                if (folder / RESULT).is_file():
+                    yield cell, folder
+                    break
 
     def commit(self, key: str, folder: Path, result: CellResult) -> None:
         """Make a scratch folder, with what belongs to the result in it, the cell with this key.

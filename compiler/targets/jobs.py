@@ -15,8 +15,10 @@ from fairc.compiler.plan import Plan
 from .mininet import comment
 
 # The main memory of the guest, the file through which it hands over results (a memory file system may
-# hold it), and what fairc itself needs to analyse a cell; runtime/vm/qemu.py has the first two.
+# hold it), and what fairc itself needs to analyse a cell; runtime/vm has the first two. The machine
+# with a browser has 1 GiB more, and as much for QEMU's translated code.
 MEMORY_MIB = 1024 + 1024 + 1024
+BROWSER_MIB = 1024 + 1024
 # The same file, the raw artefacts and their archive.
 DISK_MIB = 4096
 # A cluster's processor can be this much slower than the one of docs/benchmarks.md.
@@ -30,12 +32,13 @@ class Jobs:
     """A plan's cells as jobs: job N has the cells N * chunk to (N + 1) * chunk - 1, if they exist.
 
     limit_s: wall seconds after which a job is taken to hang, whole minutes. at_once: how many jobs
-    may run at the same time.
+    may run at the same time. memory_mib: what a job needs, MiB.
     """
 
     count: int
     chunk: int
     limit_s: int
+    memory_mib: int
 
     @property
     def at_once(self) -> int:
@@ -52,7 +55,9 @@ def deal(plan: Plan, estimate: Estimate, most: int) -> Jobs:
     """Deal the cells of an estimated plan out to at most so many jobs."""
     chunk = max(1, math.ceil(plan.cells / most))
     limit_s = max(LEAST_LIMIT_S, SLOWER * chunk * estimate.longest_s)
-    return Jobs(math.ceil(plan.cells / chunk), chunk, 60 * math.ceil(limit_s / 60))
+    memory_mib = MEMORY_MIB + (BROWSER_MIB if estimate.browsers else 0)
+    count = math.ceil(plan.cells / chunk)
+    return Jobs(count, chunk, 60 * math.ceil(limit_s / 60), memory_mib)
 
 
 def job_name(plan: Plan) -> str:

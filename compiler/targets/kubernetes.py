@@ -12,7 +12,7 @@ import fairc
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
 
-from .jobs import DISK_MIB, MEMORY_MIB, deal, job_name, render
+from .jobs import DISK_MIB, deal, job_name, render
 
 # Kubernetes takes more completions only with restrictions (API reference, JobSpec.completions).
 MOST_COMPLETIONS = 100_000
@@ -30,7 +30,6 @@ def finish(directory: Path, plan: Plan, estimate: Estimate) -> None:
         "name": job_name(plan),
         "image": f"fairc:{fairc.__version__}",
         "user": USER,
-        "memory_mib": MEMORY_MIB,
         "disk_mib": DISK_MIB,
         "volume_gib": 1 + math.ceil(2 * estimate.disk_bytes / (1 << 30)),
     }

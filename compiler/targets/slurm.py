@@ -10,7 +10,7 @@ from pathlib import Path
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
 
-from .jobs import MEMORY_MIB, deal, job_name, render
+from .jobs import deal, job_name, render
 
 # Slurm's MaxArraySize is 1001 unless an administrator has raised it, and indices stay below it
 # (slurm.conf).
@@ -30,7 +30,6 @@ def finish(directory: Path, plan: Plan, estimate: Estimate) -> None:
             cells=plan.cells,
             jobs=jobs,
             name=job_name(plan),
-            memory_mib=MEMORY_MIB,
             limit=_duration(jobs.limit_s),
             logs=LOGS,
         )

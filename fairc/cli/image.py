@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
 import click
@@ -59,13 +58,14 @@ def info() -> int:
 
 @image.command()
 @click.argument("file", type=type_path)
+@click.option("--browser", is_flag=True, help="The image with Chromium instead.")
 @quiet()
-def save(file: Path) -> None:
+def save(file: Path, browser: bool) -> None:
     """Write the virtual machine's image to FILE, for machines that are to have the same one."""
     from fairc.runtime.vm import image as images
-    from fairc.runtime.vm import portable
+    from fairc.runtime.vm import portable, recipe
 
-    found = images.require()
+    found = images.require(recipe.BROWSER if browser else recipe.PLAIN)
     if not file.absolute().parent.is_dir():
         raise Wrong(f"{file.parent} is not a folder")
     console.say("packing the image")
@@ -85,15 +85,16 @@ def save(file: Path) -> None:
 @quiet()
 def load(file: Path, boot: bool) -> None:
     """Put the image in FILE where the virtual machine looks for it, after checking its hash."""
-    from fairc.runtime.engines.vm import VmEngine
-    from fairc.runtime.vm import portable, recipe
+    from fairc.compiler.targets.binary import find_endpoints
+    from fairc.runtime.vm import image as images
+    from fairc.runtime.vm import portable, recipe, snapshot
 
-    folder, digest = portable.load(file, (recipe.recipe_hash(),))
+    folder, digest = portable.load(file, [variant.hash() for variant in recipe.VARIANTS])
     console.result(f"{folder}: image {digest}")
     if boot:
-        with closing(VmEngine(console.say)) as engine:
-            engine.prepare()
-            console.result(f"machine {engine.identity}")
+        (variant,) = (v for v in recipe.VARIANTS if v.hash() == folder.name)
+        taken = snapshot.obtain(images.require(variant), find_endpoints(), console.say)
+        console.result(f"machine {taken.identity}")
 
 
 @image.command()

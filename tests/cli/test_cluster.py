@@ -181,6 +181,35 @@ def test_what_is_half_written_does_not_count(plan: Fairc) -> None:
     assert "damaged: 0: its result.json cannot be read" in told.err
 
 
+def test_a_result_that_does_not_say_what_made_it(plan: Fairc) -> None:
+    plan("cell", "plan", "--index", "0")
+    (key,) = results()
+    Path(f"plan/results/{key}/made.json").write_text('{"cut o')
+    assert plan("run", "plan", "--collect").status == 2  # nothing else is there
+    plan("cell", "plan", "--index", "1")
+    told = plan("run", "plan", "--collect")
+    assert told.status == 1
+    assert "damaged: 0: " in told.err and "made.json cannot be read" in told.err
+
+
+def test_cells_of_an_engine_with_two_machines(plan: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The virtual machine has one with a browser, for the cells that need it."""
+
+    def identity_for(self: FakeEngine, cell: Any) -> str:
+        return "second" if cell.repetition == 2 else "invented"
+
+    monkeypatch.setattr(FakeEngine, "identity_for", identity_for)
+    assert plan("cell", "plan", "--index", "0-5").status == 0
+    collected = plan("run", "plan", "--collect")
+    assert (collected.status, collected.err) == (0, "")
+    assert "6 cells: 6 valid" in collected.out
+    whole = plan("run", "tiny.fexp", "-o", "whole")
+    assert len(table("whole", "cells")) == CELLS
+    assert Path("results/tiny/lock.json").read_bytes() == Path("whole/lock.json").read_bytes()
+    assert table("results/tiny", "cells", BUT_TIME) == table("whole", "cells", BUT_TIME)
+    assert whole.out.replace("whole", "results/tiny") == collected.out
+
+
 def test_a_metric_that_came_later_is_computed_here(plan: Fairc) -> None:
     plan("cell", "plan", "--index", "0-5")
     text = Path("tiny.fexp").read_text().replace("goodput]", "goodput, throughput]")

@@ -18,7 +18,7 @@ RECIPE = "0123456789abcdef"
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of the test's own, whose recipe is RECIPE."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(recipe, "recipe_hash", lambda: RECIPE)
+    monkeypatch.setattr(recipe.Variant, "hash", lambda self: RECIPE)
     return tmp_path / "cache/fairc/images"
 
 
