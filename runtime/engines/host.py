@@ -113,8 +113,9 @@ def needs(cell: Cell) -> Iterator[tuple[str, bool]]:
             f"the right to load the BPF program {name}: the virtual machine alone does that",
             False,
         )
-    kernels = (f for f in cell.flows if f.transport == "tcp" and not f.cca_object)
-    for cca in sorted({f.cca for f in kernels if f.cca}):
+    kernels = (f for f in cell.flows if f.transport in ("tcp", "web") and not f.cca_object)
+    ccas = {f.cca for f in kernels if f.cca} | {pep.cca for pep in cell.peps}
+    for cca in sorted(ccas):
         yield f"the congestion control {cca} (module tcp_{cca})", has_cca(cca)
 
 
