@@ -14,6 +14,7 @@ from .figures import Facts, FigureChecker, condition
 from .grid_checks import draw_sample, excluded
 from .imports import imported
 from .keys import EXPERIMENT, HOSTS, Block
+from .load_counts import most_loads
 from .measures import build_measures
 from .names import used_names
 from .problems import not_yet
@@ -117,12 +118,13 @@ class Checker:
         facts = Facts(
             axes=axes,
             grid=grid,
-            first=grid.scope(next(grid.varied()), {"repetition": one}),
+            first=grid.scope(next(grid.varied()), {"repetition": one, "load": one}),
             lets=lets,
             words=words,
             measured=None if measure is None else [request.name for request in measure],
             flows=[flow.name.text for flow in flows],
             users=[group.name.text for group in users],
+            loads=self._try(most_loads, flows, grid) or 0,
         )
         figures = self._figures(FigureChecker(facts))
         seed = self._number(block, "seed", static)

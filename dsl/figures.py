@@ -5,16 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
 from . import model, syntax
-from .diagnostics import Diagnostic, Label
+from .diagnostics import Label
 from .entries import Entry, Parameter, match
 from .evaluate import Scope, check_words, evaluate, truth
 from .names import used_names
 from .parser import parse_expression
 from .problems import Gather, fail, not_yet
 from .registry import suggest, unknown
-from .report_words import ALWAYS, FIGURES, LIMITS, MAX_LINES, METRICS, OVER_TIME, SERIES_FIGURES
+from .report_words import (
+    ALWAYS,
+    FIGURES,
+    LIMITS,
+    MAX_LINES,
+    METRICS,
+    OVER_TIME,
+    PER_LOAD,
+    SERIES_FIGURES,
+)
 from .sampling import Bindings
 from .source import Source, Span
 from .sweeps import Grid
@@ -31,6 +41,7 @@ class Facts:
 
     first: the scope of a first cell. words: what a condition may compare with. measured: the
     metrics of `measure`, or None where that is wrong already. users: whether there are groups.
+    loads: of a page, the most of any cell; 0: no flow loads pages.
     """
 
     axes: Sequence[model.Axis]
@@ -41,6 +52,7 @@ class Facts:
     measured: Collection[str] | None
     flows: Collection[str]
     users: Collection[str]
+    loads: int
 
     @property
     def names(self) -> list[str]:
@@ -74,6 +86,10 @@ class FigureChecker:
             use = match(entry, tuple(given), figure.span)
         if use is not None:
             self._check_names(entry, use.arguments, gather)
+        if not any(p.name == "metric" for p in entry.parameters):  # it shows the one of its name
+            with gather.attempt():
+                self._refuse_load(f"`{entry.name}`", head.span)
+                self._check_measured(Symbol(entry.name, head.span))
         if not entry.runs:
             gather.found.append(not_yet(f"the figure `{entry.name}`", figure.span, entry.instead))
         gather.finish()
@@ -85,6 +101,8 @@ class FigureChecker:
         given_options = {name: _canonical(value) for name, value in use.arguments.items()}
         metric = given_options.pop("metric", None)
         assert metric is None or isinstance(metric, str)
+        if metric is None:
+            metric = entry.name
         given_options.pop("where", None)
         return model.FigureRequest(entry.name, metric, {**filled, **given_options}, selection)
 
@@ -95,7 +113,7 @@ class FigureChecker:
             self._check_measured(metric)
             return metric
         if key.text == "where":
-            self._refuse_load(node)
+            self._check_load(entry, node)
             condition(node, self._facts.first, self._facts.words)
             return Text(" ".join(node.span.text.split()), node.span)
         own = {name: Symbol(name, node.span) for name in self._facts.names}
@@ -114,13 +132,21 @@ class FigureChecker:
                 + (f", which has: {', '.join(measured)}" if measured else ""),
             )
 
-    def _refuse_load(self, node: syntax.Expr) -> None:
-        """Raise `not-yet` where a condition depends on the loads of a page."""
+    def _check_load(self, entry: Entry, node: syntax.Expr) -> None:
+        """Raise CompileError where a condition names `load` and no flow loads pages."""
         for part in node.walk():
             if isinstance(part, syntax.Name) and part.text == "load":
-                gather = Gather()
-                gather.found.append(_load(part.span))
-                gather.finish()
+                self._refuse_load(f"`where` of `{entry.name}`", part.span)
+
+    def _refuse_load(self, use: str, span: Span) -> None:
+        if not self._facts.loads:
+            fail(
+                "not-an-axis",
+                f"{use} needs page loads, and no flow of this experiment loads pages",
+                span,
+                note="`load` numbers the loads of a page, from 1",
+                help="a flow loads pages with `workload = load(...)`",
+            )
 
     def _check_names(self, entry: Entry, arguments: Mapping[str, Value], gather: Gather) -> None:
         seen: dict[str, Span] = {}
@@ -148,9 +174,16 @@ class FigureChecker:
             near = unknown("swept name", "name", name, self._facts.names, item.span)
             fail(near.code, near.message, item.span, near.note, help=near.help)
         if name == "load":
-            gather = Gather()
-            gather.found.append(_load(item.span))
-            gather.finish()
+            self._refuse_load(use, item.span)
+            metric = arguments.get("metric")
+            if isinstance(metric, Symbol) and metric.name.partition(".")[0] not in PER_LOAD:
+                fail(
+                    "not-an-axis",
+                    f"`{metric.name}` has no value for each load",
+                    metric.span,
+                    labels=(Label(item.span, "asked for here"),),
+                    help=f"for each load there are: {', '.join(PER_LOAD)}",
+                )
         if name == "users" and not self._facts.users:
             fail(
                 "not-an-axis",
@@ -182,7 +215,9 @@ class FigureChecker:
         facts = self._facts
         used = used_names([node], facts.lets)
         names = tuple(axis.name for axis in facts.axes if axis.name in used)
-        repetitions = range(1, facts.grid.repeat + 1) if "repetition" in used else ()
+        counted = {"repetition": facts.grid.repeat, "load": facts.loads}
+        extra = tuple(name for name in counted if name in used)
+        numbers = [tuple(range(1, counted[name] + 1)) for name in extra]
         rows: dict[tuple[str, ...], bool] = {}
         for walked, bound in enumerate(facts.grid.projected(names), 1):
             if max(walked, len(rows)) > WALK_LIMIT:
@@ -194,13 +229,10 @@ class FigureChecker:
                 )
             facts.grid.work.reset()
             key = tuple(bound[name].canonical for name in names)
-            if repetitions:
-                for repetition in repetitions:
-                    full = (*key, str(repetition))
-                    if full not in rows:
-                        rows[full] = self._holds(node, bound, repetition)
-            elif key not in rows:
-                rows[key] = self._holds(node, bound, 1)
+            for numbered in product(*numbers):
+                full = (*key, *map(str, numbered))
+                if full not in rows:
+                    rows[full] = self._holds(node, bound, dict(zip(extra, numbered, strict=True)))
         held = tuple(row for row, holds in rows.items() if holds)
         if not held:
             fail(
@@ -209,12 +241,13 @@ class FigureChecker:
                 node.span,
                 help=_values_of(facts.axes, names),
             )
-        names += ("repetition",) if repetitions else ()
-        return model.Selection(" ".join(node.span.text.split()), names, held)
+        return model.Selection(" ".join(node.span.text.split()), (*names, *extra), held)
 
-    def _holds(self, node: syntax.Expr, bound: Bindings, repetition: int) -> bool:
-        number = Quantity(Fraction(repetition), NUMBER, node.span)
-        scope = self._facts.grid.scope(bound, {"repetition": number})
+    def _holds(self, node: syntax.Expr, bound: Bindings, numbered: Mapping[str, int]) -> bool:
+        given: dict[str, Value] = {
+            name: Quantity(Fraction(number), NUMBER, node.span) for name, number in numbered.items()
+        }
+        scope = self._facts.grid.scope(bound, given)
         return truth(evaluate(node, scope), node.span)
 
     def _check_size(
@@ -261,16 +294,18 @@ class FigureChecker:
             factor *= len(facts.users)
         fixed = selection.names if selection else ()
         rows = set(selection.rows) if selection else set()
-        repetitions: Sequence[int] = (
-            range(1, facts.grid.repeat + 1) if "repetition" in {*names, *fixed} else (1,)
-        )
+        counted = {"repetition": facts.grid.repeat, "load": facts.loads}
+        extra = tuple(name for name in counted if name in {*names, *fixed})
+        numbers = [tuple(map(str, range(1, counted[name] + 1))) for name in extra]
+        shown = tuple(name for name in extra if name in names)
         found: set[tuple[str, ...]] = set()
-        for bound in facts.grid.projected({*swept, *fixed} - {"repetition"}):
-            for repetition in repetitions:
-                key = {n: v.canonical for n, v in bound.items()} | {"repetition": str(repetition)}
+        for bound in facts.grid.projected({*swept, *fixed} - set(counted)):
+            for numbered in product(*numbers):
+                key = {n: v.canonical for n, v in bound.items()}
+                key |= dict(zip(extra, numbered, strict=True))
                 if selection and tuple(key[n] for n in fixed) not in rows:
                     continue
-                found.add(tuple(key[n] for n in (*swept, *({"repetition"} & set(names)))))
+                found.add(tuple(key[n] for n in (*swept, *shown)))
             if len(found) * factor > limit:
                 break
         return len(found) * factor
@@ -280,10 +315,6 @@ def condition(node: syntax.Expr, scope: Scope, words: Collection[str]) -> None:
     """Raise CompileError unless a condition can be evaluated for a first configuration."""
     check_words(node, scope, words)
     truth(evaluate(node, scope), node.span)
-
-
-def _load(span: Span) -> Diagnostic:
-    return not_yet("`load` in a figure", span, "it numbers the loads of a page")
 
 
 def _takes_names(parameter: Parameter) -> bool:
@@ -303,7 +334,7 @@ def _values_of(axes: Sequence[model.Axis], names: Collection[str]) -> str:
                 more = ", ..." if len(axis.values) > 8 else ""
                 yield f"`{axis.name}` has {', '.join(axis.values[:8])}{more}"
 
-    return "; ".join(shown()) or "write a condition on swept names or `repetition`"
+    return "; ".join(shown()) or "write a condition on swept names, `repetition` or `load`"
 
 
 def _metric_path(entry: Entry, node: syntax.Expr) -> Symbol:

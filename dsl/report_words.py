@@ -185,10 +185,13 @@ METRICS: Registry[Entry] = Registry(
             _FLOW,
             P("scales", Lists(A_COUNT), "averaging scales, in round trips"),
         ),
-        _metric("plt", "s", "Page load time: loadEventEnd", _FLOW),
-        _metric("ttr", "s", "Time to response: responseStart", _FLOW),
-        _metric("sequence", "1", "Order in which a page's bytes arrive", _FLOW),
-        _metric("cpu", "1", "CPU time of the endpoints", _FLOW),
+        _metric("plt", "s", "Page load time: loadEventEnd", _FLOW, runs=True),
+        _metric("ttr", "s", "Time to response: responseStart", _FLOW, runs=True),
+        _metric("connect", "s", "Time to connect for a page: connectEnd", _FLOW, runs=True),
+        _metric("fcp", "s", "First contentful paint of a page", _FLOW, runs=True),
+        _metric("lcp", "s", "Largest contentful paint of a page", _FLOW, runs=True),
+        _metric("sequence", "B", "Bytes of a page over time", _FLOW, runs=True),
+        _metric("cpu", "1", "Load of the machine's CPU during page loads", _FLOW, runs=True),
         _metric(
             "fct",
             "s",
@@ -218,9 +221,12 @@ METRICS: Registry[Entry] = Registry(
     ],
 )
 
-A_NAME = AnyName("a swept name, `repetition`, `time`, `flow` or `users`")
+A_NAME = AnyName("a swept name, `repetition`, `load`, `time`, `flow` or `users`")
 NAMES = Lists(A_NAME)
 ALWAYS = ("repetition", "load", "time", "flow", "users")
+
+PER_LOAD = ("plt", "ttr", "connect", "fcp", "lcp", "sequence", "cpu")
+"""Metrics with a value for each load of a page; `load` tells them apart."""
 
 OVER_TIME = ("goodput", "rtt", "cwnd")
 """Metrics that `line` can show with `x: time`; the others are one number of a cell or a flow."""
@@ -278,11 +284,13 @@ LIMITS: dict[str, Limits] = {
     "cdf": Limits(12, 12 * 12),
     "histogram": Limits(12, 12),
     "convergence": Limits(12, 12),
+    "sequence": Limits(12, 12 * 12),
+    "autocorrelation": Limits(24, 24),
 }
 MAX_LINES = 12
 """Lines of one panel, which colours and dashes tell apart."""
 
-SERIES_FIGURES = ("line", "cdf")
+SERIES_FIGURES = ("line", "cdf", "sequence")
 """Figures whose groups share a panel, so that there are at most `MAX_LINES` of them in each."""
 
 RUNNING_FIGURES: tuple[str, ...] = tuple(LIMITS)
@@ -329,6 +337,12 @@ FIGURES: Registry[Entry] = Registry(
             P("bins", A_BIN_COUNT, "number of bins", "20"),
         ),
         _figure("sequence", "Bytes of a page over time", _BY),
+        _figure(
+            "autocorrelation",
+            "Whether repetitions depend on those before them",
+            _METRIC,
+            _BY,
+        ),
         _figure(
             "convergence",
             "How a percentile settles with the number of configurations",

@@ -13,6 +13,7 @@ measurement  raw artefacts to arrays, with pcap and digests
 metrics      arrays to numbers
 validity     the verdict on a cell's set-up
 conditions   what the compared transports differ in
+har          page loads as HTTP archives
 analysis     all of these, for one cell; results: what is stored of it
 tables       tidy Parquet files; summary, comparison, statistics: over repetitions
 report       the page and its figures

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from fairc.compiler.plan import Cell, MetricRequest
 
-from . import validity
+from . import har, validity
 from .conditions import conditions
 from .measurement import ArtefactError, FlowRecord, Measurement, load
 from .measurement.series import Series, collect
 from .metrics import METRICS, goodput
 from .results import FlowCondition, FlowResult, MetricValue
 
-__all__ = ["Analysis", "ArtefactError", "analyse", "write_series"]
+__all__ = ["Analysis", "ArtefactError", "analyse", "write_files", "write_series"]
 
 
 class Analysis(NamedTuple):
-    """What one cell has shown; the fields are those of CellResult, and the series."""
+    """What one cell has shown; the fields are those of CellResult, the series, and files by name."""
 
     flows: tuple[FlowResult, ...]
     metrics: tuple[MetricValue, ...]
@@ -28,6 +28,7 @@ class Analysis(NamedTuple):
     reasons: tuple[str, ...]
     ended_by: str
     series: Series
+    files: Mapping[str, str]
 
 
 def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Analysis:
@@ -63,12 +64,19 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
                 for trace in course(measurement, request)
             ),
         ),
+        files=har.archives(measurement),
     )
 
 
 def write_series(path: Path, series: Series) -> None:
     """Write a cell's series; the same series give the same bytes."""
     series.save(path)
+
+
+def write_files(folder: Path, analysis: Analysis) -> None:
+    """Write the other files of a cell's folder; the same cell gives the same bytes."""
+    for name, text in analysis.files.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def _flow(measurement: Measurement, flow: FlowRecord) -> FlowResult:
@@ -83,5 +91,6 @@ def _flow(measurement: Measurement, flow: FlowRecord) -> FlowResult:
         end_s=endpoints.end_s,
         completed=endpoints.completed,
         bytes=endpoints.progress.total,
-        goodput_bps=goodput.of_flow(measurement, flow).value,
+        # Between its loads a flow has nothing to send, so a rate over all of it means nothing.
+        goodput_bps=None if flow.loads_pages else goodput.of_flow(measurement, flow).value,
     )

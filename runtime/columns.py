@@ -2,62 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
-
-from fairc.compiler.plan import Cell
 
 from .measurement import SLOT_S
-from .measurement.series import Series
-from .results import CellResult
-
-# Between the entries of a list on its way into DuckDB; no text for people holds it.
-SEPARATOR = "\x1f"
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """One cell of the plan with its result; series: None when it failed."""
-
-    cell: Cell
-    result: CellResult
-    series: Series | None
-
-
-Columns = Mapping[str, Sequence[Any] | NDArray[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column: name, DuckDB type, unit (empty for none), meaning in a line."""
-
-    name: str
-    type: str
-    unit: str
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table: its name, what one row is, its columns, and the rows that one cell adds.
-
-    rows: column name -> values, all of one length; None or NaN becomes null.
-    """
-
-    name: str
-    row: str
-    columns: tuple[Column, ...]
-    rows: Callable[[Stored], Columns]
-
-
-CELL = Column("cell", "VARCHAR", "", "id of the cell")
-FLOW = Column("flow", "VARCHAR", "", "name of the flow")
-TRANSPORT = Column("transport", "VARCHAR", "", "`tcp`, `quic` or `udp`")
-CONNECTION = Column("connection", "INTEGER", "", "number of the connection, from 0")
+from .page_tables import PAGE_TABLES
+from .schema import CELL, CONNECTION, FLOW, SEPARATOR, TRANSPORT, Column, Columns, Stored, Table
 
 
 def _cell_rows(stored: Stored) -> Columns:
@@ -96,16 +45,16 @@ def _metric_rows(stored: Stored) -> Columns:
     return {
         "cell": [stored.cell.id] * len(metrics),
         **{name: [getattr(metric, name) for metric in metrics] for name in names},
+        "load": [np.nan if metric.load is None else metric.load for metric in metrics],
     }
 
 
 def _condition_rows(stored: Stored) -> Columns:
     rows = stored.result.conditions
-    transports = {flow.flow: flow.transport for flow in stored.result.flows}
     return {
         "cell": [stored.cell.id] * len(rows),
         "flow": [row.flow for row in rows],
-        "transport": [transports[row.flow] for row in rows],
+        "transport": [row.transport for row in rows],
         "condition": [row.condition for row in rows],
         "value": [row.value for row in rows],
     }
@@ -266,6 +215,9 @@ TABLES: dict[str, Table] = {
                 Column("value", "DOUBLE", "as in `unit`", "null where it is not defined"),
                 Column("unit", "VARCHAR", "", "SI unit; `1` for a ratio"),
                 Column("reason", "VARCHAR", "", "why it is not defined; empty where it is"),
+                Column(
+                    "load", "INTEGER", "", "number of the page load that it is of; null: of none"
+                ),
             ),
             _metric_rows,
         ),
@@ -275,7 +227,7 @@ TABLES: dict[str, Table] = {
             (
                 CELL,
                 FLOW,
-                TRANSPORT,
+                Column("transport", "VARCHAR", "", "`tcp` or `quic`"),
                 Column("condition", "VARCHAR", "", "such as `pacing`"),
                 Column("value", "VARCHAR", "", "in words"),
             ),
@@ -382,5 +334,6 @@ TABLES: dict[str, Table] = {
             ),
             _queue_rows,
         ),
+        *PAGE_TABLES,
     )
 }

@@ -24,6 +24,7 @@ ANALYSIS = (
     "analysis.py",
     "conditions.py",
     "digests.py",
+    "har.py",
     "delays.py",
     "losses.py",
     "measurement",

@@ -31,7 +31,8 @@ class RawResult:
 class MetricValue(Model):
     """One number of one metric of one cell, in SI base units; None where it is not defined.
 
-    reason: why it is not defined, in words; empty where it is.
+    reason: why it is not defined, in words; empty where it is. load: number of the page load that it
+    is of, from 1; None where it is of no single one.
     """
 
     metric: str
@@ -39,6 +40,7 @@ class MetricValue(Model):
     value: float | None
     unit: str
     reason: str = ""
+    load: int | None = None
 
 
 class FlowResult(Model):
@@ -57,9 +59,13 @@ class FlowResult(Model):
 
 
 class FlowCondition(Model):
-    """A condition of a flow that transports may differ in, in words (runtime/conditions.py)."""
+    """A condition of a flow that transports may differ in, in words (runtime/conditions.py).
+
+    transport: what it holds over; page loads have both.
+    """
 
     flow: str
+    transport: str
     condition: str
     value: str
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 FLOW = "flow"
 REPETITION = "repetition"
+LOAD = "load"
 Where = Callable[[Mapping[str, str]], bool]
 
 
@@ -80,28 +81,38 @@ def samples(
 ) -> Samples:
     """Return the values of a metric over the cells of each group; arguments as of `summarise`.
 
+    The loads of one cell are not independent, so they are never in one group: where a metric has a
+    value for each of them, `load` is added to `by`, and `where` is asked about each.
     Raises UnknownName, and TableError when the tables cannot be read.
     """
     keys = tuple(by) if by is not None else (*axes, FLOW)
-    choices = (*axes, FLOW, REPETITION)
+    choices = (*axes, FLOW, REPETITION, LOAD)
     for key in keys:
         if key not in choices:
             raise UnknownName("axis", key, choices)
     with tables.connect(folder) as connection:
         name, unit = _metric(connection, metric)
-        cells = [c for c in _cells(connection, axes) if where is None or where(c.names)]
+        cells = list(_cells(connection, axes))
         values = _values(connection, name)
 
-    flows = list(dict.fromkeys(flow for found in values.values() for flow, _ in found)) or [None]
+    places = list(dict.fromkeys((v.flow, v.load) for found in values.values() for v in found))
+    if LOAD not in keys and any(load is not None for _, load in places):
+        keys = (*keys, LOAD)
     groups: dict[tuple[str | None, ...], Sample] = {}
     for cell in cells:
-        found = values.get(cell.id, []) if cell.counts else [(flow, None) for flow in flows]
+        found = values.get(cell.id, [])
+        if not cell.counts:
+            found = [_Number(flow, load, None) for flow, load in places or [(None, None)]]
         met: dict[tuple[str | None, ...], Sample] = {}
-        for flow, number in found:
-            group = tuple(flow if key == FLOW else cell.names[key] for key in keys)
+        for value in found:
+            load = {} if value.load is None else {LOAD: value.load}
+            if where is not None and not where({**cell.names, **load}):
+                continue
+            own = {FLOW: value.flow, LOAD: value.load, **cell.names}
+            group = tuple(own[key] for key in keys)
             sample = groups.setdefault(group, Sample(dict(zip(keys, group, strict=True)), []))
-            if number is not None:
-                sample.values.append(number)
+            if value.number is not None:
+                sample.values.append(value.number)
             met[group] = sample
         if not cell.counts:
             for sample in met.values():
@@ -121,8 +132,8 @@ def summarise(
 
     folder: of the tables. axes: the plan's swept names in file order. metric: `goodput`,
     `fairness.F`; a metric of several values stands for its first one. by: what makes a group, out
-    of the axes, `flow` and `repetition`; None: all axes and `flow`. where: whether a cell is
-    looked at, of its bindings and `repetition` as text. Groups come in the order of the plan.
+    of the axes, `flow`, `repetition` and `load`; None: all axes and `flow`. where: whether a cell is
+    looked at, of its bindings, `repetition` and `load` as text. Groups come in the order of the plan.
 
     Raises UnknownName, and TableError when the tables cannot be read.
     """
@@ -183,11 +194,18 @@ def _cells(connection: duckdb.DuckDBPyConnection, axes: Sequence[str]) -> Iterat
         yield _Cell(cell, names, status == "ok" and verdict != "invalid")
 
 
-def _values(
-    connection: duckdb.DuckDBPyConnection, metric: str
-) -> dict[str, list[tuple[str | None, float | None]]]:
-    values: dict[str, list[tuple[str | None, float | None]]] = {}
-    query = "SELECT cell, flow, value FROM metrics WHERE metric = ?"
-    for cell, flow, value in connection.execute(query, [metric]).fetchall():
-        values.setdefault(cell, []).append((flow, value))
+class _Number(NamedTuple):
+    """A value of a cell: of which flow and page load, if of one."""
+
+    flow: str | None
+    load: str | None
+    number: float | None
+
+
+def _values(connection: duckdb.DuckDBPyConnection, metric: str) -> dict[str, list[_Number]]:
+    values: dict[str, list[_Number]] = {}
+    query = "SELECT cell, flow, load, value FROM metrics WHERE metric = ?"
+    for cell, flow, load, value in connection.execute(query, [metric]).fetchall():
+        told = _Number(flow, None if load is None else str(load), value)
+        values.setdefault(cell, []).append(told)
     return values

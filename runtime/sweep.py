@@ -19,7 +19,7 @@ from fairc.compiler.plan import Cell
 from fairc.runtime.engines.base import Engine, EngineUnavailable
 
 from . import archive, lock
-from .analysis import ArtefactError, analyse, write_series
+from .analysis import ArtefactError, analyse, write_files, write_series
 from .progress import Progress
 from .results import CellResult, RawResult
 from .store import CONSOLE, RAW, SERIES, Store, key_of
@@ -262,6 +262,7 @@ class Sweep:
         try:
             analysed = analyse(ran.cell, raw.artefacts, self._requests)
             write_series(folder / SERIES, analysed.series)
+            write_files(folder, analysed)
         except ArtefactError as error:
             return result.model_copy(update={"error": str(error)}), raw.console
         except Exception as error:  # noqa: BLE001  it is told with the cell

@@ -14,10 +14,11 @@ from pydantic import ValidationError
 
 from fairc.compiler.plan import Cell
 
-from .columns import SEPARATOR, TABLES, Column, Columns, Stored
+from .columns import TABLES
 from .measurement import ArtefactError
 from .measurement.series import Series
 from .results import CellResult
+from .schema import SEPARATOR, Column, Columns, Stored
 
 if TYPE_CHECKING:
     import duckdb
@@ -139,17 +140,23 @@ def _insert(
     }
     if not len(arrays["c0"]):
         return
-    values = ", ".join(_expression(f"c{number}", c) for number, c in enumerate(columns))
+    values = ", ".join(
+        _expression(f"c{number}", c, arrays[f"c{number}"]) for number, c in enumerate(columns)
+    )
     connection.execute(f"INSERT INTO {table} SELECT {values} FROM arrays")
 
 
 def _array(values: Sequence[Any] | NDArray[Any], column: Column) -> NDArray[Any]:
-    kinds: dict[str, Any] = {"DOUBLE": np.float64, "BIGINT": np.int64, "INTEGER": np.int64}
-    kinds["BOOLEAN"] = np.bool_
+    kinds: dict[str, Any] = {"DOUBLE": np.float64, "BOOLEAN": np.bool_}
+    if column.type in ("BIGINT", "INTEGER"):
+        numbers = np.asarray(values)
+        return numbers if numbers.dtype.kind == "f" else numbers.astype(np.int64)
     return np.asarray(values, kinds.get(column.type, object))
 
 
-def _expression(name: str, column: Column) -> str:
+def _expression(name: str, column: Column, values: NDArray[Any]) -> str:
+    if values.dtype.kind == "f" and column.type != "DOUBLE":  # whole numbers, some of them unknown
+        return f"CAST(nullif({name}, 'nan'::DOUBLE) AS {column.type})"
     if column.type == "DOUBLE":
         return f"nullif({name}, 'nan'::DOUBLE)"
     if column.type == "VARCHAR[]":

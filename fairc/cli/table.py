@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("run", metavar="RUN", type=type_path)
 @click.argument("metric")
-@click.option("--by", metavar="A,B", help="Swept names, flow, repetition.  [default: swept, flow]")
+@click.option(
+    "--by", metavar="A,B", help="Swept names, flow, repetition, load.  [default: swept, flow]"
+)
 @where("Look only at cells that fulfil a condition, as in `exclude`.")
 @click.option(
     "--stat",
@@ -79,9 +81,9 @@ def chosen(where: str | None, axes: Sequence[str]) -> Callable[[Mapping[str, str
     from fairc import dsl
 
     condition = dsl.condition(where)
-    condition.check(axes)
+    condition.check((*axes, "load"))
     return lambda names: condition.matches(
-        {axis: names[axis] for axis in axes}, int(names["repetition"])
+        {name: names[name] for name in (*axes, "load") if name in names}, int(names["repetition"])
     )
 
 

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairc.compiler.plan import Capture, Cell, FileWorkload, Flow
+from fairc.compiler.plan import Capture, Cell, FileWorkload, Flow, LoadWorkload
 from fairc.compiler.targets.tc import qdisc
 from fairc.runtime import pcap
 from fairc.runtime.measurement.paths import Paths
 
+from . import fake_pages
 from .fluid import HEADER_BYTES, PAYLOAD_BYTES, Frame, Trace
 
 EPOCH_NS = 1_577_836_800_000_000_000
@@ -27,8 +28,8 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
         _capture(cell, capture, trace, folder)
     for flow in cell.flows:
         mine = [f for f in trace.frames[flow.bottleneck] if f.flow.name == flow.name]
-        _lines(folder / f"{flow.name}.server.ndjson", _server(flow, mine, trace.ended_ns))
-        _lines(folder / f"{flow.name}.client.ndjson", _client(flow, mine, trace.ended_ns))
+        for side, events in _programs(flow, mine, trace.ended_ns).items():
+            _lines(folder / f"{flow.name}.{side}.ndjson", events)
         for side in ("server", "client"):
             (folder / f"{flow.name}.{side}.err").write_bytes(b"")
     ticks = _every(trace.ended_ns)
@@ -75,6 +76,16 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
             "notes": list(notes),
         },
     )
+
+
+def _programs(
+    flow: Flow, frames: list[Frame], end_ns: int
+) -> Mapping[str, Iterable[dict[str, Any]]]:
+    """Return what server and client of a flow would have written."""
+    if isinstance(flow.workload, LoadWorkload):
+        server, client = fake_pages.events(flow, flow.workload, frames, end_ns)
+        return {"server": server, "client": client}
+    return {"server": _server(flow, frames, end_ns), "client": _client(flow, frames, end_ns)}
 
 
 def _every(end_ns: int) -> range:
@@ -235,6 +246,8 @@ def _qdiscs(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
 def _capture(cell: Cell, capture: Capture, trace: Trace, folder: Path) -> None:
     """Write a capture of the frames that pass its bottleneck, and what it says about them."""
     frames = [f for f in trace.frames.get(capture.queue, ()) if _seen(capture, f)]
+    if capture.point == "client":
+        frames = [f for f in frames if f.flow.client == capture.node]
     records = sorted(((_when(capture, f), n, f) for n, f in enumerate(frames)))
     with (folder / f"{capture.name}.pcap").open("wb") as file:
         file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, SNAPLEN, 1))
@@ -248,10 +261,12 @@ def _capture(cell: Cell, capture: Capture, trace: Trace, folder: Path) -> None:
 
 
 def _seen(capture: Capture, frame: Frame) -> bool:
-    return capture.point != "delivered" or not frame.lost
+    return capture.point not in ("delivered", "client") or not frame.lost
 
 
 def _when(capture: Capture, frame: Frame) -> int:
+    if capture.point == "client":
+        return frame.left_ns + frame.flow.base_rtt_ns // 2
     return frame.entered_ns if capture.point == "entry" else frame.left_ns
 
 
@@ -262,7 +277,8 @@ def _packet(cell: Cell, frame: Frame) -> bytes:
     source, target = _octets(flow.address), _octets(clients[flow.client].partition("/")[0])
     ethernet = b"\x02\x00" + target + b"\x02\x00" + source + b"\x08\x00"
     length = frame.payload + HEADER_BYTES - len(ethernet)
-    protocol, identification, segment = (_segment if flow.transport == "tcp" else _datagram)(frame)
+    over_tcp = flow.transport == "tcp" or fake_pages.over_tcp(frame)
+    protocol, identification, segment = (_segment if over_tcp else _datagram)(frame)
     head = (0x45, 0, length, identification, 0x4000, 63, protocol, 0, source, target)
     return ethernet + struct.pack("!BBHHHBBH4s4s", *head) + segment + bytes(SNAPLEN)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from fairc.compiler.plan import Cell, FileWorkload, Flow, Interface
+from fairc.compiler.plan import Cell, FileWorkload, Flow, Interface, LoadWorkload
 from fairc.runtime.measurement.paths import Paths, Place
 
 FRAME_BYTES, PAYLOAD_BYTES, HEADER_BYTES = 1514, 1448, 66
@@ -19,7 +19,10 @@ UNSHAPED_BPS = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A data packet at the bottleneck; times in ns after the epoch, sequence and payload in bytes."""
+    """A data packet at the bottleneck; times in ns after the epoch, sequence and payload in bytes.
+
+    connection: of page loads, the number of the load from 0.
+    """
 
     flow: Flow
     connection: int
@@ -43,7 +46,7 @@ class Sender:
 
     @property
     def begins_ns(self) -> list[int]:
-        """When each connection can send its first frame."""
+        """When each connection can send its first frame, as far as that is known."""
         return [start_ns + self.flow.base_rtt_ns for start_ns in self.flow.starts_ns]
 
     def open(self, now: int) -> list[int]:
@@ -65,6 +68,50 @@ class Sender:
         sequence = self.next_sequence[chosen]
         self.next_sequence[chosen] += payload
         return chosen, sequence, payload
+
+
+@dataclass(slots=True)
+class Loader(Sender):
+    """A flow that loads pages: one connection after the other, each with the whole page.
+
+    began_ns: when each load so far began. waits_ns: until the first frame of each.
+    """
+
+    began_ns: list[int] = field(default_factory=list)
+    waits_ns: list[int] = field(default_factory=list)
+
+    @property
+    def begins_ns(self) -> list[int]:
+        """When the first frame of each load that has begun can be sent."""
+        return [at + wait for at, wait in zip(self.began_ns, self.waits_ns, strict=False)]
+
+    def open(self, now: int) -> list[int]:
+        """Return the load that is under way and has something left to send."""
+        every = enumerate(zip(self.begins_ns, self.left, strict=False))
+        return [i for i, (at, left) in every if at <= now and left]
+
+    def passed(self, frame: Frame) -> None:
+        """Begin the next load, after its pause, when a frame was the last one of a page."""
+        workload, number = self.flow.workload, len(self.began_ns)
+        assert isinstance(workload, LoadWorkload)
+        if not self.left[frame.connection] and not self.again and number < len(self.left):
+            ended_ns = frame.left_ns + self.flow.base_rtt_ns // 2
+            self.began_ns.append(ended_ns + workload.idle_ns[number])
+
+
+def _loader(flow: Flow, workload: LoadWorkload, weight: float, loss: float, seed: int) -> Loader:
+    """Return a flow of page loads, whose waits are handshakes, a request, and a lot."""
+    lot, loads = random.Random(f"{seed} {flow.name}"), len(workload.protocols)
+    rounds = [2 if protocol == "h3" else 3 for protocol in workload.protocols]
+    return Loader(
+        flow,
+        weight,
+        loss,
+        left=[sum(page.bytes for page in workload.page)] * loads,
+        next_sequence=[1] * loads,
+        began_ns=[flow.start_ns],
+        waits_ns=[int(r * flow.base_rtt_ns * lot.uniform(1.0, 1.3)) for r in rounds],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +148,14 @@ def _end_ns(flow: Flow, frames: list[Frame]) -> int | None:
     """Return when the client of a flow had its last byte or stopped; None: not within the cell."""
     if flow.stop_ns is not None:
         return flow.stop_ns
-    if not isinstance(flow.workload, FileWorkload):
+    if isinstance(flow.workload, FileWorkload):
+        wanted = flow.workload.bytes * flow.connections
+    elif isinstance(flow.workload, LoadWorkload):
+        wanted = sum(page.bytes for page in flow.workload.page) * len(flow.workload.protocols)
+    else:
         return None
     delivered = [f for f in frames if f.flow.name == flow.name and not f.lost]
-    if sum(f.payload for f in delivered) < flow.workload.bytes * flow.connections:
+    if sum(f.payload for f in delivered) < wanted:
         return None
     return delivered[-1].left_ns + flow.base_rtt_ns // 2
 
@@ -116,19 +167,11 @@ def _serve(cell: Cell, queue: Place, end_ns: int) -> list[Frame]:
     rate_bps = interface.shaper.rate_bps if interface.shaper else UNSHAPED_BPS
     waiting_ns = _limit_bytes(interface) * 8 * 10**9 // rate_bps // 2
     senders = [
-        Sender(
-            flow,
-            weight=lot.uniform(0.8, 1.2),
-            loss=paths.loss(paths.behind(queue, flow)),
-            left=[flow.workload.bytes if isinstance(flow.workload, FileWorkload) else None]
-            * flow.connections,
-            next_sequence=[1] * flow.connections,
-        )
+        _sender(cell, flow, lot.uniform(0.8, 1.2), paths.loss(paths.behind(queue, flow)))
         for flow in cell.flows
         if flow.bottleneck == queue
     ]
-    begins_ns = sorted(at for s in senders for at in s.begins_ns)
-    began_ns = begins_ns[0]
+    began_ns = min(at for s in senders for at in s.begins_ns)
     now, frames = began_ns, []
     while now < end_ns:
         ready = [
@@ -137,7 +180,7 @@ def _serve(cell: Cell, queue: Place, end_ns: int) -> list[Frame]:
             if (s.flow.stop_ns is None or now < s.flow.stop_ns) and (s.again or s.open(now))
         ]
         if not ready:
-            now = min((t for t in begins_ns if t > now), default=end_ns)
+            now = min((t for s in senders for t in s.begins_ns if t > now), default=end_ns)
             continue
         sender = lot.choices(ready, [s.weight for s in ready])[0]
         taken = sender.take(lot, now)
@@ -150,7 +193,18 @@ def _serve(cell: Cell, queue: Place, end_ns: int) -> list[Frame]:
         if lost:
             sender.again.append(taken)
         frames.append(Frame(sender.flow, connection, sequence, payload, now - waited, now, lost))
+        if isinstance(sender, Loader):
+            sender.passed(frames[-1])
     return frames
+
+
+def _sender(cell: Cell, flow: Flow, weight: float, loss: float) -> Sender:
+    if isinstance(flow.workload, LoadWorkload):
+        return _loader(flow, flow.workload, weight, loss, cell.seed)
+    wanted = flow.workload.bytes if isinstance(flow.workload, FileWorkload) else None
+    return Sender(
+        flow, weight, loss, [wanted] * flow.connections, next_sequence=[1] * flow.connections
+    )
 
 
 def _limit_bytes(interface: Interface) -> int:

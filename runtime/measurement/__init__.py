@@ -2,7 +2,8 @@
 
 In order of control flow: `artefacts` opens the files, `endpoints` and `qdisc` read what programs
 and `tc` wrote, `paths` knows the routes, `matching` and `queues` follow packets through a
-bottleneck, `qlog` checks what a QUIC server traced, `slots` apportions bytes to time, `record` puts it together, `series` is what is kept.
+bottleneck, `qlog` checks what a QUIC server traced, `slots` apportions bytes to time, `loads` and `arrivals` follow page loads,
+`record` puts it together, `series` and `pages` are what is kept.
 """
 
 from .artefacts import ArtefactError

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Flow, VideoWorkload
+from fairc.compiler.plan import Flow, LoadWorkload, VideoWorkload
 
-from . import applications, qlog, samples
+from . import applications, loads, qlog, samples
 from .applications import Requests, Video
 from .artefacts import NS, ArtefactError, Artefacts, field
+from .loads import PageLoad
 from .samples import Samples
 
 Floats = NDArray[np.float64]
@@ -60,6 +61,9 @@ class Endpoints:
     connection, None when one never ended.
     unended: connections that the client never reported the end of.
     completed: every connection has its whole workload. ccas: as read back from the sockets.
+    loads: page loads, also those that failed; such a flow is told by its loads, not by connections
+    that the client opened: `opened_s` and `done_s` are empty, `unended` are loads without a report.
+    transports: connection -> what it ran over, of page loads.
     reports: events that say how connections were set up (`listening`, `accepted`, `connected`) and
     what datagrams came to (`sent`, `received`), by name. errors: what the programs said had failed.
     """
@@ -75,6 +79,8 @@ class Endpoints:
     samples: Samples
     videos: tuple[Video, ...]
     requests: Requests
+    loads: tuple[PageLoad, ...]
+    transports: Mapping[int, str]
     ccas: frozenset[str]
     reports: Mapping[str, tuple[Mapping[str, Any], ...]]
     errors: tuple[str, ...]
@@ -95,6 +101,9 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
             found.setdefault(field(event, "connection", file), event["t_ns"] * NS)
         return found
 
+    if isinstance(flow.workload, LoadWorkload):
+        page_loads = loads.read(client["load"], flow.workload, client_file)
+        return _of_loads(flow, page_loads, server, client, times(server["accepted"], server_file))
     done = times(client["done"], client_file)
     opened = times(client["opened"], client_file)
     first = times(client["first-byte"], client_file)
@@ -113,14 +122,80 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
         samples=samples.read(server["sample"], flow.transport, server_file),
         videos=applications.videos(_of(client, _PLAYER), watched, stop_s, client_file),
         requests=applications.requests(client["fetched"], client["unfinished"], client_file),
-        ccas=frozenset(str(e["cca"]) for e in _of(server, ("listening", "accepted")) if "cca" in e),
-        reports={name: (*server[name], *client[name]) for name in _REPORTS},
-        errors=tuple(
+        loads=(),
+        transports={},
+        **_told(flow, server, client),
+    )
+
+
+def _told(flow: Flow, server: Events, client: Events) -> dict[str, Any]:
+    """Return what both programs of any flow say: CCAs, reports of the set-up, errors."""
+    return {
+        "ccas": frozenset(
+            str(e["cca"]) for e in _of(server, ("listening", "accepted")) if e.get("cca")
+        ),
+        "reports": {name: (*server[name], *client[name]) for name in _REPORTS},
+        "errors": tuple(
             f"{side} of flow {flow.name}: {e.get('message')}"
             for side, events in (("server", server), ("client", client))
             for e in events["error"]
         ),
+    }
+
+
+def _of_loads(
+    flow: Flow,
+    page_loads: tuple[PageLoad, ...],
+    server: Events,
+    client: Events,
+    accepted_s: Mapping[int, float],
+) -> Endpoints:
+    """Return a flow that loads pages: what arrived of each object arrived evenly."""
+    assert isinstance(flow.workload, LoadWorkload)
+    server_file = f"{flow.name}.server.ndjson"
+    transports: dict[int, str] = {}
+    for event in server["accepted"]:
+        transport = event.get("transport")
+        if transport not in ("tcp", "quic"):
+            raise ArtefactError(f"{server_file}: a connection over {transport!r} was accepted")
+        transports[field(event, "connection", server_file)] = transport
+    planned = len(flow.workload.protocols)
+    first = [load.response_start_s for load in page_loads if load.response_start_s is not None]
+    arrived = [
+        (resource.response_start_s, resource.response_end_s, resource.bytes)
+        for load in page_loads
+        for resource in load.resources
+        if resource.response_start_s is not None and resource.response_end_s is not None
+    ]
+    return Endpoints(
+        opened_s={},
+        accepted_s=accepted_s,
+        done_s={},
+        first_byte_s=min(first, default=None),
+        end_s=page_loads[-1].end_s if len(page_loads) == planned else None,
+        unended=planned - len(page_loads),
+        completed=len(page_loads) == planned and not any(load.error for load in page_loads),
+        progress=Progress(
+            tuple((np.array([a, b]), np.array([0.0, float(size)])) for a, b, size in arrived)
+        ),
+        samples=_samples_of(server["sample"], transports, server_file),
+        videos=(),
+        requests=applications.requests([], [], server_file),
+        loads=page_loads,
+        transports=transports,
+        **_told(flow, server, client),
     )
+
+
+def _samples_of(events: list[dict[str, Any]], transports: Mapping[int, str], file: str) -> Samples:
+    """Return the samples of a server of both transports, each read as what it is of."""
+    parts: dict[str, list[dict[str, Any]]] = {"tcp": [], "quic": []}
+    for event in events:
+        connection = field(event, "connection", file)
+        if connection not in transports:
+            raise ArtefactError(f"{file}: connection {connection} was sampled, but not accepted")
+        parts[transports[connection]].append(event)
+    return samples.joined([samples.read(found, over, file) for over, found in parts.items()])
 
 
 def _of(events: Events, names: Iterable[str]) -> list[dict[str, Any]]:

@@ -11,14 +11,23 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import BulkWorkload, Cell, FileWorkload, Flow, VideoWorkload
-from fairc.runtime.pcap import TCP, UDP, Packets
+from fairc.compiler.plan import (
+    BulkWorkload,
+    Cell,
+    FileWorkload,
+    Flow,
+    LoadWorkload,
+    VideoWorkload,
+)
+from fairc.runtime.pcap import TCP, UDP, Capture, Packets
 
-from . import changes, endpoints, qdisc, queues
+from . import arrivals, changes, endpoints, qdisc, queues
 from .applications import Transfers
+from .arrivals import Curve
 from .artefacts import NS, ArtefactError, Artefacts, CaptureCounts, Ending, field
 from .changes import History
 from .endpoints import Endpoints
+from .loads import PageLoad
 from .paths import PathError, Paths, Place, max_min
 from .queues import QueueRecord
 from .slots import apportion, edges
@@ -26,7 +35,12 @@ from .slots import apportion, edges
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 SLOT_S = 0.1
-_PROTOCOLS: Mapping[str, int] = {"tcp": TCP, "quic": UDP, "udp": UDP}
+_PROTOCOLS: Mapping[str, tuple[int, ...]] = {
+    "tcp": (TCP,),
+    "quic": (UDP,),
+    "udp": (UDP,),
+    "web": (TCP, UDP),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +97,8 @@ class FlowRecord:
     """One flow (one session): its plan, what its programs saw, and its packets at the exit.
 
     left: mask over the frames that left the flow's bottleneck queue. pings: None where none
-    were sent between its hosts.
+    were sent between its hosts. arrived: packets of its server as its client's own interface
+    received them, None where they are not captured. epoch_ns: zero of all times.
     """
 
     plan: Flow
@@ -92,6 +107,8 @@ class FlowRecord:
     left: Bools
     entered: Bools
     pings: Pings | None
+    arrived: Packets | None
+    epoch_ns: int
     ended_s: float
 
     @property
@@ -125,6 +142,17 @@ class FlowRecord:
     def plays_videos(self) -> bool:
         """Whether its clients watch videos."""
         return isinstance(self.plan.workload, VideoWorkload)
+
+    @property
+    def loads_pages(self) -> bool:
+        """Whether its client loads pages."""
+        return isinstance(self.plan.workload, LoadWorkload)
+
+    def received_in(self, load: PageLoad) -> tuple[Curve, ...]:
+        """Return what each connection of a load received over time; none without the capture."""
+        if self.arrived is None:
+            return ()
+        return arrivals.curves(load, self.arrived, self.epoch_ns)
 
     @property
     def transfers(self) -> Transfers | None:
@@ -263,7 +291,10 @@ def load(cell: Cell, folder: Path) -> Measurement:
     return Measurement(
         cell=cell,
         ending=ending,
-        flows=tuple(_flow(artefacts, ending, by_place, pings, flow) for flow in cell.flows),
+        flows=tuple(
+            _flow(artefacts, ending, by_place, pings, _arrived(cell, flow, captures), cell, flow)
+            for flow in cell.flows
+        ),
         queues=records,
         busy=_busy(artefacts),
         qdiscs_before=qdisc.load(artefacts, "qdisc-before.json"),
@@ -274,14 +305,30 @@ def load(cell: Cell, folder: Path) -> Measurement:
     )
 
 
-def packets_of(flow: Flow, packets: Packets) -> Bools:
-    """Return which packets are of a flow's data direction: by protocol, server's address and port."""
-    return np.asarray(
-        (packets.source == int(IPv4Address(flow.address)))
-        & (packets.source_port == flow.port)
-        & (packets.protocol == _PROTOCOLS[flow.transport]),
-        np.bool_,
-    )
+def packets_of(cell: Cell, flow: Flow, packets: Packets) -> Bools:
+    """Return which packets are of a flow's data direction: by protocol, server's address and port.
+
+    Where a PEP splits its TCP connections, those of the middle, from the gateway, are as well; where
+    several flows share a PEP, nobody can tell whose they are, and they are of none.
+    """
+    found = (packets.source == int(IPv4Address(flow.address))) & (packets.source_port == flow.port)
+    found &= np.isin(packets.protocol, _PROTOCOLS[flow.transport])
+    for pep in cell.peps:
+        if [f.name for f in cell.flows if f.port in pep.ports] == [flow.name]:
+            found |= (
+                (packets.source == int(IPv4Address(pep.gateway_address)))
+                & (packets.source_port == pep.port)
+                & (packets.protocol == TCP)
+            )
+    return np.asarray(found, np.bool_)
+
+
+def _arrived(cell: Cell, flow: Flow, captures: Mapping[str, Capture]) -> Packets | None:
+    """Return what a flow's client received from its server, where its interface is captured."""
+    for capture in cell.captures:
+        if (capture.point, capture.node, capture.direction) == ("client", flow.client, "in"):
+            return arrivals.from_server(flow, captures[capture.name].packets)
+    return None
 
 
 def _flow(
@@ -289,6 +336,8 @@ def _flow(
     ending: Ending,
     by_place: Mapping[Place, QueueRecord],
     pings: Mapping[str, Pings],
+    arrived: Packets | None,
+    cell: Cell,
     flow: Flow,
 ) -> FlowRecord:
     if flow.bottleneck not in by_place:
@@ -298,9 +347,11 @@ def _flow(
         plan=flow,
         endpoints=endpoints.load(artefacts, flow, ending.ended_ns * NS),
         queue=queue,
-        left=packets_of(flow, queue.left),
-        entered=packets_of(flow, queue.entered),
+        left=packets_of(cell, flow, queue.left),
+        entered=packets_of(cell, flow, queue.entered),
         pings=pings.get(flow.name),
+        arrived=arrived,
+        epoch_ns=ending.epoch_ns,
         ended_s=ending.ended_ns * NS,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,3 +129,10 @@ def read(events: list[dict[str, Any]], transport: str, file: str) -> Samples:
         t_s=np.array([e["t_ns"] for e in events], np.float64) * NS,
         **{name: column(sources.get(name, _UNKNOWN)) for name in names},
     )
+
+
+def joined(parts: Sequence[Samples]) -> Samples:
+    """Return the samples of several transports as one, in order of time."""
+    columns = {n: np.concatenate([getattr(p, n) for p in parts]) for n in Samples.__slots__}
+    order = np.lexsort((columns["connection"], columns["t_s"]))
+    return Samples(**{name: column[order] for name, column in columns.items()})

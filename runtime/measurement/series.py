@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .artefacts import ArtefactError
+from .pages import Rows, page_series
 from .record import FlowRecord, Measurement
 
 Floats = NDArray[np.float64]
@@ -43,6 +44,7 @@ class Series:
     video_*: of shape (V,), by flow and then connection; startup_s and qoe are NaN for a video that
     never started. request_*: requests that were answered in full, of shape (R,), by flow and then
     start.
+    loads, resources, sequences: of page loads, rows with fields (pages.py).
     trace_*: courses of metrics: trace_metric and trace_flow (empty: of the cell) of each of C;
     trace_of, trace_t_s, trace_value: of shape (P,), in order; trace_of indexes the C.
     busy_t_s, busy_share: ends of the monitor's slots and the machine's CPU load, shape (M,).
@@ -78,6 +80,9 @@ class Series:
     request_start_s: Floats
     request_fct_s: Floats
     request_bytes: NDArray[np.int64]
+    loads: Rows
+    resources: Rows
+    sequences: Rows
     trace_metric: NDArray[np.str_]
     trace_flow: NDArray[np.str_]
     trace_of: NDArray[np.int64]
@@ -143,6 +148,7 @@ def collect(
         sample_pacing_bps=samples("pacing_bps"),
         **_videos(flows),
         **_requests(flows),
+        **_pages(measurement),
         **_traces(traces),
         busy_t_s=measurement.busy.t_s,
         busy_share=measurement.busy.share,
@@ -179,6 +185,10 @@ def _requests(flows: tuple[FlowRecord, ...]) -> dict[str, NDArray[Any]]:
         "request_fct_s": np.concatenate([part.duration_s for part in parts]),
         "request_bytes": np.concatenate([part.bytes for part in parts]),
     }
+
+
+def _pages(measurement: Measurement) -> dict[str, Any]:
+    return dict(page_series(measurement))
 
 
 def _traces(traces: tuple[Trace, ...]) -> dict[str, NDArray[Any]]:

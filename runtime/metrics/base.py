@@ -24,15 +24,23 @@ class Value:
     unit: str
     meaning: str
 
-    def of(self, number: float | None, flow: str | None = None, reason: str = "") -> MetricValue:
-        """Return this value of a cell or flow; None (or NaN) needs a reason in words."""
+    def of(
+        self,
+        number: float | None,
+        flow: str | None = None,
+        reason: str = "",
+        load: int | None = None,
+    ) -> MetricValue:
+        """Return this value of a cell, flow or page load; None (or NaN) needs a reason in words."""
         if number is None or not math.isfinite(number):
             if not reason:
                 raise ValueError(f"{self.name} without a value needs a reason")
             return MetricValue(
-                metric=self.name, flow=flow, value=None, unit=self.unit, reason=reason
+                metric=self.name, flow=flow, value=None, unit=self.unit, reason=reason, load=load
             )
-        return MetricValue(metric=self.name, flow=flow, value=float(number), unit=self.unit)
+        return MetricValue(
+            metric=self.name, flow=flow, value=float(number), unit=self.unit, load=load
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,22 +5,29 @@ from __future__ import annotations
 from fairc.dsl.registry import Registry
 
 from . import (
+    connect,
     convergence_time,
+    cpu,
     cwnd,
     datagrams,
     fairness,
+    fcp,
     fct,
     fmp,
     goodput,
+    lcp,
     loss_rate,
+    plt,
     qoe,
     queue_delay,
     retransmissions,
     rtt,
+    sequence,
     stalls,
     startup,
     stationarity,
     throughput,
+    ttr,
     unfairness,
     utilization,
 )
@@ -48,6 +55,13 @@ METRICS: Registry[Metric] = Registry(
         stalls.METRIC,
         startup.METRIC,
         datagrams.METRIC,
+        plt.METRIC,
+        ttr.METRIC,
+        connect.METRIC,
+        fcp.METRIC,
+        lcp.METRIC,
+        sequence.METRIC,
+        cpu.METRIC,
     ),
 )
 

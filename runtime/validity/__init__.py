@@ -12,6 +12,7 @@ buffers     what a queue holds
 captures    complete, consistent; no super-packets
 endpoints   CCA, exit of the programs, limits of the hosts
 options     ECN, SACK, initial window, parameters of the CCA
+loads       page loads: protocol and client that were really used, every load reported
 schedule    programs on time
 guest       CPU load, notes of the script
 """
@@ -26,6 +27,7 @@ from .delay import base_rtt, random_delay
 from .endpoints import congestion_control, datagrams, host_buffers, host_limits, processes
 from .finding import Check, Finding, Verdict
 from .guest import machine_load, notes
+from .loads import page_loads
 from .loss import loss_counts, other_drops, random_loss
 from .options import transport_options
 from .order import copies, overtaking
@@ -51,6 +53,7 @@ CHECKS: tuple[Check, ...] = (
     host_buffers,
     host_limits,
     datagrams,
+    page_loads,
     machine_load,
     schedule,
     service_schedule,

@@ -50,7 +50,7 @@ def of_flows(measurement: Measurement, queue: QueueRecord, packets: Packets) -> 
     found = np.zeros(len(packets), np.bool_)
     for flow in measurement.flows:
         if flow.queue is queue:
-            found |= packets_of(flow.plan, packets)
+            found |= packets_of(measurement.cell, flow.plan, packets)
     return found
 
 

@@ -24,11 +24,12 @@ _RECEIVERS: Mapping[str, str] = {
     "tcp": "the receiver's window",
     "quic": "the receiver's flow control",
     "udp": "the receiver",
+    "web": "the receiver's window",
 }
 
 
 # What an endpoint reports of a buffer, over what was set: Linux doubles those of sockets.
-_REPORTED: Mapping[str, int] = {"tcp": 2, "quic": 1, "udp": 2}
+_REPORTED: Mapping[str, int] = {"tcp": 2, "quic": 1, "udp": 2, "web": 2}
 
 
 def congestion_control(measurement: Measurement) -> Iterator[Finding]:
@@ -53,7 +54,7 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
         for side in ("server", "client"):
             if f"{flow.name}.{side}" not in measurement.ending.processes:
                 yield Finding("invalid", f"{flow.name}.{side} is not among the processes that ran")
-        if flow.endpoints.unended:
+        if flow.endpoints.unended and not flow.loads_pages:  # loads: `page_loads`
             yield Finding(
                 "invalid",
                 f"the client of flow {flow.name} did not say how {flow.endpoints.unended} of"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairc.compiler.plan import Flow
-from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement import FlowRecord, Measurement
 
 from .finding import Finding
 
@@ -54,11 +54,24 @@ _OPTIONS: Mapping[str, tuple[_Option, ...]] = {
 }
 
 
+def _options(flow: FlowRecord) -> Iterator[tuple[_Option, list[Mapping[str, Any]]]]:
+    """Yield each option of a flow with the events that report it.
+
+    The connections of page loads are judged by what each of them ran over.
+    """
+    over = flow.endpoints.transports
+    for transport in ("tcp", "quic") if flow.loads_pages else (flow.plan.transport,):
+        for option in _OPTIONS[transport]:
+            events = [e for e in flow.endpoints.reports[option.event] if option.key in e]
+            if flow.loads_pages:
+                events = [e for e in events if over.get(e.get("connection", -1)) == transport]
+            yield option, events
+
+
 def transport_options(measurement: Measurement) -> Iterator[Finding]:
     """Rules 6, 20: connections have the options of the plan."""
     for flow in measurement.flows:
-        for option in _OPTIONS[flow.plan.transport]:
-            events = [e for e in flow.endpoints.reports[option.event] if option.key in e]
+        for option, events in _options(flow):
             wrong = {
                 f"{_shown(event[option.key])}, not {_shown(option.planned(flow.plan, event))}"
                 for event in events

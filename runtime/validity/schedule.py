@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.pcap import ACK, SYN, Packets
@@ -41,12 +42,13 @@ _OPENINGS: Mapping[str, _Opening] = {
     "quic": _Opening(_any, answers=True),
     "udp": _Opening(_any, answers=False),
 }
+# Page loads have no opening of their own here: a PEP's connections are there before the first load.
 
 
 def schedule(measurement: Measurement) -> Iterator[Finding]:
     """Rule 21: clients and samples keep their schedule to 10 ms."""
     for flow in measurement.flows:
-        late_s = _late_start(measurement, flow)
+        late_s = _late_load(flow) if flow.loads_pages else _late_start(measurement, flow)
         if late_s > LATE_S:
             yield Finding(
                 "invalid", f"flow {flow.name} started {late_s * 1e3:.1f} ms behind its schedule"
@@ -90,6 +92,22 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
     if paths.loss(there) + paths.loss(back) > 0 and late_s > next_s - LATE_S:
         return 0.0
     return late_s
+
+
+def _late_load(flow: FlowRecord) -> float:
+    """Return by how much a client without a browser began a load late, s.
+
+    A browser takes its time to begin what it is told to, by nature; its loads count from connectStart.
+    """
+    workload, begins_s, worst = flow.plan.workload, flow.start_s, 0.0
+    assert isinstance(workload, LoadWorkload)
+    if workload.client != "plain":
+        return 0.0
+    for load in flow.endpoints.loads:
+        worst = max(worst, load.begin_s - begins_s)
+        if load.number < len(workload.idle_ns):
+            begins_s = load.end_s + workload.idle_ns[load.number] * NS
+    return worst
 
 
 def _late_ticks(flow: FlowRecord) -> float:

@@ -43,6 +43,7 @@ def test_conditions_of_the_plan(tmp_path: Path) -> None:
         "receive window": "1000 kB",
         "window cap": "none",
         "handshake": "1 round trip, not encrypted",
+        "split connection": "none: end to end",
     }
 
 

@@ -29,6 +29,7 @@ from madecell import (
 )
 
 from fairc.compiler.plan import Cell, MetricRequest, VideoWorkload
+from fairc.dsl.report_words import PER_LOAD
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.metrics import METRICS, fairness, sharing, value_named
 from fairc.runtime.metrics.base import Value
@@ -303,7 +304,7 @@ def long_cell() -> Made:
     return made
 
 
-OF_APPLICATIONS = ("datagrams", "fct", "qoe", "stalls", "startup")
+OF_APPLICATIONS = ("datagrams", "fct", "qoe", "stalls", "startup", *PER_LOAD)
 
 
 @pytest.mark.parametrize("metric", list(METRICS), ids=lambda m: m.name)

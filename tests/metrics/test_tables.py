@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairc.runtime import columns, documents, summary, tables
-from fairc.runtime.columns import TABLES, Stored
+from fairc.runtime import documents, summary, tables
+from fairc.runtime.columns import TABLES
+from fairc.runtime.measurement import pages
 from fairc.runtime.measurement.series import Series
 from fairc.runtime.results import CellResult, FlowResult, MetricValue
+from fairc.runtime.schema import SEPARATOR, Stored
 from fairc.runtime.summary import UnknownName, summarise
 from fairc.runtime.tables import TableError
 
@@ -55,6 +57,9 @@ def series(seed: int) -> Series:
         request_start_s=np.array([1.5]),
         request_fct_s=np.array([0.25]),
         request_bytes=np.array([2**33]),
+        loads=pages.rows({"flow": int}, []),
+        resources=pages.rows({"flow": int}, []),
+        sequences=pages.rows({"flow": int}, []),
         trace_metric=np.array(["fmp.K", "cwnd"]),
         trace_flow=np.array(["", "b"]),
         trace_of=np.array([0, 0, 1]),
@@ -361,5 +366,5 @@ def test_no_column_is_declared_twice() -> None:
     for table in TABLES.values():
         names = sorted(column.name for column in table.columns)
         assert all(a != b for a, b in pairwise(names))
-    assert columns.SEPARATOR not in "".join(documents.tables())
+    assert SEPARATOR not in "".join(documents.tables())
     assert summary.FLOW == "flow"

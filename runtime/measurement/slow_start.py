@@ -1,0 +1,35 @@
+"""How long slow start takes in theory, end to end: what page loads are compared with."""
+
+from __future__ import annotations
+
+import math
+
+from fairc.compiler.frames import FRAME_BYTES
+from fairc.compiler.plan import Cell, Flow
+
+from .artefacts import NS
+from .paths import Paths
+
+BITS = 8
+
+
+def is_split(cell: Cell, flow: Flow, protocol: str) -> bool:
+    """Tell whether a flow's connections of an HTTP version are split by a PEP, which QUIC's are not."""
+    return protocol != "h3" and any(flow.port in pep.ports for pep in cell.peps)
+
+
+def slow_start_s(cell: Cell, flow: Flow, protocol: str) -> float | None:
+    """Return how long the congestion window takes to grow to the BDP, s; None where a PEP splits it.
+
+    t = log2(BDP / IW) * RTT, at least 0, with BDP = rate of the bottleneck x base RTT, and IW the
+    initial window in full frames (Thomas et al., QUIC and SATCOM, 2018; the window doubles once a
+    round trip: RFC 9438, section 4.10; RFC 9002, section 7.3.1). A page that is smaller than the
+    BDP is there before.
+    """
+    shaper = Paths(cell).interfaces[flow.bottleneck].shaper
+    if shaper is None or is_split(cell, flow, protocol):
+        return None
+    rtt_s = flow.base_rtt_ns * NS
+    bdp_bytes = shaper.rate_bps * rtt_s / BITS
+    window_bytes = flow.options.initial_window_packets * FRAME_BYTES
+    return max(0.0, math.log2(bdp_bytes / window_bytes)) * rtt_s if bdp_bytes > 0 else 0.0

@@ -1,0 +1,49 @@
+"""Load of the machine's CPU during page loads.
+
+    cpu = busy CPU time / CPU time,  from the beginning of the load to its end
+
+One value for each load of a cell; none for a load that failed. Of the monitor's slots of 100 ms, those that
+reach over a border count by the share that lies within. The CPU is that of the machine on which all hosts
+of the cell run: on the `vm` engine the guest's one virtual processor, which client, server and network
+share; on engines that use this machine's kernel (`mininet`, containers) all of its processors, with
+whatever else it does. Browsers keep it busy by nature, so such cells are not flagged for it.
+
+Unit: 1. Source: measurement.md, rule 21; proc(5), /proc/stat.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.loads import PageLoad
+from fairc.runtime.measurement.record import Busy
+from fairc.runtime.results import MetricValue
+
+from .base import Metric, Value
+from .page_loads import per_load
+
+CPU = Value("cpu", "1", "busy share of the machine's CPU during a load")
+
+
+def busy_share(busy: Busy, begin_s: float, end_s: float) -> float | None:
+    """Return the busy share of a time, s after the epoch; None where it was not recorded."""
+    begins = np.concatenate((busy.t_s[:1] - 0.1, busy.t_s[:-1]))
+    length = busy.t_s - begins
+    inside = np.clip(np.minimum(busy.t_s, end_s) - np.maximum(begins, begin_s), 0, None)
+    weight = np.divide(inside, length, out=np.zeros(len(length)), where=length > 0)
+    total_s = float(weight @ busy.total_s)
+    return float(weight @ busy.busy_s) / total_s if total_s > 0 else None
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the CPU's load during each load of each requested flow."""
+
+    def share(_: FlowRecord, load: PageLoad) -> float | None:
+        return busy_share(measurement.busy, load.begin_s, load.end_s)
+
+    return per_load(measurement, request, CPU, share, "the load of the machine was not recorded")
+
+
+METRIC = Metric("cpu", (CPU,), compute)

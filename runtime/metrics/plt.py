@@ -1,0 +1,44 @@
+"""Page load time: from beginning to connect until the page with all its objects has been loaded.
+
+    plt = loadEventEnd - connectStart
+
+One value for each load of a cell. Without a browser (`plain`), loadEventEnd is the end of the last
+object's body. A load that failed has no value: it used another protocol than was asked for, its status
+is not 200, an object is missing or of a wrong size, or its time was over.
+
+Beside it the report and the table `loads` have what theory says of slow start, end to end:
+
+    t = log2(BDP / IW) * RTT,  at least 0
+
+BDP: the bottleneck's rate times the base RTT; IW: the initial window in full frames of 1514 bytes. It is
+the time in which the congestion window grows from IW to the BDP, so a page of more than IW and less than
+the BDP is there before, and one of many BDP needs its transmission time on top. Not given for connections
+that a PEP splits: nobody slow-starts over the whole RTT there.
+
+Unit: s. Source: W3C Navigation Timing Level 2, section 3 (the times); Thomas et al., QUIC and SATCOM,
+2018 (PLT from connectStart, and the estimate).
+"""
+
+from __future__ import annotations
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.loads import PageLoad
+from fairc.runtime.results import MetricValue
+
+from .base import Metric, Value
+from .page_loads import per_load
+
+PLT = Value("plt", "s", "page load time of a load")
+
+
+def _number(_: FlowRecord, load: PageLoad) -> float | None:
+    return load.since_connect_s(load.load_event_end_s)
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the page load time of each load of each requested flow."""
+    return per_load(measurement, request, PLT, _number, "the client did not tell it")
+
+
+METRIC = Metric("plt", (PLT,), compute)

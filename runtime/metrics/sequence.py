@@ -1,0 +1,47 @@
+"""Sequence evolution: bytes that the connections of a page load have received over time.
+
+    sequence = bytes received by the load's largest connection, from connectStart to the load's end
+
+as the capture at the client's own interface sees them: over TCP distinct bytes of the stream (a segment
+that comes twice counts once), over QUIC bytes of IP packets, because what is inside them cannot be seen.
+The course of each connection is in the table `sequences`: cumulative bytes against the time since
+connectStart. One value for each load of a cell; none for a load that failed.
+
+The figure `sequence` scales QUIC, so that both can be compared: a test unit is the same repetition of the
+configurations that differ in nothing but what the figure's `by` names, such as h2 and h3. All QUIC curves of
+a unit are multiplied by one factor,
+
+    largest total of a TCP connection of the unit / largest total of a QUIC connection of the unit
+
+over all loads that did not fail, so that the largest QUIC connection ends at the same value as the largest
+TCP connection. With `http: h3` the first load is over TCP, so a unit whose other configuration is missing
+(failed, invalid) still has a TCP connection; a unit without any has no factor: its curves are bytes of IP
+packets as they are, and the caption says so.
+
+Unit: B. Source: Thomas et al., QUIC and SATCOM, 2018 (sequence evolution and its scaling).
+"""
+
+from __future__ import annotations
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.loads import PageLoad
+from fairc.runtime.results import MetricValue
+
+from .base import Metric, Value
+from .page_loads import per_load
+
+SEQUENCE = Value("sequence", "B", "bytes received by the largest connection of a load")
+
+
+def _largest(flow: FlowRecord, load: PageLoad) -> float | None:
+    return max((curve.total for curve in flow.received_in(load)), default=None)
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return what the largest connection of each load of each requested flow received."""
+    lacking = "no packet of the load was captured at the client"
+    return per_load(measurement, request, SEQUENCE, _largest, lacking)
+
+
+METRIC = Metric("sequence", (SEQUENCE,), compute)

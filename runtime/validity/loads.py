@@ -1,0 +1,41 @@
+"""Page loads were made as planned: by the client and over the protocol that were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fairc.compiler.plan import LoadWorkload
+from fairc.runtime.measurement import Measurement
+
+from .finding import Finding
+
+
+def page_loads(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 20: every load was made, by the client of the plan, over the HTTP version that it asks for.
+
+    A load that fails for another reason is an outcome (a network can be too bad for a page), and never
+    makes a cell invalid; where all of them do, the cell is flagged, so that somebody looks.
+    """
+    for flow in measurement.flows:
+        workload, loads = flow.plan.workload, flow.endpoints.loads
+        if not isinstance(workload, LoadWorkload):
+            continue
+        name = f"flow {flow.name}"
+        if flow.endpoints.unended:
+            yield Finding(
+                "invalid", f"{name}: {len(loads)} of {len(workload.protocols)} loads were reported"
+            )
+        clients = {load.client for load in loads} - {workload.client}
+        if clients:
+            yield Finding(
+                "invalid",
+                f"{name}: pages were loaded by {', '.join(sorted(clients))},"
+                f" not by {workload.client}",
+            )
+        for load in loads:
+            if load.protocol not in (None, load.wanted):
+                yield Finding(
+                    "invalid", f"{name}: load {load.number} used {load.protocol}, not {load.wanted}"
+                )
+        if loads and all(load.error for load in loads):
+            yield Finding("flagged", f"{name}: every load failed; the first: {loads[0].error}")

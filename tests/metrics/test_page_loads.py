@@ -1,0 +1,381 @@
+"""Page loads: metrics, tables, archives and verdicts, by cases worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairc.compiler.plan import LoadWorkload, MetricRequest
+from fairc.dsl.report_words import PER_LOAD
+from fairc.runtime import tables
+from fairc.runtime.analysis import Analysis, analyse, write_series
+from fairc.runtime.conditions import conditions
+from fairc.runtime.measurement import ArtefactError, load
+from fairc.runtime.measurement.slow_start import slow_start_s
+from fairc.runtime.metrics.cpu import busy_share
+from fairc.runtime.results import CellResult
+from fairc.runtime.schema import Stored
+from fairc.runtime.summary import summarise
+
+from madeweb import PAGE, MadeWeb, load_event, two_loads, web_cell  # isort: skip
+
+EVERYTHING = [MetricRequest(name=name) for name in PER_LOAD]
+
+
+def analysed(made: MadeWeb, folder: Path) -> Analysis:
+    return analyse(made.cell, made.write(folder), EVERYTHING)
+
+
+def values(analysis: Analysis) -> dict[tuple[str, int | None], float | None]:
+    assert {value.flow for value in analysis.metrics} == {"a"}
+    return {(value.metric, value.load): value.value for value in analysis.metrics}
+
+
+def test_the_times_of_a_load_count_from_connect_start(tmp_path: Path) -> None:
+    made = two_loads()
+    made.loads[0].update(fcp_ns=155_000_000, lcp_ns=305_000_000)  # type: ignore[attr-defined]
+    found = values(analysed(made, tmp_path))
+    assert found[("plt", 1)] == pytest.approx(0.295)
+    assert found[("ttr", 1)] == pytest.approx(0.045)
+    assert found[("connect", 1)] == pytest.approx(0.015)
+    assert (found[("fcp", 1)], found[("lcp", 1)]) == pytest.approx((0.150, 0.300))
+    assert found[("plt", 2)] == pytest.approx(0.295)
+    assert found[("fcp", 2)] is None  # nothing was painted
+    # TCP: 100 + 3 x 1400 bytes of the stream, one segment twice; QUIC: (1000 + 1172) + 2 x 28 of IP.
+    assert (found[("sequence", 1)], found[("sequence", 2)]) == (4300, 2228)
+    assert found[("cpu", 1)] == pytest.approx(0.1)  # as the monitor of made-up cells says
+
+
+def test_what_a_connection_received_over_time(tmp_path: Path) -> None:
+    made = two_loads()
+    (flow,) = load(made.cell, made.write(tmp_path)).flows
+    over_tcp, over_quic = (flow.received_in(one) for one in flow.endpoints.loads)
+    (curve,) = over_tcp
+    np.testing.assert_allclose(curve.t_s, [0.025, 0.050, 0.055, 0.060, 0.085])
+    assert curve.bytes.tolist() == [100, 1500, 2900, 2900, 4300]
+    (curve,) = over_quic
+    assert (curve.transport, curve.bytes.tolist()) == ("quic", [1028, 2228])
+
+
+def test_without_the_capture_at_the_client_there_is_no_sequence(tmp_path: Path) -> None:
+    analysis = analysed(two_loads(captured=False), tmp_path)
+    reasons = {value.reason for value in analysis.metrics if value.metric == "sequence"}
+    assert reasons == {"no packet of the load was captured at the client"}
+
+
+def test_a_failed_load_has_its_reason_and_no_value(tmp_path: Path) -> None:
+    made = two_loads()
+    failed = load_event(2, "h3", 1300, error="ERR_QUIC_HANDSHAKE_FAILED", protocol=None, status=None,
+                        connect_start_ns=None, response_start_ns=None, load_event_end_ns=None,
+                        resources=[])  # fmt: skip
+    made.loads = [made.loads[0], failed]
+    analysis = analysed(made, tmp_path)
+    second = {value.metric: value for value in analysis.metrics if value.load == 2}
+    assert set(second) == set(PER_LOAD)
+    assert all(value.value is None for value in second.values())
+    assert second["plt"].reason == "the load failed: ERR_QUIC_HANDSHAKE_FAILED"
+    # An outcome: the cell is as valid as before.
+    assert not [reason for reason in analysis.reasons if "load" in reason]
+    assert analysis.series.loads["error"].tolist() == ["", "ERR_QUIC_HANDSHAKE_FAILED"]
+    assert analysis.flows[0].completed is False
+
+
+def test_slow_start_in_theory() -> None:
+    """25 Mbit/s x 750 ms are 2.34 MB, 48 windows of 32 frames: log2(48.4) x 750 ms = 4.2 s."""
+    cell = web_cell(rate_bps=25_000_000, delay_ns=375_000_000)
+    assert slow_start_s(cell, cell.flows[0], "h2") == pytest.approx(4.197, abs=0.001)
+    split = web_cell(rate_bps=25_000_000, delay_ns=375_000_000, split=True)
+    assert slow_start_s(split, split.flows[0], "h2") is None
+    assert slow_start_s(split, split.flows[0], "h3") == pytest.approx(4.197, abs=0.001)
+    small = web_cell(rate_bps=1_000_000, delay_ns=25_000_000)  # a BDP of 6.25 kB, a window of 48 kB
+    assert slow_start_s(small, small.flows[0], "h3") == 0
+
+
+def test_cpu_apportions_slots_that_reach_over_a_border(tmp_path: Path) -> None:
+    made = two_loads()
+    folder = made.write(tmp_path)
+    slots = [(100, 10), (200, 50), (300, 100), (400, 0)]  # ms, busy ms of 100
+    lines = [{"t_ns": t * 10**6, "busy_ns": b * 10**6, "total_ns": 10**8} for t, b in slots]
+    (folder / "monitor.ndjson").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    busy = load(made.cell, folder).busy
+    # Half of the first slot, all of the second and third: (5 + 50 + 100) / 250.
+    assert busy_share(busy, 0.05, 0.3) == pytest.approx(0.62)
+    assert busy_share(busy, 0.0, 0.4) == pytest.approx(0.4)
+    assert busy_share(busy, 7.0, 8.0) is None
+
+
+def test_tables_of_loads_and_objects(tmp_path: Path) -> None:
+    made = two_loads()
+    analysis = analysed(made, tmp_path / "cell")
+    result = CellResult(
+        cell=made.cell.id,
+        key="k",
+        status="ok",
+        verdict="valid",
+        virtual_s=1.0,
+        wall_s=1.0,
+        engine="fake",
+        image="none",
+        flows=analysis.flows,
+        metrics=analysis.metrics,
+        conditions=analysis.conditions,
+    )
+    tables.write(tmp_path, (), [Stored(made.cell, result, analysis.series)])
+    with tables.connect(tmp_path) as connection:
+        loads = connection.execute(
+            "SELECT load, wanted, protocol, status, error, client, plt_s, fcp_s, objects, bytes, split"
+            " FROM loads ORDER BY load"
+        ).fetchall()
+        objects = connection.execute(
+            "SELECT load, object, path, bytes, connect_end_s IS NULL FROM resources ORDER BY ALL"
+        ).fetchall()
+        last = connection.execute(
+            "SELECT load, transport, max(bytes) FROM sequences GROUP BY ALL ORDER BY load"
+        ).fetchall()
+        numbered = connection.execute(
+            "SELECT DISTINCT typeof(load), load FROM metrics WHERE metric = 'plt' ORDER BY load"
+        ).fetchall()
+    plt = pytest.approx(0.295)
+    assert loads == [
+        (1, "h2", "h2", 200, "", "plain", plt, None, 2, 9000, False),
+        (2, "h3", "h3", 200, "", "plain", plt, None, 2, 9000, False),
+    ]
+    assert objects == [
+        (n, i, one.path, one.bytes, i == 1) for n in (1, 2) for i, one in enumerate(PAGE)
+    ]
+    assert last == [(1, "tcp", 4300.0), (2, "quic", 2228.0)]
+    assert numbered == [("INTEGER", 1), ("INTEGER", 2)]
+    # Loads of one cell are never in one group.
+    rows = summarise(tmp_path, (), "plt", by=())
+    assert [(row["by"], row["n"]) for row in rows] == [({"load": "1"}, 1), ({"load": "2"}, 1)]
+
+
+def test_stored_series_are_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        series = analysed(two_loads(), tmp_path / name).series
+        write_series(tmp_path / f"{name}.npz", series)
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+
+
+# What HAR 1.2 says must be there (sections 3.1 to 3.16); optional fields are left out here.
+REQUIRED = {
+    "log": {"version": str, "creator": dict, "entries": list},
+    "creator": {"name": str, "version": str},
+    "browser": {"name": str, "version": str},
+    "pages": {"startedDateTime": str, "id": str, "title": str, "pageTimings": dict},
+    "entries": {
+        "startedDateTime": str,
+        "time": (int, float),
+        "request": dict,
+        "response": dict,
+        "cache": dict,
+        "timings": dict,
+    },
+    "request": {
+        "method": str,
+        "url": str,
+        "httpVersion": str,
+        "cookies": list,
+        "headers": list,
+        "queryString": list,
+        "headersSize": int,
+        "bodySize": int,
+    },
+    "response": {
+        "status": int,
+        "statusText": str,
+        "httpVersion": str,
+        "cookies": list,
+        "headers": list,
+        "content": dict,
+        "redirectURL": str,
+        "headersSize": int,
+        "bodySize": int,
+    },
+    "content": {"size": int, "mimeType": str},
+    "timings": {"send": (int, float), "wait": (int, float), "receive": (int, float)},
+}
+
+
+def check_har(name: str, document: dict[str, Any]) -> None:
+    """Assert that a part of an archive has what it must have, and so on for its parts."""
+    for key, kind in REQUIRED[name].items():
+        assert isinstance(document.get(key), kind), f"{name}.{key}"
+    for key, value in document.items():
+        for part in value if isinstance(value, list) else [value]:
+            if key in REQUIRED and isinstance(part, dict):
+                check_har(key, part)
+
+
+def test_archives_are_har(tmp_path: Path) -> None:
+    files = analysed(two_loads(), tmp_path).files
+    assert sorted(files) == ["a.load-1.har", "a.load-2.har"]
+    document = json.loads(files["a.load-1.har"])
+    check_har("log", document["log"])
+    log = document["log"]
+    assert log["version"] == "1.2"
+    (page,) = log["pages"]
+    assert page["pageTimings"] == {"onContentLoad": -1, "onLoad": 300.0}
+    first, second = log["entries"]
+    assert {entry["pageref"] for entry in log["entries"]} == {page["id"]}
+    assert first["request"]["url"] == "https://web.fairc:5001/"
+    assert first["timings"] == {
+        "blocked": 5.0, "dns": -1, "connect": 15.0, "send": 0.0, "wait": 30.0, "receive": 100.0,
+    }  # fmt: skip
+    assert second["timings"]["connect"] == -1
+    for entry in log["entries"]:
+        assert entry["time"] == sum(t for t in entry["timings"].values() if t >= 0)
+    # 1,600,000,000 s after 1970, and the second load began 1.3 s later.
+    assert page["startedDateTime"] == "2020-09-13T12:26:40.000000+00:00"
+    later = json.loads(files["a.load-2.har"])["log"]
+    assert later["pages"][0]["startedDateTime"] == "2020-09-13T12:26:41.300000+00:00"
+    assert later["entries"][0]["request"]["httpVersion"] == "HTTP/3.0"
+
+
+def test_the_archive_of_a_failed_load_tells_why(tmp_path: Path) -> None:
+    made = two_loads()
+    made.loads = [made.loads[0], load_event(2, "h3", 1300, error="timed out", resources=[])]
+    log = json.loads(analysed(made, tmp_path).files["a.load-2.har"])["log"]
+    check_har("log", log)
+    assert (log["pages"][0]["comment"], log["entries"]) == ("timed out", [])
+
+
+def test_another_protocol_than_planned_is_a_wrong_set_up(tmp_path: Path) -> None:
+    made = two_loads()
+    error = "h2 was used, not h3"
+    made.loads = [made.loads[0], load_event(2, "h3", 1300, protocol="h2", error=error)]
+    analysis = analysed(made, tmp_path)
+    assert analysis.verdict == "invalid"
+    assert "flow a: load 2 used h2, not h3" in analysis.reasons
+
+
+def test_another_client_than_planned_is_a_wrong_set_up(tmp_path: Path) -> None:
+    made = two_loads(client="chromium")
+    made.loads = [{**one, "client": "plain"} for one in made.loads]
+    words = "flow a: pages were loaded by plain, not by chromium"
+    assert words in analysed(made, tmp_path).reasons
+
+
+def test_loads_without_a_report_are_a_wrong_set_up(tmp_path: Path) -> None:
+    made = two_loads()
+    made.loads = made.loads[:1]
+    analysis = analysed(made, tmp_path)
+    assert (analysis.verdict, analysis.flows[0].end_s) == ("invalid", None)
+    assert "flow a: 1 of 2 loads were reported" in analysis.reasons
+
+
+def test_all_loads_failed_is_flagged_and_counts(tmp_path: Path) -> None:
+    made = two_loads()
+    made.loads = [{**one, "error": "timed out"} for one in made.loads]
+    analysis = analysed(made, tmp_path)
+    assert analysis.reasons == ("flow a: every load failed; the first: timed out",)
+    assert analysis.verdict == "flagged"
+
+
+def test_a_plain_client_keeps_its_schedule_and_a_browser_need_not(tmp_path: Path) -> None:
+    late = [load_event(1, "h2", 0), load_event(2, "h3", 1320)]
+    made = two_loads()
+    made.loads = late
+    assert "flow a started 20.0 ms behind its schedule" in analysed(made, tmp_path / "p").reasons
+    browser = two_loads(client="chromium")
+    browser.loads = [{**one, "client": "chromium"} for one in late]
+    assert analysed(browser, tmp_path / "b").verdict == "valid"
+
+
+@pytest.mark.parametrize("client", ["plain", "chromium"])
+def test_a_browser_keeps_the_processor_busy(client: Any, tmp_path: Path) -> None:
+    made = two_loads(client=client)
+    folder = made.write(tmp_path)
+    lines = [{"t_ns": 10**8 * n, "busy_ns": 95 * 10**6, "total_ns": 10**8} for n in range(1, 40)]
+    (folder / "monitor.ndjson").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    verdict = analyse(made.cell, folder, EVERYTHING).verdict
+    assert verdict == {"plain": "flagged", "chromium": "valid"}[client]
+
+
+def test_what_h2_and_h3_differ_in(tmp_path: Path) -> None:
+    made = two_loads(split=True)
+    found = conditions(load(made.cell, made.write(tmp_path)))
+    told = {(row.transport, row.condition): row.value for row in found}
+    assert told[("tcp", "handshake")] == "2 round trips: of TCP, then of TLS 1.3"
+    assert told[("quic", "handshake")] == "1 round trip, with TLS 1.3 in it"
+    assert told[("tcp", "split connection")].startswith("by a PEP: 3 connections")
+    assert told[("quic", "split connection")] == "none: end to end"
+    assert (told[("tcp", "pacing")], told[("quic", "pacing")]) == ("off", "on")
+    assert told[("quic", "initial window")] == "32 packets"
+    # What is not over both is not told of both.
+    only = MadeWeb(web_cell(protocols=("h2",)), [load_event(1, "h2", 0)])
+    over = {row.transport for row in conditions(load(only.cell, only.write(tmp_path / "only")))}
+    assert over == {"tcp"}
+
+
+def changed(**changes: Any) -> Callable[[list[dict[str, Any]]], None]:
+    return lambda lines: lines[0].update(changes)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (changed(load=2), "load 1 is missing, or is told twice"),
+        (changed(load="one"), "has no integer 'load'"),
+        (changed(wanted="h3"), "load 1 was to use h3, not h2 as planned"),
+        (changed(resources=7), "load 1 has no list 'resources'"),
+        (changed(resources=[]), "load 1 did not fail, and has no resources"),
+        (changed(plt=1, load_event_end_ns=None), "did not fail, and has no load_event_end_s"),
+        (changed(response_start_ns=6_000_000), "response_start is before"),
+        (changed(fcp_ns="soon"), "has no number 'fcp_ns'"),
+        (changed(bytes=-1), "has a 'bytes' that is no number: -1"),
+        (changed(version=None), "has no text 'version'"),
+        (changed(local_ports="80"), "'local_ports'"),
+        (lambda lines: lines[0]["resources"][1].pop("start_ns"), "/1.png has no number 'start_ns'"),
+        (lambda lines: lines.append({**lines[1], "load": 3}), "that is loaded less often"),
+    ],
+)
+def test_broken_loads_fail_the_cell(
+    change: Callable[[list[dict[str, Any]]], object], words: str, tmp_path: Path
+) -> None:
+    made = two_loads()
+    loads = [dict(one) for one in made.loads]
+    change(loads)
+    made.loads = loads
+    with pytest.raises(ArtefactError, match=r"a\.client\.ndjson") as caught:
+        analysed(made, tmp_path)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("side", ["client", "server"])
+def test_a_file_that_is_cut_off_fails_the_cell(side: str, tmp_path: Path) -> None:
+    made = two_loads()
+    file = made.write(tmp_path) / f"a.{side}.ndjson"
+    file.write_bytes(file.read_bytes()[:-20])
+    with pytest.raises(ArtefactError, match=rf"a\.{side}\.ndjson, line . is not JSON"):
+        analyse(made.cell, tmp_path, EVERYTHING)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ({"event": "sample", "connection": 7}, "connection 7 was sampled, but not accepted"),
+        (
+            {"event": "accepted", "connection": 2, "transport": "sctp"},
+            "a connection over 'sctp' was accepted",
+        ),
+    ],
+)
+def test_a_server_that_makes_no_sense_fails_the_cell(
+    line: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    made = two_loads()
+    made.server = [{"t_ns": 1, **line}]
+    with pytest.raises(ArtefactError, match=words):
+        analysed(made, tmp_path)
+
+
+def test_the_page_is_what_the_plan_says() -> None:
+    workload = web_cell().flows[0].workload
+    assert isinstance(workload, LoadWorkload)
+    assert workload.page == PAGE
