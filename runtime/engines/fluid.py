@@ -181,6 +181,7 @@ def _serve(cell: Cell, queue: Place, end_ns: int) -> list[Frame]:
         ]
         if not ready:
             now = min((t for s in senders for t in s.begins_ns if t > now), default=end_ns)
+            began_ns = now  # the queue has emptied
             continue
         sender = lot.choices(ready, [s.weight for s in ready])[0]
         taken = sender.take(lot, now)

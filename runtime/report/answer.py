@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .run import Configuration, Run
-from .summary import GOODPUT, MIN_REPETITIONS, F, Measure, Results, Summary
+from .summary import GOODPUT, MIN_REPETITIONS, PLT, TTR, F, Measure, Results, Summary
 from .words import MINUS, Scale, counted, decimals_for, listed, number, one_line, scale_for
 
 # Up to here each configuration is told in full; beyond, one line each.
@@ -17,6 +17,8 @@ NAMES = {
     F: "Session fairness F",
     "fairness.jain_session": "Jain's index, session",
     "fairness.jain_slots": "Jain's index, mean of slots",
+    PLT: "Page load time",
+    TTR: "Time to response",
 }
 
 
@@ -88,7 +90,7 @@ def answer(run: Run, results: Results) -> Answer:
     measures = [
         m
         for m in results.measures
-        if m.metric == GOODPUT or m.metric == F or m.metric.startswith("fairness.jain")
+        if m.metric in (GOODPUT, F, PLT, TTR) or m.metric.startswith("fairness.jain")
     ]
     groups = tuple(
         Group(c, entries(run, results, measures, c), len(c.outcomes) - len(c.counted))
@@ -149,6 +151,7 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
 
     name = NAMES.get(measure.metric, measure.metric)
     what = f"{name} of {one_line(measure.flow)}" if measure.flow is not None else name
+    what += f", load {measure.load}" if measure.load is not None else ""
     note = ""
     if summary.n and summary.low is None:
         if summary.constant:
@@ -210,10 +213,15 @@ def _told(run: Run, groups: Sequence[Group]) -> list[str]:
         parts = [
             f"{one_line(e.measure.flow or 'the cell')} got {_said(e)}" for e in goodputs if e.median
         ]
-        if not parts:
+        pages = [e for e in group.entries if e.measure.metric in (PLT, TTR) and e.median]
+        if not parts and not pages:
             sentences.append(f"{lead}no repetition counts, so there is no result.")
             continue
-        sentences.append(f"{lead}{listed(parts)} of goodput (median{_basis(goodputs)}).")
+        if parts:
+            sentences.append(f"{lead}{listed(parts)} of goodput (median{_basis(goodputs)}).")
+        if pages:
+            told = listed([f"{e.what.lower()}: {_said(e)}" for e in pages], limit=6)
+            sentences.append(f"{lead}{told} (median{_basis(pages)}).")
         f = by_metric.get(F)
         if f and f.median:
             sentences.append(
@@ -255,23 +263,32 @@ def _surveyed(run: Run, results: Results, groups: Sequence[Group]) -> list[str]:
                 sentences.append(_extremes(name, known, lambda v: number(v, 3)))
             if metric == F and len(run.sessions) == 2:
                 sentences.append(_sides(run, [s for _, s in found if s.median is not None]))
-    for measure in results.select(GOODPUT):
-        scale, decimals = _format(results, GOODPUT)
+    for metric, name in ((GOODPUT, "Goodput"), (PLT, "Page load time"), (TTR, "Time to response")):
+        sentences += _ranged(results, metric, name)
+    empty = sum(not g.configuration.counted for g in groups)
+    if empty:
+        sentences.append(f"{counted(empty, 'configuration')} without a repetition that counts.")
+    return sentences
+
+
+def _ranged(results: Results, metric: str, name: str) -> list[str]:
+    """Tell between what the medians of each measure of a metric are."""
+    sentences = []
+    for measure in results.select(metric):
+        scale, decimals = _format(results, metric)
 
         def show(v: float, scale: Scale = scale, decimals: int = decimals) -> str:
             return f"{number(v / scale.factor, decimals)} {scale.unit}"
 
         known = [
             (c, m)
-            for c in run.configurations
+            for c in results.run.configurations
             if (m := results.summary(measure, c).median) is not None
         ]
         if known:
-            flow = one_line(measure.flow or "the cell")
-            sentences.append(_extremes(f"Goodput of {flow}", known, show))
-    empty = sum(not g.configuration.counted for g in groups)
-    if empty:
-        sentences.append(f"{counted(empty, 'configuration')} without a repetition that counts.")
+            of = one_line(measure.flow or "the cell")
+            of += f", load {measure.load}" if measure.load is not None else ""
+            sentences.append(_extremes(f"{name} of {of}", known, show))
     return sentences
 
 

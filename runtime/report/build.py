@@ -12,7 +12,17 @@ from fairc.compiler.plan import FigureRequest
 from . import page
 from .answer import answer
 from .choose import choose
-from .figures import DEFAULT, FIGURES, Drawing, FigureKind, NothingToDraw, Sheet, Subject
+from .figures import (
+    DEFAULT,
+    FIGURES,
+    PAGE_LOADS,
+    Drawing,
+    FigureKind,
+    NothingToDraw,
+    Sheet,
+    Subject,
+    loads_pages,
+)
 from .render import Rendered, render, write_pdf, write_svg
 from .run import ReportError, Run
 from .summary import Results
@@ -40,6 +50,7 @@ class _Report:
         known = {kind.name: kind for kind in FIGURES}
         wanted: list[tuple[FigureKind | None, FigureRequest | None]] = [
             *((kind, None) for kind in DEFAULT),
+            *([(PAGE_LOADS, None)] if loads_pages(self.subject) else []),
             *((known.get(request.kind), request) for request in self.run.plan.figures),
         ]
         for kind, request in wanted:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .run import Configuration, Run
-from .summary import GOODPUT, F, Results
+from .summary import GOODPUT, PLT, F, Results
 
 MAX_SHOWN = 12
 
@@ -12,20 +12,19 @@ def choose(run: Run, results: Results) -> tuple[tuple[Configuration, ...], str]:
     """Return the configurations to show and, where that is not all, which and why.
 
     More than `MAX_SHOWN`: those with the smallest, the middle and the largest median of F (else
-    of the first flow's goodput).
+    of the first flow's goodput, else of the last load's PLT).
     """
     usable = tuple(c for c in run.configurations if c.counted)
     if len(usable) <= MAX_SHOWN:
         return usable, ""
-    for measure in (*results.select(F), *results.select(GOODPUT)):
+    for measure in (*results.select(F), *results.select(GOODPUT), *results.select(PLT)[::-1]):
         medians = [(results.summary(measure, c).median, i) for i, c in enumerate(usable)]
         ranked = sorted((m, i) for m, i in medians if m is not None)
         if len(ranked) >= 3:
             picked = sorted({ranked[0][1], ranked[len(ranked) // 2][1], ranked[-1][1]})
-            of = f"{measure.metric} of {measure.flow}" if measure.flow else measure.metric
             why = (
                 f"those of {len(usable)} with the smallest, the middle and the largest"
-                f" median of {of}"
+                f" median of {measure.words}"
             )
             return tuple(usable[i] for i in picked), why
     return usable[:3], f"the first 3 of {len(usable)}"

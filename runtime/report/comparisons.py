@@ -13,6 +13,8 @@ from .words import MINUS, number
 
 # More configurations make more pairs than anyone reads, and Holm's correction decides none of them.
 MAX_CONFIGURATIONS = 4
+# Rows of a table that somebody reads.
+MAX_ROWS = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Series:
 class Comparisons:
     """too_many: the number of configurations, where there are too many to compare every two.
 
+    by: the swept names whose values are compared then, all others being equal, because figures of the
+    experiment test them; empty where every two are compared, or none.
     dependent: the series whose repetitions depend on each other at 5 % (after Holm).
     """
 
@@ -51,6 +55,7 @@ class Comparisons:
     series: tuple[Series, ...]
     dependent: tuple[Series, ...]
     too_many: int
+    by: tuple[str, ...] = ()
 
 
 def comparisons(run: Run, results: Results) -> Comparisons:
@@ -63,11 +68,15 @@ def comparisons(run: Run, results: Results) -> Comparisons:
 
     measures = _named(run, results)
     ran = [c for c in run.configurations if c.counted]
+    few = len(ran) <= MAX_CONFIGURATIONS
+    by = () if few else _tested_names(run)
     found = []
-    if len(ran) <= MAX_CONFIGURATIONS:
-        for measure in measures:
-            with_values = [c for c in ran if results.summary(measure, c).values]
-            found += [(measure, a, b) for a, b in combinations(with_values, 2)]
+    for measure in measures if few or by else ():
+        with_values = [c for c in ran if results.summary(measure, c).values]
+        pairs_ = combinations(with_values, 2)
+        found += [(measure, a, b) for a, b in pairs_ if few or _differ_in(a, b) in by]
+    if len(found) > MAX_ROWS:
+        found, by = [], ()
     tested = compare(
         (results.summary(m, a).values, results.summary(m, b).values) for m, a, b in found
     )
@@ -78,10 +87,28 @@ def comparisons(run: Run, results: Results) -> Comparisons:
     series = tuple(_series(run, results, measures, ran))
     return Comparisons(
         pairs,
-        tuple(s for s, _ in series) if len(ran) <= MAX_CONFIGURATIONS else (),
+        tuple(s for s, _ in series) if few else (),
         tuple(s for s, dependent in series if dependent),
-        len(ran) if len(ran) > MAX_CONFIGURATIONS else 0,
+        0 if few else len(ran),
+        by,
     )
+
+
+def _tested_names(run: Run) -> tuple[str, ...]:
+    """Return the swept names whose values the experiment's own figures test against each other."""
+    names = []
+    for figure in run.plan.figures:
+        by = figure.options.get("by", ())
+        last = by if isinstance(by, str) else by[-1] if isinstance(by, tuple) and by else ""
+        if figure.options.get("test", "none") != "none" and last in run.axes:
+            names.append(last)
+    return tuple(dict.fromkeys(names))
+
+
+def _differ_in(a: Configuration, b: Configuration) -> str:
+    """Return the one swept name in which two configurations differ; empty for several."""
+    names = [x for (x, v), (_, w) in zip(a.bindings, b.bindings, strict=True) if v != w]
+    return names[0] if len(names) == 1 else ""
 
 
 def _named(run: Run, results: Results) -> list[Measure]:

@@ -83,6 +83,12 @@ _WORKLOADS: Mapping[str, Callable[[Any], str]] = {
     "requests": lambda _: "requests",
     "load": _page_loads,
     "onoff": lambda source: f"{quantity(source.rate_bps, 'bit/s')} on and off",
+    "load": lambda load: (
+        f"{counted(len(load.protocols), 'load')} of a page of {counted(len(load.page), 'object')} and"
+        f" {quantity(sum(one.bytes for one in load.page), 'B')} by"
+        f" {'Chromium' if load.client == 'chromium' else 'a client without a browser'} over"
+        f" {listed(list(dict.fromkeys(load.protocols)))}"
+    ),
 }
 
 
@@ -133,11 +139,13 @@ def _network(scene: Cell) -> str:
     rate, queue = _bottleneck(scene)
     link = f"a {quantity(rate, 'bit/s')} bottleneck" if rate else "a link without a rate"
     parts = [f"a base RTT of {_rtts([scene])}", _queue(queue)]
+    if scene.peps:
+        parts.append("a PEP that splits TCP connections")
     several = _bottlenecks(scene)
     if len(several) > 1:
         described = [_place(name, interface) for name, interface in several.items()]
         link = f"{len(several)} bottlenecks, {listed(described)},"
-        parts.pop()
+        parts.remove(_queue(queue))
     loss = _losses(scene)
     if loss:
         parts.append(f"random loss {quantity(loss * 100, '%')}{_in_bursts(scene)}")

@@ -11,17 +11,29 @@ from .words import Scale
 
 GOODPUT = "goodput"
 F = "fairness.F"
+PLT, TTR = "plt", "ttr"
 # Below this number no two order statistics enclose the median with 95 % (measurement.md, 13).
 MIN_REPETITIONS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One number that cells have: its metric, the flow it is of (or None), its SI base unit."""
+    """One number that cells have: its metric, the flow it is of (or None), its SI base unit.
+
+    load: number of the page load that it is of, or None: loads of a cell are not independent, so each
+    is summarised by itself.
+    """
 
     metric: str
     flow: str | None
     unit: str
+    load: int | None = None
+
+    @property
+    def words(self) -> str:
+        """Name it: `plt of web, load 2`."""
+        of = f" of {self.flow}" if self.flow else ""
+        return f"{self.metric}{of}{'' if self.load is None else f', load {self.load}'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,43 +83,50 @@ class Results:
     def _values(self) -> dict[Measure, dict[str, dict[str, float | None]]]:
         """Measure -> configuration -> cell -> value; every finished cell, also invalid ones."""
         rows = self.run.rows(
-            "SELECT metric, flow, unit, cell, value FROM metrics ORDER BY metric, flow, unit, cell"
+            "SELECT metric, flow, unit, load, cell, value FROM metrics"
+            " ORDER BY metric, flow, unit, load, cell"
         )
         if not any(row[0] == GOODPUT for row in rows):
-            goodput = self.run.rows("SELECT flow, cell, goodput_bps FROM flows ORDER BY cell, flow")
-            rows += [(GOODPUT, flow, "bit/s", cell, value) for flow, cell, value in goodput]
+            goodput = self.run.rows(  # a flow that loads pages has pauses, and no rate over them
+                "SELECT flow, cell, goodput_bps FROM flows WHERE transport <> 'web'"
+                " ORDER BY cell, flow"
+            )
+            rows += [(GOODPUT, flow, "bit/s", None, cell, value) for flow, cell, value in goodput]
         found: dict[Measure, dict[str, dict[str, float | None]]] = {}
-        for metric, flow, unit, cell, value in rows:
+        for metric, flow, unit, load, cell, value in rows:
             outcome = self.run.outcomes.get(cell)
             if outcome is None:
                 continue
             usable = value if value is not None and math.isfinite(value) else None
-            cells = found.setdefault(Measure(metric, flow, unit), {})
+            cells = found.setdefault(Measure(metric, flow, unit, load), {})
             cells.setdefault(outcome.configuration, {})[cell] = usable
         return found
 
     @cached_property
-    def _reasons(self) -> dict[tuple[str, str | None, str], str]:
-        """(metric, flow, cell) -> why the value is not defined."""
-        rows = self.run.rows("SELECT metric, flow, cell, reason FROM metrics WHERE value IS NULL")
-        return {(metric, flow, cell): reason or "" for metric, flow, cell, reason in rows}
+    def _reasons(self) -> dict[tuple[str, str | None, int | None, str], str]:
+        """(metric, flow, load, cell) -> why the value is not defined."""
+        rows = self.run.rows(
+            "SELECT metric, flow, load, cell, reason FROM metrics WHERE value IS NULL"
+        )
+        return {(m, flow, load, cell): reason or "" for m, flow, load, cell, reason in rows}
 
     def undefined(self, measure: Measure, configuration: Configuration) -> tuple[str, ...]:
         """Return why the cells that count without a value have none, one reason for each."""
-        keys = ((measure.metric, measure.flow, o.cell) for o in configuration.counted)
+        named = (measure.metric, measure.flow, measure.load)
+        keys = ((*named, o.cell) for o in configuration.counted)
         return tuple(self._reasons[key] for key in keys if key in self._reasons)
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """Every measure: goodput and fairness first, flows in the order of the experiment."""
         places = {flow: i for i, flow in enumerate(self.run.flows)}
-        first = (GOODPUT, F)
+        first = (GOODPUT, F, PLT, TTR)
 
         def place(m: Measure) -> tuple[object, ...]:
             rank = first.index(m.metric) if m.metric in first else len(first)
             fairness = not m.metric.startswith("fairness.")
             flow = -1 if m.flow is None else places.get(m.flow, len(places))
-            return (rank, fairness, m.metric, flow, m.flow or "", m.unit)
+            return (rank, fairness, m.metric, flow, m.flow or "", m.load or 0, m.unit)
 
         return tuple(sorted(self._values, key=place))
 
@@ -134,11 +153,11 @@ class Results:
     def representative(self, configuration: Configuration) -> tuple[Outcome, str] | None:
         """Return the repetition that a single time series shows, and why it was chosen.
 
-        It is the one whose F (else the first flow's goodput) is nearest to the median; the
-        earlier repetition wins a tie. None where no cell counts.
+        It is the one whose F (else the first flow's goodput, else the PLT of its last load) is nearest
+        to the median; the earlier repetition wins a tie. None where no cell counts.
         """
         counted = configuration.counted
-        for measure in (*self.select(F), *self.select(GOODPUT)):
+        for measure in (*self.select(F), *self.select(GOODPUT), *self.select(PLT)[::-1]):
             summary = self.summary(measure, configuration)
             if summary.median is None:
                 continue
@@ -147,6 +166,5 @@ class Results:
             chosen = min(points, key=lambda p: (abs(p[1] - middle), p[0].repetition))[0]
             if len(points) == 1:
                 return chosen, "the only one that counts"
-            of = f"{measure.metric} of {measure.flow}" if measure.flow else measure.metric
-            return chosen, f"the one whose {of} is nearest to the median"
+            return chosen, f"the one whose {measure.words} is nearest to the median"
         return (counted[0], "the first that counts") if counted else None

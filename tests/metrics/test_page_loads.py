@@ -163,7 +163,7 @@ def test_stored_series_are_the_same_bytes(tmp_path: Path) -> None:
 
 
 # What HAR 1.2 says must be there (sections 3.1 to 3.16); optional fields are left out here.
-REQUIRED = {
+REQUIRED: dict[str, dict[str, Any]] = {
     "log": {"version": str, "creator": dict, "entries": list},
     "creator": {"name": str, "version": str},
     "browser": {"name": str, "version": str},

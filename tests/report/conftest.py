@@ -232,6 +232,8 @@ def write_run(path: Path, spec: Spec) -> Path:
         " seed VARCHAR, status VARCHAR, verdict VARCHAR, reasons VARCHAR[], ended_by VARCHAR,"
         " virtual_s DOUBLE, wall_s DOUBLE, engine VARCHAR, image VARCHAR, result_sha256 VARCHAR",
     }
+    width = len(TABLES["metrics"].columns)  # values of cells and flows are of no page load
+    rows["metrics"] = [(*row, *[None] * (width - len(row))) for row in rows["metrics"]]
     for name, schema in schemas.items():
         write_table(path / "tables" / f"{name}.parquet", schema, rows[name])
     header = plan.Plan(

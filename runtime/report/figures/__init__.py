@@ -10,6 +10,7 @@ from __future__ import annotations
 from fairc.dsl.registry import Registry
 
 from . import (
+    autocorrelation,
     boxplot,
     cdf,
     convergence,
@@ -17,8 +18,10 @@ from . import (
     heatmap,
     histogram,
     line,
+    loads,
     queue,
     rates,
+    sequence,
     table,
     window,
 )
@@ -26,6 +29,10 @@ from .base import Drawing, FigureKind, NothingToDraw, Number, Sheet, Subject
 
 # Shown in every report, in this order.
 DEFAULT: tuple[FigureKind, ...] = (rates.KIND, window.KIND, queue.KIND, fairness.KIND)
+
+# Shown after them in a report of page loads.
+PAGE_LOADS: FigureKind = loads.KIND
+loads_pages = loads.loads_pages
 
 # What `report { ... }` can ask for.
 FIGURES: Registry[FigureKind] = Registry(
@@ -39,16 +46,20 @@ FIGURES: Registry[FigureKind] = Registry(
         cdf.KIND,
         histogram.KIND,
         convergence.KIND,
+        sequence.KIND,
+        autocorrelation.KIND,
     ),
 )
 
 __all__ = [
     "DEFAULT",
     "FIGURES",
+    "PAGE_LOADS",
     "Drawing",
     "FigureKind",
     "NothingToDraw",
     "Number",
     "Sheet",
     "Subject",
+    "loads_pages",
 ]

@@ -95,7 +95,7 @@ def named_axis(plan: Plan, name: str, values: Sequence[str]) -> NamedAxis:
     for axis in plan.axes:
         if axis.name == name and axis.numbers:
             numbers = dict(zip(axis.values, axis.numbers, strict=True))
-    if name == "repetition":
+    if name in ("repetition", "load"):
         numbers = {value: float(value) for value in values}
     if values and all(value in numbers for value in values):
         return NamedAxis(name, {v: numbers[v] for v in values}, numeric=True)

@@ -25,8 +25,8 @@ from .cases import (
     number_of,
     pools_flows,
     stem,
+    told_apart,
     valued,
-    with_flow,
     worded,
 )
 from .style import INK, MUTED, SERIES, WIDTHS, Width
@@ -103,9 +103,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     assert request is not None, "not a default figure"
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    # A test compares values of the last name, which flows are not.
-    flow = with_flow((), (*facet, *by), cases)
-    by = (*flow, *by)
+    # A test compares values of the last name, which flows and loads are not.
+    by = (*told_apart((), (*facet, *by), cases), *by)
     level, test = number_of(request, "ci"), str(request.options["test"])
     wants_notch = request.options["notch"] == "on"
     pooled = any(pools_flows(found) for _, found in cases.groups((*facet, *by)))
@@ -198,7 +197,7 @@ def _notches(boxes: list[tuple[str, Box]], wanted: bool, pooled: bool, level: fl
     if not wanted:
         return ""
     if pooled:
-        return "No notch: values of flows of one cell are not independent."
+        return "No notch: values of one cell are not independent."
     without = sum(not box.notch for _, box in boxes)
     text = (
         f"Notch, or bar below a box that is narrower: {100 * level:g} % interval of the median"
@@ -211,7 +210,7 @@ def _tested(test: str, pooled: bool, by: tuple[str, ...]) -> str:
     if test == "none":
         return ""
     if pooled:
-        return "No test: values of flows of one cell are not independent."
+        return "No test: values of one cell are not independent."
     if not by:
         return "No test: there is one group."
     return (

@@ -9,13 +9,14 @@ from math import fsum
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.run import Configuration, Outcome
+from fairc.runtime.report.summary import Measure
 from fairc.runtime.report.words import Scale, counted, listed, one_line, scale_for
 from fairc.runtime.statistics import Estimate, mean, median, percentile
 
 from .base import NothingToDraw, Subject
 
-REPETITION, FLOW, USERS = "repetition", "flow", "users"
-ALWAYS = (REPETITION, FLOW, USERS)
+REPETITION, LOAD, FLOW, USERS = "repetition", "load", "flow", "users"
+ALWAYS = (REPETITION, LOAD, FLOW, USERS)
 
 # Why a cell has no value, in the order in which captions tell it.
 GAPS = ("invalid", "failed", "without a value")
@@ -25,7 +26,8 @@ GAPS = ("invalid", "failed", "without a value")
 class Case:
     """One value of one cell that counts.
 
-    keys: swept names, `repetition`, `flow` (as declared) and `users` to text. flow: its own name.
+    keys: swept names, `repetition`, `load` (empty: of none), `flow` (as declared) and `users` to text.
+    flow: its own name.
     """
 
     keys: Mapping[str, str]
@@ -37,7 +39,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A cell that ran and has no value that counts; why: one of `GAPS`."""
+    """A cell, or a page load of it, that ran and has no value that counts; why: one of `GAPS`."""
 
     keys: Mapping[str, str]
     why: str
@@ -80,8 +82,13 @@ class Cases:
         """
         cells = len({case.cell for case in self.cases})
         text = f"n = {counted(cells, 'cell')}"
+        loads = [load for load in self.orders[LOAD] if load]
+        if loads:
+            text += f", {counted(len(self.cases), 'load')}"
         why = Counter(gap.why for gap in self.gaps)
         left_out = listed([f"{why[w]} {w}" for w in GAPS if why[w]])
+        if loads and left_out:
+            left_out += " (loads)"
         text += f"; left out: {left_out}." if left_out else "."
         if self.waiting:
             text += f" {counted(self.waiting, 'cell')} of the plan not run yet."
@@ -126,29 +133,36 @@ def load(subject: Subject, request: FigureRequest) -> Cases:
     measures = results.select(metric)
     rows = set(request.where.rows) if request.where else set()
     fixed = request.where.names if request.where else ()
+    # A load without any value, in any cell, is that of a cell that reported none: it is no place.
+    loads = sorted({_load_of(m) for m in measures}, key=lambda text: int(text or 0))
+    loads = [load for load in loads if load] or [""]
     cases: list[Case] = []
     gaps: list[Gap] = []
     for configuration in run.configurations:
         chosen = {
-            o.cell: keys
+            (o.cell, load): keys
             for o in configuration.outcomes
-            if (keys := _keys(configuration, o)) is not None
+            for load in loads
+            if (keys := _keys(configuration, o, load)) is not None
             and (not fixed or tuple(keys.get(n, "") for n in fixed) in rows)
         }
-        found: set[str] = set()
+        found: set[tuple[str, str]] = set()
         for measure in measures:
-            name = measure.flow or ""
+            name, load = measure.flow or "", _load_of(measure)
             declared, users = run.origins.get(name, (name, ""))
             for outcome, value in results.points(measure, configuration):
-                if outcome.counts and outcome.cell in chosen:
-                    keys = {**chosen[outcome.cell], FLOW: declared, USERS: users}
+                place = outcome.cell, load
+                if outcome.counts and place in chosen:
+                    keys = {**chosen[place], FLOW: declared, USERS: users}
                     cases.append(Case(keys, value, outcome.cell, configuration.id, name))
-                    found.add(outcome.cell)
+                    found.add(place)
         for outcome in configuration.outcomes:
-            if outcome.cell in chosen and outcome.cell not in found:
-                word = outcome.verdict_word
-                why = word if word in GAPS else "without a value"
-                gaps.append(Gap(chosen[outcome.cell], why))
+            for load in loads:
+                place = outcome.cell, load
+                if place in chosen and place not in found:
+                    word = outcome.verdict_word
+                    why = word if word in GAPS else "without a value"
+                    gaps.append(Gap(chosen[place], why))
     where = request.where.text if request.where else ""
     if not cases:
         about = f" where {where}" if where else ""
@@ -156,8 +170,10 @@ def load(subject: Subject, request: FigureRequest) -> Cases:
     present = {name: {c.keys[name] for c in cases} | {g.keys.get(name, "") for g in gaps}
                for name in (REPETITION, *run.axes)}  # fmt: skip
     origins = [run.origins.get(m.flow or "", (m.flow or "", "")) for m in measures]
+    shown = {case.keys[LOAD] for case in cases} | {gap.keys[LOAD] for gap in gaps}
     orders: dict[str, Sequence[str]] = {
         REPETITION: sorted(present[REPETITION], key=int),
+        LOAD: [load for load in loads if load in shown],
         FLOW: list(dict.fromkeys(declared for declared, _ in origins)),
         USERS: list(dict.fromkeys(users for _, users in origins)),
         **{a.name: [v for v in a.values if v in present[a.name]] for a in run.plan.axes},
@@ -168,8 +184,12 @@ def load(subject: Subject, request: FigureRequest) -> Cases:
     return Cases(metric, unit, scale, tuple(cases), tuple(gaps), orders, where, waiting)
 
 
-def _keys(configuration: Configuration, outcome: Outcome) -> dict[str, str]:
-    return {REPETITION: str(outcome.repetition), **dict(configuration.bindings)}
+def _keys(configuration: Configuration, outcome: Outcome, load: str) -> dict[str, str]:
+    return {REPETITION: str(outcome.repetition), LOAD: load, **dict(configuration.bindings)}
+
+
+def _load_of(measure: Measure) -> str:
+    return "" if measure.load is None else str(measure.load)
 
 
 def names_of(request: FigureRequest, option: str, cases: Cases) -> tuple[str, ...]:
@@ -182,10 +202,18 @@ def names_of(request: FigureRequest, option: str, cases: Cases) -> tuple[str, ..
     return names
 
 
-def with_flow(names: tuple[str, ...], elsewhere: Iterable[str], cases: Cases) -> tuple[str, ...]:
-    """Return the names, and `flow` where values of several flows would otherwise be mixed."""
-    several = len(cases.orders[FLOW]) > 1
-    return (*names, FLOW) if several and not {FLOW, USERS} & {*names, *elsewhere} else names
+def told_apart(names: tuple[str, ...], elsewhere: Iterable[str], cases: Cases) -> tuple[str, ...]:
+    """Return the names, and `load` and `flow` where values of several would otherwise be mixed.
+
+    Loads of a cell share its network and its client's state, flows its network: within a cell they are
+    no independent draws.
+    """
+    given = {*names, *elsewhere}
+    if len(cases.orders[LOAD]) > 1 and LOAD not in given:
+        names = (*names, LOAD)
+    if len(cases.orders[FLOW]) > 1 and not {FLOW, USERS} & given:
+        names = (*names, FLOW)
+    return names
 
 
 def number_of(request: FigureRequest, option: str) -> float:
@@ -196,7 +224,7 @@ def number_of(request: FigureRequest, option: str) -> float:
 
 
 def replicates(cases: Iterable[Case]) -> list[float]:
-    """Return one value for each cell: the mean over its flows, which are not independent."""
+    """Return one value for each cell: the mean over its flows, or loads, which are not independent."""
     values: dict[str, list[float]] = {}
     for case in cases:
         values.setdefault(case.cell, []).append(case.value)
@@ -204,7 +232,7 @@ def replicates(cases: Iterable[Case]) -> list[float]:
 
 
 def pools_flows(cases: Sequence[Case]) -> bool:
-    """Tell whether several values are of the same cell."""
+    """Tell whether several values are of the same cell: of its flows, or of its loads."""
     return len({case.cell for case in cases}) < len(cases)
 
 

@@ -10,7 +10,7 @@ from fairc.dsl.report_words import LIMITS, MAX_LINES
 from fairc.runtime.report.words import listed, one_line, quantity
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
-from .cases import Cases, by_words, grouped, load, names_of, stem, valued, with_flow, worded
+from .cases import Cases, by_words, grouped, load, names_of, stem, told_apart, valued, worded
 from .layout import Key, columns_for, draw_keys, grid, key_height
 from .style import Width, colour, dash
 
@@ -34,7 +34,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     assert request is not None, "not a default figure"
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    by = with_flow(by, facet, cases)
+    by = told_apart(by, facet, cases)
     groups = [key for key, _ in cases.groups(by)]
     if len(groups) > MAX_LINES:
         raise NothingToDraw(f"{len(groups)} groups are more than {MAX_LINES} lines can show")

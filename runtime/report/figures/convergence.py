@@ -26,7 +26,7 @@ from .cases import (
     ordinal,
     replicates,
     stem,
-    with_flow,
+    told_apart,
     worded,
 )
 from .layout import WIDE_LEFT, Key, columns_for, draw_keys, grid, key_height
@@ -61,7 +61,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     assert request is not None, "not a default figure"
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    names = with_flow((*facet, *by), (), cases)
+    names = told_apart((*facet, *by), (), cases)
     percentile, draws = number_of(request, "percentile"), round(number_of(request, "draws"))
     groups = cases.groups(names)
     if len(groups) > LIMITS["convergence"].panels:

@@ -24,7 +24,7 @@ from .cases import (
     load,
     names_of,
     stem,
-    with_flow,
+    told_apart,
     worded,
 )
 from .colours import FAIR_TO_UNFAIR, UNIFORM, ink_on
@@ -74,7 +74,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     assert request is not None, "not a default figure"
     cases = load(subject, request)
     x, y, facet = (names_of(request, option, cases) for option in ("x", "y", "facet"))
-    facet = with_flow(facet, (*x, *y), cases)
+    facet = told_apart(facet, (*x, *y), cases)
     axes = (y[0], x[0])
     sides = subject.run.sessions if cases.metric == F else ()
     sides = sides if len(sides) == 2 else ()

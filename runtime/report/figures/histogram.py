@@ -10,7 +10,7 @@ from fairc.dsl.report_words import LIMITS
 from fairc.runtime.report.words import listed, one_line, quantity
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
-from .cases import Cases, by_words, load, names_of, number_of, stem, with_flow, worded
+from .cases import Cases, by_words, load, names_of, number_of, stem, told_apart, worded
 from .layout import columns_for, grid
 from .style import MUTED, SERIES, Width
 
@@ -32,7 +32,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     assert request is not None, "not a default figure"
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    names = with_flow((*facet, *by), (), cases)
+    names = told_apart((*facet, *by), (), cases)
     groups = cases.groups(names)
     if len(groups) > LIMITS["histogram"].panels:
         raise NothingToDraw(f"{len(groups)} panels are more than {LIMITS['histogram'].panels}")

@@ -21,8 +21,8 @@ from .cases import (
     names_of,
     stem,
     summing,
+    told_apart,
     valued,
-    with_flow,
     worded,
 )
 from .layout import WIDE_LEFT, columns_for, grid, label_room, short
@@ -70,7 +70,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     timed = request.options["x"] == TIME
     x = names_of(request, "x", cases) if not timed else tuple[str, ...]()
-    by = with_flow(by, (*x, *facet), cases)
+    by = told_apart(by, (*x, *facet), cases)
     sums = summing(request)
     axis: NamedAxis | None = None
     if timed:

@@ -7,7 +7,7 @@ from fairc.dsl.report_words import LIMITS
 from fairc.runtime.report.words import decimals_for, number, one_line
 
 from .base import FigureKind, NothingToDraw, Number, Sheet, Subject
-from .cases import by_words, load, names_of, stem, summing, with_flow
+from .cases import by_words, load, names_of, stem, summing, told_apart
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Sheet:
@@ -15,7 +15,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     assert request is not None, "not a default figure"
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    names = with_flow((*facet, *by), (), cases)
+    names = told_apart((*facet, *by), (), cases)
     sums = summing(request)
     groups = [(key, sums(found)) for key, found in cases.groups(names)]
     if len(groups) > LIMITS["table"].groups:

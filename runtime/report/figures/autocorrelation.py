@@ -1,0 +1,109 @@
+"""The figure `autocorrelation`: whether repetitions depend on those before them, with its 95 % band."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairc.compiler.plan import FigureRequest
+from fairc.dsl.report_words import LIMITS
+from fairc.runtime.report.words import listed, number, one_line
+from fairc.runtime.statistics.series import Autocorrelation, autocorrelation
+
+from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .cases import REPETITION, Case, by_words, load, names_of, replicates, stem, told_apart, worded
+from .layout import columns_for, grid
+from .style import LIMIT, MUTED, SERIES, Width
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One group: its heading, how many values it has, and their autocorrelation."""
+
+    heading: str
+    n: int
+    found: Autocorrelation
+
+
+def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+    """Make the figure; options: `by`, `facet`: a panel for each of their groups.
+
+    Every swept name tells groups apart: a series that mixes configurations has no order. Raises
+    NothingToDraw for too many groups, or where no series is long enough and varies.
+    """
+    assert request is not None, "not a default figure"
+    cases = load(subject, request)
+    facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
+    names = tuple(name for name in (*facet, *by) if name != REPETITION)
+    rest = tuple(n for n in subject.run.axes if n not in names and len(cases.orders[n]) > 1)
+    names = told_apart((*names, *rest), (), cases)
+    panels, without = [], 0
+    for key, members in cases.groups(names):
+        found = autocorrelation(_in_order(members))
+        if isinstance(found, str):
+            without += 1
+        else:
+            panels.append(Panel(worded(names, key), len({c.cell for c in members}), found))
+    if not panels:
+        raise NothingToDraw("no group has 6 repetitions or more with values that vary")
+    if len(panels) > LIMITS["autocorrelation"].panels:
+        raise NothingToDraw(
+            f"{len(panels)} panels are more than {LIMITS['autocorrelation'].panels}"
+        )
+    outside = [
+        f"{panel.heading or 'all'} at lag {lag} ({number(r, 2)})"
+        for panel in panels
+        for lag, r in enumerate(panel.found.r, 1)
+        if abs(r) > panel.found.band
+    ]
+    lags = sum(len(panel.found.r) for panel in panels)
+    return Drawing(
+        name=stem(subject, request),
+        section="asked",
+        title=f"Autocorrelation of {cases.title(by_words(names))}",
+        caption=(
+            "Correlation of the values in the order of repetitions with themselves, so many repetitions"
+            " later. Dashed: 1.96 / sqrt(n), between which 95 % of the values of an independent series"
+            f" lie; {len(outside)} of {lags} are beyond it, {0.05 * lags:.1f} are by chance alone."
+            + (f" {without} groups are too short or do not vary." if without else "")
+            + f" {cases.basis(names)}"
+        ),
+        alt=f"Autocorrelation of {cases.metric}. Beyond the 95 % band: {listed(outside, 8) or 'none'}.",
+        draw=lambda width: _draw(panels, width),
+    )
+
+
+def _in_order(members: list[Case]) -> list[float]:
+    ordered = sorted(members, key=lambda case: int(case.keys[REPETITION]))
+    return replicates(ordered)
+
+
+def _draw(panels: list[Panel], width: Width) -> Figure:
+    columns = columns_for(width, len(panels))
+    made = grid(
+        width, columns, len(panels), 0.75, 0.14,
+        headings=len(panels) > 1 or bool(panels[0].heading),
+    )  # fmt: skip
+    reach = max(abs(r) for panel in panels for r in (*panel.found.r, panel.found.band))
+    most = max(len(panel.found.r) for panel in panels)
+    for axes, panel in zip(made.panels, panels, strict=True):
+        lags = range(1, len(panel.found.r) + 1)
+        axes.vlines(lags, 0, panel.found.r, color=SERIES[0], linewidth=2.2)
+        axes.axhline(0, color=MUTED, linewidth=0.6)
+        for edge in (panel.found.band, -panel.found.band):
+            axes.axhline(edge, color=LIMIT, linewidth=0.8, linestyle=(0, (5, 2)))
+        axes.set_ylim(-1.1 * reach, 1.1 * reach)
+        axes.set_xlim(0.4, most + 0.6)
+        axes.set_xticks(range(1, most + 1))
+        axes.set_title(one_line(f"{panel.heading}  n = {panel.n}".strip()))
+    for row in made.rows:
+        row[0].set_ylabel("r")
+    for axes in made.panels[-columns:]:
+        axes.set_xlabel("lag (repetitions)")
+    return made.figure
+
+
+KIND = FigureKind("autocorrelation", make)

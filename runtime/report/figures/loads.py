@@ -1,0 +1,113 @@
+"""The table of page loads: PLT and TTR per load, those that failed, and what theory says of slow start."""
+
+from __future__ import annotations
+
+from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.run import Configuration
+from fairc.runtime.report.summary import PLT, TTR, Measure, Results, Summary
+from fairc.runtime.report.words import decimals_for, number, one_line
+
+from .base import FigureKind, NothingToDraw, Number, Sheet, Subject
+
+Cell = str | Number | tuple[Number, Number]
+
+_PER_LOAD = """
+    SELECT flow, load, any_value(wanted), count(*), count(*) FILTER (WHERE error <> ''),
+        any_value(slow_start_s), bool_or(split)
+    FROM loads JOIN cells USING (cell)
+    WHERE configuration = ? AND cells.status = 'ok' AND verdict <> 'invalid'
+    GROUP BY flow, load ORDER BY flow, load
+"""
+
+
+def loads_pages(subject: Subject) -> bool:
+    """Tell whether any cell of the run loads pages."""
+    return bool(subject.run.rows("SELECT 1 FROM loads LIMIT 1"))
+
+
+def make(subject: Subject, request: FigureRequest | None) -> Sheet:
+    """Make the table. Raises NothingToDraw where no cell that counts loaded a page."""
+    del request
+    run, results = subject.run, subject.results
+    measures = {(m.metric, m.flow, m.load): m for m in results.measures}
+    several = len({m.flow for m in results.select(PLT)}) > 1
+    medians = [
+        s.median
+        for m in (*results.select(PLT), *results.select(TTR))
+        for c in run.configurations
+        if (s := results.summary(m, c)).median is not None
+    ]
+    digits = decimals_for(medians)
+    rows: list[tuple[Cell, ...]] = []
+    for configuration in run.configurations:
+        found = run.rows(_PER_LOAD, [configuration.id])
+        for flow, load, wanted, count, failed, slow_start_s, split in found:
+            rows.append(
+                (
+                    *(one_line(value) for _, value in configuration.bindings),
+                    *((one_line(flow),) if several else ()),
+                    str(load),
+                    wanted,
+                    Number(str(count - failed), str(count - failed)),
+                    Number(str(failed), str(failed)),
+                    *_shown(results, measures.get((PLT, flow, load)), configuration, digits),
+                    *_shown(results, measures.get((TTR, flow, load)), configuration, digits),
+                    _theory(slow_start_s, split, digits),
+                )
+            )
+    if not rows:
+        raise NothingToDraw("no cell that counts loaded a page")
+    return Sheet(
+        name="page-loads",
+        section="repetitions",
+        title="Page loads, measured and in theory",
+        caption=(
+            "Medians over the repetitions that count, with their 95 % intervals (order statistics);"
+            " loads of one cell are not independent, so each is summarised by itself. Failed loads are"
+            " left out; the table `loads` has their reasons. Slow start: log2(BDP / IW) x RTT, the time in"
+            " which the congestion window grows to the BDP, end to end; split: a PEP ends the connection on"
+            " its way, so there is no slow start over the whole RTT."
+        ),
+        head=(
+            *((one_line(name), False) for name in run.axes),
+            *((("flow", False),) if several else ()),
+            ("load", False),
+            ("over", False),
+            ("n", True),
+            ("failed", True),
+            ("PLT (s)", True),
+            ("95 % interval", True),
+            ("TTR (s)", True),
+            ("95 % interval", True),
+            ("slow start (s)", True),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def _shown(
+    results: Results, measure: Measure | None, configuration: Configuration, digits: int
+) -> tuple[Cell, Cell]:
+    """Return a median and its interval; an interval that is not there is empty."""
+    if measure is None:
+        return "-", ""
+    found: Summary = results.summary(measure, configuration)
+    if found.median is None:
+        return "-", ""
+    interval: Cell = ""
+    if found.low is not None and found.high is not None:
+        interval = (_number(found.low, digits), _number(found.high, digits))
+    return _number(found.median, digits), interval
+
+
+def _number(value: float, digits: int) -> Number:
+    return Number(number(value, digits), repr(value))
+
+
+def _theory(slow_start_s: float | None, split: bool, digits: int) -> Cell:
+    if slow_start_s is None:
+        return "split" if split else "-"
+    return _number(slow_start_s, digits)
+
+
+KIND = FigureKind("loads", make)

@@ -1,0 +1,321 @@
+"""The figure `sequence`: bytes that page loads received over time, with responseStart and loadEventEnd."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairc.compiler.plan import FigureRequest
+from fairc.dsl.report_words import LIMITS, MAX_LINES
+from fairc.runtime.report.run import Run, in_list
+from fairc.runtime.report.summary import PLT
+from fairc.runtime.report.words import listed, one_line, quantity, scale_for
+
+from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .cases import (
+    LOAD,
+    REPETITION,
+    Case,
+    Cases,
+    by_words,
+    grouped,
+    load,
+    names_of,
+    stem,
+    told_apart,
+    valued,
+    worded,
+)
+from .layout import WIDE_LEFT, Key, columns_for, draw_keys, grid, key_height
+from .style import INK, Width, colour, dash
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Points of a line: more cannot be told apart at a page's width.
+MOST_POINTS = 150
+_RESPONSE, _LOADED = "v", "^"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one connection of a load received. group: which colour.
+
+    t_s: since connectStart. bytes: over QUIC scaled. ends: whether it is the load's largest
+    connection, which carries the markers; marks: (responseStart, loadEventEnd), s.
+    """
+
+    group: int
+    t_s: tuple[float, ...]
+    bytes: tuple[float, ...]
+    ends: bool
+    marks: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Lines of one test unit; scaled: what its QUIC curves were multiplied by, None: they were not."""
+
+    heading: str
+    repetition: str
+    lines: tuple[Line, ...]
+    scaled: float | None
+
+
+def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+    """Make the figure; options: `by`, `facet`. Every configuration has a panel of its own.
+
+    Raises NothingToDraw where no load has a curve, or there are too many panels or groups.
+    """
+    assert request is not None, "not a default figure"
+    run = subject.run
+    cases = load(subject, request)
+    facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
+    # Curves of different networks in one panel would say nothing.
+    rest = [n for n in run.axes if n not in {*facet, *by} and len(cases.orders[n]) > 1]
+    facet = (*facet, *rest)
+    by = told_apart(by, facet, cases)
+    groups = [key for key, _ in cases.groups(by)]
+    if len(groups) > MAX_LINES:
+        raise NothingToDraw(f"{len(groups)} groups are more than {MAX_LINES} lines can show")
+    panels = [
+        _panel(subject, worded(facet, key), members, by, groups, cases)
+        for key, members in cases.groups(facet)
+    ]
+    if len(panels) > LIMITS["sequence"].panels:
+        raise NothingToDraw(f"{len(panels)} panels are more than {LIMITS['sequence'].panels}")
+    return Drawing(
+        name=stem(subject, request),
+        section="asked",
+        title=f"Bytes received {cases.title(by_words((*by, *facet))).removeprefix('sequence ')}",
+        caption=" ".join((_READING, _units(panels), _scaling(panels), cases.basis((*by, *facet)))),
+        alt=f"Bytes received over the time since connectStart. {_described(panels, groups)}.",
+        draw=lambda width: _draw(panels, [worded(by, g) for g in groups], width),
+    )
+
+
+_READING = (
+    "Cumulative bytes per connection at the client against the time since connectStart."
+    " Down triangle: responseStart; up triangle: loadEventEnd, both on the load's largest connection."
+)
+
+
+def _units(panels: Sequence[Panel]) -> str:
+    which = dict.fromkeys(panel.repetition for panel in panels)
+    shown = "; ".join(f"{p.heading or 'all'}: {p.repetition}" for p in panels)
+    told = f"repetition {panels[0].repetition}" if len(which) == 1 else f"repetitions ({shown})"
+    return f"One test unit a panel, not a summary: {told}, whose PLTs are nearest to their medians."
+
+
+def _scaling(panels: Sequence[Panel]) -> str:
+    factors = [panel.scaled for panel in panels if panel.scaled is not None]
+    text = ""
+    if factors:
+        span = f"{min(factors):.3f}"
+        span += f" to {max(factors):.3f}" if max(factors) - min(factors) >= 0.001 else ""
+        text = (
+            "QUIC: IP bytes, scaled so that the largest QUIC connection of a test unit ends where its"
+            f" largest TCP connection does (by {span})."
+        )
+    missing = sum(p.scaled is None and any(line for line in p.lines) for p in panels)
+    if missing and not factors:
+        return "No test unit has both TCP and QUIC: nothing is scaled, QUIC counts IP bytes."
+    return f"{text} {missing} panels have no TCP to scale by." if missing else text
+
+
+def _described(panels: Sequence[Panel], groups: Sequence[tuple[str, ...]]) -> str:
+    told = [
+        f"{', '.join(filter(None, (p.heading, valued(groups[line.group])))) or 'all'}:"
+        f" {quantity(line.bytes[-1], 'B')} until {quantity(line.marks[1], 's')}"
+        for p in panels
+        for line in p.lines
+        if line.ends
+    ]
+    return listed(told, 8)
+
+
+def _panel(
+    subject: Subject,
+    heading: str,
+    members: Sequence[Case],
+    by: tuple[str, ...],
+    groups: Sequence[tuple[str, ...]],
+    cases: Cases,
+) -> Panel:
+    """Return the curves of the repetition that is nearest to what is usual in all groups."""
+    chosen = _usual(subject, members, by, cases)
+    unit = [case for case in members if case.keys[REPETITION] == chosen]
+    # All of the unit scales it, also loads that the figure does not show.
+    configurations = {case.configuration for case in members}
+    cells = {
+        outcome.cell
+        for configuration in subject.run.configurations
+        if configuration.id in configurations
+        for outcome in configuration.counted
+        if str(outcome.repetition) == chosen
+    }
+    curves = _curves(subject.run, cells)
+    scale = _scale(curves)
+    marks = _marks(subject.run, cells)
+    lines = []
+    for case in unit:
+        place = case.cell, case.flow, int(case.keys[LOAD])
+        ours = curves.get(place, [])
+        largest = max((c.total for c in ours), default=0.0)
+        for curve in ours:
+            factor = (scale or 1.0) if curve.transport == "quic" else 1.0
+            lines.append(
+                Line(
+                    groups.index(tuple(case.keys[n] for n in by)),
+                    curve.t_s,
+                    tuple(b * factor for b in curve.bytes),
+                    curve.total == largest,
+                    marks[place],
+                )
+            )
+    return Panel(heading, chosen, tuple(lines), scale)
+
+
+def _usual(subject: Subject, members: Sequence[Case], by: tuple[str, ...], cases: Cases) -> str:
+    """Return the repetition with a load in every group whose PLTs are nearest to their medians.
+
+    Nearest: the sum over groups of |PLT - median| / median is least; the earlier one wins a tie. A
+    repetition without a load in some group is taken only where none is whole.
+    """
+    plts = _plts(subject)
+    distances: dict[str, list[float]] = {}
+    for _, found in grouped(members, by, cases.orders):
+        known = {
+            c.keys[REPETITION]: plts[k]
+            for c in found
+            if (k := (c.cell, c.flow, c.keys[LOAD])) in plts
+        }
+        ordered = sorted(known.values())
+        middle = ordered[len(ordered) // 2] if ordered else 1.0
+        for repetition, plt in known.items():
+            distances.setdefault(repetition, []).append(abs(plt - middle) / (middle or 1.0))
+    if not distances:
+        return min((c.keys[REPETITION] for c in members), key=int)
+    return min(distances, key=lambda r: (-len(distances[r]), sum(distances[r]), int(r)))
+
+
+def _plts(subject: Subject) -> dict[tuple[str, str, str], float]:
+    """Return (cell, flow, load) -> PLT of every load that did not fail, s."""
+    rows = subject.run.rows(f"SELECT cell, flow, load, {PLT}_s FROM loads WHERE error = ''")
+    return {(cell, flow, str(number)): plt for cell, flow, number, plt in rows if plt is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    transport: str
+    t_s: tuple[float, ...]
+    bytes: tuple[float, ...]
+
+    @property
+    def total(self) -> float:
+        return self.bytes[-1]
+
+
+Place = tuple[str, str, int]  # cell, flow, load
+
+
+def _curves(run: Run, cells: set[str]) -> dict[Place, list[_Curve]]:
+    """Return the curves of every load of some cells, by connection."""
+    within, names = in_list(sorted(cells))
+    rows = run.rows(
+        "SELECT cell, flow, load, connection, transport, t_s, bytes FROM sequences"
+        f" WHERE cell {within} ORDER BY cell, flow, load, connection, t_s, bytes",
+        names,
+    )
+    points: dict[tuple[Place, int, str], list[tuple[float, float]]] = {}
+    for cell, flow, number, connection, transport, t_s, received in rows:
+        points.setdefault(((cell, flow, number), connection, transport), []).append((t_s, received))
+    found: dict[Place, list[_Curve]] = {}
+    for (place, _, transport), pairs in points.items():
+        step = max(1, -(-len(pairs) // MOST_POINTS))
+        kept = [(0.0, 0.0), *pairs[::step], pairs[-1]]
+        times, received_ = zip(*kept, strict=True)
+        found.setdefault(place, []).append(_Curve(transport, times, received_))
+    return found
+
+
+def _scale(curves: Mapping[Place, Sequence[_Curve]]) -> float | None:
+    """Return the factor of a test unit's QUIC curves (metric `sequence`), None where it has none."""
+    largest = {
+        transport: max(
+            (
+                curve.total
+                for ours in curves.values()
+                for curve in ours
+                if curve.transport == transport
+            ),
+            default=0.0,
+        )
+        for transport in ("tcp", "quic")
+    }
+    return largest["tcp"] / largest["quic"] if all(largest.values()) else None
+
+
+def _marks(run: Run, cells: set[str]) -> dict[Place, tuple[float, float]]:
+    within, names = in_list(sorted(cells))
+    rows = run.rows(
+        f"SELECT cell, flow, load, ttr_s, plt_s FROM loads WHERE error = '' AND cell {within}",
+        names,
+    )
+    return {(cell, flow, number): (ttr, plt) for cell, flow, number, ttr, plt in rows}
+
+
+def _draw(panels: Sequence[Panel], groups: Sequence[str], width: Width) -> Figure:
+    import numpy as np
+
+    most = max(line.bytes[-1] for panel in panels for line in panel.lines)
+    scale = scale_for("B", [most])
+    columns = columns_for(width, len(panels))
+    keys = [Key(one_line(g), colour(i), dash(i)) for i, g in enumerate(groups) if g]
+    keys += [Key("responseStart", INK, marker=_RESPONSE, filled=False)]
+    keys += [Key("loadEventEnd", INK, marker=_LOADED)]
+    single = len(panels) == 1
+    made = grid(
+        width, columns, len(panels), 1.6 if single else 1.25, 0.14,
+        headings=not single or bool(panels[0].heading), above=key_height(keys, width),
+        left=WIDE_LEFT, share=False,
+    )  # fmt: skip
+    draw_keys(made.figure, keys, width)
+    for axes, panel in zip(made.panels, panels, strict=True):
+        last = max(line.marks[1] for line in panel.lines)
+        for line in panel.lines:
+            axes.plot(
+                line.t_s,
+                [b / scale.factor for b in line.bytes],
+                color=colour(line.group),
+                linestyle=dash(line.group),
+                drawstyle="steps-post",
+            )
+            if not line.ends:
+                continue
+            for at_s, marker in zip(line.marks, (_RESPONSE, _LOADED), strict=True):
+                place = int(np.searchsorted(line.t_s, at_s, side="right")) - 1
+                axes.plot(
+                    [at_s],
+                    [line.bytes[max(0, place)] / scale.factor],
+                    marker=marker,
+                    markersize=5,
+                    markeredgecolor=colour(line.group),
+                    markerfacecolor=colour(line.group) if marker == _LOADED else "none",
+                    linestyle="none",
+                    clip_on=False,
+                    zorder=4,
+                )
+        axes.set_xlim(0, last * 1.04)
+        axes.set_ylim(bottom=0)
+        axes.locator_params(axis="x", nbins=6)
+        axes.set_title(one_line(panel.heading))
+    for row in made.rows:
+        row[0].set_ylabel(f"bytes received ({scale.unit})")
+    for axes in made.panels[-columns:]:
+        axes.set_xlabel("time since connectStart (s)")
+    return made.figure
+
+
+KIND = FigureKind("sequence", make)
