@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from .answer import entries
+from .answer import NAMES, entries
 from .run import Configuration, Run
 from .summary import Measure, Results
 from .words import MINUS, number
@@ -19,9 +19,13 @@ MAX_ROWS = 240
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One measure in two configurations; words: what the tests say."""
+    """One measure in two configurations; words: what the tests say.
+
+    where: the swept values that both have, where `first` and `second` are only those that differ.
+    """
 
     what: str
+    where: str
     first: str
     second: str
     words: str
@@ -48,6 +52,7 @@ class Comparisons:
 
     by: the swept names whose values are compared then, all others being equal, because figures of the
     experiment test them; empty where every two are compared, or none.
+    sentences: what the comparisons by these names come to, metric by metric.
     dependent: the series whose repetitions depend on each other at 5 % (after Holm).
     """
 
@@ -56,6 +61,7 @@ class Comparisons:
     dependent: tuple[Series, ...]
     too_many: int
     by: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
 
 
 def comparisons(run: Run, results: Results) -> Comparisons:
@@ -81,7 +87,7 @@ def comparisons(run: Run, results: Results) -> Comparisons:
         (results.summary(m, a).values, results.summary(m, b).values) for m, a, b in found
     )
     pairs = tuple(
-        Compared(_what(run, results, m, a), a.label, b.label, comparison.words)
+        Compared(_what(run, results, m, a), *_told(a, b, by), comparison.words)
         for (m, a, b), comparison in zip(found, tested, strict=True)
     )
     series = tuple(_series(run, results, measures, ran))
@@ -91,7 +97,30 @@ def comparisons(run: Run, results: Results) -> Comparisons:
         tuple(s for s, dependent in series if dependent),
         0 if few else len(ran),
         by,
+        tuple(_summed_up([m.metric for m, _, _ in found], pairs)) if by else (),
     )
+
+
+def _told(a: Configuration, b: Configuration, by: tuple[str, ...]) -> tuple[str, str, str]:
+    """Return what two configurations share, and what each of them is called."""
+    if not by:
+        return "", a.label, b.label
+    name = _differ_in(a, b)
+    shared = ", ".join(f"{key} = {value}" for key, value in a.bindings if key != name)
+    first, second = (f"{name} = {dict(c.bindings)[name]}" for c in (a, b))
+    return shared, first, second
+
+
+def _summed_up(metrics: list[str], pairs: tuple[Compared, ...]) -> Iterator[str]:
+    """Yield for each metric in how many comparisons medians differ, and one side dominates."""
+    for metric in dict.fromkeys(metrics):
+        words = [pair.words for m, pair in zip(metrics, pairs, strict=True) if m == metric]
+        differ = sum("medians differ" in w for w in words)
+        holds = sum("stochastic dominance holds" in w for w in words)
+        yield (
+            f"{NAMES.get(metric, metric)}: medians differ in {differ} of {len(words)} comparisons,"
+            f" stochastic dominance holds in {holds}."
+        )
 
 
 def _tested_names(run: Run) -> tuple[str, ...]:

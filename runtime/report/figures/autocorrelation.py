@@ -13,10 +13,13 @@ from fairc.runtime.statistics.series import Autocorrelation, autocorrelation
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .cases import REPETITION, Case, by_words, load, names_of, replicates, stem, told_apart, worded
 from .layout import columns_for, grid
-from .style import LIMIT, MUTED, SERIES, Width
+from .style import LIMIT, MUTED, SERIES, WIDTHS, Width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+_LETTER = 0.06  # inches of a heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,15 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         if abs(r) > panel.found.band
     ]
     lags = sum(len(panel.found.r) for panel in panels)
+    sizes = sorted({panel.n for panel in panels})
+    values = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     return Drawing(
         name=stem(subject, request),
         section="asked",
         title=f"Autocorrelation of {cases.title(by_words(names))}",
         caption=(
-            "Correlation of the values in the order of repetitions with themselves, so many repetitions"
-            " later. Dashed: 1.96 / sqrt(n), between which 95 % of the values of an independent series"
+            f"Correlation of the {values} values in the order of repetitions with themselves, so many"
+            " repetitions later. Dashed: 1.96 / sqrt(n), between which 95 % of the values of an independent series"
             f" lie; {len(outside)} of {lags} are beyond it, {0.05 * lags:.1f} are by chance alone."
             + (f" {without} groups are too short or do not vary." if without else "")
             + f" {cases.basis(names)}"
@@ -82,7 +87,8 @@ def _in_order(members: list[Case]) -> list[float]:
 
 
 def _draw(panels: list[Panel], width: Width) -> Figure:
-    columns = columns_for(width, len(panels))
+    columns = min(2, columns_for(width, len(panels)))  # headings name every swept value
+    letters = int(WIDTHS[width] / columns / _LETTER)
     made = grid(
         width, columns, len(panels), 0.75, 0.14,
         headings=len(panels) > 1 or bool(panels[0].heading),
@@ -98,7 +104,8 @@ def _draw(panels: list[Panel], width: Width) -> Figure:
         axes.set_ylim(-1.1 * reach, 1.1 * reach)
         axes.set_xlim(0.4, most + 0.6)
         axes.set_xticks(range(1, most + 1))
-        axes.set_title(one_line(f"{panel.heading}  n = {panel.n}".strip()))
+        heading = one_line(panel.heading)
+        axes.set_title(heading if len(heading) <= letters else heading[: letters - 1] + "…")
     for row in made.rows:
         row[0].set_ylabel("r")
     for axes in made.panels[-columns:]:
