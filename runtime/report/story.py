@@ -83,12 +83,6 @@ _WORKLOADS: Mapping[str, Callable[[Any], str]] = {
     "requests": lambda _: "requests",
     "load": _page_loads,
     "onoff": lambda source: f"{quantity(source.rate_bps, 'bit/s')} on and off",
-    "load": lambda load: (
-        f"{counted(len(load.protocols), 'load')} of a page of {counted(len(load.page), 'object')} and"
-        f" {quantity(sum(one.bytes for one in load.page), 'B')} by"
-        f" {'Chromium' if load.client == 'chromium' else 'a client without a browser'} over"
-        f" {listed(list(dict.fromkeys(load.protocols)))}"
-    ),
 }
 
 

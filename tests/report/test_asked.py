@@ -306,8 +306,8 @@ def test_values_of_one_cell_have_no_test(make_run: Maker) -> None:
     )  # fmt: skip
     _, drawing = asked(path)
     assert isinstance(drawing, Drawing)
-    assert "No notch: values of flows of one cell are not independent." in drawing.caption
-    assert "No test: values of flows of one cell are not independent." in drawing.caption
+    assert "No notch: values of one cell are not independent." in drawing.caption
+    assert "No test: values of one cell are not independent." in drawing.caption
 
 
 def test_steps_of_a_distribution() -> None:

@@ -13,12 +13,12 @@ from madeweb import Protocol, web_cell  # isort: skip
 
 S = 10**9
 ACCESSES = ("geo(pep: split)", "4g")
-TARGETS = ("page(530kB)", "page(7kB, 2kB, 2kB)")
+TARGETS = ("page(53kB)", "page(7kB, 2kB, 2kB)")
 HTTP = ("h2", "h3")
 # Rate, bit/s, and one-way delay, ns.
 _NETWORKS = {"geo(pep: split)": (25_000_000, 375_000_000), "4g": (5_000_000, 40_000_000)}
 _PAGES = {
-    "page(530kB)": (PageObject(path="/", bytes=530_000, type="image/png", parent=None),),
+    "page(53kB)": (PageObject(path="/", bytes=53_000, type="image/png", parent=None),),
     "page(7kB, 2kB, 2kB)": (
         PageObject(path="/", bytes=7000, type="text/html", parent=None),
         PageObject(path="/1.png", bytes=2000, type="image/png", parent=0),

@@ -1,0 +1,235 @@
+"""The report of page loads, shaped like the satellite study: figures by load, verdicts, theory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairc.compiler.plan import FigureRequest, Selection
+from fairc.runtime import tables
+from fairc.runtime.analysis import analyse
+from fairc.runtime.engines.fake import FakeEngine
+from fairc.runtime.report import build
+from fairc.runtime.report.comparisons import comparisons
+from fairc.runtime.report.figures import (
+    FIGURES,
+    Drawing,
+    NothingToDraw,
+    Number,
+    Sheet,
+    Subject,
+    loads,
+)
+from fairc.runtime.report.figures.sequence import _curves, _scale
+from fairc.runtime.report.run import Run
+from fairc.runtime.report.summary import Results
+from fairc.runtime.results import CellResult
+from fairc.runtime.schema import Stored
+from fairc.runtime.store import read_cells, read_plan
+from fairc.runtime.summary import summarise
+
+from pageplans import ACCESSES, HTTP, METRICS, SECOND, TARGETS, write_plan  # isort: skip
+
+REPEAT = 8
+# Load 2 of this repetition over h3 fails, over 4g.
+FAILED = 4
+
+
+def stored(folder: Path, work: Path) -> Iterator[Stored]:
+    """Yield every cell of a plan, invented and analysed."""
+    requests = read_plan(folder).measure
+    for cell in read_cells(folder):
+        workdir = work / cell.id
+        workdir.mkdir()
+        raw = FakeEngine().run(cell, workdir)
+        if cell.repetition == FAILED and cell.bindings["http"] == "h3":
+            _fail_second(raw.artefacts / "web.client.ndjson")
+        made = analyse(cell, raw.artefacts, requests)
+        result = CellResult(
+            cell=cell.id,
+            key=cell.id,
+            status="ok",
+            verdict=made.verdict,
+            reasons=made.reasons,
+            ended_by=made.ended_by,
+            virtual_s=1.0,
+            wall_s=1.0,
+            engine="fake",
+            image="invented",
+            flows=made.flows,
+            metrics=made.metrics,
+            conditions=made.conditions,
+        )
+        yield Stored(cell, result, made.series)
+
+
+def _fail_second(file: Path) -> None:
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for line in lines:
+        if line.get("load") == 2:
+            line.update(error="timed out", load_event_end_ns=None)
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = write_plan(tmp_path_factory.mktemp("pages") / "run", REPEAT)
+    (folder / "lock.json").write_text('{"fairc": "0.1.0"}')
+    work = tmp_path_factory.mktemp("work")
+    tables.write(folder / "tables", ("access", "target", "http"), stored(folder, work))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def subject(path: Path) -> Subject:
+    run = Run(path)
+    return Subject(run, Results(run), run.configurations, "")
+
+
+def asked(subject: Subject, index: int) -> Drawing | Sheet:
+    request = subject.run.plan.figures[index]
+    return {kind.name: kind for kind in FIGURES}[request.kind].make(subject, request)
+
+
+def test_every_cell_is_valid(subject: Subject) -> None:
+    assert {o.verdict for o in subject.run.outcomes.values()} == {"valid"}
+
+
+def test_boxes_are_per_load_and_tests_within_a_load(subject: Subject) -> None:
+    drawing = asked(subject, 0)
+    assert isinstance(drawing, Drawing)
+    assert drawing.title == "plt by load, http, access and target"
+    assert "adjusted for the number of tests in this figure (Holm)" in drawing.caption
+    assert "values of one cell" not in drawing.caption  # nothing is pooled
+    # 64 cells with 3 loads each, less 4 that failed: one for each access and target.
+    assert "n = 64 cells, 188 loads; left out: 4 without a value (loads)." in drawing.caption
+
+
+def test_where_chooses_loads(subject: Subject) -> None:
+    drawing = asked(subject, 1)
+    assert isinstance(drawing, Drawing)
+    assert "28 to 32 values a line" in drawing.caption
+    assert "where load == 2" in drawing.title
+
+
+def test_loads_are_told_apart_without_being_asked(subject: Subject) -> None:
+    request = FigureRequest(
+        kind="boxplot", metric="plt",
+        options={"by": "http", "facet": ("access", "target"), "notch": "on", "test": "welch", "ci": 0.95},
+    )  # fmt: skip
+    plan = subject.run.plan.model_copy(update={"figures": (request,)})
+    run = Run(subject.run.path)
+    run.plan = plan
+    made = {kind.name: kind for kind in FIGURES}["boxplot"].make(
+        Subject(run, Results(run), run.configurations, ""), request
+    )
+    assert made.title == "plt by load, http, access and target"
+
+
+def test_the_sequence_figure_scales_a_test_unit(subject: Subject) -> None:
+    drawing = asked(subject, 3)
+    assert isinstance(drawing, Drawing)
+    assert drawing.title == "Bytes received by http, access and target, where load == 2"
+    assert "ends where its largest TCP connection does" in drawing.caption
+    # Both lines of a panel end at the same value, so the description has it twice.
+    first = drawing.alt.split("page(53kB), ")[1:3]
+    assert first[0].split(": ")[1].split(" until")[0] == first[1].split(": ")[1].split(" until")[0]
+
+
+def test_the_factor_is_of_all_loads_of_a_unit(subject: Subject) -> None:
+    """53,000 bytes of the stream over TCP; over QUIC 37 frames, 24 more bytes of IP in each."""
+    run = subject.run
+    unit = {
+        o.cell
+        for c in run.configurations
+        if dict(c.bindings)["access"] == "4g" and dict(c.bindings)["target"] == TARGETS[0]
+        for o in c.outcomes
+        if o.repetition == 1
+    }
+    assert len(unit) == 2
+    packets = -(-53_000 // 1448)
+    assert _scale(_curves(run, unit)) == pytest.approx(53_000 / (53_000 + 52 * packets))
+    # The unit of an h3 cell alone has its first load over TCP; one of h2 alone has no QUIC.
+    h2, h3 = sorted(unit)
+    assert _scale(_curves(run, {h3})) == pytest.approx(53_000 / (53_000 + 52 * packets))
+    assert _scale(_curves(run, {h2})) is None
+
+
+def test_autocorrelation_has_a_panel_for_each_configuration(subject: Subject) -> None:
+    drawing = asked(subject, 4)
+    assert isinstance(drawing, Drawing)
+    # 8 configurations with 7 or 8 values: one lag each.
+    assert "of the 7 to 8 values" in drawing.caption
+    assert "of 8 are beyond it, 0.4 are by chance alone" in drawing.caption
+
+
+def test_loads_measured_and_in_theory(subject: Subject) -> None:
+    sheet = loads.make(subject, None)
+    names = [name for name, _ in sheet.head]
+    assert len(sheet.rows) == len(ACCESSES) * len(TARGETS) * len(HTTP) * 3
+    rows = [dict(zip(names, row, strict=True)) for row in sheet.rows]
+
+    def text(value: object) -> object:
+        return value.text if isinstance(value, Number) else value
+
+    told = {
+        (row["access"], row["http"], row["load"]): (
+            row["over"], text(row["n"]), text(row["failed"]), text(row["slow start (s)"]),
+        )
+        for row in rows
+        if row["target"] == TARGETS[0]
+    }  # fmt: skip
+    assert told[(ACCESSES[0], "h2", "2")] == ("h2", "8", "0", "split")
+    assert told[(ACCESSES[0], "h3", "1")] == ("h2", "8", "0", "split")
+    assert told[(ACCESSES[0], "h3", "2")] == ("h3", "7", "1", "4.20")
+    assert told[(ACCESSES[1], "h2", "2")] == ("h2", "8", "0", "0.00")
+
+
+def test_what_figures_test_is_compared_in_words(subject: Subject) -> None:
+    found = comparisons(subject.run, subject.results)
+    assert found.by == ("http",)
+    assert len(found.pairs) <= len(METRICS) * 4 * 3
+    plt = [pair for pair in found.pairs if pair.what == "Page load time of web, load 2"]
+    assert [(p.first, p.second) for p in plt] == [("http = h2", "http = h3")] * 4
+    assert plt[0].where == f"access = {ACCESSES[0]}, target = {TARGETS[0]}"
+    assert "medians differ" in plt[0].words
+    assert "stochastic dominance holds: the first is larger" in plt[0].words
+    assert any(
+        sentence.startswith("Page load time: medians differ in") for sentence in found.sentences
+    )
+
+
+def test_page_and_text_tell_the_same(path: Path) -> None:
+    page, text = build(path, ("html", "md"))
+    for told in (page.read_text(), text.read_text()):
+        assert "Page loads, measured and in theory" in told
+        assert "stochastic dominance holds" in told
+        assert "2 round trips: of TCP, then of TLS 1.3" in told
+        assert "No figure `loads`" not in told
+    assert page.read_text() == build(path, ("html",))[0].read_text()
+
+
+def test_the_table_of_a_metric_by_load(path: Path) -> None:
+    rows = summarise(
+        path / "tables", ("access", "target", "http"), "plt", ("http",),
+        lambda names: names["load"] != "1" and names["access"] == "4g",
+    )  # fmt: skip
+    assert [(row["by"], row["n"]) for row in rows] == [
+        ({"http": "h2", "load": "2"}, 16),
+        ({"http": "h2", "load": "3"}, 16),
+        ({"http": "h3", "load": "2"}, 14),
+        ({"http": "h3", "load": "3"}, 16),
+    ]
+
+
+def test_no_load_fulfils_the_condition(subject: Subject) -> None:
+    where = Selection(text="load == 9", names=("load",), rows=(("9",),))
+    request = subject.run.plan.figures[1].model_copy(update={"where": where})
+    with pytest.raises(
+        NothingToDraw, match="no cell that counts has a value of plt where load == 9"
+    ):
+        {kind.name: kind for kind in FIGURES}["cdf"].make(subject, request)
+    assert SECOND.rows == (("2",),)
