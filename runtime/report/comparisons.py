@@ -9,7 +9,7 @@ from itertools import combinations
 from .answer import NAMES, entries
 from .run import Configuration, Run
 from .summary import Measure, Results
-from .words import MINUS, number
+from .words import MINUS, listed, number, one_line
 
 # More configurations make more pairs than anyone reads, and Holm's correction decides none of them.
 MAX_CONFIGURATIONS = 4
@@ -97,7 +97,7 @@ def comparisons(run: Run, results: Results) -> Comparisons:
         tuple(s for s, dependent in series if dependent),
         0 if few else len(ran),
         by,
-        tuple(_summed_up([m.metric for m, _, _ in found], pairs)) if by else (),
+        tuple(_summed_up([m.metric for m, _, _ in found], pairs, by)) if by else (),
     )
 
 
@@ -111,15 +111,17 @@ def _told(a: Configuration, b: Configuration, by: tuple[str, ...]) -> tuple[str,
     return shared, first, second
 
 
-def _summed_up(metrics: list[str], pairs: tuple[Compared, ...]) -> Iterator[str]:
+def _summed_up(
+    metrics: list[str], pairs: tuple[Compared, ...], by: tuple[str, ...]
+) -> Iterator[str]:
     """Yield for each metric in how many comparisons medians differ, and one side dominates."""
     for metric in dict.fromkeys(metrics):
         words = [pair.words for m, pair in zip(metrics, pairs, strict=True) if m == metric]
         differ = sum("medians differ" in w for w in words)
         holds = sum("stochastic dominance holds" in w for w in words)
         yield (
-            f"{NAMES.get(metric, metric)}: medians differ in {differ} of {len(words)} comparisons,"
-            f" stochastic dominance holds in {holds}."
+            f"{NAMES.get(metric, metric)} between values of {listed([*map(one_line, by)])}: medians"
+            f" differ in {differ} of {len(words)} comparisons, stochastic dominance holds in {holds}."
         )
 
 

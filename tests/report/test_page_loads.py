@@ -198,7 +198,8 @@ def test_what_figures_test_is_compared_in_words(subject: Subject) -> None:
     assert "medians differ" in plt[0].words
     assert "stochastic dominance holds: the first is larger" in plt[0].words
     assert any(
-        sentence.startswith("Page load time: medians differ in") for sentence in found.sentences
+        sentence.startswith("Page load time between values of http: medians differ in")
+        for sentence in found.sentences
     )
 
 

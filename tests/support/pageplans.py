@@ -25,7 +25,7 @@ _PAGES = {
         PageObject(path="/2.png", bytes=2000, type="image/png", parent=0),
     ),
 }
-_PROTOCOLS: dict[str, tuple[Protocol, ...]] = {"h2": ("h2",) * 3, "h3": ("h2", "h3", "h3")}
+_PROTOCOLS: dict[str, tuple[Protocol, ...]] = {"h2": ("h2", "h2", "h2"), "h3": ("h2", "h3", "h3")}
 METRICS = ("plt", "ttr", "connect", "fcp", "lcp", "sequence", "cpu")
 SECOND = Selection(text="load == 2", names=("load",), rows=(("2",),))
 CDF = {"by": "http"}
