@@ -62,7 +62,8 @@ class Endpoints:
     unended: connections that the client never reported the end of.
     completed: every connection has its whole workload. ccas: as read back from the sockets.
     loads: page loads, also those that failed; such a flow is told by its loads, not by connections
-    that the client opened: `opened_s` and `done_s` are empty, `unended` are loads without a report.
+    that the client opened: `opened_s` and `done_s` are empty; `unended` are loads without a report of
+    a client that did not come to its end (one that was stopped says so, and how many have ended).
     transports: connection -> what it ran over, of page loads.
     reports: events that say how connections were set up (`listening`, `accepted`, `connected`) and
     what datagrams came to (`sent`, `received`), by name. errors: what the programs said had failed.
@@ -160,6 +161,12 @@ def _of_loads(
             raise ArtefactError(f"{server_file}: a connection over {transport!r} was accepted")
         transports[field(event, "connection", server_file)] = transport
     planned = len(flow.workload.protocols)
+    for event in client["done"]:
+        if event.get("loads") != len(page_loads):
+            raise ArtefactError(
+                f"{flow.name}.client.ndjson: {event.get('loads')} loads have ended,"
+                f" {len(page_loads)} are there"
+            )
     first = [load.response_start_s for load in page_loads if load.response_start_s is not None]
     arrived = [
         (resource.response_start_s, resource.response_end_s, resource.bytes)
@@ -173,7 +180,7 @@ def _of_loads(
         done_s={},
         first_byte_s=min(first, default=None),
         end_s=page_loads[-1].end_s if len(page_loads) == planned else None,
-        unended=planned - len(page_loads),
+        unended=0 if client["done"] else planned - len(page_loads),
         completed=len(page_loads) == planned and not any(load.error for load in page_loads),
         progress=Progress(
             tuple((np.array([a, b]), np.array([0.0, float(size)])) for a, b, size in arrived)

@@ -14,17 +14,24 @@ def page_loads(measurement: Measurement) -> Iterator[Finding]:
     """Rule 20: every load was made, by the client of the plan, over the HTTP version that it asks for.
 
     A load that fails for another reason is an outcome (a network can be too bad for a page), and never
-    makes a cell invalid; where all of them do, the cell is flagged, so that somebody looks.
+    makes a cell invalid; where all of them do, or the deadline came first, the cell is flagged, so that
+    somebody looks.
     """
     for flow in measurement.flows:
         workload, loads = flow.plan.workload, flow.endpoints.loads
         if not isinstance(workload, LoadWorkload):
             continue
         name = f"flow {flow.name}"
-        if flow.endpoints.unended:
-            yield Finding(
-                "invalid", f"{name}: {len(loads)} of {len(workload.protocols)} loads were reported"
-            )
+        if len(loads) < len(workload.protocols):
+            told = f"{name}: {len(loads)} of {len(workload.protocols)} loads were reported"
+            if flow.endpoints.unended:
+                yield Finding("invalid", f"{told}, and its client did not say why")
+            else:
+                yield Finding("flagged", f"{told}: its client was stopped before the others")
+        for event in flow.endpoints.reports["listening"]:
+            used = (event.get("quic") or {}).get("parameters", workload.quic_parameters)
+            if used != workload.quic_parameters:
+                yield Finding("invalid", f"{name} has QUIC parameters of {used}")
         clients = {load.client for load in loads} - {workload.client}
         if clients:
             yield Finding(

@@ -64,7 +64,11 @@ def _options(flow: FlowRecord) -> Iterator[tuple[_Option, list[Mapping[str, Any]
         for option in _OPTIONS[transport]:
             events = [e for e in flow.endpoints.reports[option.event] if option.key in e]
             if flow.loads_pages:
-                events = [e for e in events if over.get(e.get("connection", -1)) == transport]
+                events = [
+                    e
+                    for e in events  # null: there was no handshake
+                    if e[option.key] is not None and over.get(e.get("connection", -1)) == transport
+                ]
             yield option, events
 
 

@@ -261,12 +261,37 @@ def test_another_client_than_planned_is_a_wrong_set_up(tmp_path: Path) -> None:
     assert words in analysed(made, tmp_path).reasons
 
 
-def test_loads_without_a_report_are_a_wrong_set_up(tmp_path: Path) -> None:
+def test_a_client_that_is_stopped_is_an_outcome_and_one_that_vanishes_is_not(
+    tmp_path: Path,
+) -> None:
     made = two_loads()
     made.loads = made.loads[:1]
+    folder = made.write(tmp_path)
+    analysis = analyse(made.cell, folder, EVERYTHING)
+    assert (analysis.verdict, analysis.flows[0].end_s) == ("flagged", None)
+    words = "flow a: 1 of 2 loads were reported"
+    assert f"{words}: its client was stopped before the others" in analysis.reasons
+    file = folder / "a.client.ndjson"
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))  # without `done`
+    analysis = analyse(made.cell, folder, EVERYTHING)
+    assert analysis.verdict == "invalid"
+    assert f"{words}, and its client did not say why" in analysis.reasons
+
+
+def test_another_number_of_loads_than_told_fails_the_cell(tmp_path: Path) -> None:
+    made = two_loads()
+    made.client = [{"t_ns": 1, "event": "done", "loads": 7}]
+    with pytest.raises(ArtefactError, match="7 loads have ended, 2 are there"):
+        analysed(made, tmp_path)
+
+
+def test_the_server_has_the_parameters_of_the_plan(tmp_path: Path) -> None:
+    made = two_loads()
+    quic = {"cca": "bbr", "parameters": {"gain": 2}}
+    made.server = [{"t_ns": -1, "event": "listening", "cca": "bbr", "quic": quic}]
     analysis = analysed(made, tmp_path)
-    assert (analysis.verdict, analysis.flows[0].end_s) == ("invalid", None)
-    assert "flow a: 1 of 2 loads were reported" in analysis.reasons
+    assert analysis.reasons == ("flow a has QUIC parameters of {'gain': 2}",)
+    assert analysis.verdict == "invalid"
 
 
 def test_all_loads_failed_is_flagged_and_counts(tmp_path: Path) -> None:
