@@ -15,7 +15,7 @@ from fairc.compiler.plan import Cell, Plan
 from fairc.dsl.diagnostics import CompileError, Diagnostic
 from fairc.dsl.registry import Registry, suggest
 
-from . import kubernetes, mininet, slurm
+from . import containers, kubernetes, mininet, slurm
 from .binary import EndpointsMissing, find_endpoints
 
 __all__ = ["TARGETS", "EndpointsMissing", "Target", "find", "find_endpoints"]
@@ -55,7 +55,7 @@ TARGETS: Registry[Target] = Registry(
     (
         Target("mininet", "a standalone Mininet program per cell", mininet.begin),
         Target("json", "plan.json and cells.jsonl alone", _begin_json),
-        Target("containers", "a Compose file per cell"),
+        Target("containers", "a Compose file per cell", containers.begin),
         Target("kubernetes", "an Indexed Job: a pod per cell", finish=kubernetes.finish),
         Target("slurm", "a job array: a task per cell", finish=slurm.finish),
     ),

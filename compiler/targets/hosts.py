@@ -12,6 +12,16 @@ from fairc.compiler.plan import Cell, Flow, Node, Pep, TransportOptions
 DEFAULT_TCP_RMEM_MAX = 6_291_456
 DEFAULT_TCP_WMEM_MAX = 4_194_304
 
+# Kernel options of every node.
+EVERYWHERE = {
+    "net.ipv6.conf.all.disable_ipv6": "1",
+    "net.ipv6.conf.default.disable_ipv6": "1",
+    "net.ipv4.conf.all.rp_filter": "0",
+    "net.ipv4.conf.default.rp_filter": "0",
+    "net.ipv4.conf.all.send_redirects": "0",
+    "net.ipv4.conf.default.send_redirects": "0",
+}
+
 FAST_OPEN = 0x207
 """tcp_fastopen: client, server, and both without a cookie, as if the ends had met before."""
 

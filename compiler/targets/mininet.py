@@ -14,7 +14,15 @@ from fairc.compiler.plan import Capture, Cell, Interface, LoadWorkload, Node
 from fairc.compiler.queues import queue_bytes
 
 from .binary import NAME, find_endpoints
-from .hosts import modules, objects, pep_routes, pep_sysctls, sysctls, window_routes
+from .hosts import (
+    EVERYWHERE,
+    modules,
+    objects,
+    pep_routes,
+    pep_sysctls,
+    sysctls,
+    window_routes,
+)
 from .programs import SAMPLE_EVERY_NS, client, proxies, server
 from .tc import change_line, interface_lines
 
@@ -33,7 +41,7 @@ def begin(directory: Path) -> Callable[[Cell], None]:
     Raises EndpointsMissing.
     """
     cells = directory / "cells"
-    cells.mkdir()
+    cells.mkdir(exist_ok=True)
     shutil.copy(find_endpoints(), cells / NAME)
 
     def write(cell: Cell) -> None:
@@ -46,13 +54,18 @@ def begin(directory: Path) -> Callable[[Cell], None]:
 
 def render(cell: Cell) -> str:
     """Write the Mininet program of a cell: equal text for an equal cell."""
+    return template("mininet.py.j2").render(context(cell))
+
+
+def context(cell: Cell) -> dict[str, object]:
+    """Return what the templates of programs are told of a cell."""
     ends = {
         (node.name, interface.name): interface
         for node in cell.nodes
         for interface in node.interfaces
     }
     peers = {cable.a: cable.b for cable in cell.cables} | {c.b: c.a for c in cell.cables}
-    return _template().render(
+    return dict(
         id=cell.id,
         header=list(_header(cell)),
         duration_ns=cell.duration_ns,
@@ -87,6 +100,7 @@ def render(cell: Cell) -> str:
             )
             for node in cell.nodes
         ],
+        everywhere=EVERYWHERE.items(),
         cables=[
             (
                 ends[cable.a].source,
@@ -226,8 +240,8 @@ def _capture(capture: Capture) -> str:
 
 
 @cache
-def _template() -> Template:
-    """Compile the template once."""
+def template(name: str) -> Template:
+    """Compile a template once."""
     environment = Environment(
         loader=PackageLoader("fairc.compiler.targets"),
         undefined=StrictUndefined,
@@ -238,8 +252,14 @@ def _template() -> Template:
         autoescape=False,
     )
     environment.filters["pyrepr"] = repr
+    environment.filters["yaml"] = quoted
     environment.filters["comment"] = comment
-    return environment.get_template("mininet.py.j2")
+    return environment.get_template(name)
+
+
+def quoted(text: object) -> str:
+    """Write a text for Compose: quoted as YAML and JSON have it, and a dollar stands for itself."""
+    return json.dumps(text).replace("$", "$$")
 
 
 def comment(text: object) -> str:

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,19 +116,13 @@ def build(
     existing = find(variant)
     if existing is not None:
         return existing
-    missing = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
-    if missing:
-        raise EngineUnavailable(
-            tuple(f"{name} is not installed" for name in missing),
-            "sudo apt-get install --no-install-recommends " + " ".join(missing),
-        )
+    _require_tools(TOOLS)
     target = folder(variant)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="building-") as temporary:
         work = Path(temporary)
         work.chmod(0o755)  # mmdebstrap's user namespace has to enter it
-        progress("fetching and unpacking Debian packages (20 to 60 s with a near mirror)")
-        _mmdebstrap(variant, work / "root.tar", work / "build.log")
+        make_root(variant, work / "root.tar", progress)
         progress("making the root file system")
         _unpack_boot_files(variant, work / "root.tar", work)
         _make_file_system(variant, work / "root.tar", work / "root.ext2")
@@ -147,6 +141,28 @@ def build(
         except OSError:  # somebody else has built it meanwhile
             shutil.rmtree(finished)
     return require(variant)
+
+
+def make_root(
+    variant: recipe.Variant, tarball: Path, progress: Callable[[str], None] = lambda _: None
+) -> None:
+    """Write the root file system of a recipe as an archive, and `build.log` beside it.
+
+    Raises EngineUnavailable when mmdebstrap is missing or fails.
+    """
+    _require_tools(["mmdebstrap"])
+    progress("fetching and unpacking Debian packages (20 to 60 s with a near mirror)")
+    _mmdebstrap(variant, tarball, tarball.with_name("build.log"))
+
+
+def _require_tools(tools: Iterable[str]) -> None:
+    """Raise EngineUnavailable unless these tools are installed."""
+    missing = [TOOLS[tool] for tool in tools if shutil.which(tool) is None]
+    if missing:
+        raise EngineUnavailable(
+            tuple(f"{name} is not installed" for name in missing),
+            "sudo apt-get install --no-install-recommends " + " ".join(missing),
+        )
 
 
 def _mmdebstrap(variant: recipe.Variant, tarball: Path, log: Path) -> None:

@@ -181,12 +181,12 @@ def build(net):
 
 # What `sysctl` sets: in every node, and in each.
 SYSCTL_EVERYWHERE = {
-    "net.ipv6.conf.all.disable_ipv6": "1",
-    "net.ipv6.conf.default.disable_ipv6": "1",
-    "net.ipv4.conf.all.rp_filter": "0",
-    "net.ipv4.conf.default.rp_filter": "0",
-    "net.ipv4.conf.all.send_redirects": "0",
-    "net.ipv4.conf.default.send_redirects": "0",
+    'net.ipv6.conf.all.disable_ipv6': '1',
+    'net.ipv6.conf.default.disable_ipv6': '1',
+    'net.ipv4.conf.all.rp_filter': '0',
+    'net.ipv4.conf.default.rp_filter': '0',
+    'net.ipv4.conf.all.send_redirects': '0',
+    'net.ipv4.conf.default.send_redirects': '0',
 }
 SYSCTL = {
     'c1': {
@@ -671,6 +671,13 @@ class Failed(Exception):
     """The cell cannot come to its end; the message says why."""
 
 
+def explain(message, lines):
+    """Return what a command said, and the line of its batch (`-:3`) that it failed at."""
+    failed = re.search(r"-:(\d+)", message)
+    line = f": {lines[int(failed[1]) - 1]}" if failed else ""
+    return message.partition("\n")[0].strip() + line
+
+
 # ---- Namespaces ------------------------------------------------------------------------------
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -724,10 +731,14 @@ class NamespaceNode(Node):
     def __exit__(self, *exception):
         system_call(libc.setns, self.home, CLONE_NEWNET)
 
+    def call(self, function, *arguments):
+        """Call a function in the node."""
+        with self:
+            return function(*arguments)
+
     def popen(self, command, **options):
         """Start a program in the node."""
-        with self:
-            return subprocess.Popen(command, **options)
+        return self.call(lambda: subprocess.Popen(command, **options))
 
     def run(self, command, lines=()):
         """Run a command in the node, feed it lines, return what it prints."""
@@ -737,13 +748,6 @@ class NamespaceNode(Node):
         if process.returncode != 0:
             raise Failed(f"{self.name}: {' '.join(command)}: {explain(err, lines)}")
         return out
-
-
-def explain(message, lines):
-    """Return what a command said, and the line of its batch (`-:3`) that it failed at."""
-    failed = re.search(r"-:(\d+)", message)
-    line = f": {lines[int(failed[1]) - 1]}" if failed else ""
-    return message.partition("\n")[0].strip() + line
 
 
 class Cable(Link):
@@ -760,6 +764,16 @@ class Cable(Link):
         )
 
 
+def lay_cables(net):
+    """Connect the nodes."""
+    net.hosts[0].run(["ip", "-batch", "-"], Cable.batch)
+
+
+def watch(process):
+    """Return a descriptor that can be read from as soon as a process has ended."""
+    return os.pidfd_open(process.pid)
+
+
 # ---- Configuration ---------------------------------------------------------------------------
 
 SIOCETHTOOL = 0x8946
@@ -770,24 +784,26 @@ OFFLOADS = {  # name: (ETHTOOL_G.., ETHTOOL_S..)
 }
 
 
-def switch_offloads_off(interface):
+def switch_offloads_off(interfaces):
     """Do what `ethtool -K INTERFACE tso off gso off gro off` does; return what is then in force."""
     state = {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
 
-        def ethtool(command, value):
+        def ethtool(interface, command, value):
             data = ctypes.create_string_buffer(struct.pack("II", command, value), 8)
             request = struct.pack("16sP", interface.encode(), ctypes.addressof(data))
             fcntl.ioctl(control, SIOCETHTOOL, request)
             return struct.unpack("II", data.raw)[1]
 
-        for name, (get, put) in OFFLOADS.items():
-            ethtool(put, 0)
-            state[name] = "on" if ethtool(get, 0) else "off"
+        for interface in interfaces:
+            state[interface] = {}
+            for name, (get, put) in OFFLOADS.items():
+                ethtool(interface, put, 0)
+                state[interface][name] = "on" if ethtool(interface, get, 0) else "off"
     return state
 
 
-def write_sysctls(settings):
+def set_sysctls(settings):
     """Write kernel options of the node that we are in; return those that are in force."""
     in_force = {}
     for name, value in settings.items():
@@ -806,15 +822,12 @@ def configure(net):
     """Set up every node; return what system.json says about it."""
     system = {"sysctl": {}, "offloads": {}}
     for node in net.hosts:
-        with node:
-            settings = SYSCTL_EVERYWHERE | SYSCTL[node.name]
-            system["sysctl"][node.name] = write_sysctls(settings)
-    net.hosts[0].run(["ip", "-batch", "-"], Cable.batch)
+        settings = SYSCTL_EVERYWHERE | SYSCTL[node.name]
+        system["sysctl"][node.name] = node.call(set_sysctls, settings)
+    lay_cables(net)
     for node in net.hosts:
         node.run(["ip", "-batch", "-"], IP[node.name])
-        with node:
-            offloads = {name: switch_offloads_off(name) for name in node.intfNames()}
-        system["offloads"][node.name] = offloads
+        system["offloads"][node.name] = node.call(switch_offloads_off, node.intfNames())
         if node.name in TC:
             node.run(["tc", "-batch", "-"], TC[node.name])
     with open("/proc/sys/net/ipv4/tcp_available_congestion_control") as available:
@@ -868,6 +881,8 @@ def versions():
     """Return what the numbers depend on outside this file."""
     tc = subprocess.run(["tc", "-V"], capture_output=True, text=True, check=True)
     return {"kernel": os.uname().release, "tc": tc.stdout.strip(), "mininet": VERSION}
+
+
 
 
 # ---- Measurement -----------------------------------------------------------------------------
@@ -933,8 +948,7 @@ def ping_all(net):
     """Measure the round trip of every flow on the idle network."""
     results = []
     for number, (flow, client, server, address, expected_ns) in enumerate(PINGS, 1):
-        with net[client]:
-            rtts_ns = ping(address, number, expected_ns)
+        rtts_ns = net[client].call(ping, address, number, expected_ns)
         results.append(
             {"flow": flow, "client": client, "server": server, "sent": 10, "rtts_ns": rtts_ns}
         )
@@ -962,7 +976,7 @@ class Programs:
         ended = [name for name in names if self.running[name].returncode is not None]
         if not ended:
             poller = select.poll()
-            descriptors = {os.pidfd_open(self.running[name].pid): name for name in names}
+            descriptors = {watch(self.running[name]): name for name in names}
             for descriptor in descriptors:
                 poller.register(descriptor, select.POLLIN)
             left_ms = -(-(until_ns - time.time_ns()) // 1_000_000)

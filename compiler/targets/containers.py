@@ -1,0 +1,205 @@
+"""Target `containers`: a Compose file per cell, and the program that all its containers run.
+
+Templates: `compose.yaml.j2`, `containers.py.j2` (which extends that of the target `mininet`), `Dockerfile`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+
+from fairc.compiler.plan import Cell
+from fairc.dsl.diagnostics import CompileError, Diagnostic
+
+from . import mininet
+from .binary import NAME, find_endpoints
+from .hosts import EVERYWHERE, modules, objects, pep_sysctls, sysctls
+
+# What is reserved for tests of networks (RFC 2544, RFC 6890) is not used by others on a machine.
+ADDRESSES = IPv4Network("198.18.0.0/15")
+LINK_PREFIX = 29
+LINK_ADDRESSES = 8  # the network, its gateway (which no bridge has here), two ends, rest unused
+
+REPOSITORY = "localhost/fairc-cell"  # of a registry that there is not: never pulled
+RESULTS = "/results"
+PROGRAM = "cell.py"
+CONDUCTOR = "cell.conductor"  # no node has a dot in its name
+DOCKERFILE = Path(__file__).with_name("templates") / "Dockerfile"
+
+# The bridge has no address, so it takes no route of the host, and what is sent to it goes nowhere.
+BRIDGE_OPTIONS = {
+    "com.docker.network.bridge.inhibit_ipv4": "true",
+    "com.docker.network.bridge.enable_ip_masquerade": "false",
+    "com.docker.network.bridge.enable_icc": "true",
+    "com.docker.network.driver.mtu": "1500",
+}
+# ip and tc, and sockets that see packets: captures and pings.
+CAPABILITIES = ("NET_ADMIN", "NET_RAW")
+MEMORY_BYTES = 1 << 30
+PIDS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A link: a bridge of its own. ends: what is connected, in words. source: `file:line`."""
+
+    name: str
+    subnet: str
+    ends: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """An interface of a container: its address on a network, then its name and MAC address."""
+
+    network: str
+    address: str
+    name: str
+    mac: str
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A node of the plan; kind: host, router or hop."""
+
+    name: str
+    kind: str
+    attachments: tuple[Attachment, ...]
+    sysctls: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A cell as networks and containers; beside these there is the conductor, without network."""
+
+    networks: tuple[Network, ...]
+    containers: tuple[Container, ...]
+
+
+def begin(directory: Path) -> Callable[[Cell], None]:
+    """Write what images are made from; return what writes `cells/<id>/`.
+
+    Raises EndpointsMissing.
+    """
+    cells = directory / "cells"
+    context = cells / "image"
+    context.mkdir(parents=True, exist_ok=True)
+    shutil.copy(find_endpoints(), context / NAME)
+    shutil.copyfile(DOCKERFILE, context / "Dockerfile")
+    image = image_name(context / NAME)
+
+    def write(cell: Cell) -> None:
+        found = list(obstacles(cell))
+        if found:
+            raise CompileError(found)
+        job = describe(cell)
+        results = cells / cell.id / "results"
+        results.mkdir(parents=True)
+        results.chmod(0o777)  # root in a container is not the root that owns it
+        (results / PROGRAM).write_bytes(render(cell, job).encode())
+        compose = render_compose(cell, job, image)
+        (results.parent / "compose.yaml").write_bytes(compose.encode())
+
+    return write
+
+
+def obstacles(cell: Cell) -> Iterator[Diagnostic]:
+    """Yield what a cell asks for that containers cannot have: they share the host's kernel."""
+    for module, name, _ in modules(cell):
+        yield Diagnostic(
+            code="not-in-containers",
+            message=f"`{name}` of {module.removeprefix('tcp_')} is set for a whole kernel,"
+            " and containers may not change the host's",
+            help="run it with `--engine vm`, or compile it with `--target mininet`",
+        )
+    for cca, _ in objects(cell.flows):
+        yield Diagnostic(
+            code="not-in-containers",
+            message=f"containers cannot load the BPF program of the CCA `{cca}`",
+            help="run it with `--engine vm`",
+        )
+
+
+@lru_cache(maxsize=8)
+def image_name(endpoints: Path) -> str:
+    """Return the name of the image that holds these endpoints."""
+    with endpoints.open("rb") as program:
+        digest = hashlib.file_digest(program, "sha256").hexdigest()
+    return f"{REPOSITORY}:{digest[:12]}"
+
+
+def describe(cell: Cell, first: IPv4Address = ADDRESSES.network_address) -> Job:
+    """Lay a cell out as containers.
+
+    first: where the addresses begin by which containers tell their interfaces from each other; they
+    are gone before anything is measured.
+    """
+    sources = {(n.name, i.name): i.source for n in cell.nodes for i in n.interfaces}
+    addresses = {(n.name, i.name): i.address for n in cell.nodes for i in n.interfaces}
+    networks = []
+    attachments: dict[tuple[str, str], Attachment] = {}
+    for number, cable in enumerate(cell.cables, 1):
+        base = first + LINK_ADDRESSES * (number - 1)
+        network = Network(
+            f"link{number}",
+            f"{base}/{LINK_PREFIX}",
+            f"{' '.join(cable.a)} -- {' '.join(cable.b)}",
+            sources[cable.a],
+        )
+        networks.append(network)
+        for end, address in ((cable.a, base + 2), (cable.b, base + 3)):
+            mac = mininet.mac_address(addresses[end])
+            attachments[end] = Attachment(network.name, str(address), end[1], mac)
+    return Job(
+        tuple(networks),
+        tuple(
+            Container(
+                node.name,
+                node.kind,
+                tuple(attachments[node.name, interface.name] for interface in node.interfaces),
+                EVERYWHERE | sysctls(node, cell.flows) | pep_sysctls(node, cell.peps),
+            )
+            for node in cell.nodes
+        ),
+    )
+
+
+def command(node: str | None) -> list[str]:
+    """Return what a container runs; node: None for the conductor."""
+    program = ["python3", f"{RESULTS}/{PROGRAM}"]
+    return program if node is None else [*program, "node", node]
+
+
+def render(cell: Cell, job: Job) -> str:
+    """Write the program of a cell: equal text for equal arguments."""
+    containers = [
+        (c.name, c.kind, [(a.address, a.name, a.mac) for a in c.attachments])
+        for c in job.containers
+    ]
+    return mininet.template("containers.py.j2").render(
+        mininet.context(cell), containers=containers
+    )
+
+
+def render_compose(cell: Cell, job: Job, image: str) -> str:
+    """Write the Compose file of a cell."""
+    return mininet.template("compose.yaml.j2").render(
+        header=mininet.context(cell)["header"],
+        image=image,
+        results=RESULTS,
+        conductor=CONDUCTOR,
+        conduct=json.dumps(command(None)),
+        capabilities=json.dumps(CAPABILITIES),
+        memory=str(MEMORY_BYTES),
+        pids=PIDS,
+        options=BRIDGE_OPTIONS.items(),
+        networks=job.networks,
+        containers=[(c, json.dumps(command(c.name))) for c in job.containers],
+    )

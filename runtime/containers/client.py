@@ -1,0 +1,117 @@
+"""The Docker engine of this machine, and its errors in words."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import docker
+from docker import errors
+from requests.exceptions import RequestException
+
+from fairc.runtime.engines.base import EngineUnavailable
+
+# The Docker SDK has no types.
+Client = Any
+
+HOST = "DOCKER_HOST"
+DEFAULT_HOST = "unix:///var/run/docker.sock"
+TIMEOUT_S = 60.0
+INSTEAD = "`--engine vm` needs no Docker"
+
+# What an engine's refusal has in it -> what that means, what to do.
+REFUSALS = (
+    (
+        ("pool overlaps", "address already in use", "conflicts with network"),
+        "an address range is in use by another network",
+        "`docker network ls` shows the networks; remove those that nobody needs"
+        " (`docker network prune`, `fairc clean`)",
+    ),
+    (
+        ("no space left", "disk quota exceeded"),
+        "the disk of the Docker engine is full",
+        "make room where `docker info` says that its Root Dir is (`docker system df`)",
+    ),
+    (
+        ("operation not permitted", "permission denied", "read-only file system"),
+        "the Docker engine lacks a right that containers need",
+        f"use an engine that runs as root (not a rootless one); or {INSTEAD}",
+    ),
+    (
+        ("no such file or directory: unknown", "sysctl"),
+        "this kernel lacks an option that the containers' network needs",
+        f"a newer kernel; or {INSTEAD}",
+    ),
+)
+
+
+def address() -> str:
+    """Return where the engine is asked for. Raises EngineUnavailable for another machine's."""
+    host = os.environ.get(HOST) or DEFAULT_HOST
+    if not host.startswith("unix://"):
+        raise EngineUnavailable(
+            (f"{HOST} names {host}, and containers share a folder with fairc",),
+            f"let {HOST} name the socket of this machine's engine (unix://...), or unset it",
+        )
+    return host
+
+
+def connect() -> Client:
+    """Return a client of the engine. Raises EngineUnavailable when there is none for this user."""
+    host = address()
+    with translated():
+        client = docker.DockerClient(base_url=host, timeout=TIMEOUT_S)
+        client.version()
+    return client
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn whatever the Docker SDK raises into EngineUnavailable."""
+    try:
+        yield
+    except (errors.DockerException, RequestException) as error:
+        raise explain(error) from error
+
+
+def explain(error: Exception) -> EngineUnavailable:
+    """Say what an error of the SDK means, and what helps."""
+    if isinstance(error, errors.APIError):
+        said = " ".join(str(error.explanation or error).split())
+        for words, meaning, remedy in REFUSALS:
+            if any(word in said.lower() for word in words):
+                return EngineUnavailable((f"{meaning}: {said}",), remedy)
+        return EngineUnavailable(
+            (f"the Docker engine refuses: {said}",), f"see its log; or {INSTEAD}"
+        )
+    where = (os.environ.get(HOST) or DEFAULT_HOST).removeprefix("unix://")
+    cause = _os_error(error)
+    if cause is not None and cause.errno in (errno.EACCES, errno.EPERM):
+        return EngineUnavailable(
+            (f"this user may not talk to the Docker engine at {where}",),
+            f"sudo usermod -aG docker $USER, and log in again; or use sudo; or {INSTEAD}",
+        )
+    if cause is not None and cause.errno in (errno.ENOENT, errno.ECONNREFUSED):
+        return EngineUnavailable(
+            (f"no Docker engine runs at {where}",),
+            "sudo apt-get install --no-install-recommends docker.io && sudo systemctl start docker;"
+            f" or {INSTEAD}",
+        )
+    return EngineUnavailable(
+        (f"the Docker engine at {where} does not answer: {error}",), f"see its log; or {INSTEAD}"
+    )
+
+
+def _os_error(error: BaseException | None) -> OSError | None:
+    """Return the operating system's error below one of the SDK, which wraps it several times."""
+    waiting: list[object] = [error]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, OSError) and found.errno is not None:
+            return found
+        if isinstance(found, BaseException):
+            waiting += [*found.args, found.__cause__, found.__context__]
+    return None

@@ -1,0 +1,142 @@
+"""The image that containers run in: the virtual machine's root file system, and the endpoints."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from docker.errors import ImageNotFound
+
+from fairc.compiler.targets.binary import NAME, find_endpoints
+from fairc.compiler.targets.containers import image_name
+from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.vm import image as machine
+from fairc.runtime.vm import recipe
+
+from .client import Client, translated
+
+BASE = "localhost/fairc-base"
+RECIPE = "org.fairc.recipe"
+BUILD_COMMAND = "fairc image build --engine docker"
+# What only a machine of its own needs, and what the engine makes itself.
+LEFT_OUT = ("./boot/", "./usr/lib/modules/", "./lib/modules/", "./dev/", "./proc/", "./sys/")
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A built image. digest: SHA-256 over the contents of its layers; size: bytes."""
+
+    name: str
+    digest: str
+    size: int
+
+
+def base_name() -> str:
+    """Return the name of the base image of the present recipe."""
+    return f"{BASE}:{recipe.recipe_hash()}"
+
+
+def find(client: Client, name: str) -> Image | None:
+    """Return an image of the engine; None when it is not there. Raises EngineUnavailable."""
+    with translated():
+        try:
+            found = client.api.inspect_image(name)
+        except ImageNotFound:
+            return None
+    made_from = (found["Config"].get("Labels") or {}).get(RECIPE)
+    if made_from not in (None, recipe.recipe_hash()):
+        return None  # of an earlier recipe
+    layers = " ".join(found["RootFS"]["Layers"])
+    return Image(name, hashlib.sha256(layers.encode()).hexdigest(), found["Size"])
+
+
+def require(client: Client) -> Image:
+    """Return the image with the present endpoints, built from the base image if need be.
+
+    Raises EngineUnavailable with the command that builds the base image, EndpointsMissing.
+    """
+    endpoints = find_endpoints()
+    name = image_name(endpoints)
+    found = find(client, name)
+    if found is not None:
+        return found
+    if find(client, base_name()) is None:
+        raise EngineUnavailable(
+            ("the image for containers has not been built",), BUILD_COMMAND
+        )
+    recipe_label = f"LABEL {RECIPE}={recipe.recipe_hash()}"
+    steps = f"FROM {base_name()}\nCOPY {NAME} /usr/local/bin/\n{recipe_label}\n"
+    with translated():
+        said = client.api.build(
+            fileobj=_context({"Dockerfile": steps.encode(), NAME: endpoints.read_bytes()}),
+            custom_context=True,
+            tag=name,
+            rm=True,
+            forcerm=True,
+            network_mode="none",
+            decode=True,
+        )
+        errors = [line["error"] for line in said if "error" in line]
+    if errors:
+        raise EngineUnavailable((f"the image cannot be built: {errors[0]}",), BUILD_COMMAND)
+    found = find(client, name)
+    assert found is not None, "it has just been built"
+    return found
+
+
+def build(client: Client, progress: Callable[[str], None] = lambda _: None) -> Image:
+    """Build the base image unless it is there, then the one with the endpoints; return that.
+
+    Raises EngineUnavailable when a tool is missing or the build fails, EndpointsMissing.
+    """
+    if find(client, base_name()) is None:
+        with tempfile.TemporaryDirectory() as temporary:
+            tarball = Path(temporary) / "root.tar"
+            machine.make_root(tarball, progress)
+            progress("importing them into the Docker engine")
+            smaller = Path(temporary) / "base.tar"
+            _without_kernel(tarball, smaller)
+            with translated():
+                client.api.import_image_from_file(
+                    str(smaller), repository=BASE, tag=recipe.recipe_hash()
+                )
+    return require(client)
+
+
+def remove(client: Client) -> Iterator[str]:
+    """Remove every image that fairc has built; yield their names. Raises EngineUnavailable."""
+    repository = image_name(find_endpoints()).partition(":")[0]
+    for name in (repository, BASE):
+        with translated():
+            found = client.api.images(name)
+        for image in found:
+            for tag in image["RepoTags"]:
+                with translated():
+                    client.api.remove_image(tag, force=True)
+                yield tag
+
+
+def _context(files: dict[str, bytes]) -> IO[bytes]:
+    """Return an archive for a build: the same bytes for the same files."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(content), 0o755
+            archive.addfile(member, io.BytesIO(content))
+    made.seek(0)
+    return made
+
+
+def _without_kernel(tarball: Path, target: Path) -> None:
+    """Copy an archive but for what containers do not need."""
+    with tarfile.open(tarball) as given, tarfile.open(target, mode="w") as kept:
+        for member in given:
+            if not member.name.startswith(LEFT_OUT):
+                kept.addfile(member, given.extractfile(member) if member.isfile() else None)
