@@ -72,6 +72,18 @@ def end_orphans() -> list[str]:
     return ended
 
 
+def remove_containers() -> list[str]:
+    """Remove containers and networks of fairc processes that do not run any more, in words.
+
+    None without a Docker engine for this user, or without the library that talks to it.
+    """
+    try:
+        from .containers.leftovers import sweep_if_there
+    except ModuleNotFoundError:
+        return []
+    return list(sweep_if_there())
+
+
 def _command(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import docker_daemon
 import pytest
 
 TESTS = Path(__file__).parent
@@ -24,3 +26,12 @@ def update(request: pytest.FixtureRequest) -> bool:
 def examples() -> Path:
     """Return the folder of the example files."""
     return TESTS.parent / "examples"
+
+
+@pytest.fixture(scope="session")
+def docker_engine() -> Iterator[None]:
+    """Have a Docker engine with fairc's image: this machine's, or one that ends with the tests."""
+    with docker_daemon.running() as lacking:
+        if lacking:
+            pytest.skip(f"this machine lacks: {lacking}")
+        yield

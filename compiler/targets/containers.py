@@ -183,15 +183,13 @@ def render(cell: Cell, job: Job) -> str:
         (c.name, c.kind, [(a.address, a.name, a.mac) for a in c.attachments])
         for c in job.containers
     ]
-    return mininet.template("containers.py.j2").render(
-        mininet.context(cell), containers=containers
-    )
+    return mininet.program(cell, "containers.py.j2", containers=containers)
 
 
 def render_compose(cell: Cell, job: Job, image: str) -> str:
     """Write the Compose file of a cell."""
     return mininet.template("compose.yaml.j2").render(
-        header=mininet.context(cell)["header"],
+        header=list(mininet.header(cell)),
         image=image,
         results=RESULTS,
         conductor=CONDUCTOR,

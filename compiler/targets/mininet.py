@@ -54,20 +54,21 @@ def begin(directory: Path) -> Callable[[Cell], None]:
 
 def render(cell: Cell) -> str:
     """Write the Mininet program of a cell: equal text for an equal cell."""
-    return template("mininet.py.j2").render(context(cell))
+    return program(cell, "mininet.py.j2")
 
 
-def context(cell: Cell) -> dict[str, object]:
-    """Return what the templates of programs are told of a cell."""
+def program(cell: Cell, name: str, **more: object) -> str:
+    """Write a cell with a template of programs; more: what that one needs beside."""
     ends = {
         (node.name, interface.name): interface
         for node in cell.nodes
         for interface in node.interfaces
     }
     peers = {cable.a: cable.b for cable in cell.cables} | {c.b: c.a for c in cell.cables}
-    return dict(
+    return template(name).render(
+        more,
         id=cell.id,
-        header=list(_header(cell)),
+        header=list(header(cell)),
         duration_ns=cell.duration_ns,
         deadline_ns=cell.deadline_ns,
         stop=cell.stop,
@@ -198,7 +199,7 @@ def drain_ns(cell: Cell) -> int:
     return min(MAX_DRAIN_NS, 100_000_000 + 2 * longest_rtt_ns + waiting_ns)
 
 
-def _header(cell: Cell) -> Iterator[str]:
+def header(cell: Cell) -> Iterator[str]:
     """Yield the comment lines that say which cell this is."""
     yield f"cell           {cell.id}"
     yield f"experiment     {cell.experiment}"

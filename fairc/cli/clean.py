@@ -18,14 +18,18 @@ from .plan import size
 )
 @quiet()
 def clean(runs: tuple[Path, ...], raw: bool) -> None:
-    """Remove what crashed runs left: processes, namespaces, temporary files. Nothing else.
+    """Remove what crashed runs left: processes, namespaces, containers, files. Nothing else.
 
-    Whatever fairc starts carries the mark FAIRC_RUN; what belongs to a fairc that still runs stays.
+    Whatever fairc starts carries its mark; what belongs to a fairc that still runs stays.
     """
     from fairc.runtime import clean as cleaning
     from fairc.runtime.store import Store
 
-    removed = [*cleaning.end_orphans(), *cleaning.remove_temporary()]
+    removed = [
+        *cleaning.end_orphans(),
+        *cleaning.remove_containers(),
+        *cleaning.remove_temporary(),
+    ]
     folders = list(runs) or cleaning.run_directories(Path("results"))
     for folder in folders:
         removed += cleaning.remove_partial(folder)

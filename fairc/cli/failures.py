@@ -17,6 +17,7 @@ from . import console
 
 REPORT_TO = "CONTRIBUTING.md says where"
 EXTRAS = {
+    "docker": "containers",
     "duckdb": "report",
     "matplotlib": "report",
     "numpy": "report",

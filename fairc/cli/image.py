@@ -1,7 +1,8 @@
-"""`fairc image`: the virtual machine's image."""
+"""`fairc image`: what the virtual machine and containers boot or run in."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -11,17 +12,31 @@ from .failures import Status, Wrong
 from .options import quiet, type_path
 from .plan import size
 
+ENGINES = click.Choice(["vm", "docker"])
+engine_option = click.option(
+    "--engine", type=ENGINES, default="vm", show_default=True, help="Whose image."
+)
+
 
 @click.group()
 def image() -> None:
-    """Build, describe, save, load or remove the virtual machine's image."""
+    """Build, describe, save, load or remove the image of an engine."""
 
 
 @image.command()
+@engine_option
 @click.option("--browser", is_flag=True, help="the image with Chromium, too")
 @quiet()
-def build(browser: bool) -> None:
+def build(engine: str, browser: bool) -> None:
     """Build the image, unless it is there."""
+    if engine == "docker":
+        from fairc.runtime.containers import client
+        from fairc.runtime.containers import image as container_images
+
+        with closing(client.connect()) as docker:
+            made = container_images.build(docker, console.say)
+        console.result(f"{made.name}: {size(made.size)}")
+        return
     from fairc.runtime.vm import image as images
     from fairc.runtime.vm import recipe
 
@@ -33,8 +48,19 @@ def build(browser: bool) -> None:
 
 
 @image.command()
-def info() -> int:
+@engine_option
+def info(engine: str) -> int:
     """Show where the images are and what is in them; exit status 3 when there is none."""
+    if engine == "docker":
+        from fairc.runtime.containers import client
+        from fairc.runtime.containers import image as container_images
+
+        with closing(client.connect()) as docker:
+            made = container_images.require(docker)
+        console.result(f"{'name':<8}{made.name}")
+        console.result(f"{'sha256':<8}{made.digest}")
+        console.result(f"{'size':<8}{size(made.size)}")
+        return Status.WELL
     from fairc.runtime.vm import image as images
     from fairc.runtime.vm import recipe
 
@@ -98,8 +124,17 @@ def load(file: Path, boot: bool) -> None:
 
 
 @image.command()
-def rm() -> None:
-    """Remove every image and snapshot from the cache."""
+@engine_option
+def rm(engine: str) -> None:
+    """Remove every image (and the virtual machine's snapshots)."""
+    if engine == "docker":
+        from fairc.runtime.containers import client
+        from fairc.runtime.containers import image as container_images
+
+        with closing(client.connect()) as docker:
+            for name in container_images.remove(docker):
+                console.result(f"removed {name}")
+        return
     from fairc.runtime.vm import image as images
 
     for path in images.remove():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,7 @@ Client = Any
 HOST = "DOCKER_HOST"
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 TIMEOUT_S = 60.0
+API_VERSION = "1.41"  # of Docker 20.10; later engines know it, too
 INSTEAD = "`--engine vm` needs no Docker"
 
 # What an engine's refusal has in it -> what that means, what to do.
@@ -27,8 +29,7 @@ REFUSALS = (
     (
         ("pool overlaps", "address already in use", "conflicts with network"),
         "an address range is in use by another network",
-        "`docker network ls` shows the networks; remove those that nobody needs"
-        " (`docker network prune`, `fairc clean`)",
+        "`docker network ls` shows them; `docker network prune` removes those that nobody uses",
     ),
     (
         ("no space left", "disk quota exceeded"),
@@ -62,9 +63,21 @@ def address() -> str:
 def connect() -> Client:
     """Return a client of the engine. Raises EngineUnavailable when there is none for this user."""
     host = address()
+    try:
+        with socket.socket(
+            socket.AF_UNIX
+        ) as probe:  # which the SDK would leave open after an error
+            probe.connect(host.removeprefix("unix://"))
+    except OSError as error:
+        raise explain(error) from error
     with translated():
-        client = docker.DockerClient(base_url=host, timeout=TIMEOUT_S)
-        client.version()
+        # With a version given it asks for none here, and there is something to close after an error.
+        client = docker.DockerClient(base_url=host, timeout=TIMEOUT_S, version=API_VERSION)
+        try:
+            client.version()
+        except BaseException:
+            client.close()
+            raise
     return client
 
 

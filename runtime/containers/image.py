@@ -67,9 +67,7 @@ def require(client: Client) -> Image:
     if found is not None:
         return found
     if find(client, base_name()) is None:
-        raise EngineUnavailable(
-            ("the image for containers has not been built",), BUILD_COMMAND
-        )
+        raise EngineUnavailable(("the image for containers has not been built",), BUILD_COMMAND)
     recipe_label = f"LABEL {RECIPE}={recipe.recipe_hash()}"
     steps = f"FROM {base_name()}\nCOPY {NAME} /usr/local/bin/\n{recipe_label}\n"
     with translated():

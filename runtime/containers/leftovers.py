@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from docker.errors import APIError, NotFound
@@ -15,12 +16,13 @@ from fairc.runtime.supervisor import mark
 from .client import Client, connect, translated
 
 LABEL = "org.fairc.run"
+AT_ONCE = 4  # of the work of making or removing a container half is waiting
 
 
 def place() -> str:
     """Return what tells this boot and this process namespace from others: marks hold only there."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return f"{boot}/{os.stat('/proc/self/ns/pid').st_ino}"
+    return f"{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
 
 
 def label() -> dict[str, str]:
@@ -42,18 +44,18 @@ def remove(client: Client, doomed: Callable[[str], bool]) -> list[str]:
 
     Raises EngineUnavailable.
     """
-    removed = []
-    with translated():
-        chosen = {"filters": {"label": LABEL}}
-        for found in client.api.containers(all=True, **chosen):
-            if doomed(found["Labels"][LABEL]):
-                _unless_gone(lambda: client.api.remove_container(found["Id"], force=True, v=True))  # noqa: B023
-                removed.append(f"container {found['Names'][0].removeprefix('/')}")
-        for found in client.api.networks(**chosen):
-            if doomed(found["Labels"][LABEL]):
-                _unless_gone(lambda: client.api.remove_network(found["Id"]))  # noqa: B023
-                removed.append(f"network {found['Name']}")
-    return removed
+    api = client.api
+    chosen = {"filters": {"label": LABEL}}
+    with translated(), ThreadPoolExecutor(AT_ONCE) as pool:
+        containers = [c for c in api.containers(all=True, **chosen) if doomed(c["Labels"][LABEL])]
+        ends = partial(api.remove_container, force=True, v=True)
+        list(pool.map(partial(_unless_gone, ends), [c["Id"] for c in containers]))
+        networks = [n for n in api.networks(**chosen) if doomed(n["Labels"][LABEL])]
+        list(pool.map(partial(_unless_gone, api.remove_network), [n["Id"] for n in networks]))
+    return [
+        *(f"container {c['Names'][0].removeprefix('/')}" for c in containers),
+        *(f"network {n['Name']}" for n in networks),
+    ]
 
 
 def sweep(client: Client) -> list[str]:
@@ -73,10 +75,10 @@ def sweep_if_there() -> Iterator[str]:
         client.close()
 
 
-def _unless_gone(act: Callable[[], None]) -> None:
-    """Do something that somebody else may be doing at the same time."""
+def _unless_gone(remove: Callable[[str], None], what: str) -> None:
+    """Remove something that somebody else may be removing at the same time."""
     try:
-        act()
+        remove(what)
     except NotFound:
         pass
     except APIError as error:

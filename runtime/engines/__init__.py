@@ -63,7 +63,7 @@ ENGINES: Registry[EngineKind] = Registry(
         EngineKind(
             "mininet", "this machine's kernel in real time, as root", "mininet:MininetEngine"
         ),
-        LaterEngine("docker", "containers on this machine", ""),
+        EngineKind("docker", "containers on this machine, in real time", "docker:DockerEngine"),
         EngineKind(FAKE, "invented results, for tests of fairc itself", "fake:FakeEngine", True),
     ),
 )

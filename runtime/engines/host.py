@@ -6,7 +6,8 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
 
 from fairc.compiler.plan import Cell
@@ -94,9 +95,20 @@ def is_root() -> bool:
     return os.geteuid() == 0
 
 
-def needs(cell: Cell) -> Iterator[tuple[str, bool]]:
-    """Yield what a cell needs of the kernel, in words, and whether it is there."""
-    yield "network interfaces of type veth", has_veth()
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What a kernel has: whether network interfaces of type veth; which disciplines and CCAs."""
+
+    has_veth: Callable[[], bool]
+    has_qdisc: Callable[[str], bool]
+    has_cca: Callable[[str], bool]
+
+
+HERE = Kernel(has_veth, has_qdisc, has_cca)
+
+
+def qdiscs(cell: Cell) -> list[str]:
+    """Return the queueing disciplines of a cell."""
     kinds = set()
     for node in cell.nodes:
         for interface in node.interfaces:
@@ -106,17 +118,28 @@ def needs(cell: Cell) -> Iterator[tuple[str, bool]]:
                 kinds.add("htb" if interface.changes else "tbf")
             if interface.queue is not None:
                 kinds.add(qdisc(interface.queue))
-    for kind in sorted(kinds):
-        yield f"the queueing discipline {kind} (module sch_{module(kind)})", has_qdisc(kind)
+    return sorted(kinds)
+
+
+def ccas(cell: Cell) -> list[str]:
+    """Return the CCAs that a cell's kernel must have."""
+    kernels = (f for f in cell.flows if f.transport in ("tcp", "web") and not f.cca_object)
+    return sorted({flow.cca for flow in kernels if flow.cca} | {pep.cca for pep in cell.peps})
+
+
+def needs(cell: Cell, kernel: Kernel = HERE) -> Iterator[tuple[str, bool]]:
+    """Yield what a cell needs of the kernel, in words, and whether it is there."""
+    yield "network interfaces of type veth", kernel.has_veth()
+    for kind in qdiscs(cell):
+        words = f"the queueing discipline {kind} (module sch_{module(kind)})"
+        yield words, kernel.has_qdisc(kind)
     for name in sorted({f.cca for f in cell.flows if f.cca and f.cca_object}):
         yield (
             f"the right to load the BPF program {name}: the virtual machine alone does that",
             False,
         )
-    kernels = (f for f in cell.flows if f.transport in ("tcp", "web") and not f.cca_object)
-    ccas = {f.cca for f in kernels if f.cca} | {pep.cca for pep in cell.peps}
-    for cca in sorted(ccas):
-        yield f"the congestion control {cca} (module tcp_{cca})", has_cca(cca)
+    for cca in ccas(cell):
+        yield f"the congestion control {cca} (module tcp_{cca})", kernel.has_cca(cca)
 
 
 def module(kind: str) -> str:

@@ -216,10 +216,14 @@ def test_a_machine_that_lacks_something(fairc: Fairc, monkeypatch: pytest.Monkey
     assert "apt-get install flux" in called.err
 
 
-def test_docker_comes_later(fairc: Fairc) -> None:
+def test_without_a_docker_engine(
+    fairc: Fairc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")
     called = fairc("run", "tiny.fexp", "--engine", "docker")
     assert called.status == 3
-    assert "does not exist yet" in called.err
+    assert f"error: no Docker engine runs at {tmp_path}/docker.sock" in called.err
+    assert "help: sudo apt-get install" in called.err
 
 
 def test_the_fake_engine_is_not_offered(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:

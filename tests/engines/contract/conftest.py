@@ -13,6 +13,7 @@ from fairc import dsl
 from fairc.compiler import Cell, compile
 from fairc.runtime.engines import host
 from fairc.runtime.engines.base import Engine, EngineUnavailable
+from fairc.runtime.engines.docker import DockerEngine
 from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.engines.mininet import MininetEngine
 from fairc.runtime.engines.vm import VmEngine
@@ -82,12 +83,25 @@ def vm() -> Subject:
     return Subject(VmEngine, short, endless, exact=True)
 
 
-ENGINES: dict[str, Callable[[], Subject]] = {"fake": fake, "mininet": mininet, "vm": vm}
+def docker() -> Subject:
+    """The docker engine; the fixture `docker_engine` has seen to it that it runs."""
+    short, endless = cell("file(100kB)", ""), cell("bulk", "duration = 300s")
+    return Subject(DockerEngine, short, endless, exact=False)
+
+
+ENGINES: dict[str, Callable[[], Subject]] = {
+    "docker": docker,
+    "fake": fake,
+    "mininet": mininet,
+    "vm": vm,
+}
 
 
 @pytest.fixture(params=ENGINES)
 def subject(request: pytest.FixtureRequest) -> Subject:
     """Return each engine in turn."""
+    if request.param == "docker":
+        request.getfixturevalue("docker_engine")
     return ENGINES[request.param]()
 
 

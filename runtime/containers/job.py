@@ -1,0 +1,148 @@
+"""A cell's networks and containers: made, watched, and what they said."""
+
+from __future__ import annotations
+
+import secrets
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+
+from docker.types import EndpointConfig, IPAMConfig, IPAMPool, LogConfig, Mount, NetworkingConfig
+
+from fairc.compiler.plan import Cell
+from fairc.compiler.targets import containers as target
+from fairc.runtime.engines.base import EngineUnavailable
+
+from .client import REFUSALS, Client, translated
+from .image import Image
+from .leftovers import AT_ONCE, label
+
+LOG_LINES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The containers of a cell, by the name of their node; the conductor has its own."""
+
+    containers: dict[str, str]
+
+    @property
+    def conductor(self) -> str:
+        """The identifier of the container that ends last."""
+        return self.containers[target.CONDUCTOR]
+
+
+def free_range(client: Client, links: int) -> IPv4Address:
+    """Return the beginning of addresses for so many links that no network of the engine has.
+
+    Raises EngineUnavailable when there are none.
+    """
+    with translated():
+        networks = client.api.networks()
+    taken = [
+        IPv4Network(pool["Subnet"], strict=False)
+        for network in networks
+        for pool in (network["IPAM"].get("Config") or ())
+        if ":" not in pool.get("Subnet", ":")
+    ]
+    size = max(target.LINK_ADDRESSES, 1 << (links * target.LINK_ADDRESSES - 1).bit_length())
+    for wanted in target.ADDRESSES.subnets(new_prefix=33 - size.bit_length()):
+        if not any(wanted.overlaps(other) for other in taken):
+            return wanted.network_address
+    _, meaning, remedy = REFUSALS[0]
+    raise EngineUnavailable(
+        (f"{meaning}: {target.ADDRESSES} has no room for {links} links",), remedy
+    )
+
+
+def start(client: Client, cell: Cell, image: Image, folder: Path) -> Started:
+    """Make the networks and containers of a cell, and start them; all carry this fairc's label.
+
+    folder: empty; receives the program and then the artefacts.
+    Raises EngineUnavailable; what has been made by then is for `leftovers.remove`.
+    """
+    job = target.describe(cell, free_range(client, len(cell.cables)))
+    folder.chmod(0o777)  # root in a container is not the root that owns it
+    (folder / target.PROGRAM).write_text(target.render(cell, job), encoding="utf-8")
+    making = _Making(client, image, folder, f"fairc-{secrets.token_hex(4)}")
+    with ThreadPoolExecutor(AT_ONCE) as pool, translated():
+        list(pool.map(making.network, job.networks))
+        names = [c.name for c in job.containers]
+        made = list(pool.map(making.container, [None, *job.containers]))
+    return Started(dict(zip((target.CONDUCTOR, *names), made, strict=True)))
+
+
+def has_ended(client: Client, container: str) -> bool:
+    """Whether a container does not run any more. Raises EngineUnavailable."""
+    with translated():
+        return not client.api.inspect_container(container)["State"]["Running"]
+
+
+def said(client: Client, started: Started) -> str:
+    """Return the last lines of every container, the conductor's last. Raises EngineUnavailable."""
+    lines = []
+    for name, container in reversed(started.containers.items()):
+        with translated():
+            text = client.api.logs(container, tail=LOG_LINES).decode(errors="replace")
+            if client.api.inspect_container(container)["State"].get("OOMKilled"):
+                lines.append(f"{name}: out of memory: {target.MEMORY_BYTES} bytes are allowed")
+        lines += [f"{name}: {line}" for line in text.splitlines()]
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """Makes the parts of one cell; prefix: of their names."""
+
+    client: Client
+    image: Image
+    folder: Path
+    prefix: str
+
+    def network(self, network: target.Network) -> None:
+        """Make the bridge of a link."""
+        self.client.api.create_network(
+            f"{self.prefix}-{network.name}",
+            driver="bridge",
+            ipam=IPAMConfig(pool_configs=[IPAMPool(subnet=network.subnet)]),
+            options=target.BRIDGE_OPTIONS,
+            labels=label(),
+        )
+
+    def container(self, container: target.Container | None) -> str:
+        """Make and start a node's container, or (None) the conductor's; return its identifier."""
+        api = self.client.api
+        attachments = container.attachments if container else ()
+        name = container.name if container else target.CONDUCTOR
+        first = self._endpoint(attachments[0]) if attachments else {}
+        made: str = api.create_container(
+            self.image.name,
+            name=f"{self.prefix}-{name}",
+            command=target.command(container.name if container else None),
+            environment={"PYTHONDONTWRITEBYTECODE": "1"},
+            labels=label(),
+            host_config=api.create_host_config(
+                network_mode=next(iter(first), "none"),
+                mounts=[Mount(target.RESULTS, str(self.folder.absolute()), type="bind")],
+                cap_drop=["ALL"],
+                cap_add=list(target.CAPABILITIES) if container else [],
+                read_only=True,
+                security_opt=["no-new-privileges:true"],
+                mem_limit=target.MEMORY_BYTES,
+                pids_limit=target.PIDS,
+                sysctls=container.sysctls if container else {},
+                log_config=LogConfig(type="json-file", config={"max-size": "1m"}),
+            ),
+            networking_config=NetworkingConfig(first) if first else None,
+        )["Id"]
+        for attachment in attachments[1:]:
+            ((network, _),) = self._endpoint(attachment).items()
+            api.connect_container_to_network(made, network, ipv4_address=attachment.address)
+        api.start(made)
+        return made
+
+    def _endpoint(self, attachment: target.Attachment) -> dict[str, object]:
+        version = self.client.api.api_version
+        config = EndpointConfig(version, ipv4_address=attachment.address)
+        return {f"{self.prefix}-{attachment.network}": config}

@@ -1,0 +1,55 @@
+"""What the kernel offers a container: each thing is tried in one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from fairc.compiler.targets.containers import CAPABILITIES
+from fairc.runtime.engines.host import QDISCS
+
+from .client import Client, translated
+from .image import Image
+from .leftovers import label
+
+TRY = """
+import json, socket, subprocess, sys
+qdiscs, ccas = json.loads(sys.argv[1])
+there = []
+for kind, words in qdiscs.items():
+    add = ["tc", "qdisc", "add", "dev", "lo", "root", kind, *words.split()]
+    if subprocess.run(add, stderr=subprocess.DEVNULL).returncode == 0:
+        there.append(kind)
+        subprocess.run(["tc", "qdisc", "del", "dev", "lo", "root"], check=True)
+for cca in ccas:
+    try:
+        socket.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cca.encode())
+        there.append(cca)
+    except OSError:
+        pass
+print(json.dumps(there))
+"""
+
+
+def probe(client: Client, image: Image, qdiscs: Iterable[str], ccas: Iterable[str]) -> set[str]:
+    """Return those of these queueing disciplines and CCAs that are there; may load modules.
+
+    Raises EngineUnavailable, also when the engine does not let containers do this at all.
+    """
+    wanted = json.dumps([{kind: QDISCS[kind] for kind in qdiscs}, list(ccas)])
+    with translated():
+        made = client.api.create_container(
+            image.name,
+            command=["python3", "-c", TRY, wanted],
+            labels=label(),
+            host_config=client.api.create_host_config(
+                network_mode="none", cap_drop=["ALL"], cap_add=list(CAPABILITIES), read_only=True
+            ),
+        )
+        try:
+            client.api.start(made)
+            client.api.wait(made)
+            said = client.api.logs(made, stdout=True, stderr=False).decode()
+        finally:
+            client.api.remove_container(made, force=True, v=True)
+    return set(json.loads(said.strip() or "[]"))

@@ -1,0 +1,163 @@
+"""Containers on this machine's Docker engine, in real time: a host, router or hop each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from fairc.compiler.plan import Cell
+from fairc.compiler.targets import containers as target
+from fairc.compiler.targets.binary import EndpointsMissing
+from fairc.runtime import archive
+from fairc.runtime.containers import image, job, leftovers
+from fairc.runtime.containers.client import INSTEAD, Client, connect, translated
+from fairc.runtime.containers.janitor import Janitor
+from fairc.runtime.containers.probe import probe
+from fairc.runtime.results import RawResult
+
+from . import host
+from .base import EngineUnavailable
+from .script import ending
+
+# From the first container to the epoch, draining queues and statistics after the end.
+MARGIN_S = 90.0
+POLL_S = 0.05
+INSPECT_S = 2.0
+FULL = "No space left on device"
+
+
+class DockerEngine:
+    """Runs the program of the target `containers`, one cell at a time: they share the CPU."""
+
+    name = "docker"
+    parallel = False
+
+    def __init__(self, report: Callable[[str], None] = lambda _: None) -> None:
+        self._report = report
+        self._closed = threading.Event()
+        self._running = threading.Lock()
+        self._client: Client = None
+        self._image: image.Image | None = None
+        self._janitor: Janitor | None = None
+        self._found: dict[str, bool] = {}
+        self._versions: dict[str, str] = {}
+
+    @property
+    def identity(self) -> str:
+        """Hash of the kernel, the Docker engine and the image, which holds the endpoints."""
+        return hashlib.sha256(json.dumps(self.versions, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What the lock records."""
+        assert self._versions, "prepare comes first"
+        return self._versions
+
+    def prepare(self) -> None:
+        """Find the Docker engine and the image; remove what killed runs left.
+
+        Raises EngineUnavailable.
+        """
+        self._client = connect()
+        with translated():
+            about = self._client.version()
+        kernel = os.uname()
+        if about["KernelVersion"] != kernel.release:
+            raise EngineUnavailable(
+                (f"the Docker engine runs on another kernel, {about['KernelVersion']}",),
+                f"use an engine without a virtual machine of its own; or {INSTEAD}",
+            )
+        for what in leftovers.sweep(self._client):
+            self._report(f"removed {what} of a run that was killed")
+        try:
+            self._image = image.require(self._client)
+        except EndpointsMissing as error:
+            raise EngineUnavailable((str(error),), "make setup") from None
+        self._versions = {
+            "kernel": kernel.release,
+            "build": kernel.version,
+            "docker": about["Version"],
+            "image": self._image.digest,
+        }
+        self._janitor = Janitor()
+
+    def run(self, cell: Cell, workdir: Path) -> RawResult:
+        """Run the cell's containers. Raises EngineUnavailable when this machine lacks what it needs."""
+        self._refuse(cell)
+        started_s = time.monotonic()
+        artefacts = workdir / "artefacts"
+        artefacts.mkdir()
+        with self._running:
+            error, console = self._run(cell, artefacts)
+        if FULL in error:
+            raise EngineUnavailable(
+                (f"the disk of {workdir} is full: {error}",), "make room, then run it again"
+            )
+        return RawResult(
+            error=error,
+            artefacts=artefacts,
+            sha256=archive.digest(artefacts) if not error else "",
+            console=console,
+            virtual_s=time.monotonic() - started_s,
+            wall_s=time.monotonic() - started_s,
+        )
+
+    def close(self) -> None:
+        """Stop the cell that is running, and wait until nothing of it is left."""
+        self._closed.set()
+        with self._running:
+            if self._janitor is not None:
+                self._janitor.dismiss()
+            if self._client is not None:
+                self._client.close()
+
+    def _run(self, cell: Cell, artefacts: Path) -> tuple[str, str]:
+        """Run a cell, leave nothing but its artefacts; return why it failed, and what was printed."""
+        assert self._image is not None, "prepare comes first"
+        console = ""
+        try:
+            started = job.start(self._client, cell, self._image, artefacts)
+            error = self._await(started, cell, artefacts)
+            if error or ending(artefacts, ""):
+                console = job.said(self._client, started)
+        finally:
+            leftovers.remove(self._client, leftovers.label()[leftovers.LABEL].__eq__)
+        (artefacts / target.PROGRAM).unlink()
+        return error or ending(artefacts, console), console
+
+    def _await(self, started: job.Started, cell: Cell, artefacts: Path) -> str:
+        """Wait for the end of the cell; return why it had to be stopped, or nothing."""
+        deadline_s = cell.deadline_ns / 1e9 + MARGIN_S
+        give_up = time.monotonic() + deadline_s
+        inspect = time.monotonic() + INSPECT_S
+        while not (artefacts / "cell.json").exists():
+            if self._closed.wait(POLL_S):
+                return "interrupted"
+            if time.monotonic() > give_up:
+                return f"it did not end within {deadline_s:.0f} s"
+            if time.monotonic() > inspect:
+                inspect = time.monotonic() + INSPECT_S
+                if job.has_ended(self._client, started.conductor):
+                    return ""  # without cell.json, unless that came this very moment
+        return ""
+
+    def _refuse(self, cell: Cell) -> None:
+        """Raise EngineUnavailable for what this kernel or containers cannot do."""
+        missing = [diagnostic.message for diagnostic in target.obstacles(cell)]
+        qdiscs, ccas = host.qdiscs(cell), host.ccas(cell)
+        new = [name for name in (*qdiscs, *ccas) if name not in self._found]
+        if new and not missing:
+            assert self._image is not None, "prepare comes first"
+            there = probe(self._client, self._image, qdiscs, ccas)
+            self._found |= {name: name in there for name in (*qdiscs, *ccas)}
+        kernel = host.Kernel(lambda: True, self._found.__getitem__, self._found.__getitem__)
+        missing = missing or [
+            f"this kernel lacks {what}" for what, there in host.needs(cell, kernel) if not there
+        ]
+        if missing:
+            raise EngineUnavailable(tuple(missing), f"use another engine: {INSTEAD}")

@@ -1,0 +1,69 @@
+"""Cells that any kernel can run: no delay, no loss, no AQM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from fairc import dsl
+from fairc.compiler import Cell, Compilation, compile
+from fairc.runtime.containers import leftovers
+from fairc.runtime.containers.client import Client, connect
+from fairc.runtime.engines.docker import DockerEngine
+
+SPEC = """fexp 1
+topology pair() {{
+  node s  router r  node c
+  link s -- r {{ rate = 20Mbit/s }}
+  link r -- c {{ rate = 2Mbit/s  queue = fifo(20pkt)  {change} }}
+}}
+experiment pair {{
+  topology = pair()
+  flow f {{ from = s  to = c  {flow} }}
+  {more}
+  measure = [goodput]
+}}
+"""
+SHORT = "cca = reno  workload = file(100kB)"
+Compiled = Callable[..., Compilation]
+
+
+@pytest.fixture
+def compiled() -> Compiled:
+    """Compile two hosts and a router, with one flow."""
+
+    def make(flow: str = SHORT, more: str = "", change: str = "") -> Compilation:
+        text = SPEC.format(flow=flow, more=more, change=change)
+        experiment, found = dsl.load(dsl.Source("pair.fexp", text))
+        assert experiment is not None, dsl.render_full(found)
+        return compile(experiment)
+
+    return make
+
+
+@pytest.fixture
+def cell(compiled: Compiled) -> Cell:
+    """A short cell."""
+    (only,) = compiled().cells()
+    return only
+
+
+@pytest.fixture
+def client(docker_engine: None) -> Iterator[Client]:
+    """The Docker engine; nothing that carries fairc's label may be left there after a test."""
+    made = connect()
+    yield made
+    chosen = {"filters": {"label": leftovers.LABEL}}
+    assert made.api.containers(all=True, **chosen) == []
+    assert made.api.networks(**chosen) == []
+    made.close()
+
+
+@pytest.fixture
+def engine(client: Client) -> Iterator[DockerEngine]:
+    """A prepared engine."""
+    made = DockerEngine()
+    made.prepare()
+    yield made
+    made.close()

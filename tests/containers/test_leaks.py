@@ -1,0 +1,133 @@
+"""Runs that are killed leave nothing: no container, network, volume, namespace or process."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from fairc.compiler import Cell
+from fairc.runtime.clean import alive, marked, remove_containers
+from fairc.runtime.containers import leftovers
+from fairc.runtime.containers.client import Client
+from fairc.runtime.engines.docker import DockerEngine
+
+RUNS = 20
+LONGEST_S = 3.0
+PATIENCE_S = 30.0
+RUNNER = """
+import sys
+from pathlib import Path
+from fairc.compiler import Cell
+from fairc.runtime.engines.docker import DockerEngine
+from fairc.runtime.supervisor import mark
+engine = DockerEngine()
+engine.prepare()
+cell = Cell.model_validate_json(Path(sys.argv[1]).read_text())
+print(mark(), flush=True)
+engine.run(cell, Path(sys.argv[2]))
+engine.close()
+"""
+
+
+class Runner:
+    """A process of its own that runs a cell on the docker engine."""
+
+    def __init__(self, cell: Cell, folder: Path) -> None:
+        folder.mkdir()
+        (folder / "cell.json").write_text(cell.model_dump_json())
+        (folder / "work").mkdir()
+        command = [sys.executable, "-c", RUNNER, str(folder / "cell.json"), str(folder / "work")]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        assert self.process.stdout is not None
+        self.mark = self.process.stdout.readline().decode().strip()
+        assert self.mark
+
+    def kill(self) -> None:
+        """Kill it, as the kernel does when memory is short."""
+        self.process.kill()
+        self.process.communicate()
+
+    def left(self, client: Client) -> Iterator[str]:
+        """Yield what there is of it."""
+        chosen = {"filters": {"label": leftovers.LABEL}}
+        for kind, found in (
+            ("container", client.api.containers(all=True, **chosen)),
+            ("network", client.api.networks(**chosen)),
+        ):
+            for thing in found:
+                if thing["Labels"][leftovers.LABEL].startswith(f"{self.mark}@"):
+                    yield f"{kind} {thing['Id']}"
+        for pid in marked(self.mark):
+            if alive(pid):
+                yield f"process {pid} {Path(f'/proc/{pid}/cmdline').read_text()}"
+
+
+def eventually(nothing: Callable[[], list[str]]) -> None:
+    """Wait until a list is empty."""
+    give_up = time.monotonic() + PATIENCE_S
+    while found := nothing():
+        assert time.monotonic() < give_up, found
+        time.sleep(0.1)
+
+
+def namespaces_and_shims() -> set[str]:
+    """Return the network namespaces that processes are in, and the processes that hold containers."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            found.add(str((process / "ns/net").readlink()))
+            if (process / "comm").read_text().startswith("containerd-shim"):
+                found.add(f"shim {process.name}")
+        except OSError:
+            continue  # it has just ended
+    return found
+
+
+def test_runs_that_are_killed_at_random_moments(client: Client, cell: Cell, tmp_path: Path) -> None:
+    moments = random.Random(6)
+    before = namespaces_and_shims()
+    volumes = client.api.volumes()["Volumes"]
+    for number in range(RUNS):
+        runner = Runner(cell, tmp_path / str(number))
+        time.sleep(moments.uniform(0, LONGEST_S))
+        runner.kill()
+        eventually(lambda r=runner: list(r.left(client)))  # type: ignore[misc]
+    eventually(lambda: sorted(namespaces_and_shims() - before))
+    assert client.api.volumes()["Volumes"] == volumes
+
+
+def test_what_nobody_could_remove_is_found_by_its_label(
+    client: Client, engine: DockerEngine, cell: Cell, tmp_path: Path
+) -> None:
+    runner = Runner(cell, tmp_path / "killed")
+    while not list(runner.left(client))[1:]:  # more than its janitor
+        time.sleep(0.02)
+    living = Runner(cell, tmp_path / "living")
+    for pid in [*marked(runner.mark)]:
+        os.kill(pid, signal.SIGKILL)
+    runner.kill()
+    time.sleep(0.5)  # what the Docker engine was making is there now
+    left = [thing for thing in runner.left(client) if not thing.startswith("process")]
+    assert left
+    removed = remove_containers()
+    assert len(removed) >= len(left) and not list(runner.left(client))
+    living.process.communicate(timeout=60)
+    assert living.process.returncode == 0, "a run whose owner lives goes on"
+    assert not list(living.left(client))
+
+
+def test_whose_a_label_is() -> None:
+    (mine,) = leftovers.label().values()
+    owner, _, where = mine.partition("@")
+    boot, _, processes = where.partition("/")
+    assert not leftovers.is_left(mine)
+    assert leftovers.is_left(f"1:1@{where}"), "no process has that number and that start"
+    assert leftovers.is_left(f"{owner}@another-boot/{processes}")
+    assert not leftovers.is_left(f"1:1@{boot}/0"), "processes of another namespace cannot be seen"
+    assert not leftovers.is_left("somebody's")

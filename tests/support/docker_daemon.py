@@ -1,0 +1,101 @@
+"""A Docker engine for tests: this machine's, or `dockerd` with a folder of its own for its data.
+
+Several test processes share one; the one that started it waits for the others before it ends it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from fairc.runtime.containers import image
+from fairc.runtime.containers.client import HOST, connect
+from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.vm import recipe
+
+DAEMON = "dockerd"
+RUN = Path(tempfile.gettempdir()) / f"fairc-test-docker-{os.getuid()}"
+DATA = recipe.cache_directory() / "test-docker"  # keeps the image from one test run to the next
+SOCKET = RUN / "docker.sock"
+START_S = 60.0
+# Nothing of the host's network is changed: no rules, no default bridge, no forwarding.
+OPTIONS = ("--iptables=false", "--ip6tables=false", "--ip-forward=false", "--bridge=none")
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """Have an engine with fairc's image; give what this machine lacks for that, in words."""
+    before = os.environ.get(HOST)
+    daemon = None
+    try:
+        connect().close()
+    except EngineUnavailable:
+        lacking = missing()
+        if lacking:
+            yield lacking
+            return
+    else:
+        with closing(connect()) as client:
+            image.build(client)
+        yield ""
+        return
+    RUN.mkdir(mode=0o700, exist_ok=True)
+    with (RUN / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        os.environ[HOST] = f"unix://{SOCKET}"
+        try:
+            try:
+                connect().close()
+            except EngineUnavailable:
+                daemon = start()
+            with closing(connect()) as client:
+                image.build(client)
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            yield ""
+        finally:
+            if before is None:
+                del os.environ[HOST]
+            else:
+                os.environ[HOST] = before
+            if daemon is not None:
+                fcntl.flock(lock, fcntl.LOCK_EX)  # when nobody else uses it any more
+                daemon.send_signal(signal.SIGTERM)
+                daemon.wait(START_S)
+
+
+def missing() -> str:
+    """Return what this machine lacks to start an engine."""
+    if os.geteuid() != 0:
+        return "root, or a Docker engine that this user may talk to"
+    return "" if shutil.which(DAEMON) else DAEMON
+
+
+def start() -> subprocess.Popen[bytes]:
+    """Start the engine, which is killed with this process; return when it answers."""
+    DATA.mkdir(parents=True, exist_ok=True)
+    command = [
+        *("setpriv", "--pdeathsig", "KILL", DAEMON, *OPTIONS),
+        *(f"--data-root={DATA}", f"--exec-root={RUN / 'exec'}", f"--pidfile={RUN / 'pid'}"),
+        *("--host", f"unix://{SOCKET}"),
+    ]
+    with (RUN / "log").open("wb") as log:
+        daemon = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    give_up = time.monotonic() + START_S
+    while True:
+        try:
+            connect().close()
+            return daemon
+        except EngineUnavailable as error:
+            if daemon.poll() is not None or time.monotonic() > give_up:
+                daemon.kill()
+                said = (RUN / "log").read_text(errors="replace").splitlines()[-3:]
+                raise RuntimeError(f"{DAEMON} does not start: {said}") from error
+        time.sleep(0.1)
