@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
-from fairc.runtime.engines import ENGINES, LaterEngine, host
+from fairc.runtime.engines import ENGINES, host
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.vm import image, qemu, recipe
 
 APT = "sudo apt-get install --no-install-recommends"
 SPACE_BYTES = 4 << 30
 ORDINARY_QDISCS = ("netem", "tbf", "bfifo", "pfifo")  # what a cell without an AQM needs
+OTHER_KERNEL = "a kernel with this module, or `--engine vm`"
 WANTED_CCAS = ("cubic", "bbr", "reno")
 
 
@@ -49,7 +51,7 @@ def examine() -> list[Examined]:
     return [
         Examined(kind.name, kind.summary, tuple(EXAMINATIONS[kind.name]()))
         for kind in ENGINES
-        if kind.name in EXAMINATIONS and not isinstance(kind, LaterEngine)
+        if kind.name in EXAMINATIONS
     ]
 
 
@@ -108,13 +110,44 @@ def mininet() -> Iterator[Finding]:
     yield endpoints()
     if not root:
         return
-    feature = partial(Finding, remedy="a kernel with this module, or `--engine vm`")
-    yield feature("kernel: veth", host.has_veth())
+    yield Finding("kernel: veth", host.has_veth(), remedy=OTHER_KERNEL)
+    yield from kernel(host.has_qdisc, host.has_cca)
+
+
+def docker() -> Iterator[Finding]:
+    """Yield what containers need; what the kernel offers them is tried in one."""
+    try:
+        from .containers import client, probe
+        from .containers import image as images
+    except ModuleNotFoundError as error:
+        remedy = "pip install 'fairc[containers]'"
+        yield Finding("Docker SDK for Python", False, f"no module {error.name}", remedy)
+        return
+    yield endpoints()
+    try:
+        with closing(client.connect()) as found:
+            yield Finding(
+                "Docker engine", True, f"{found.version()['Version']}, {client.address()}"
+            )
+            image = images.require(found)
+            yield Finding("image", True, image.name)
+            there = probe.probe(found, image, host.QDISCS, WANTED_CCAS)
+    except EngineUnavailable as error:
+        yield Finding("containers", False, "; ".join(error.missing), error.remedy)
+        return
+    except EndpointsMissing:
+        return  # which has been said
+    yield from kernel(there.__contains__, there.__contains__)
+
+
+def kernel(has_qdisc: Callable[[str], bool], has_cca: Callable[[str], bool]) -> Iterator[Finding]:
+    """Yield the queueing disciplines and CCAs that a kernel has."""
+    feature = partial(Finding, remedy=OTHER_KERNEL)
     for kind in host.QDISCS:
         name, needed = f"kernel: sch_{host.module(kind)} ({kind})", kind in ORDINARY_QDISCS
-        yield feature(name, host.has_qdisc(kind), needed=needed)
+        yield feature(name, has_qdisc(kind), needed=needed)
     for cca in WANTED_CCAS:
-        yield feature(f"kernel: tcp_{cca}", host.has_cca(cca), needed=False)
+        yield feature(f"kernel: tcp_{cca}", has_cca(cca), needed=False)
 
 
 def program(name: str, package: str) -> Finding:
@@ -131,4 +164,8 @@ def endpoints() -> Finding:
         return Finding("fairc-endpoints", False, str(error), "make setup")
 
 
-EXAMINATIONS: dict[str, Callable[[], Iterator[Finding]]] = {"vm": vm, "mininet": mininet}
+EXAMINATIONS: dict[str, Callable[[], Iterator[Finding]]] = {
+    "vm": vm,
+    "mininet": mininet,
+    "docker": docker,
+}

@@ -12,7 +12,7 @@ from pathlib import Path
 from fairc.compiler.targets import TARGETS
 
 from .columns import TABLES
-from .engines import ENGINES, LaterEngine
+from .engines import ENGINES
 from .metrics import METRICS
 
 _NOTICE = (
@@ -73,10 +73,10 @@ def _engines() -> Iterator[str]:
     yield from ("", "| target | what it writes | |", "|---|---|---|")
     for target in TARGETS:
         yield f"| `{target.name}` | {target.about} | {_state(target.ready)} |"
-    yield from ("", "| engine | what it is | |", "|---|---|---|")
+    yield from ("", "| engine | what it is |", "|---|---|")
     for engine in ENGINES:
         if not engine.hidden:
-            yield f"| `{engine.name}` | {engine.summary} | {_state(not isinstance(engine, LaterEngine))} |"
+            yield f"| `{engine.name}` | {engine.summary} |"
     yield ""
 
 

@@ -56,7 +56,7 @@ def pages() -> dict[str, list[Page]]:
     found = families()
     found["targets"] = [Page(t.name, "targets", t.about, t.ready) for t in TARGETS]
     found["engines"] = [
-        Page(kind.name, "engines", kind.summary, not isinstance(kind, engines.LaterEngine))
+        Page(kind.name, "engines", kind.summary, True)
         for kind in engines.ENGINES
         if kind.name in engines.names()
     ]

@@ -23,7 +23,7 @@ if not sys.stdin.buffer.read(1):
     from fairc.runtime.containers.janitor import clean_up
     clean_up(sys.argv[1])
 """
-QUIET_S = 1.0
+QUIET_S = 0.5
 GIVE_UP_S = 60.0
 
 

@@ -12,7 +12,7 @@ from importlib import import_module
 
 from fairc.dsl.registry import Registry, suggest
 
-from .base import Engine, EngineUnavailable
+from .base import Engine
 
 Report = Callable[[str], None]
 FAKE = "fake"
@@ -38,18 +38,6 @@ class EngineKind:
         module, _, name = self.factory.partition(":")
         engine: Engine = getattr(import_module(f".{module}", __name__), name)(report)
         return engine
-
-
-@dataclass(frozen=True, slots=True)
-class LaterEngine(EngineKind):
-    """An engine that is known, but that this version cannot run."""
-
-    def make(self, report: Report) -> Engine:
-        """Raise EngineUnavailable."""
-        raise EngineUnavailable(
-            (f"the engine `{self.name}` ({self.summary}) does not exist yet in this version",),
-            "fairc run ... --engine vm",
-        )
 
 
 ENGINES: Registry[EngineKind] = Registry(
@@ -80,7 +68,7 @@ def make(name: str | None, report: Report) -> Engine:
     """Return the engine with a name, not yet prepared.
 
     name: None: what FAIRC_ENGINE says, else the default.
-    Raises LookupError for a name that there is not, EngineUnavailable for one that comes later.
+    Raises LookupError for a name that there is not.
     """
     name = name or os.environ.get("FAIRC_ENGINE") or DEFAULT
     known = names()

@@ -47,6 +47,17 @@ def test_the_folder(compilation: Compilation, tmp_path: Path) -> None:
     assert all(os.access(out / name, os.X_OK) for name in (*scripts, "cells/fairc-endpoints"))
 
 
+def test_the_folder_of_the_target_containers(compilation: Compilation, tmp_path: Path) -> None:
+    emit(compilation, tmp_path / "out", ["containers", "mininet"])
+    cells = tmp_path / "out/cells"
+    assert {path.name for path in (cells / "image").iterdir()} == {"Dockerfile", "fairc-endpoints"}
+    for cell in compilation.cells():
+        assert (cells / cell.id / "compose.yaml").is_file()
+        results = cells / cell.id / "results"
+        assert [path.name for path in results.iterdir()] == ["cell.py"]
+        assert results.stat().st_mode & 0o777 == 0o777, "root in a container is not its owner"
+
+
 def test_json_alone_needs_no_endpoints(
     compilation: Compilation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,7 +69,7 @@ def test_json_alone_needs_no_endpoints(
 def test_twice_gives_the_same_bytes(make: SimpleNamespace, tmp_path: Path) -> None:
     for name in ("one", "two", "two"):  # the last one replaces an earlier plan
         made = make.experiment(make.quickstart(), make.quickstart(loss=0.01), repeat=2)
-        emit(compile(made), tmp_path / name)
+        emit(compile(made), tmp_path / name, ["mininet", "containers"])
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,18 +13,28 @@ from typing import Any
 import pytest
 
 from fairc.compiler import Cell, compile, plan
-from fairc.compiler.targets import mininet
+from fairc.compiler.targets import containers, mininet
 from fairc.compiler.targets.mininet import comment, mac_address, render
 from fairc.dsl import load
 from fairc.dsl.source import Source
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests/golden"
-TEMPLATE = Path(mininet.__file__).parent / "templates/mininet.py.j2"
+TEMPLATES = Path(mininet.__file__).parent / "templates"
 SPECS = {
     "quickstart": ROOT / "examples/quickstart.fexp",
     "custom": GOLDEN / "custom.fexp",
     "pages": GOLDEN / "pages.fexp",
+}
+
+
+WRITERS: dict[str, Callable[[Cell], str]] = {
+    "cell.json": lambda cell: cell.model_dump_json(indent=1) + "\n",
+    "mininet.py": render,
+    "containers.py": lambda cell: containers.render(cell, containers.describe(cell)),
+    "compose.yaml": lambda cell: containers.render_compose(
+        cell, containers.describe(cell), f"{containers.REPOSITORY}:0123456789ab"
+    ),
 }
 
 
@@ -36,11 +47,10 @@ def compiled(name: str) -> list[Cell]:
 
 
 @pytest.mark.parametrize("name", SPECS)
-@pytest.mark.parametrize("kind", ["cell.json", "mininet.py"])
+@pytest.mark.parametrize("kind", WRITERS)
 def test_golden(name: str, kind: str, update: bool) -> None:
-    """The first cell of each file, as a plan has it and as a program."""
-    cell = compiled(name)[0]
-    got = cell.model_dump_json(indent=1) + "\n" if kind == "cell.json" else render(cell)
+    """The first cell of each file, as a plan has it and as targets write it."""
+    got = WRITERS[kind](compiled(name)[0])
     path = GOLDEN / f"{name}.{kind}"
     if update:
         path.write_text(got)
@@ -54,13 +64,15 @@ def test_the_exclude_of_the_custom_file() -> None:
     ]  # fmt: skip
 
 
-def test_the_template_is_python_and_holds_no_arithmetic() -> None:
-    text = TEMPLATE.read_text()
+@pytest.mark.parametrize(("name", "least"), [("mininet.py.j2", 30), ("containers.py.j2", 4)])
+def test_the_templates_are_python_and_hold_no_arithmetic(name: str, least: int) -> None:
+    text = (TEMPLATES / name).read_text()
     ast.parse(text)
     inserted = re.findall(r"\{\{(.*?)\}\}", text)
     statements = re.findall(r"^\s*#%(.*)$", text, re.MULTILINE)
-    assert len(inserted) > 30 and len(statements) > 20
+    assert len(inserted) >= least and len(statements) > 20
     assert all(re.fullmatch(r" \w+ \| (pyrepr|comment) ", words) for words in inserted)
+    statements = [words for words in statements if not words.startswith(" extends")]
     assert not any(re.search(r"[-+*/%]", words) for words in statements)
 
 

@@ -11,13 +11,15 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from docker import errors
+
 from fairc.compiler import Cell
 from fairc.runtime.clean import alive, marked, remove_containers
 from fairc.runtime.containers import leftovers
 from fairc.runtime.containers.client import Client
 from fairc.runtime.engines.docker import DockerEngine
 
-RUNS = 20
+ROUNDS, AT_ONCE = 5, 4
 LONGEST_S = 3.0
 PATIENCE_S = 30.0
 RUNNER = """
@@ -76,29 +78,45 @@ def eventually(nothing: Callable[[], list[str]]) -> None:
         time.sleep(0.1)
 
 
-def namespaces_and_shims() -> set[str]:
-    """Return the network namespaces that processes are in, and the processes that hold containers."""
+def holders(client: Client, runner: Runner) -> set[str]:
+    """Return what holds the containers of a run: network namespaces, and processes of the engine."""
     found = set()
+    for container in client.api.containers(filters={"label": leftovers.LABEL}):
+        if container["Labels"][leftovers.LABEL].startswith(f"{runner.mark}@"):
+            found.add(container["Id"])
+            try:
+                pid = client.api.inspect_container(container["Id"])["State"]["Pid"]
+                found.add(str(Path(f"/proc/{pid}/ns/net").readlink()))
+            except (errors.NotFound, OSError):
+                continue  # it has just ended
+    return found
+
+
+def held() -> str:
+    """Return the network namespaces that processes are in, and the commands of all processes."""
+    found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            found.add(str((process / "ns/net").readlink()))
-            if (process / "comm").read_text().startswith("containerd-shim"):
-                found.add(f"shim {process.name}")
+            found.append(str((process / "ns/net").readlink()))
+            found.append((process / "cmdline").read_text(errors="replace"))
         except OSError:
             continue  # it has just ended
-    return found
+    return "\n".join(found)
 
 
 def test_runs_that_are_killed_at_random_moments(client: Client, cell: Cell, tmp_path: Path) -> None:
     moments = random.Random(6)
-    before = namespaces_and_shims()
     volumes = client.api.volumes()["Volumes"]
-    for number in range(RUNS):
-        runner = Runner(cell, tmp_path / str(number))
-        time.sleep(moments.uniform(0, LONGEST_S))
-        runner.kill()
-        eventually(lambda r=runner: list(r.left(client)))  # type: ignore[misc]
-    eventually(lambda: sorted(namespaces_and_shims() - before))
+    held_by_any: set[str] = set()
+    for number in range(ROUNDS):
+        runners = [Runner(cell, tmp_path / f"{number}-{other}") for other in range(AT_ONCE)]
+        for runner in runners:
+            time.sleep(moments.uniform(0, LONGEST_S / AT_ONCE))
+            held_by_any |= holders(client, runner)
+            runner.kill()
+        eventually(lambda all=runners: [what for r in all for what in r.left(client)])  # type: ignore[misc]
+    assert len(held_by_any) > ROUNDS, "some were killed while their containers ran"
+    eventually(lambda: [name for name in held_by_any if name in held()])
     assert client.api.volumes()["Volumes"] == volumes
 
 
