@@ -70,18 +70,14 @@ def _engines() -> Iterator[str]:
     yield from ("# Targets and engines", "", _NOTICE, "")
     yield "A target is what `fairc compile --target NAME` writes, an engine what `fairc run --engine NAME`"
     yield "runs cells on."
-    yield from ("", "| target | what it writes | |", "|---|---|---|")
+    yield from ("", "| target | what it writes |", "|---|---|")
     for target in TARGETS:
-        yield f"| `{target.name}` | {target.about} | {_state(target.ready)} |"
+        yield f"| `{target.name}` | {target.about} |"
     yield from ("", "| engine | what it is |", "|---|---|")
     for engine in ENGINES:
         if not engine.hidden:
             yield f"| `{engine.name}` | {engine.summary} |"
     yield ""
-
-
-def _state(runs: bool) -> str:
-    return "runs" if runs else "not yet"
 
 
 DOCUMENTS: dict[str, Callable[[], str]] = {

@@ -1,7 +1,6 @@
 """What can be emitted from a plan: one module per target, `TARGETS` is the set of their names.
 
 A target writes something for every cell (`begin`), something for the whole plan (`finish`), or both.
-One that is known but not built yet stands in the set with neither and is refused.
 """
 
 from __future__ import annotations
@@ -38,11 +37,6 @@ class Target:
     begin: Begin | None = None
     finish: Finish | None = None
 
-    @property
-    def ready(self) -> bool:
-        """Whether it can be emitted in this version."""
-        return self.begin is not None or self.finish is not None
-
 
 def _begin_json(directory: Path) -> Writer:
     """Write nothing more: the plan and its cells are there for every target."""
@@ -63,11 +57,10 @@ TARGETS: Registry[Target] = Registry(
 
 
 def find(names: Iterable[str]) -> list[Target]:
-    """Return targets by name, each once. Raises CompileError for those unknown or not there yet."""
+    """Return targets by name, each once. Raises CompileError for those unknown."""
     found: dict[str, Target] = {}
     problems = []
     known = {target.name: target for target in TARGETS}
-    ready = ", ".join(sorted(name for name, target in known.items() if target.ready))
     for name in names:
         target = known.get(name)
         if target is None:
@@ -78,14 +71,6 @@ def find(names: Iterable[str]) -> list[Target]:
                     message=f"no target is called `{name}`"
                     + (f": did you mean `{near}`?" if near else ""),
                     help=f"known: {', '.join(TARGETS.names())}",
-                )
-            )
-        elif not target.ready:
-            problems.append(
-                Diagnostic(
-                    code="target-not-yet",
-                    message=f"the target `{name}` ({target.about}) is not there yet",
-                    help=f"what can be emitted now: {ready}",
                 )
             )
         else:

@@ -119,6 +119,12 @@ def obstacles(cell: Cell) -> Iterator[Diagnostic]:
             " and containers may not change the host's",
             help="run it with `--engine vm`, or compile it with `--target mininet`",
         )
+    if mininet.browsers(cell):
+        yield Diagnostic(
+            code="not-in-containers",
+            message="containers have no browser that could load pages",
+            help="run it with `--engine vm`",
+        )
     for cca, _ in objects(cell.flows):
         yield Diagnostic(
             code="not-in-containers",

@@ -54,7 +54,7 @@ def pages() -> dict[str, list[Page]]:
     from fairc.runtime import engines
 
     found = families()
-    found["targets"] = [Page(t.name, "targets", t.about, t.ready) for t in TARGETS]
+    found["targets"] = [Page(t.name, "targets", t.about, True) for t in TARGETS]
     found["engines"] = [
         Page(kind.name, "engines", kind.summary, True)
         for kind in engines.ENGINES

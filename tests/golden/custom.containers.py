@@ -1064,12 +1064,12 @@ class Programs:
         self.running.clear()
 
 
-def find_endpoints():
-    """Return the path of fairc-endpoints: beside this file, else on PATH."""
-    beside = os.path.join(HERE, "fairc-endpoints")
-    path = beside if os.access(beside, os.X_OK) else shutil.which("fairc-endpoints")
+def find_program(name):
+    """Return the path of a program: beside this file, else on PATH."""
+    beside = os.path.join(HERE, name)
+    path = beside if os.access(beside, os.X_OK) else shutil.which(name)
     if path is None:
-        raise Failed("fairc-endpoints is neither beside this file nor on PATH")
+        raise Failed(f"{name} is neither beside this file nor on PATH")
     return path
 
 
@@ -1084,8 +1084,9 @@ def last_words(name):
 
 
 def start_endpoint(programs, popen, command, name, role, epoch_ns, description):
-    """Start one fairc-endpoints; its output goes to files."""
-    command = [command, role, "--epoch-ns", str(epoch_ns), description]
+    """Start a program of the endpoints, or the one that drives a browser; its output goes to files."""
+    program = [find_program("fairc-browser")] if role == "browser" else [command, role]
+    command = [*program, "--epoch-ns", str(epoch_ns), description]
     with open(name + ".ndjson", "wb") as out, open(name + ".err", "wb") as err:
         programs.start(name, popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err))
 
@@ -1210,11 +1211,12 @@ def wait_for_end(programs, servers, clients, epoch_ns, changes):
         limits.insert(0, (DURATION_NS, "duration"))
     limit_ns, limit_name = min(limits)
     active = set(clients)
+    others = ["monitor"]
     while time.time_ns() < epoch_ns + limit_ns:
         changes.carry_out(epoch_ns + limit_ns)
         until_ns = changes.wake_ns(epoch_ns + limit_ns)
-        for name in programs.wait_any(["monitor", *servers, *clients], until_ns):
-            if programs.status[name] != 0 or name == "monitor":
+        for name in programs.wait_any([*others, *servers, *clients], until_ns):
+            if programs.status[name] != 0 or name in others:
                 status = programs.status[name]
                 raise Failed(f"{name} ended with exit status {status}: {last_words(name)}")
             active.discard(name)
@@ -1231,7 +1233,7 @@ def wait_for_end(programs, servers, clients, epoch_ns, changes):
 
 def run(programs, cell, before):
     """Run the cell in the current folder; `before` receives the parameters to be written back."""
-    endpoints = find_endpoints()
+    endpoints = find_program("fairc-endpoints")
     net = gather()
     system = versions() | configure(net)
     system["modules"] = set_modules(before)
