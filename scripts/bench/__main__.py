@@ -17,6 +17,7 @@ from fairc.runtime.vm import qemu
 
 from .cells import cells
 from .common import ROOT
+from .containers import containers
 from .quic import quic
 from .tools import tools
 
@@ -49,7 +50,7 @@ def main() -> None:
         "| what | measured | to reach |",
         "|---|---|---|",
     ]
-    for figure in (*tools(), *cells(engine), *quic(engine)):
+    for figure in (*tools(), *cells(engine), *quic(engine), *containers()):
         print(f"{figure.what}: {figure.value}  {figure.target}", flush=True)
         lines.append(f"| {figure.what} | {figure.value} | {figure.target} |")
     engine.close()

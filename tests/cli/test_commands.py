@@ -69,11 +69,10 @@ def test_compile_does_not_overwrite_other_things(fairc: Fairc) -> None:
     assert Path("mine/thesis.tex").read_text() == "x"
 
 
-@pytest.mark.parametrize("target", ["containers", "minimet"])
-def test_compile_refuses_targets(fairc: Fairc, target: str) -> None:
-    called = fairc("compile", "tiny.fexp", "-o", "out", "--target", target)
+def test_compile_refuses_targets(fairc: Fairc) -> None:
+    called = fairc("compile", "tiny.fexp", "-o", "out", "--target", "minimet")
     assert called.status == 2
-    assert target in called.err
+    assert "minimet" in called.err
 
 
 def test_run_reports_and_runs_only_what_is_missing(fairc: Fairc) -> None:
