@@ -37,9 +37,14 @@ class Image:
     size: int
 
 
+def recipe_hash() -> str:
+    """Return the hash of what the base image is built from: the virtual machine's, without browser."""
+    return recipe.PLAIN.hash()
+
+
 def base_name() -> str:
     """Return the name of the base image of the present recipe."""
-    return f"{BASE}:{recipe.recipe_hash()}"
+    return f"{BASE}:{recipe_hash()}"
 
 
 def find(client: Client, name: str) -> Image | None:
@@ -50,7 +55,7 @@ def find(client: Client, name: str) -> Image | None:
         except ImageNotFound:
             return None
     made_from = (found["Config"].get("Labels") or {}).get(RECIPE)
-    if made_from not in (None, recipe.recipe_hash()):
+    if made_from not in (None, recipe_hash()):
         return None  # of an earlier recipe
     layers = " ".join(found["RootFS"]["Layers"])
     return Image(name, hashlib.sha256(layers.encode()).hexdigest(), found["Size"])
@@ -68,7 +73,7 @@ def require(client: Client) -> Image:
         return found
     if find(client, base_name()) is None:
         raise EngineUnavailable(("the image for containers has not been built",), BUILD_COMMAND)
-    recipe_label = f"LABEL {RECIPE}={recipe.recipe_hash()}"
+    recipe_label = f"LABEL {RECIPE}={recipe_hash()}"
     steps = f"FROM {base_name()}\nCOPY {NAME} /usr/local/bin/\n{recipe_label}\n"
     with translated():
         said = client.api.build(
@@ -96,14 +101,12 @@ def build(client: Client, progress: Callable[[str], None] = lambda _: None) -> I
     if find(client, base_name()) is None:
         with tempfile.TemporaryDirectory() as temporary:
             tarball = Path(temporary) / "root.tar"
-            machine.make_root(tarball, progress)
+            machine.make_root(recipe.PLAIN, tarball, progress)
             progress("importing them into the Docker engine")
             smaller = Path(temporary) / "base.tar"
             _without_kernel(tarball, smaller)
             with translated():
-                client.api.import_image_from_file(
-                    str(smaller), repository=BASE, tag=recipe.recipe_hash()
-                )
+                client.api.import_image_from_file(str(smaller), repository=BASE, tag=recipe_hash())
     return require(client)
 
 

@@ -52,6 +52,10 @@ class DockerEngine:
         """Hash of the kernel, the Docker engine and the image, which holds the endpoints."""
         return hashlib.sha256(json.dumps(self.versions, sort_keys=True).encode()).hexdigest()
 
+    def identity_for(self, cell: Cell) -> str:
+        """Return the identity: all cells run in one image."""
+        return self.identity
+
     @property
     def versions(self) -> dict[str, str]:
         """What the lock records."""

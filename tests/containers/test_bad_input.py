@@ -23,7 +23,6 @@ from fairc.runtime.containers.client import HOST, Client, connect, explain
 from fairc.runtime.engines import host
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.docker import DockerEngine
-from fairc.runtime.vm import recipe
 
 Compiled = Callable[..., Compilation]
 
@@ -65,7 +64,7 @@ def test_no_image(client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     other.write_text("#!/bin/sh\n")
     other.chmod(0o755)
     monkeypatch.setenv("FAIRC_ENDPOINTS", str(other))
-    monkeypatch.setattr(recipe, "recipe_hash", lambda: "0" * 16)
+    monkeypatch.setattr(image, "recipe_hash", lambda: "0" * 16)
     error = refused(DockerEngine().prepare)
     assert "has not been built" in str(error)
     assert error.remedy == image.BUILD_COMMAND

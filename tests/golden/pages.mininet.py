@@ -117,12 +117,12 @@ def build(net):
 
 # What `sysctl` sets: in every node, and in each.
 SYSCTL_EVERYWHERE = {
-    "net.ipv6.conf.all.disable_ipv6": "1",
-    "net.ipv6.conf.default.disable_ipv6": "1",
-    "net.ipv4.conf.all.rp_filter": "0",
-    "net.ipv4.conf.default.rp_filter": "0",
-    "net.ipv4.conf.all.send_redirects": "0",
-    "net.ipv4.conf.default.send_redirects": "0",
+    'net.ipv6.conf.all.disable_ipv6': '1',
+    'net.ipv6.conf.default.disable_ipv6': '1',
+    'net.ipv4.conf.all.rp_filter': '0',
+    'net.ipv4.conf.default.rp_filter': '0',
+    'net.ipv4.conf.all.send_redirects': '0',
+    'net.ipv4.conf.default.send_redirects': '0',
 }
 SYSCTL = {
     'server': {
@@ -382,12 +382,19 @@ CLIENTS = [
     # pages.fexp:6
     ('web.client', 'client', 'web-client', '{"flow":"web","address":"10.0.0.1","port":5001,"workload":{"kind":"load","page":[{"path":"/","bytes":9000,"type":"text/html","parent":null},{"path":"/1.js","bytes":2000,"type":"text/javascript","parent":0},{"path":"/2.png","bytes":2000,"type":"image/png","parent":1},{"path":"/3.png","bytes":2000,"type":"image/png","parent":0}],"client":"plain","protocols":["h2","h3"],"idle_ns":[0,1243242838],"timeout_ns":60000000000,"quic_parameters":{}},"options":{"initial_window_packets":32,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":true,"fast_open":false},"starts_ns":[328651776],"buffer_bytes":16777216,"stop_ns":null,"progress_every_ns":100000000,"name":"web.fairc"}'),
     # pages.fexp:7
-    ('seen.client', 'client', 'browser', '{"flow":"seen","address":"10.0.0.1","port":5002,"workload":{"kind":"load","page":[{"path":"/","bytes":1000000,"type":"image/png","parent":null}],"client":"chromium","protocols":["h2"],"idle_ns":[0],"timeout_ns":60000000000,"quic_parameters":{}},"options":{"initial_window_packets":32,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":false,"fast_open":false},"starts_ns":[1000000000],"buffer_bytes":16777216,"stop_ns":null,"progress_every_ns":100000000,"name":"web.fairc"}'),
+    ('seen.client', 'client', 'browser', '{"flow":"seen","address":"10.0.0.1","port":5002,"workload":{"kind":"load","page":[{"path":"/","bytes":1000000,"type":"image/png","parent":null}],"client":"chromium","protocols":["h2"],"idle_ns":[0],"timeout_ns":60000000000,"quic_parameters":{}},"options":{"initial_window_packets":32,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":false,"fast_open":false},"starts_ns":[1000000000],"buffer_bytes":16777216,"stop_ns":null,"progress_every_ns":100000000,"name":"web.fairc","own_time":true}'),
 ]
 
 
 class Failed(Exception):
     """The cell cannot come to its end; the message says why."""
+
+
+def explain(message, lines):
+    """Return what a command said, and the line of its batch (`-:3`) that it failed at."""
+    failed = re.search(r"-:(\d+)", message)
+    line = f": {lines[int(failed[1]) - 1]}" if failed else ""
+    return message.partition("\n")[0].strip() + line
 
 
 # ---- Namespaces ------------------------------------------------------------------------------
@@ -443,10 +450,14 @@ class NamespaceNode(Node):
     def __exit__(self, *exception):
         system_call(libc.setns, self.home, CLONE_NEWNET)
 
+    def call(self, function, *arguments):
+        """Call a function in the node."""
+        with self:
+            return function(*arguments)
+
     def popen(self, command, **options):
         """Start a program in the node."""
-        with self:
-            return subprocess.Popen(command, **options)
+        return self.call(lambda: subprocess.Popen(command, **options))
 
     def run(self, command, lines=()):
         """Run a command in the node, feed it lines, return what it prints."""
@@ -456,13 +467,6 @@ class NamespaceNode(Node):
         if process.returncode != 0:
             raise Failed(f"{self.name}: {' '.join(command)}: {explain(err, lines)}")
         return out
-
-
-def explain(message, lines):
-    """Return what a command said, and the line of its batch (`-:3`) that it failed at."""
-    failed = re.search(r"-:(\d+)", message)
-    line = f": {lines[int(failed[1]) - 1]}" if failed else ""
-    return message.partition("\n")[0].strip() + line
 
 
 class Cable(Link):
@@ -479,6 +483,16 @@ class Cable(Link):
         )
 
 
+def lay_cables(net):
+    """Connect the nodes."""
+    net.hosts[0].run(["ip", "-batch", "-"], Cable.batch)
+
+
+def watch(process):
+    """Return a descriptor that can be read from as soon as a process has ended."""
+    return os.pidfd_open(process.pid)
+
+
 # ---- Configuration ---------------------------------------------------------------------------
 
 SIOCETHTOOL = 0x8946
@@ -489,24 +503,26 @@ OFFLOADS = {  # name: (ETHTOOL_G.., ETHTOOL_S..)
 }
 
 
-def switch_offloads_off(interface):
+def switch_offloads_off(interfaces):
     """Do what `ethtool -K INTERFACE tso off gso off gro off` does; return what is then in force."""
     state = {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
 
-        def ethtool(command, value):
+        def ethtool(interface, command, value):
             data = ctypes.create_string_buffer(struct.pack("II", command, value), 8)
             request = struct.pack("16sP", interface.encode(), ctypes.addressof(data))
             fcntl.ioctl(control, SIOCETHTOOL, request)
             return struct.unpack("II", data.raw)[1]
 
-        for name, (get, put) in OFFLOADS.items():
-            ethtool(put, 0)
-            state[name] = "on" if ethtool(get, 0) else "off"
+        for interface in interfaces:
+            state[interface] = {}
+            for name, (get, put) in OFFLOADS.items():
+                ethtool(interface, put, 0)
+                state[interface][name] = "on" if ethtool(interface, get, 0) else "off"
     return state
 
 
-def write_sysctls(settings):
+def set_sysctls(settings):
     """Write kernel options of the node that we are in; return those that are in force."""
     in_force = {}
     for name, value in settings.items():
@@ -525,15 +541,12 @@ def configure(net):
     """Set up every node; return what system.json says about it."""
     system = {"sysctl": {}, "offloads": {}}
     for node in net.hosts:
-        with node:
-            settings = SYSCTL_EVERYWHERE | SYSCTL[node.name]
-            system["sysctl"][node.name] = write_sysctls(settings)
-    net.hosts[0].run(["ip", "-batch", "-"], Cable.batch)
+        settings = SYSCTL_EVERYWHERE | SYSCTL[node.name]
+        system["sysctl"][node.name] = node.call(set_sysctls, settings)
+    lay_cables(net)
     for node in net.hosts:
         node.run(["ip", "-batch", "-"], IP[node.name])
-        with node:
-            offloads = {name: switch_offloads_off(name) for name in node.intfNames()}
-        system["offloads"][node.name] = offloads
+        system["offloads"][node.name] = node.call(switch_offloads_off, node.intfNames())
         if node.name in TC:
             node.run(["tc", "-batch", "-"], TC[node.name])
     with open("/proc/sys/net/ipv4/tcp_available_congestion_control") as available:
@@ -587,6 +600,8 @@ def versions():
     """Return what the numbers depend on outside this file."""
     tc = subprocess.run(["tc", "-V"], capture_output=True, text=True, check=True)
     return {"kernel": os.uname().release, "tc": tc.stdout.strip(), "mininet": VERSION}
+
+
 
 
 # ---- Measurement -----------------------------------------------------------------------------
@@ -652,8 +667,7 @@ def ping_all(net):
     """Measure the round trip of every flow on the idle network."""
     results = []
     for number, (flow, client, server, address, expected_ns) in enumerate(PINGS, 1):
-        with net[client]:
-            rtts_ns = ping(address, number, expected_ns)
+        rtts_ns = net[client].call(ping, address, number, expected_ns)
         results.append(
             {"flow": flow, "client": client, "server": server, "sent": 10, "rtts_ns": rtts_ns}
         )
@@ -681,7 +695,7 @@ class Programs:
         ended = [name for name in names if self.running[name].returncode is not None]
         if not ended:
             poller = select.poll()
-            descriptors = {os.pidfd_open(self.running[name].pid): name for name in names}
+            descriptors = {watch(self.running[name]): name for name in names}
             for descriptor in descriptors:
                 poller.register(descriptor, select.POLLIN)
             left_ms = -(-(until_ns - time.time_ns()) // 1_000_000)
