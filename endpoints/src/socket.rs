@@ -13,7 +13,7 @@ const SYN_RETRIES: i32 = 20;
 /// Bytes that a connection's send buffer takes beyond what has been sent. The buffer itself has room
 /// for twice the BDP and the queue; to fill and to free that much for dozens of connections at once
 /// keeps the one processor of all emulated hosts busy for 38 ms (32 connections at 100 Mbit/s).
-const UNSENT_BYTES: i32 = 128 << 10;
+pub(crate) const UNSENT_BYTES: i32 = 128 << 10;
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 

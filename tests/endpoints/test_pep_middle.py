@@ -9,6 +9,7 @@ import pytest
 from split_connection import (
     BUFFER_BYTES,
     GATEWAY,
+    LINK,
     MSS,
     MTU,
     POOL,
@@ -65,6 +66,26 @@ def test_the_first_flight_is_the_window(network: Split, sender: str) -> None:
     flight = max(sample["unacked"] for sample in network.events(sender, "sample"))
     # In packets, not all of them full; a tail loss probe may bring one more.
     assert flight in (WINDOW_PACKETS, WINDOW_PACKETS + 1)
+
+
+def test_a_middle_that_is_silent_for_a_while_is_lived_through(split: Split) -> None:
+    words = bytes(range(251)) * 20_000
+    with split.listen() as server, ThreadPoolExecutor(2) as pool:
+        client, peer = split.joined(server)
+        peer.sendall(b"x")
+        assert client.recv(1) == b"x"
+        split.ip("terminal", f"route replace blackhole {GATEWAY}/32")
+        sending = pool.submit(peer.sendall, words)
+        until(lambda: split.repeated("gateway"))
+        split.ip("terminal", f"route replace {GATEWAY}/32 dev east {LINK}")
+        received = b""
+        while len(received) < len(words):
+            received += client.recv(1 << 20)
+        assert received == words
+        sending.result()
+        client.close()
+        peer.close()
+    assert [event["error"] for event in split.closed()[1]] == [None]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// More middle connections than a backlog holds are not opened at once.
 const MAX_POOL: i64 = 4_096;
+/// Receive buffer of an outer connection where the window of the middle is smaller, bytes.
+const LEAST_RECEIVE: u32 = 128 << 10;
 /// The largest window that TCP can offer (RFC 7323, section 2.3), bytes.
 const MAX_WINDOW: i64 = 1 << 30;
 
@@ -39,6 +41,13 @@ impl Pep {
     #[must_use]
     pub fn middle_buffer_bytes(&self) -> u32 {
         self.buffer_bytes.max(self.window_bytes.saturating_mul(2)).min(MAX_BUFFER as u32)
+    }
+
+    /// Receive buffer of an outer connection, bytes of payload: about a window of the middle waits in
+    /// front of it. More would only let a server on a fast link pour all that it has into this machine.
+    #[must_use]
+    pub fn outer_receive_bytes(&self) -> u32 {
+        self.buffer_bytes.min(self.window_bytes.max(LEAST_RECEIVE))
     }
 }
 
@@ -81,12 +90,16 @@ mod tests {
         "buffer_bytes": 65536, "sample_every_ns": 100000000}"#;
 
     #[test]
-    fn the_middle_has_room_for_two_windows() {
+    fn the_middle_has_room_for_two_windows_and_one_waits_for_it() {
         let pep = read::<Pep>(GOOD).unwrap();
         assert_eq!((&pep.ports[..], pep.pool), (&[443, 80][..], 8));
         assert_eq!(pep.middle_buffer_bytes(), 4_687_500);
-        let pep = read::<Pep>(&GOOD.replace("65536", "9000000")).unwrap();
-        assert_eq!(pep.middle_buffer_bytes(), 9_000_000);
+        assert_eq!(pep.outer_receive_bytes(), 65_536);
+        let large = GOOD.replace("65536", "9000000");
+        let pep = read::<Pep>(&large).unwrap();
+        assert_eq!((pep.middle_buffer_bytes(), pep.outer_receive_bytes()), (9_000_000, 2_343_750));
+        let pep = read::<Pep>(&large.replace("2343750", "15000")).unwrap();
+        assert_eq!(pep.outer_receive_bytes(), 131_072);
     }
 
     #[test]

@@ -16,9 +16,9 @@ const BACKLOG: i32 = 4_096;
 ///
 /// # Errors
 /// A message that says what failed.
-pub fn outer_listener(port: u16, buffer_bytes: u32) -> Result<OwnedFd, String> {
+pub fn outer_listener(port: u16, pep: &Pep) -> Result<OwnedFd, String> {
     let address = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port);
-    transparent(buffer_bytes)
+    transparent(pep)
         .and_then(|socket| sys::listen(&socket, address, BACKLOG).map(|()| socket))
         .map_err(|error| {
             format!("cannot listen transparently on {address}: {}", privileged(&error))
@@ -29,8 +29,8 @@ pub fn outer_listener(port: u16, buffer_bytes: u32) -> Result<OwnedFd, String> {
 ///
 /// # Errors
 /// What the kernel says.
-pub fn outer(client: SocketAddrV4, server: SocketAddrV4, buffer_bytes: u32) -> io::Result<OwnedFd> {
-    let socket = transparent(buffer_bytes)?;
+pub fn outer(client: SocketAddrV4, server: SocketAddrV4, pep: &Pep) -> io::Result<OwnedFd> {
+    let socket = transparent(pep)?;
     sys::bind(&socket, client)?;
     sys::connect(&socket, server)?;
     Ok(socket)
@@ -64,7 +64,8 @@ pub fn to_gateway(pep: &Pep) -> Result<OwnedFd, String> {
 fn middle(pep: &Pep) -> Result<OwnedFd, String> {
     let prepared = || {
         let socket = sys::tcp_socket()?;
-        shape(&socket, pep.middle_buffer_bytes())?;
+        let bytes = pep.middle_buffer_bytes();
+        shape(&socket, bytes, bytes)?;
         Ok(socket)
     };
     let socket = prepared().map_err(|error: io::Error| format!("cannot open a socket: {error}"))?;
@@ -73,18 +74,21 @@ fn middle(pep: &Pep) -> Result<OwnedFd, String> {
 }
 
 /// A socket that may have any address.
-fn transparent(buffer_bytes: u32) -> io::Result<OwnedFd> {
+fn transparent(pep: &Pep) -> io::Result<OwnedFd> {
     let socket = sys::tcp_socket()?;
-    shape(&socket, buffer_bytes)?;
+    shape(&socket, pep.buffer_bytes, pep.outer_receive_bytes())?;
     sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
     sys::set_option(&socket, libc::SOL_IP, libc::IP_TRANSPARENT, 1)?;
     Ok(socket)
 }
 
-/// Buffers have to be set before the handshake, which settles the scale of the window.
-fn shape(socket: &OwnedFd, buffer_bytes: u32) -> io::Result<()> {
-    socket::set_buffer(socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, buffer_bytes)?;
-    socket::set_buffer(socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, buffer_bytes)?;
+/// Buffers have to be set before the handshake, which settles the scale of the window. Little waits to
+/// be sent in any of them: what a proxy holds back is in the receive buffer before it.
+fn shape(socket: &OwnedFd, send_bytes: u32, receive_bytes: u32) -> io::Result<()> {
+    socket::set_buffer(socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, send_bytes)?;
+    socket::set_buffer(socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, receive_bytes)?;
+    let unsent = socket::UNSENT_BYTES;
+    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, unsent)?;
     sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
 }
 

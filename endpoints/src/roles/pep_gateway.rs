@@ -141,7 +141,7 @@ impl Gateway {
         };
         let Header { connection, client, server } = header;
         log.now(&PepEvent::Split { connection, client, server });
-        match sockets::outer(client, server, self.pep.buffer_bytes) {
+        match sockets::outer(client, server, &self.pep) {
             Ok(outer) => {
                 self.relays.join_to(connection, outer, middle.watched, reactor)?;
             }

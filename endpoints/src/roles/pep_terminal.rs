@@ -68,7 +68,7 @@ impl Terminal {
         let mut listeners = Vec::new();
         for port in &pep.ports {
             let listener =
-                sockets::outer_listener(*port, pep.buffer_bytes).map_err(Failure::Work)?;
+                sockets::outer_listener(*port, &pep).map_err(Failure::Work)?;
             reactor.add(&listener, Interest::Read, Token::Listener(listeners.len()).encode())?;
             listeners.push(listener);
         }
