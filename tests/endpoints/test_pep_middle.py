@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from split_connection import (
@@ -21,6 +22,7 @@ from split_connection import (
     until,
 )
 
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 RATE_BPS = 80_000_000
 NOBODY = "10.3.0.99"
 LONG = 4_000_000
@@ -38,10 +40,14 @@ def test_ready_says_what_is_in_force(network: Split) -> None:
         assert ready["send_buffer_bytes"] == ready["receive_buffer_bytes"] == 4 * 300_000
 
 
-@pytest.mark.parametrize("sender", ["gateway", "terminal"])
-def test_the_first_flight_is_the_window(network: Split, sender: str) -> None:
+@pytest.mark.parametrize(
+    ("sender", "cca"), [("gateway", "cubic"), ("terminal", "cubic"), ("gateway", "bbr")]
+)
+def test_the_first_flight_is_the_window(network: Split, sender: str, cca: str) -> None:
     """Without acknowledgements nothing but the window says how much goes out."""
-    network.split()
+    if cca not in AVAILABLE.read_text().split():
+        pytest.skip(f"needs the congestion control {cca}")
+    network.split(cca=cca)
     with network.listen() as server, ThreadPoolExecutor(1) as pool:
         ends = network.joined(server)
         # Both have been heard, so all is quiet; and a connection of the pool has been idle.

@@ -15,6 +15,7 @@ from fairc.runtime.engines.vm import VmEngine
 
 FILE_BYTES, RATE_BPS, RTT_S, GROUND_S = 10_000_000, 25e6, 0.75, 0.03
 PACKET_BYTES, PAYLOAD_BYTES, INITIAL_WINDOW = 1500, 1448, 10
+STEP_NS = 100_000_000  # between samples
 SPEC = """fexp 1
 experiment satellite {
   topology = geo(pep: mode)
@@ -59,7 +60,7 @@ def _of(events: Events, program: str, event: str) -> list[dict[str, Any]]:
 
 def _seconds(events: Events, first: str, last: str) -> float:
     (begin,), (end,) = (_of(events, "file.client", event) for event in (first, last))
-    return (end["t_ns"] - begin["t_ns"]) / 1e9
+    return float(end["t_ns"] - begin["t_ns"]) / 1e9
 
 
 def test_all_bytes_come(cells: dict[bool, Events]) -> None:
@@ -92,6 +93,21 @@ def test_the_middle_has_no_slow_start(cells: dict[bool, Events]) -> None:
     expected_s = 2 * RTT_S + rounds * RTT_S + full_s - 8 * bdp_bytes / RATE_BPS
     assert plain_s == pytest.approx(expected_s, rel=0.1)
     assert plain_s > split_s + 4 * RTT_S
+
+
+def test_the_gateway_takes_no_more_than_a_window_ahead(cells: dict[bool, Events]) -> None:
+    """What the server has got rid of, less what the terminal has: in the gateway, or under way."""
+    (ready,) = _of(cells[True], "satellite.gateway", "ready")
+    window_bytes = ready["window_packets"] * ready["mss"]
+    arrived = {
+        line["t_ns"] // STEP_NS: line for line in _of(cells[True], "satellite.gateway", "sample")
+    }
+    ahead = [
+        line["bytes_acked"] - arrived[line["t_ns"] // STEP_NS]["bytes_acked"]
+        for line in _of(cells[True], "file.server", "sample")
+        if line["t_ns"] // STEP_NS in arrived
+    ]
+    assert window_bytes < max(ahead) < 2.5 * window_bytes
 
 
 def test_the_window_is_that_of_the_link(cells: dict[bool, Events]) -> None:

@@ -67,8 +67,7 @@ impl Terminal {
     fn new(pep: Pep, reactor: &Reactor, log: &Log) -> Result<Self, Failure> {
         let mut listeners = Vec::new();
         for port in &pep.ports {
-            let listener =
-                sockets::outer_listener(*port, &pep).map_err(Failure::Work)?;
+            let listener = sockets::outer_listener(*port, &pep).map_err(Failure::Work)?;
             reactor.add(&listener, Interest::Read, Token::Listener(listeners.len()).encode())?;
             listeners.push(listener);
         }
