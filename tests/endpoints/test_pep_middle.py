@@ -70,8 +70,8 @@ def test_the_first_flight_is_the_window(network: Split, sender: str, cca: str) -
         for one in ends:
             one.close()
     flight = max(sample["unacked"] for sample in network.events(sender, "sample"))
-    # In packets, not all of them full; a tail loss probe may bring one more.
-    assert flight in (WINDOW_PACKETS, WINDOW_PACKETS + 1)
+    # In packets, not all of them full; tail loss probes may bring a few more.
+    assert WINDOW_PACKETS <= flight < WINDOW_PACKETS + 5
 
 
 def test_a_middle_that_is_silent_for_a_while_is_lived_through(split: Split) -> None:

@@ -95,8 +95,8 @@ def test_the_middle_has_no_slow_start(cells: dict[bool, Events]) -> None:
     assert plain_s > split_s + 4 * RTT_S
 
 
-def test_the_gateway_takes_no_more_than_a_window_ahead(cells: dict[bool, Events]) -> None:
-    """What the server has got rid of, less what the terminal has: in the gateway, or under way."""
+def test_the_gateway_takes_no_more_than_two_windows_ahead(cells: dict[bool, Events]) -> None:
+    """What the server has got rid of, less what the terminal has: in the gateway, or under way (a third)."""
     (ready,) = _of(cells[True], "satellite.gateway", "ready")
     window_bytes = ready["window_packets"] * ready["mss"]
     arrived = {
@@ -107,7 +107,7 @@ def test_the_gateway_takes_no_more_than_a_window_ahead(cells: dict[bool, Events]
         for line in _of(cells[True], "file.server", "sample")
         if line["t_ns"] // STEP_NS in arrived
     ]
-    assert window_bytes < max(ahead) < 2.5 * window_bytes
+    assert window_bytes < max(ahead) < 3.5 * window_bytes
 
 
 def test_the_window_is_that_of_the_link(cells: dict[bool, Events]) -> None:

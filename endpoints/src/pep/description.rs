@@ -43,8 +43,9 @@ impl Pep {
         self.buffer_bytes.max(self.window_bytes.saturating_mul(2)).min(MAX_BUFFER as u32)
     }
 
-    /// Receive buffer of an outer connection, bytes of payload: about a window of the middle waits in
-    /// front of it. More would only let a server on a fast link pour all that it has into this machine.
+    /// Receive buffer of an outer connection, bytes: as the kernel doubles it, about two windows of the
+    /// middle wait in front of it. More would only let a server on a fast link pour all that it has
+    /// into this machine.
     #[must_use]
     pub fn outer_receive_bytes(&self) -> u32 {
         self.buffer_bytes.min(self.window_bytes.max(LEAST_RECEIVE))
