@@ -18,7 +18,8 @@ def _time(name: str, meaning: str) -> Column:
 
 _LOADS = Table(
     "loads",
-    "a load of a page; failed ones have an `error`, and are in no summary",
+    "a load of a page; failed ones have an `error`, and are in no summary; number 0 is the browser's own"
+    " time, a load from its own host without a network (measurement.md, rule 21)",
     (
         CELL,
         FLOW,

@@ -64,6 +64,7 @@ class Endpoints:
     loads: page loads, also those that failed; such a flow is told by its loads, not by connections
     that the client opened: `opened_s` and `done_s` are empty; `unended` are loads without a report of
     a client that did not come to its end (one that was stopped says so, and how many have ended).
+    own_time: the load of a browser from its own host, without a network; of it alone number 0.
     transports: connection -> what it ran over, of page loads.
     reports: events that say how connections were set up (`listening`, `accepted`, `connected`) and
     what datagrams came to (`sent`, `received`), by name. errors: what the programs said had failed.
@@ -81,6 +82,7 @@ class Endpoints:
     videos: tuple[Video, ...]
     requests: Requests
     loads: tuple[PageLoad, ...]
+    own_time: PageLoad | None
     transports: Mapping[int, str]
     ccas: frozenset[str]
     reports: Mapping[str, tuple[Mapping[str, Any], ...]]
@@ -124,6 +126,7 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
         videos=applications.videos(_of(client, _PLAYER), watched, stop_s, client_file),
         requests=applications.requests(client["fetched"], client["unfinished"], client_file),
         loads=(),
+        own_time=None,
         transports={},
         **_told(flow, server, client),
     )
@@ -189,6 +192,7 @@ def _of_loads(
         videos=(),
         requests=applications.requests([], [], server_file),
         loads=page_loads,
+        own_time=loads.own_time(client["own-time"], f"{flow.name}.client.ndjson"),
         transports=transports,
         **_told(flow, server, client),
     )

@@ -81,7 +81,10 @@ class PageLoad:
 def read(
     events: Iterable[Mapping[str, Any]], workload: LoadWorkload, file: str
 ) -> tuple[PageLoad, ...]:
-    """Return the loads that a client reported, in order. Raises ArtefactError."""
+    """Return the loads that a client reported, in order. Raises ArtefactError.
+
+    The load without a network, which a browser does beside them (`own_time`), is not among them.
+    """
     loads = tuple(_load(event, file) for event in sorted(events, key=_place))
     for number, load in enumerate(loads, 1):
         if load.number != number:
@@ -94,6 +97,15 @@ def read(
                 f" not {workload.protocols[number - 1]} as planned"
             )
     return loads
+
+
+def own_time(events: Iterable[Mapping[str, Any]], file: str) -> PageLoad | None:
+    """Return the load from the client's own host, as number 0, or None where there was none.
+
+    Raises ArtefactError.
+    """
+    found = [_load({**event, "load": 0}, file) for event in events]
+    return found[0] if found else None
 
 
 def _place(event: Mapping[str, Any]) -> tuple[int, int]:

@@ -90,13 +90,16 @@ _POINT = {
 def page_series(measurement: Measurement) -> dict[str, Rows]:
     """Return the arrays `loads`, `resources` and `sequences`; `flow` indexes the cell's flows.
 
-    loads: in order, failed ones as well. resources: `object` numbers them within a load, from 0.
+    loads: in order, failed ones as well; number 0 is a browser's without a network. resources: `object` numbers them within a load, from 0.
     sequences: what connections had received `t_s` after their load's connectStart.
     """
     loads = [
         (at, flow, load)
         for at, flow in enumerate(measurement.flows)
-        for load in flow.endpoints.loads
+        for load in (
+            *([flow.endpoints.own_time] if flow.endpoints.own_time else []),
+            *flow.endpoints.loads,
+        )
     ]
     return {
         "loads": rows(
@@ -123,6 +126,8 @@ def page_series(measurement: Measurement) -> dict[str, Rows]:
 
 
 def _theory(cell: Cell, flow: FlowRecord, load: PageLoad) -> tuple[bool, float]:
+    if not load.number:
+        return False, _UNKNOWN
     return (
         is_split(cell, flow.plan, load.wanted),
         _number(slow_start_s(cell, flow.plan, load.wanted)),
@@ -130,7 +135,7 @@ def _theory(cell: Cell, flow: FlowRecord, load: PageLoad) -> tuple[bool, float]:
 
 
 def _points(at: int, flow: FlowRecord, load: PageLoad) -> Iterator[tuple[Any, ...]]:
-    if load.error:
+    if load.error or not load.number:
         return
     for curve in flow.received_in(load):
         for t_s, received in zip(curve.t_s.tolist(), curve.bytes.tolist(), strict=True):

@@ -68,6 +68,19 @@ def test_without_the_capture_at_the_client_there_is_no_sequence(tmp_path: Path) 
     assert reasons == {"no packet of the load was captured at the client"}
 
 
+def test_the_browsers_own_time_stands_beside_the_loads(tmp_path: Path) -> None:
+    made = two_loads()
+    own = load_event(1, "h3", 4000, event="own-time")
+    del own["load"]
+    made.client = [own]
+    analysis = analysed(made, tmp_path)
+    assert {value.load for value in analysis.metrics} == {1, 2}
+    rows = analysis.series.loads
+    assert rows["load"].tolist() == [0, 1, 2]
+    assert rows["plt_s"][0] == pytest.approx(0.295)
+    assert np.isnan(rows["slow_start_s"][0])
+
+
 def test_a_failed_load_has_its_reason_and_no_value(tmp_path: Path) -> None:
     made = two_loads()
     failed = load_event(2, "h3", 1300, error="ERR_QUIC_HANDSHAKE_FAILED", protocol=None, status=None,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from fairc.compiler.plan import FigureRequest
 from fairc.dsl.report_words import LIMITS
 from fairc.runtime.report.words import listed, number, one_line
-from fairc.runtime.statistics.series import Autocorrelation, autocorrelation
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .cases import REPETITION, Case, by_words, load, names_of, replicates, stem, told_apart, worded
@@ -17,6 +16,8 @@ from .style import LIMIT, MUTED, SERIES, WIDTHS, Width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from fairc.runtime.statistics.series import Autocorrelation
 
 
 _LETTER = 0.06  # inches of a heading
@@ -37,6 +38,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     Every swept name tells groups apart: a series that mixes configurations has no order. Raises
     NothingToDraw for too many groups, or where no series is long enough and varies.
     """
+    from fairc.runtime.statistics.series import autocorrelation
+
     assert request is not None, "not a default figure"
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))

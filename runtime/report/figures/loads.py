@@ -15,8 +15,13 @@ _PER_LOAD = """
     SELECT flow, load, any_value(wanted), count(*), count(*) FILTER (WHERE error <> ''),
         any_value(slow_start_s), bool_or(split)
     FROM loads JOIN cells USING (cell)
-    WHERE configuration = ? AND cells.status = 'ok' AND verdict <> 'invalid'
+    WHERE configuration = ? AND cells.status = 'ok' AND verdict <> 'invalid' AND load > 0
     GROUP BY flow, load ORDER BY flow, load
+"""
+# Of the load without a network, which browsers make once per configuration.
+_OWN_TIME = """
+    SELECT flow, min(plt_s) FROM loads JOIN cells USING (cell)
+    WHERE configuration = ? AND load = 0 AND error = '' GROUP BY flow
 """
 
 
@@ -38,6 +43,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
         if (s := results.summary(m, c)).median is not None
     ]
     digits = decimals_for(medians)
+    own = {c.id: dict(run.rows(_OWN_TIME, [c.id])) for c in run.configurations}
+    has_own = any(own.values())
     rows: list[tuple[Cell, ...]] = []
     for configuration in run.configurations:
         found = run.rows(_PER_LOAD, [configuration.id])
@@ -53,6 +60,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
                     *_shown(results, measures.get((PLT, flow, load)), configuration, digits),
                     *_shown(results, measures.get((TTR, flow, load)), configuration, digits),
                     _theory(slow_start_s, split, digits),
+                    *([_own(own[configuration.id].get(flow), digits)] if has_own else []),
                 )
             )
     if not rows:
@@ -67,6 +75,11 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
             " left out; the table loads has their reasons. Slow start: log2(BDP / IW) x RTT, the time in"
             " which the congestion window grows to the BDP, end to end; split: a PEP ends the connection on"
             " its way, so there is no slow start over the whole RTT."
+            + (
+                " Browser's own: PLT of one load from its own host, without a network."
+                if has_own
+                else ""
+            )
         ),
         head=(
             *((one_line(name), False) for name in run.axes),
@@ -80,6 +93,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
             ("TTR (s)", True),
             ("95 % interval", True),
             ("slow start (s)", True),
+            *((("browser's own (s)", True),) if has_own else ()),
         ),
         rows=tuple(rows),
     )
@@ -108,6 +122,10 @@ def _theory(slow_start_s: float | None, split: bool, digits: int) -> Cell:
     if slow_start_s is None:
         return "split" if split else "-"
     return _number(slow_start_s, digits)
+
+
+def _own(plt_s: float | None, digits: int) -> Cell:
+    return "-" if plt_s is None else _number(plt_s, digits)
 
 
 KIND = FigureKind("loads", make)
