@@ -8,6 +8,7 @@ In order of control flow:
     extra_rtts  the extra round trips of flows
     wiring    nodes, cables, hops, interface names, addresses
     routing   static routes; the path and base RTT of every flow
+    packets   path MTUs, and what does not fit them
     flows     bottlenecks, socket buffers, the deadline; demand: what flows ask for; ports
     queues    limits in bytes or packets
     captures  where packets are seen

@@ -12,19 +12,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fairc.dsl.diagnostics import Diagnostic, Severity
-from fairc.dsl.model import Queue, Size
+from fairc.dsl.model import MTU, Queue, Size
 
 from . import plan
-from .frames import FRAME_BYTES
+from .frames import FRAME_BYTES, frame_bytes, memory_bytes
 
 Option = Size | Fraction | bool
 
-# What Linux takes for a packet in memory, at most: a full frame and the structures around it.
-# fq_codel and fq_pie limit that as well; it is kept out of their way.
+# What Linux takes in memory for each 1514 bytes of a frame, at most: they and the structures around
+# them. fq_codel and fq_pie limit that as well; it is kept out of their way.
 MEMORY_PER_PACKET = 8192
 MIN_MEMORY_BYTES = 32 * 2**20
-# What it takes for a full TCP segment as `cake` accounts for it (its truesize), measured.
-FRAME_MEMORY_BYTES = 2304
 # tc holds the probability of RED as a 32-bit fraction: 1 is not one of them.
 MAX_PROBABILITY = 1 - 2**-32
 
@@ -33,28 +31,34 @@ MAX_PROBABILITY = 1 - 2**-32
 class Given:
     """What a discipline is built from.
 
-    limit: exactly one of bytes and packets. rate_bps: of the link, > 0. size_bytes: turns another
-    size of the same queue into bytes.
+    limit: exactly one of bytes and packets. rate_bps, mtu: of the link, > 0. size_bytes: turns
+    another size of the same queue into bytes.
     """
 
     written: Queue
     limit: plan.Fifo
     rate_bps: int
     size_bytes: Callable[[Size], int]
+    mtu: int = MTU
+
+    @property
+    def frame_bytes(self) -> int:
+        """A full packet of the link on the wire."""
+        return frame_bytes(self.mtu)
 
     @property
     def packets(self) -> int:
         """The limit in packets: a size in bytes in full frames, rounded up."""
         if self.limit.limit_packets is not None:
             return self.limit.limit_packets
-        return -(-(self.limit.limit_bytes or 0) // FRAME_BYTES)
+        return -(-(self.limit.limit_bytes or 0) // self.frame_bytes)
 
     @property
     def bytes(self) -> int:
         """The limit in bytes: packets are full frames."""
         if self.limit.limit_bytes is not None:
             return self.limit.limit_bytes
-        return (self.limit.limit_packets or 0) * FRAME_BYTES
+        return (self.limit.limit_packets or 0) * self.frame_bytes
 
     def ns(self, name: str, default_ms: int) -> int:
         """Return a time, ns; in whole microseconds, the unit of tc."""
@@ -89,7 +93,7 @@ class Given:
         """
         target_ns = self.ns("target", default_ms)
         if self.switch("scaled", False):
-            frames_us = -(-3 * FRAME_BYTES * 8 * 10**6 // (2 * self.rate_bps))
+            frames_us = -(-3 * self.frame_bytes * 8 * 10**6 // (2 * self.rate_bps))
             target_ns = max(target_ns, frames_us * 1000)
         return target_ns
 
@@ -116,9 +120,9 @@ def _red(given: Given) -> plan.Red:
         limit_bytes=given.bytes,
         min_bytes=least,
         max_bytes=most,
-        average_packet_bytes=FRAME_BYTES,
+        average_packet_bytes=given.frame_bytes,
         # tc-red(8): (min + min + max) / (3 * avpkt); less than min / avpkt tc refuses.
-        burst_packets=-(-(2 * least + most) // (3 * FRAME_BYTES)) + 1,
+        burst_packets=-(-(2 * least + most) // (3 * given.frame_bytes)) + 1,
         probability=min(float(probability), MAX_PROBABILITY),
         ecn=given.switch("ecn", False),
     )
@@ -139,8 +143,8 @@ def _fq_codel(given: Given) -> plan.FqCoDel:
         target_ns=given.target_ns(5),
         interval_ns=given.interval_ns(),
         flows=given.number("flows", 1024),
-        quantum_bytes=FRAME_BYTES,
-        memory_bytes=_memory(given.packets),
+        quantum_bytes=given.frame_bytes,
+        memory_bytes=_memory(given),
         drop_batch=64,
         ecn=given.switch("ecn", True),
     )
@@ -165,8 +169,8 @@ def _fq_pie(given: Given) -> plan.FqPie:
         alpha=2,
         beta=20,
         flows=given.number("flows", 1024),
-        quantum_bytes=FRAME_BYTES,
-        memory_bytes=_memory(given.packets),
+        quantum_bytes=given.frame_bytes,
+        memory_bytes=_memory(given),
         ecn_percent=10,
         ecn=given.switch("ecn", False),
     )
@@ -176,8 +180,8 @@ def _fq(given: Given) -> plan.Fq:
     return plan.Fq(
         limit_packets=given.packets,
         flow_limit_packets=given.number("flow_limit", 100),
-        quantum_bytes=2 * FRAME_BYTES,
-        initial_quantum_bytes=10 * FRAME_BYTES,
+        quantum_bytes=2 * given.frame_bytes,
+        initial_quantum_bytes=10 * given.frame_bytes,
         buckets=1024,
     )
 
@@ -188,7 +192,7 @@ def _sfq(given: Given) -> plan.Sfq:
         flows=128,
         divisor=1024,
         depth_packets=127,
-        quantum_bytes=FRAME_BYTES,
+        quantum_bytes=given.frame_bytes,
         perturb_s=0,
     )
 
@@ -197,12 +201,13 @@ def _cake(given: Given) -> plan.Cake:
     return plan.Cake(
         limit_packets=given.packets,
         rtt_ns=given.ns("rtt", 100),
-        memory_bytes=given.packets * FRAME_MEMORY_BYTES,
+        memory_bytes=given.packets * memory_bytes(given.mtu),
     )
 
 
-def _memory(packets: int) -> int:
-    return max(MIN_MEMORY_BYTES, packets * MEMORY_PER_PACKET)
+def _memory(given: Given) -> int:
+    each = MEMORY_PER_PACKET * -(-given.frame_bytes // FRAME_BYTES)
+    return max(MIN_MEMORY_BYTES, given.packets * each)
 
 
 DISCIPLINES: Mapping[str, Callable[[Given], plan.Queue]] = {
@@ -220,7 +225,7 @@ DISCIPLINES: Mapping[str, Callable[[Given], plan.Queue]] = {
 
 def doubts(given: Given, queue: plan.Queue) -> Iterator[Diagnostic]:
     """Yield what is wrong with a queue's parameters, and what makes no sense at its rate."""
-    frame_ns = FRAME_BYTES * 8 * 10**9 // given.rate_bps
+    frame_ns = given.frame_bytes * 8 * 10**9 // given.rate_bps
     target_ns = queue_target_ns(queue)
     if target_ns is not None and frame_ns > target_ns:
         times = f"a full frame takes {frame_ns / 1e6:g} ms, the target is {target_ns / 1e6:g} ms"
@@ -262,7 +267,7 @@ def _doubts_of_red(given: Given, queue: plan.Red) -> Iterator[Diagnostic]:
             notes=(f"max is {queue.max_bytes} bytes, the limit {given.bytes} bytes",),
             severity=Severity.WARNING,
         )
-    if queue.min_bytes < FRAME_BYTES:
+    if queue.min_bytes < given.frame_bytes:
         yield Diagnostic(
             code="threshold-below-packet",
             message="`min` of `red` is less than one packet",

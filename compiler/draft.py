@@ -23,6 +23,7 @@ class End:
     shaped: the direction of a link whose rate and queue are on this egress.
     impaired: the direction whose loss and delay are on this egress (a hop's).
     link: index of the link in the scenario; forward: whether what leaves travels from a to b.
+    mtu: of the link, bytes.
     """
 
     node: str
@@ -31,6 +32,7 @@ class End:
     link: int
     forward: bool
     source: str
+    mtu: int
     shaped: Direction | None = None
     impaired: Direction | None = None
 
@@ -66,6 +68,11 @@ class DraftFlow:
     bottleneck: End | None = None
     buffer_bytes: int = 0
     port: int = 0
+
+    @property
+    def mtu(self) -> int:
+        """The smallest MTU on the way of its data and back, bytes."""
+        return min(end.mtu for end in (*self.data, *self.acks))
 
     @property
     def rate_bps(self) -> int:

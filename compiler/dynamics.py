@@ -2,7 +2,8 @@
 
 Linux's shaper has no rate of zero. A stop is lowered to the rate at which one full frame takes as
 long as the stop: of what waits, one frame (or as many bytes in small ones) leaves as it begins. A trace
-takes that frame off the bins that follow, so that its bytes stay what they are.
+takes that frame off the bins that follow, so that its bytes stay what they are; its chances are packets
+of 1500 bytes (1514 in their frame) by definition, whatever the MTU of the link.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def rate_changes(way: Direction) -> tuple[tuple[plan.Change, ...], int | None]:
     ends = [change.at_ns for change in rated[1:]]
     lengths = [end - change.at_ns for change, end in zip(rated, ends, strict=False)]
     return tuple(
-        plan.Change(at_ns=change.at_ns, rate_bps=change.rate_bps or stop_bps(length_ns))
+        plan.Change(
+            at_ns=change.at_ns, rate_bps=change.rate_bps or stop_bps(length_ns, way.frame_bytes)
+        )
         for change, length_ns in zip(rated, [*lengths, LONGEST_FRAME_NS], strict=False)
     ), None
 
@@ -65,10 +68,10 @@ def touches_hop(changes: tuple[Change, ...]) -> bool:
     return any(c.delay_ns is not None or c.loss is not None or c.is_up is not None for c in changes)
 
 
-def stop_bps(length_ns: int) -> int:
+def stop_bps(length_ns: int, frame: int = FRAME_BYTES) -> int:
     """Return the rate at which one full frame lasts as long as a stop, in whole bytes per second."""
     length_ns = min(max(length_ns, 1), LONGEST_FRAME_NS)
-    return 8 * max(1, FRAME_BYTES * NS // length_ns)
+    return 8 * max(1, frame * NS // length_ns)
 
 
 @lru_cache(256)

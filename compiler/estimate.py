@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 
-from .frames import FRAME_BYTES
+from .frames import segment_bytes
 from .plan import (
     Cell,
     FileWorkload,
@@ -16,7 +16,6 @@ from .plan import (
     VideoWorkload,
 )
 
-PAYLOAD_BYTES = 1448
 UNSHAPED_BPS = 100_000_000
 
 # Fitted to docs/benchmarks.md (vm engine, one core): wall seconds of a cell whatever it does, for
@@ -165,19 +164,19 @@ def offered_bps(flow: Flow) -> float | None:
 
 def work_s(cell: Cell, flow: Flow) -> float:
     """Return the time that a flow's bytes need alone on its bottleneck, s; 0 if they have no end."""
-    frames = (wanted_bytes(flow) or 0) / PAYLOAD_BYTES
-    return frames * FRAME_BYTES * 8 / rate_bps(cell, flow.bottleneck)
+    frames = (wanted_bytes(flow) or 0) / segment_bytes(flow.mtu)
+    return frames * flow.frame_bytes * 8 / rate_bps(cell, flow.bottleneck)
 
 
 def packets(cell: Cell, length_s: float) -> float:
     """Return how many data packets pass the bottlenecks of a cell."""
-    places = {flow.bottleneck for flow in cell.flows}
-    possible = sum(rate_bps(cell, place) for place in places) * length_s / (FRAME_BYTES * 8)
+    frames = {flow.bottleneck: flow.frame_bytes for flow in cell.flows}
+    possible = sum(rate_bps(cell, place) * length_s / (8 * size) for place, size in frames.items())
     wanted = 0.0
     for flow in cell.flows:
         total, offered = wanted_bytes(flow), offered_bps(flow)
         if total is None and offered is None:
             return possible
         sent = (offered or 0) * length_s / 8 if total is None else total
-        wanted += sent / PAYLOAD_BYTES
+        wanted += sent / segment_bytes(flow.mtu)
     return min(possible, wanted)

@@ -8,6 +8,7 @@ from fairc.dsl.diagnostics import Diagnostic
 
 from .demand import own_time_ns, total_bytes
 from .draft import Draft, DraftFlow, Place
+from .frames import frame_bytes, memory_bytes, segment_bytes
 from .loads import patience_ns
 from .queues import bdp_bytes, queue_bytes
 
@@ -45,7 +46,9 @@ def size_buffers(draft: Draft) -> None:
     for flow in draft.flows:
         needed = bdp_bytes(flow.most_bps, flow.most_rtt_ns)
         if flow.bottleneck and flow.bottleneck.place in draft.queues:
-            needed += queue_bytes(draft.queues[flow.bottleneck.place])
+            waiting = draft.queues[flow.bottleneck.place]
+            needed += queue_bytes(waiting, frame_bytes(flow.bottleneck.mtu))
+        needed = int(needed * _overhead(flow.mtu))
         flow.buffer_bytes = power_of_two(max(MIN_BUFFER_BYTES, 2 * needed))
         if flow.buffer_bytes > MAX_BUFFER_BYTES:
             reason = f"twice the BDP and the queue is {2 * needed} bytes"
@@ -58,6 +61,14 @@ def size_buffers(draft: Draft) -> None:
                     help="make the rate, the RTT or the queue of the bottleneck smaller",
                 )
             )
+
+
+def _overhead(mtu: int) -> float:
+    """Return by how much socket buffers must grow because small segments take more memory, >= 1.
+
+    Linux doubles a buffer, which pays for segments that take up to twice their payload.
+    """
+    return max(1.0, memory_bytes(mtu) / segment_bytes(mtu) / 2)
 
 
 def set_deadline(draft: Draft) -> None:

@@ -1,5 +1,31 @@
-"""Sizes of frames on the wire."""
+"""Sizes of packets and frames.
 
-FRAME_BYTES = 1514  # a full Ethernet frame without preamble: MTU 1500 and the header
-PACKET_BYTES = 1500
-"""A full IP packet."""
+A link has an MTU, the largest IP packet in bytes; what a full packet of it is on the wire decides how
+its shaper, its queue and its hop are sized.
+"""
+
+from __future__ import annotations
+
+from fairc.dsl.model import ETHERNET_BYTES, MTU
+
+FRAME_BYTES = MTU + ETHERNET_BYTES  # a full Ethernet frame without preamble: 1514
+
+TCP_IP_BYTES = 20 + 20 + 12  # headers of IPv4 and TCP, with timestamps
+# What Linux takes for a TCP segment in memory beside its IP packet, structures and room for headers;
+# measured with cake at MTUs of 576, 1500, 4000 and 9000 on Linux 6.12.
+SEGMENT_MEMORY_BYTES = 844
+
+
+def frame_bytes(mtu: int) -> int:
+    """Return a full packet of a link in its Ethernet frame, without preamble, bytes."""
+    return mtu + ETHERNET_BYTES
+
+
+def segment_bytes(mtu: int) -> int:
+    """Return the payload of a full TCP segment, bytes: 1448 at an MTU of 1500."""
+    return mtu - TCP_IP_BYTES
+
+
+def memory_bytes(mtu: int) -> int:
+    """Return what Linux accounts for a full TCP segment (its truesize), bytes; measured."""
+    return mtu + SEGMENT_MEMORY_BYTES

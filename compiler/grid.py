@@ -173,11 +173,12 @@ def _flow(draft: Draft, flow: DraftFlow, starts_ns: tuple[int, ...], seed: int) 
         connections=declared.connections,
         workload=load_of(flow, pauses_ns(declared, seed))
         if isinstance(declared.workload, Load)
-        else workload_of(declared, seed),
+        else workload_of(declared, flow.mtu, seed),
         starts_ns=starts_ns,
         stop_ns=declared.stop_ns,
         base_rtt_ns=flow.base_rtt_ns,
         bottleneck=flow.bottleneck.place,
+        mtu=flow.mtu,
         buffer_bytes=flow.buffer_bytes,
         source=str(declared.span),
         declared=declared.declared or declared.name,

@@ -13,6 +13,7 @@ from .draft import Draft
 from .extra_rtts import lengthen
 from .flows import find_bottlenecks, set_deadline, size_buffers
 from .freeze import freeze
+from .packets import check_packets, limit_packets
 from .peps import reach, split
 from .physics import warn
 from .ports import assign_ports
@@ -28,6 +29,7 @@ NETWORK_PASSES: tuple[Pass, ...] = (  # look at the network, and at who talks to
     route,  # static routes to every host
     reach,  # routes between proxies
     trace,  # the path and the base RTT of every flow
+    limit_packets,  # path MTUs
     find_bottlenecks,
     size_queues,  # limits in bytes or packets
     size_buffers,
@@ -35,6 +37,7 @@ NETWORK_PASSES: tuple[Pass, ...] = (  # look at the network, and at who talks to
     freeze,  # nodes and cables as parts of the plan
 )
 TRAFFIC_PASSES: tuple[Pass, ...] = (  # look at workloads and times
+    check_packets,
     assign_ports,
     split,  # proxies, and which ports they intercept
     set_deadline,

@@ -10,7 +10,7 @@ from fairc.dsl.diagnostics import Diagnostic, Severity
 from . import plan
 from .draft import Draft, DraftFlow, End
 from .flows import MIN_BUFFER_BYTES, power_of_two
-from .frames import FRAME_BYTES, PACKET_BYTES
+from .frames import frame_bytes
 from .ports import LAST_PORT
 from .queues import bdp_bytes, queue_bytes
 
@@ -89,11 +89,12 @@ def _way(draft: Draft, node: str, other: str) -> list[End]:
 
 def _plan(draft: Draft, pep: model.Pep, link: _Link, port: int, ports: list[int]) -> plan.Pep:
     ends = (*link.down, *link.up)
+    mtu = ends[0].mtu
     rtt_ns = sum(end.impaired.delay_ns for end in ends if end.impaired)
-    bdp = bdp_bytes(max(link.rates_bps), rtt_ns) * PACKET_BYTES // FRAME_BYTES
+    bdp = bdp_bytes(max(link.rates_bps), rtt_ns) * mtu // frame_bytes(mtu)
     window = round(pep.window.amount * (bdp if pep.window.unit == "bdp" else 1))
     queues = (draft.queues.get(end.place) for end in ends)
-    waiting = sum(queue_bytes(queue) for queue in queues if queue)
+    waiting = sum(queue_bytes(queue, frame_bytes(mtu)) for queue in queues if queue)
     return plan.Pep(
         name=pep.name,
         terminal=pep.terminal,
@@ -105,7 +106,8 @@ def _plan(draft: Draft, pep: model.Pep, link: _Link, port: int, ports: list[int]
         cca=pep.cca,
         cca_parameters=dict(pep.cca_parameters),
         pool=pep.connections,
-        window_bytes=max(LEAST_PACKETS * PACKET_BYTES, window),
+        mtu=mtu,
+        window_bytes=max(LEAST_PACKETS * mtu, window),
         rate_bps=link.rates_bps,
         buffer_bytes=power_of_two(max(MIN_BUFFER_BYTES, 2 * (bdp + waiting))),
         source=str(pep.span),

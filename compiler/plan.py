@@ -11,7 +11,19 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from fairc.dsl.model import MTU
+
+from .frames import frame_bytes
+
 PLAN_VERSION: Final = 1
+
+
+def _usual(value: object) -> bool:
+    return value == MTU
+
+
+Mtu = Annotated[int, Field(exclude_if=_usual)]
+"""Largest IP packet, bytes; not in the JSON where it is 1500, so that it leaves identities alone."""
 
 
 class Model(BaseModel):
@@ -214,6 +226,7 @@ class Interface(Model):
 
     name: Linux interface name, at most 15 characters.
     address: IPv4 address with prefix length, `10.0.0.1/30`.
+    mtu: the largest IP packet, the same at both ends of a cable; left out where it is 1500.
     shaper, queue: on its egress; impairment: instead of them, on a delay hop.
     bottleneck: whether this egress is the slowest link of some flow's data path.
     changes: of shaper or impairment, in order of time; repeat_ns: they come again after that.
@@ -223,6 +236,7 @@ class Interface(Model):
 
     name: str
     address: str
+    mtu: Mtu = MTU
     shaper: Shaper | None = None
     queue: Queue | None = None
     impairment: Impairment | None = None
@@ -231,12 +245,26 @@ class Interface(Model):
     repeat_ns: int | None = None
     source: str
 
+    @property
+    def frame_bytes(self) -> int:
+        """A full packet in its Ethernet frame, without preamble, bytes."""
+        return frame_bytes(self.mtu)
+
+
+def _absent(value: object) -> bool:
+    return value is None
+
 
 class Route(Model):
-    """A static route: `destination` is an IPv4 prefix, `via` the next hop's address."""
+    """A static route: `destination` is an IPv4 prefix, `via` the next hop's address.
+
+    mtu: the largest IP packet that gets there, where it is smaller than what the next cable takes;
+    else left out.
+    """
 
     destination: str
     via: str
+    mtu: Annotated[int | None, Field(exclude_if=_absent)] = None
 
 
 class Node(Model):
@@ -390,6 +418,7 @@ class Flow(Model):
     starts_ns: of each connection. starts_ns, stop_ns: after the cell's epoch.
     base_rtt_ns: propagation both ways, no queueing.
     bottleneck: (node, interface) of its data path's slowest egress.
+    mtu: the smallest one on the way of its data and back; left out where it is 1500.
     buffer_bytes: send and receive buffer of each connection.
     declared: the name in the file, `name` unless it is one of several users' flows; users: their
     group. Neither is part of the cell's identity.
@@ -415,6 +444,7 @@ class Flow(Model):
     stop_ns: int | None
     base_rtt_ns: int
     bottleneck: tuple[str, str]
+    mtu: Mtu = MTU
     buffer_bytes: int
     source: str
     declared: str = ""
@@ -427,6 +457,11 @@ class Flow(Model):
     receive_buffer_bytes: int | None = None
     qlog: bool = False
     cca_object: str | None = None
+
+    @property
+    def frame_bytes(self) -> int:
+        """A full packet of this flow in its Ethernet frame, without preamble, bytes."""
+        return frame_bytes(self.mtu)
 
     @property
     def sender_bytes(self) -> int:
@@ -454,6 +489,7 @@ class Pep(Model):
     gateway_address: those of their interfaces on the link between them, where the middle
     connections run from the terminal to `port` of the gateway. ports: the servers' TCP ports that
     are intercepted; nothing else is touched.
+    mtu: of the link between them; left out where it is 1500.
     pool: middle connections that are kept open, ready for clients. window_bytes: the window with
     which each of them begins, both ways, instead of slow start. rate_bps: (down, up), the
     pacing limit of a middle connection, the rate of the link. buffer_bytes: send and receive buffer of
@@ -470,6 +506,7 @@ class Pep(Model):
     cca: str
     cca_parameters: dict[str, int | float | bool] = {}
     pool: int
+    mtu: Mtu = MTU
     window_bytes: int
     rate_bps: tuple[int, int]
     buffer_bytes: int

@@ -12,7 +12,6 @@ from fairc.dsl.model import Direction, Size
 from . import plan
 from .disciplines import Given, build, doubts
 from .draft import Draft, End
-from .frames import FRAME_BYTES
 
 IDLE_QUEUE_PACKETS = 1000  # what a queue holds that is not given (docs/language.md)
 
@@ -31,12 +30,12 @@ def size_queues(draft: Draft) -> None:
                     draft.queues[end.place] = queue
 
 
-def queue_bytes(queue: plan.Queue) -> int:
-    """Return how many bytes a queue holds at most, packets being full frames."""
+def queue_bytes(queue: plan.Queue, frame: int) -> int:
+    """Return how many bytes a queue holds at most, packets being full frames of so many bytes."""
     if queue.limit_bytes is not None:
         return queue.limit_bytes
     assert queue.limit_packets is not None
-    return queue.limit_packets * FRAME_BYTES
+    return queue.limit_packets * frame
 
 
 def bdp_bytes(rate_bps: int, rtt_ns: int) -> int:
@@ -61,7 +60,7 @@ def _resolve(draft: Draft, end: End, way: Direction, rtts_ns: set[int]) -> plan.
     if limit is None:
         return None
     rate_bps = way.rate_bps
-    given = Given(way.queue, limit, rate_bps, lambda size: _bytes(size, rate_bps))
+    given = Given(way.queue, limit, rate_bps, lambda size: _bytes(size, way, rate_bps), way.mtu)
     queue = build(given)
     for doubt in doubts(given, queue):
         draft.report(doubt)
@@ -72,10 +71,10 @@ def _limit(draft: Draft, way: Direction, rate_bps: int, rtts_ns: set[int]) -> pl
     """Return the size of a queue in bytes or packets, or None if it has no meaning."""
     size = way.queue.size
     if size.unit == "pkt":
-        _check(draft, way, int(size.amount) * FRAME_BYTES)
+        _check(draft, way, int(size.amount) * way.frame_bytes)
         return _fifo_packets(int(size.amount))
     if size.unit != "bdp":
-        limit = _bytes(size, rate_bps)
+        limit = _bytes(size, way, rate_bps)
     elif not rtts_ns:
         return _of_idle_link(draft, way)
     else:
@@ -97,9 +96,9 @@ def _fifo_bytes(limit: int) -> plan.Fifo:
     return plan.Fifo(limit_bytes=limit)
 
 
-def _bytes(size: Size, rate_bps: int) -> int:
+def _bytes(size: Size, way: Direction, rate_bps: int) -> int:
     """Return a size that is not in `bdp` in whole bytes, packets being full frames."""
-    factor = {"B": Fraction(1), "pkt": Fraction(FRAME_BYTES), "s": Fraction(rate_bps, 8)}
+    factor = {"B": Fraction(1), "pkt": Fraction(way.frame_bytes), "s": Fraction(rate_bps, 8)}
     return int(size.amount * factor[size.unit])
 
 
@@ -150,24 +149,24 @@ def _check(draft: Draft, way: Direction, limit_bytes: int) -> None:
     The front end has warned already where the size does not depend on the path.
     """
     size = way.queue.size
-    if limit_bytes < FRAME_BYTES:
+    if limit_bytes < way.frame_bytes:
         draft.report(
             Diagnostic(
                 code="useless-queue",
                 message="this queue cannot hold a single full packet",
                 span=size.span,
-                note=f"{limit_bytes} bytes, a packet is {FRAME_BYTES}",
+                note=f"{limit_bytes} bytes, a packet is {way.frame_bytes}",
                 notes=("whatever is sent while the link is busy would be lost",),
                 help="make it two packets or more",
             )
         )
-    elif limit_bytes < 2 * FRAME_BYTES and size.unit == "bdp":
+    elif limit_bytes < 2 * way.frame_bytes and size.unit == "bdp":
         draft.report(
             Diagnostic(
                 code="small-queue",
                 message="this queue holds less than two full packets",
                 span=size.span,
-                note=f"about {limit_bytes / FRAME_BYTES:.2g} packets of {FRAME_BYTES} bytes",
+                note=f"about {limit_bytes / way.frame_bytes:.2g} packets of {way.frame_bytes} bytes",
                 notes=("a burst of two packets always loses one, whatever the CCA does",),
                 severity=Severity.WARNING,
             )

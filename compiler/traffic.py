@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, cast
 
@@ -12,9 +13,15 @@ from . import plan
 from .seeds import stream_seed
 
 
-def workload_of(flow: model.Flow, seed: int) -> plan.Workload:
-    """Return a flow's workload; what is drawn has a stream of the cell's seed for each flow."""
-    return _MAKE[type(flow.workload)](flow.workload, stream_seed(seed, "workload", flow.name))
+def workload_of(flow: model.Flow, mtu: int, seed: int) -> plan.Workload:
+    """Return a flow's workload; what is drawn has a stream of the cell's seed for each flow.
+
+    mtu: of its path, bytes, which packets have where the file gives them no size.
+    """
+    workload = flow.workload
+    if isinstance(workload, model.OnOff) and workload.packet_bytes is None:
+        workload = replace(workload, packet_bytes=mtu)
+    return _MAKE[type(workload)](workload, stream_seed(seed, "workload", flow.name))
 
 
 @lru_cache(4096)
@@ -68,6 +75,7 @@ def _requests(workload: model.Requests, seed: int) -> plan.Workload:
 
 
 def _onoff(workload: model.OnOff, seed: int) -> plan.Workload:
+    assert workload.packet_bytes is not None
     return plan.OnOffWorkload(
         rate_bps=workload.rate_bps,
         on=_distribution(workload.on),

@@ -99,6 +99,7 @@ def _add_cable(
             link=index,
             forward=forward,
             source=str(direction.span),
+            mtu=direction.mtu,
         )
         if node in queued:
             end.shaped = direction

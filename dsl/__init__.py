@@ -16,7 +16,7 @@ sweeps        the grid: axes, cross product, `exclude`; sampling: `sample` and `
               grid_checks: what is drawn, and excluded in vain
 scenarios     one configuration to its scenario
 networks      a topology to nodes and links; losses; impairments: jitter, reordering, duplicates;
-              dynamics: `at` and `down`; traces: a recorded rate; peps: proxies
+              dynamics: `at` and `down`; traces: a recorded rate; packet_sizes: the MTU; peps: proxies
 flows         a flow block to a flow; transports: with its CCA and options; workloads; sharing:
               what flows of one cell must agree on; pages: what is loaded, with web_objects;
               har: recorded pages; loads: what page loads run over

@@ -15,7 +15,6 @@ from .kinds import (
     A_POSITIVE_TIME,
     A_PROBABILITY,
     A_RATE,
-    A_SIZE,
     A_SWITCH,
     A_TIME,
     A_WHOLE,
@@ -26,6 +25,7 @@ from .kinds import (
     Words,
 )
 from .network_words import A_JITTER, A_LINK_RATE, A_LOSS, A_QUEUE
+from .packet_sizes import A_MTU
 from .problems import Gather, fail, not_yet
 from .random_words import A_RANDOM_TIME
 from .registry import Registry, suggest
@@ -100,7 +100,7 @@ LINK: Registry[Parameter] = Registry(
         P("jitter", A_JITTER, "random part of the delay", "0s"),
         P("reorder", A_PROBABILITY, "share of packets that skip the delay", "0%"),
         P("duplicate", A_PROBABILITY, "share of packets that arrive twice", "0%"),
-        P("mtu", A_SIZE, "largest IP packet", runs=False),
+        P("mtu", A_MTU, "largest IP packet, both ways", "1500B"),
         P("policer", A_POLICER, "policer in front of the queue", "none"),
     ],
 )

@@ -17,6 +17,11 @@ from .source import Source, Span
 
 Transport = Literal["tcp", "quic", "udp", "web"]
 
+MTU = 1500
+"""Largest IP packet of a link where the file says nothing, bytes: Ethernet's."""
+ETHERNET_BYTES = 14
+"""What Ethernet adds to an IP packet on the wire, without preamble and checksum, bytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Size:
@@ -124,7 +129,7 @@ class Direction:
     loss: probability of a loss, 0 <= loss < 1: independent of other packets (Bernoulli), or the
     stationary one of `bursts`. reorder: probability that a packet skips the delay. duplicate:
     probability that it arrives twice. changes: in order of time. trace: what the rate follows;
-    rate_bps is then its mean.
+    rate_bps is then its mean. mtu: the largest IP packet, bytes; the same both ways.
     """
 
     rate_bps: int | None
@@ -138,6 +143,12 @@ class Direction:
     duplicate: float = 0.0
     changes: tuple[Change, ...] = ()
     trace: Trace | None = None
+    mtu: int = MTU
+
+    @property
+    def frame_bytes(self) -> int:
+        """A full packet in its Ethernet frame, without preamble, bytes."""
+        return self.mtu + ETHERNET_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,12 +252,15 @@ class Requests:
 
 @dataclass(frozen=True, slots=True)
 class OnOff:
-    """The workload `onoff`: a rate (bit/s of IP), with pauses; times in s."""
+    """The workload `onoff`: a rate (bit/s of IP), with pauses; times in s.
+
+    packet_bytes: of a datagram over UDP with its IP header; None: what the path takes.
+    """
 
     rate_bps: int
     on: Distribution
     off: Distribution
-    packet_bytes: int
+    packet_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, NoReturn
 
 from . import model, syntax
-from .diagnostics import CompileError, Diagnostic, Label, Severity
+from .diagnostics import CompileError, Diagnostic, Label
 from .dynamics import changes
 from .entries import bind
 from .evaluate import Scope
@@ -18,6 +18,7 @@ from .kinds import A_QUEUE_SIZE, Kind
 from .losses import bursts as chain_of
 from .losses import loss as loss_of
 from .network_words import A_THRESHOLD, QUEUES
+from .packet_sizes import mtu_of, warn_small
 from .peps import peps
 from .problems import Gather, fail, not_yet
 from .registry import unknown
@@ -27,9 +28,6 @@ from .units import BDP, DATA, PACKETS, RATE, SHARE, TIME, Dimension
 from .values import Applied, Quantity, Symbol, Value, nanoseconds
 
 Report = Callable[[Diagnostic], None]
-
-PACKET_BYTES = 1514
-"""A full Ethernet frame: below two of them, a queue is too small for any transport."""
 
 NODE_LIMIT = 250
 """More nodes than one machine emulates well."""
@@ -58,9 +56,9 @@ class _Way:
     changes: tuple[model.Change, ...]
     trace: model.Trace | None
     queue: model.Queue | None
+    mtu: Quantity | None
     statement: Span
     ends: Span
-    warned: list[Diagnostic] = field(default_factory=list)
 
 
 def build_network(body: syntax.Body, scope: Scope, report: Report) -> model.Network:
@@ -76,7 +74,7 @@ def build_network(body: syntax.Body, scope: Scope, report: Report) -> model.Netw
             _link(element, scope, nodes, ways, gather, report)
         elif isinstance(element, syntax.Device) and element.kind != "pep":
             gather.found.append(not_yet(f"a `{element.kind}` in a topology", element.span))
-    links = () if gather.found else _pair(ways, gather)
+    links = () if gather.found else _pair(ways, gather, report)
     proxies = [e for e in body.elements if isinstance(e, syntax.Device) and e.kind == "pep"]
     made: tuple[model.Pep, ...] = ()
     if not gather.found:
@@ -144,7 +142,7 @@ def _link(
                     )
             if not gather.found:
                 dynamic = link.settings.changes if link.settings else ()
-                way = _way(block, dynamic, scope, link.span, ends.span, report)
+                way = _way(block, dynamic, scope, link.span, ends.span)
                 ways.update(dict.fromkeys(ordered, way))
 
 
@@ -154,7 +152,6 @@ def _way(
     scope: Scope,
     statement: Span,
     ends: Span,
-    report: Report,
 ) -> _Way:
     rate = block.value("rate", scope)
     delay = block.value("delay", scope)
@@ -163,6 +160,8 @@ def _way(
         trace, rate = load_trace(rate)
     assert rate is None or isinstance(rate, Quantity)
     assert delay is None or isinstance(delay, Quantity)
+    mtu = block.value("mtu", scope)
+    assert mtu is None or isinstance(mtu, Quantity)
     loss = block.value("loss", scope)
     own, both = loss_of(loss) if loss else (None, None)
     bursts = chain_of(loss) if loss else None
@@ -171,12 +170,24 @@ def _way(
     if queue is not None:
         setting = block.settings["queue"]
         made = _queue(queue, setting.value.span)
-        _check_queue(made, rate, report)
+        _check_queue(made, rate)
     loss_span = loss.span if loss else None
     more = impaired(block, scope, delay, bursts)
     over_time = changes(dynamic, scope, rate, trace, more)
     return _Way(
-        rate, delay, own, loss_span, both, bursts, more, over_time, trace, made, statement, ends
+        rate,
+        delay,
+        own,
+        loss_span,
+        both,
+        bursts,
+        more,
+        over_time,
+        trace,
+        made,
+        mtu,
+        statement,
+        ends,
     )
 
 
@@ -204,8 +215,8 @@ def _option(kind: Kind, value: Value) -> model.Size | Fraction | bool:
     return model.Size(amount, _SIZE_UNITS[value.dimension], value.span)
 
 
-def _check_queue(queue: model.Queue, rate: Quantity | None, report: Report) -> None:
-    """Warn about a queue of under two packets; refuse a size that needs a rate there is not."""
+def _check_queue(queue: model.Queue, rate: Quantity | None) -> None:
+    """Refuse a size that needs a rate where there is none."""
     size = queue.size
     if size.unit in ("bdp", "s") and rate is None:
         fail(
@@ -215,23 +226,11 @@ def _check_queue(queue: model.Queue, rate: Quantity | None, report: Report) -> N
             size.span,
             help="give the link a `rate`, or the queue a size in bytes or packets",
         )
-    packets = {"pkt": size.amount, "B": size.amount / PACKET_BYTES}.get(size.unit)
-    if size.unit == "s" and rate is not None:
-        packets = size.amount * rate.number / 8 / PACKET_BYTES
-    if packets is not None and 1 <= packets < 2:  # the compiler refuses those of under one
-        report(
-            Diagnostic(
-                "small-queue",
-                "this queue holds less than two full packets",
-                size.span,
-                note=f"about {float(packets):.2g} packets of {PACKET_BYTES} bytes",
-                notes=("a burst of two packets always loses one, whatever the CCA does",),
-                severity=Severity.WARNING,
-            )
-        )
 
 
-def _pair(ways: Mapping[tuple[str, str], _Way], gather: Gather) -> tuple[model.Link, ...]:
+def _pair(
+    ways: Mapping[tuple[str, str], _Way], gather: Gather, report: Report
+) -> tuple[model.Link, ...]:
     """Join the two directions of each pair, in the order of first mention."""
     links = []
     done: set[tuple[str, str]] = set()
@@ -249,12 +248,10 @@ def _pair(ways: Mapping[tuple[str, str], _Way], gather: Gather) -> tuple[model.L
                     note="one direction only",
                     help=f"add `link {b} -> {a} {{ ... }}`, or write `{a} -- {b}`",
                 )
-            links.append(
-                model.Link(
-                    a, b, _direction(forward, backward), _direction(backward, forward),
-                    forward.statement,
-                )
-            )  # fmt: skip
+            there, back = _direction(forward, backward), _direction(backward, forward)
+            for way in (there, back):
+                warn_small(way, report)
+            links.append(model.Link(a, b, there, back, forward.statement))
     return tuple(links)
 
 
@@ -287,6 +284,7 @@ def _direction(way: _Way, opposite: _Way) -> model.Direction:
         *way.impaired,
         way.changes,
         way.trace,
+        mtu_of(way.mtu, opposite.mtu, traced=way.trace is not None),
     )
 
 

@@ -6,6 +6,7 @@ from .cca_words import AnyCca
 from .entries import Entries, Entry, Parameter
 from .kinds import A_PACKET_RATE, A_RATE, A_TIME, PACKET_COUNT, Quantities, Words
 from .network_words import A_LINK_RATE, A_LOSS, A_QUEUE
+from .packet_sizes import A_MTU
 from .registry import Registry
 from .units import BDP, DATA, NUMBER
 
@@ -61,6 +62,7 @@ _QUEUE = P("queue", A_QUEUE, "buffer of the bottleneck in the data direction", "
 _UP = P("up", A_RATE, "rate from client to server", "rate")
 _DOWN = P("down", A_RATE, "rate from server to client", "rate")
 _ACCESS = P("access", A_RATE, "rate of the access links", "max(100Mbit/s, 10 * rate)")
+_MTU = P("mtu", A_MTU, "largest IP packet, on every link", "1500B")
 _BDP = P("queue", A_QUEUE, "buffer of the link in the data direction", "fifo(1bdp)")
 
 
@@ -72,7 +74,7 @@ def _mobile(name: str, summary: str) -> Entry:
             P("down", A_LINK_RATE, "rate from server to client", "5Mbit/s"),
             P("up", A_LINK_RATE, "rate from client to server", "2.5Mbit/s"),
             P("rtt", A_TIME, "base round trip of the path, without queueing", "80ms"),
-            *(_LOSS, _BDP),
+            *(_LOSS, _BDP, _MTU),
         ),
         runs=True,
     )
@@ -85,7 +87,7 @@ TOPOLOGIES: Registry[Entry] = Registry(
         Entry(
             "bottleneck",
             "A server and a client behind one bottleneck",
-            (_RATE, _RTT, _LOSS, _QUEUE, _UP, _DOWN, _ACCESS),
+            (_RATE, _RTT, _LOSS, _QUEUE, _UP, _DOWN, _ACCESS, _MTU),
             runs=True,
         ),
         Entry(
@@ -94,6 +96,7 @@ TOPOLOGIES: Registry[Entry] = Registry(
             (
                 *(_RATE, _RTT, _LOSS, _QUEUE, _UP, _DOWN, _ACCESS),
                 P("policer", A_POLICER, "policer in front of the queue", "none"),
+                _MTU,
             ),
             runs=True,
         ),
@@ -108,6 +111,7 @@ TOPOLOGIES: Registry[Entry] = Registry(
                 *(_LOSS, _BDP),
                 P("home", A_TIME, "round trip between client and terminal", "1ms"),
                 P("ground", A_TIME, "round trip between gateway and server", "30ms"),
+                _MTU,
             ),
             runs=True,
         ),
@@ -122,6 +126,7 @@ TOPOLOGIES: Registry[Entry] = Registry(
                 P("loss", A_LOSS, "random loss of each hop in the data direction", "0%"),
                 P("queue", A_QUEUE, "buffer of each hop in the data direction", "fifo(1bdp)"),
                 P("access", A_RATE, "rate of the hosts' links", "max(100Mbit/s, 10 * rate)"),
+                _MTU,
             ),
             runs=True,
         ),

@@ -25,7 +25,7 @@ P = Parameter
 # What the kernel takes as it is; it makes smaller buffers larger.
 A_BUFFER = Quantities((DATA,), low=8 * 4096, high=8 * 2**30 - 8)
 A_WINDOW = Quantities((DATA,), low=8 * 2048, high=8 * (65_535 << 14))
-A_PACKET_SIZE = Quantities((DATA,), low=8 * 64, high=8 * 1500)
+A_PACKET_SIZE = Quantities((DATA,), low=8 * 64, high=8 * 9000)
 
 BROWSERS = ("chromium",)
 CLIENTS = (*BROWSERS, "plain")
@@ -135,7 +135,7 @@ WORKLOADS: Registry[Entry] = Registry(
                 P("rate", A_RATE, "rate while sending", required=True),
                 P("on", A_RANDOM_TIME, "how long it sends", required=True),
                 P("off", A_RANDOM_TIME, "how long it pauses", required=True),
-                P("packet", A_PACKET_SIZE, "IP bytes of a datagram over UDP", "1500B"),
+                P("packet", A_PACKET_SIZE, "IP bytes of a datagram over UDP", "the path's MTU"),
             ),
             runs=True,
         ),

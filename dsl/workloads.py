@@ -120,7 +120,9 @@ def _onoff(use: Use) -> model.OnOff:
     on = distribution(use.arguments["on"], "`on` of `onoff`")
     _lasting(on, use, "on")
     off = distribution(use.arguments["off"], "`off` of `onoff`")
-    return model.OnOff(_bps(use, "rate"), on, off, _size(use, "packet", 1500))
+    packet = use.arguments.get("packet")
+    packet_bytes = whole_bytes(packet) if isinstance(packet, Quantity) else None
+    return model.OnOff(_bps(use, "rate"), on, off, packet_bytes)
 
 
 def _load(use: Use) -> model.Load:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import ip_address, ip_interface, ip_network
 
-from fairc.compiler.frames import PACKET_BYTES
 from fairc.compiler.plan import Cell, Flow, Node, Pep, TransportOptions
 
 # Linux's own maxima of the socket buffers that TCP tunes by itself; never lowered.
@@ -95,7 +94,7 @@ def pep_routes(node: Node, peps: tuple[Pep, ...]) -> Iterator[str]:
                 yield (
                     f"rule add iif {interface.name} ipproto tcp {word} {port} lookup {PEP_TABLE}"
                 )
-        packets = -(-pep.window_bytes // PACKET_BYTES)
+        packets = -(-pep.window_bytes // pep.mtu)
         yield f"route replace {other}/32 {_way(node, other)} initcwnd {packets} initrwnd {2 * packets}"
 
 
@@ -109,8 +108,10 @@ def window_routes(node: Node, flows: tuple[Flow, ...]) -> list[str]:
         for flow in flows
         if flow.transport in KERNEL and flow.server == node.name
     }
+    limits = {route.destination: f" mtu {route.mtu}" for route in node.routes if route.mtu}
     return [
-        f"route replace {address}/32 {_way(node, address)} initcwnd {packets}"
+        f"route replace {address}/32 {_way(node, address)}{limits.get(f'{address}/32', '')}"
+        f" initcwnd {packets}"
         for address, packets in windows.items()
         if packets != LINUX_INITIAL_WINDOW
     ]

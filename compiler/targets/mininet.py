@@ -193,7 +193,7 @@ def drain_ns(cell: Cell) -> int:
     for node in cell.nodes:
         for interface in node.interfaces:
             if interface.bottleneck and interface.queue and interface.shaper:
-                limit_bits = 8 * queue_bytes(interface.queue)
+                limit_bits = 8 * queue_bytes(interface.queue, interface.frame_bytes)
                 waiting_ns = max(waiting_ns, limit_bits * 10**9 // interface.shaper.rate_bps)
     longest_rtt_ns = max((flow.base_rtt_ns for flow in cell.flows), default=0)
     return min(MAX_DRAIN_NS, 100_000_000 + 2 * longest_rtt_ns + waiting_ns)
@@ -217,13 +217,14 @@ def _ip_lines(node: Node, peers: dict[str, Interface]) -> Iterator[str]:
     yield "link set dev lo up"
     for interface in node.interfaces:
         name = interface.name
-        yield f"link set dev {name} mtu 1500 gso_max_segs 1 up"
+        yield f"link set dev {name} mtu {interface.mtu} gso_max_segs 1 up"
         yield f"address add {interface.address} dev {name}"
     for name, peer in peers.items():
         address = peer.address.partition("/")[0]
         yield f"neighbour add {address} lladdr {mac_address(address)} dev {name} nud permanent"
     for route in node.routes:
-        yield f"route add {route.destination} via {route.via}"
+        limit = f" mtu {route.mtu}" if route.mtu else ""
+        yield f"route add {route.destination} via {route.via}{limit}"
 
 
 def _capture(capture: Capture) -> str:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from fairc.compiler.frames import FRAME_BYTES, PACKET_BYTES
-from fairc.compiler.plan import Cell, Flow, LoadWorkload, Pep
+from fairc.compiler.frames import frame_bytes
+from fairc.compiler.plan import Cell, Flow, LoadWorkload, OnOffWorkload, Pep
 
 SAMPLE_EVERY_NS = 100_000_000
 
@@ -58,7 +58,7 @@ def proxies(pep: Pep) -> Iterator[tuple[str, str, tuple[str, str]]]:
             "cca": pep.cca,
             "pool": pep.pool,
             "window_bytes": pep.window_bytes,
-            "rate_bps": rate_bps * PACKET_BYTES // FRAME_BYTES,
+            "rate_bps": rate_bps * pep.mtu // frame_bytes(pep.mtu),
             "buffer_bytes": pep.buffer_bytes,
             "sample_every_ns": SAMPLE_EVERY_NS,
         }
@@ -120,7 +120,9 @@ def _quic_client(flow: Flow, cell: Cell) -> Fields:
 
 def _udp_server(flow: Flow, cell: Cell) -> Fields:
     stop_ns = _stop_ns(flow, cell)
-    return {"peer": flow.client_address, "rate_bps": flow.rate_bps, "stop_ns": stop_ns}
+    # A source that pauses brings the size of its packets; others send what the path takes.
+    packet: Fields = {} if isinstance(flow.workload, OnOffWorkload) else {"packet_bytes": flow.mtu}
+    return {"peer": flow.client_address, "rate_bps": flow.rate_bps, "stop_ns": stop_ns, **packet}
 
 
 def _udp_client(flow: Flow, cell: Cell) -> Fields:

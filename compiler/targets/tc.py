@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fairc.compiler import plan
-from fairc.compiler.frames import FRAME_BYTES
 from fairc.compiler.queues import queue_bytes
 
 SLACK_NS = 20_000  # as the slack of a token bucket, see freeze.burst_bytes
-QUANTUM_BYTES = FRAME_BYTES  # of the one class that there is; tc would derive it from the rate
 
 
 def interface_lines(interface: plan.Interface) -> Iterator[str]:
@@ -24,7 +22,8 @@ def interface_lines(interface: plan.Interface) -> Iterator[str]:
             yield f"{device} parent 1:1 handle 2: {queue_words(queue, shaper.rate_bps)}"
             return
         bucket = f"rate {shaper.rate_bps}bit burst {shaper.burst_bytes}"
-        yield f"{device} root handle 1: tbf {bucket} limit {queue_bytes(queue)}"
+        most = queue_bytes(queue, interface.frame_bytes)
+        yield f"{device} root handle 1: tbf {bucket} limit {most}"
         yield f"{device} parent 1:1 handle 2: {queue_words(queue, shaper.rate_bps)}"
     if interface.impairment is not None:
         yield f"{device} root handle 1: {netem_words(interface.impairment)}"
@@ -35,12 +34,13 @@ def rate_line(interface: plan.Interface, rate_bps: int, verb: str) -> str:
 
     A token bucket (tbf) is full again whenever it is changed; this one (htb) keeps what the frame
     in service still has to pay. It sends the next one as soon as that is paid, so its burst is the
-    slack for late timers alone.
+    slack for late timers alone. tc would derive the quantum from the rate: there is only one class.
     """
     slack_bytes = max(1, rate_bps * SLACK_NS // (8 * 10**9))
     return (
         f"class {verb} dev {interface.name} parent 1: classid 1:1 htb rate {rate_bps}bit"
-        f" ceil {rate_bps}bit burst {slack_bytes} cburst {slack_bytes} quantum {QUANTUM_BYTES}"
+        f" ceil {rate_bps}bit burst {slack_bytes} cburst {slack_bytes}"
+        f" quantum {interface.frame_bytes}"
     )
 
 

@@ -10,9 +10,9 @@ const SHORTEST_MEAN_S: f64 = 1e-6;
 /// Highest rate that anything is sent at, bit/s.
 pub const MAX_RATE_BPS: i64 = 1_000_000_000_000;
 /// Smallest packet of a source, bytes of IP: 60 of headers (IP, TCP with timestamps) and some data.
-const LEAST_PACKET: i64 = 64;
+pub const LEAST_PACKET: i64 = 64;
 /// Largest packet, bytes of IP.
-const LARGEST_PACKET: i64 = 65_535;
+pub const LARGEST_PACKET: i64 = 65_535;
 /// Largest object, bytes: a thousand years at 1 Gbit/s do not overflow.
 const MAX_BYTES: i64 = 1 << 62;
 

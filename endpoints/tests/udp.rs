@@ -8,9 +8,12 @@ use std::net::UdpSocket;
 
 /// Descriptions of a server and a client whose connections start 100 ms after the epoch.
 fn pair(port: u16, connections: usize, workload: &Value, rate_bps: Option<u64>) -> (Value, Value) {
-    let server = json!({"flow": "u", "address": "127.0.0.1", "port": port, "peer": "127.0.0.2",
+    let mut server = json!({"flow": "u", "address": "127.0.0.1", "port": port, "peer": "127.0.0.2",
         "connections": connections, "workload": workload, "rate_bps": rate_bps,
         "options": options(), "starts_ns": vec![100_000_000; connections], "stop_ns": null});
+    if workload["kind"] != "onoff" {
+        server["packet_bytes"] = json!(1500);
+    }
     let mut client = server.clone();
     client["progress_every_ns"] = json!(NEVER);
     (server, client)

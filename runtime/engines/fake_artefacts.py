@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from fairc.compiler.frames import segment_bytes
 from fairc.compiler.plan import Capture, Cell, FileWorkload, Flow, LoadWorkload
 from fairc.compiler.targets.tc import qdisc
 from fairc.runtime import pcap
 from fairc.runtime.measurement.paths import Paths
 
 from . import fake_pages
-from .fluid import HEADER_BYTES, PAYLOAD_BYTES, Frame, Trace
+from .fluid import HEADER_BYTES, Frame, Trace
 
 EPOCH_NS = 1_577_836_800_000_000_000
 EVERY_NS = 100_000_000
@@ -128,7 +129,7 @@ def _tcp_sample(flow: Flow, rtt_ns: int, sent: int, lost: int) -> dict[str, Any]
         "rtt_us": rtt_ns // 1000,
         "rttvar_us": 1000,
         "min_rtt_us": flow.base_rtt_ns // 1000,
-        "mss": PAYLOAD_BYTES,
+        "mss": segment_bytes(flow.mtu),
         "unacked": 10,
         "sacked": 0,
         "lost": 0,
@@ -136,8 +137,8 @@ def _tcp_sample(flow: Flow, rtt_ns: int, sent: int, lost: int) -> dict[str, Any]
         "retransmits": lost,
         "bytes_sent": sent,
         "bytes_acked": sent,
-        "bytes_retransmitted": lost * PAYLOAD_BYTES,
-        "delivered": sent // PAYLOAD_BYTES,
+        "bytes_retransmitted": lost * segment_bytes(flow.mtu),
+        "delivered": sent // segment_bytes(flow.mtu),
         "pacing_bps": 0,
         "delivery_bps": 0,
         "busy_us": 0,
@@ -148,16 +149,16 @@ def _tcp_sample(flow: Flow, rtt_ns: int, sent: int, lost: int) -> dict[str, Any]
 
 def _quic_sample(flow: Flow, rtt_ns: int, sent: int, lost: int) -> dict[str, Any]:
     return {
-        "cwnd_bytes": 10 * PAYLOAD_BYTES,
+        "cwnd_bytes": 10 * segment_bytes(flow.mtu),
         "ssthresh_bytes": None,
         "rtt_us": rtt_ns // 1000,
         "min_rtt_us": flow.base_rtt_ns // 1000,
-        "mtu": PAYLOAD_BYTES,
-        "in_flight_bytes": 10 * PAYLOAD_BYTES,
+        "mtu": segment_bytes(flow.mtu),
+        "in_flight_bytes": 10 * segment_bytes(flow.mtu),
         "bytes_sent": sent,
-        "packets_sent": sent // PAYLOAD_BYTES,
+        "packets_sent": sent // segment_bytes(flow.mtu),
         "packets_lost": lost,
-        "bytes_lost": lost * PAYLOAD_BYTES,
+        "bytes_lost": lost * segment_bytes(flow.mtu),
         "congestion_events": 0,
         "pacing_bps": None,
         "flow_limited_us": None,

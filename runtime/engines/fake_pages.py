@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fairc import __version__
+from fairc.compiler.frames import segment_bytes
 from fairc.compiler.plan import Flow, LoadWorkload
 
-from .fluid import PAYLOAD_BYTES, Frame
+from .fluid import Frame
 
 Events = list[dict[str, Any]]
 
@@ -101,10 +102,10 @@ def _resources(
 ) -> Iterator[dict[str, Any]]:
     """Yield the objects as if they had come one after the other, in the order of the page."""
     arrivals_ns = [f.left_ns + flow.base_rtt_ns // 2 for f in frames]
-    before = 0
+    before, payload = 0, segment_bytes(flow.mtu)
     for place, one in enumerate(workload.page):
-        first_ns = arrivals_ns[min(before // PAYLOAD_BYTES, len(frames) - 1)]
-        last = (before + one.bytes - 1) // PAYLOAD_BYTES
+        first_ns = arrivals_ns[min(before // payload, len(frames) - 1)]
+        last = (before + one.bytes - 1) // payload
         asked_ns = max(connected_ns, first_ns - flow.base_rtt_ns)
         yield {
             "path": one.path,

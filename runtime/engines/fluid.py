@@ -10,10 +10,11 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from fairc.compiler.frames import segment_bytes
 from fairc.compiler.plan import Cell, FileWorkload, Flow, Interface, LoadWorkload
 from fairc.runtime.measurement.paths import Paths, Place
 
-FRAME_BYTES, PAYLOAD_BYTES, HEADER_BYTES = 1514, 1448, 66
+HEADER_BYTES = 66  # of Ethernet, IPv4 and TCP with timestamps
 UNSHAPED_BPS = 100_000_000
 
 
@@ -63,7 +64,8 @@ class Sender:
             return None
         chosen = lot.choice(open_)
         left = self.left[chosen]
-        payload = PAYLOAD_BYTES if left is None else min(PAYLOAD_BYTES, left)
+        full = segment_bytes(self.flow.mtu)
+        payload = full if left is None else min(full, left)
         self.left[chosen] = None if left is None else left - payload
         sequence = self.next_sequence[chosen]
         self.next_sequence[chosen] += payload
@@ -210,7 +212,7 @@ def _sender(cell: Cell, flow: Flow, weight: float, loss: float) -> Sender:
 
 def _limit_bytes(interface: Interface) -> int:
     if interface.queue is None:
-        return FRAME_BYTES
+        return interface.frame_bytes
     if interface.queue.limit_bytes is not None:
         return interface.queue.limit_bytes
-    return (interface.queue.limit_packets or 1) * FRAME_BYTES
+    return (interface.queue.limit_packets or 1) * interface.frame_bytes

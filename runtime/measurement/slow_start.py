@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from fairc.compiler.frames import FRAME_BYTES
 from fairc.compiler.plan import Cell, Flow
 
 from .artefacts import NS
@@ -31,5 +30,5 @@ def slow_start_s(cell: Cell, flow: Flow, protocol: str) -> float | None:
         return None
     rtt_s = flow.base_rtt_ns * NS
     bdp_bytes = shaper.rate_bps * rtt_s / BITS
-    window_bytes = flow.options.initial_window_packets * FRAME_BYTES
+    window_bytes = flow.options.initial_window_packets * flow.frame_bytes
     return max(0.0, math.log2(bdp_bytes / window_bytes)) * rtt_s if bdp_bytes > 0 else 0.0

@@ -21,7 +21,7 @@ count.
 
 Sessions must compete: each crosses the bottleneck of another one, so that no two groups of them
 are apart; in a network of several bottlenecks x is what makes their throughputs comparable. x counts IP bytes, and the fair
-throughput is of frames, so at the fair share full frames give x = 1500 / 1514: `product` shows it.
+throughput is of frames, so at the fair share full frames give x = MTU / (MTU + 14): `product` shows it.
 
 Throughput: IP bytes at the bottleneck's exit, apportioned by serialisation time. A starved
 session counts as zero while its application is active; a slot without any data counts as equal
@@ -40,7 +40,6 @@ import math
 
 import numpy as np
 
-from fairc.compiler.frames import FRAME_BYTES
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.results import MetricValue
@@ -100,7 +99,8 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
 
 def _frames_per_slot(sessions: tuple[FlowRecord, ...], slot_s: float) -> int:
     rate_bps = min(flow.queue.rate_bps for flow in sessions)
-    return max(1, int(rate_bps * slot_s / (8 * FRAME_BYTES)))
+    frame_bytes = max(flow.plan.frame_bytes for flow in sessions)
+    return max(1, int(rate_bps * slot_s / (8 * frame_bytes)))
 
 
 METRIC = Metric("fairness", VALUES, compute)

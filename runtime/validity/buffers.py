@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fairc.compiler.frames import FRAME_BYTES
 from fairc.runtime.measurement import Measurement
 
 from .finding import Finding
@@ -25,7 +24,8 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
         most_packets, most_bytes = queue.largest_backlog
         before = np.nextafter(queue.drops_s, -np.inf)
         if planned.limit_bytes is not None:
-            most, limit, slack, unit = most_bytes, planned.limit_bytes, FRAME_BYTES, "bytes"
+            most, limit, unit = most_bytes, planned.limit_bytes, "bytes"
+            slack = queue.interface.frame_bytes
             after = queue.backlog_bytes(before) + queue.entered.frame_bytes[queue.through.lost]
         else:
             most, limit, slack, unit = most_packets, planned.limit_packets or 0, 1, "packets"

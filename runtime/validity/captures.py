@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.frames import FRAME_BYTES
 from fairc.runtime.measurement import Measurement, packets_of
 from fairc.runtime.measurement.qdisc import drops_since
 from fairc.runtime.measurement.queues import QueueRecord
@@ -55,10 +54,24 @@ def of_flows(measurement: Measurement, queue: QueueRecord, packets: Packets) -> 
 
 
 def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 4: no super-packet meets the queue."""
+    """Rule 4: neither super-packets nor fragments meet the queue; nothing is too large for its path."""
     for queue in measurement.queues:
         largest = int(queue.entered.frame_bytes.max(initial=0))
-        if largest > FRAME_BYTES:
+        pieces = int((queue.entered.fragment > 0).sum())
+        if pieces:
+            yield Finding(
+                "invalid", f"{pieces} pieces of packets that were cut up came to {queue.name}"
+            )
+        if largest > queue.interface.frame_bytes:
             yield Finding(
                 "invalid", f"a frame of {largest} bytes came to {queue.name}: offloads are not off"
+            )
+    if measurement.cell.peps:  # each part of a split connection has a path of its own
+        return
+    for flow in measurement.flows:
+        largest = int(flow.queue.entered.frame_bytes[flow.entered].max(initial=0))
+        if flow.plan.frame_bytes < largest <= flow.queue.interface.frame_bytes:
+            yield Finding(
+                "invalid",
+                f"flow {flow.name} sent frames of {largest} bytes: more than its path takes",
             )

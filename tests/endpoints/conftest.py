@@ -106,6 +106,8 @@ def transfer(program: Path, tmp_path: Path) -> Iterator[Callable[..., Run]]:
             serving["options"] = asking["options"] = OPTIONS | options
         if transport == "udp":
             serving["stop_ns"], asking["rate_bps"] = stop_ns, rate_bps
+            if workload["kind"] != "onoff":
+                serving["packet_bytes"] = asking["packet_bytes"] = 1500
             client = start(prefix, "udp-client", asking)
             server, listening = start(prefix, "udp-server", serving), ""
         else:

@@ -56,56 +56,56 @@ def build(net):
     net.addHost('gateway-modem')  # hop
     net.addHost('terminal-modem')  # hop
     net.addHost('gateway-terminal')  # hop
-    # <preset geo>:18
+    # <preset geo>:19
     net.addLink(
         'server', 'server-gateway',
         intfName1='server-eth0', addr1='02:00:0a:00:00:01',
         intfName2='eth0', addr2='02:00:0a:00:00:02',
         up=None,
     )
-    # <preset geo>:18
+    # <preset geo>:19
     net.addLink(
         'server-gateway', 'gateway',
         intfName1='eth1', addr1='02:00:0a:00:00:05',
         intfName2='gateway-eth0', addr2='02:00:0a:00:00:06',
         up=None,
     )
-    # <preset geo>:19
+    # <preset geo>:20
     net.addLink(
         'terminal', 'terminal-client',
         intfName1='terminal-eth0', addr1='02:00:0a:00:00:09',
         intfName2='eth0', addr2='02:00:0a:00:00:0a',
         up=None,
     )
-    # <preset geo>:19
+    # <preset geo>:20
     net.addLink(
         'terminal-client', 'client',
         intfName1='eth1', addr1='02:00:0a:00:00:0d',
         intfName2='client-eth0', addr2='02:00:0a:00:00:0e',
         up=None,
     )
-    # <preset geo>:20
+    # <preset geo>:21
     net.addLink(
         'gateway', 'gateway-modem',
         intfName1='gateway-eth1', addr1='02:00:0a:00:00:11',
         intfName2='eth0', addr2='02:00:0a:00:00:12',
         up=None,
     )
-    # <preset geo>:20
+    # <preset geo>:21
     net.addLink(
         'gateway-modem', 'gateway-terminal',
         intfName1='eth1', addr1='02:00:0a:00:00:15',
         intfName2='eth0', addr2='02:00:0a:00:00:16',
         up=None,
     )
-    # <preset geo>:20
+    # <preset geo>:21
     net.addLink(
         'gateway-terminal', 'terminal-modem',
         intfName1='eth1', addr1='02:00:0a:00:00:19',
         intfName2='eth0', addr2='02:00:0a:00:00:1a',
         up=None,
     )
-    # <preset geo>:20
+    # <preset geo>:21
     net.addLink(
         'terminal-modem', 'terminal',
         intfName1='eth1', addr1='02:00:0a:00:00:1d',
@@ -280,51 +280,51 @@ IP = {
 # sending end of a link, then (on a hop of its own) the loss, then the delay.
 TC = {
     'server': [
-        # <preset geo>:18
+        # <preset geo>:19
         'qdisc add dev server-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev server-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'client': [
-        # <preset geo>:19
+        # <preset geo>:20
         'qdisc add dev client-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev client-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'gateway': [
-        # <preset geo>:18
+        # <preset geo>:19
         'qdisc add dev gateway-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev gateway-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'terminal': [
-        # <preset geo>:19
+        # <preset geo>:20
         'qdisc add dev terminal-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev terminal-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'server-gateway': [
-        # <preset geo>:18
+        # <preset geo>:19
         'qdisc add dev eth0 root handle 1: netem limit 2477 delay 15ms',
-        # <preset geo>:18
+        # <preset geo>:19
         'qdisc add dev eth1 root handle 1: netem limit 2477 delay 15ms',
     ],
     'terminal-client': [
-        # <preset geo>:19
+        # <preset geo>:20
         'qdisc add dev eth0 root handle 1: netem limit 1000 delay 500us',
-        # <preset geo>:19
+        # <preset geo>:20
         'qdisc add dev eth1 root handle 1: netem limit 1000 delay 500us',
     ],
     'gateway-modem': [
-        # <preset geo>:20
+        # <preset geo>:21
         'qdisc add dev eth1 root handle 1: tbf rate 25000000bit burst 1576 limit 2343750',
         'qdisc add dev eth1 parent 1:1 handle 2: bfifo limit 2343750',
     ],
     'terminal-modem': [
-        # <preset geo>:21
+        # <preset geo>:22
         'qdisc add dev eth0 root handle 1: tbf rate 5000000bit burst 1526 limit 1514000',
         'qdisc add dev eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'gateway-terminal': [
-        # <preset geo>:21
+        # <preset geo>:22
         'qdisc add dev eth0 root handle 1: netem limit 1000 delay 359500us',
-        # <preset geo>:20
+        # <preset geo>:21
         'qdisc add dev eth1 root handle 1: netem limit 1485 delay 359500us',
     ],
 }
@@ -366,9 +366,9 @@ PINGS = [
 MONITOR = '{"every_ns": 100000000}'
 # Proxies that split connections; they are ready before anything else starts.
 PROXIES = [
-    # <preset geo>:22
+    # <preset geo>:23
     ('satellite.terminal', 'terminal', 'pep-terminal', '{"flow":"satellite","listen_ports":[5001,5002],"terminal_address":"10.0.0.30","gateway_address":"10.0.0.17","port":5003,"cca":"bbr","pool":4,"window_bytes":2226098,"rate_bps":4953764,"buffer_bytes":16777216,"sample_every_ns":100000000}'),
-    # <preset geo>:22
+    # <preset geo>:23
     ('satellite.gateway', 'gateway', 'pep-gateway', '{"flow":"satellite","listen_ports":[5001,5002],"terminal_address":"10.0.0.30","gateway_address":"10.0.0.17","port":5003,"cca":"bbr","pool":4,"window_bytes":2226098,"rate_bps":24768824,"buffer_bytes":16777216,"sample_every_ns":100000000}'),
 ]
 PROXY_PATIENCE_NS = 3250000000  # for all of their connections to be open

@@ -51,28 +51,28 @@ def build(net):
     net.addHost('left')  # router
     net.addHost('right')  # router
     net.addHost('left-right')  # hop
-    # <preset bottleneck>:17
+    # <preset bottleneck>:18
     net.addLink(
         'server', 'left',
         intfName1='server-eth0', addr1='02:00:0a:00:00:01',
         intfName2='left-eth0', addr2='02:00:0a:00:00:02',
         up=None,
     )
-    # <preset bottleneck>:17
+    # <preset bottleneck>:18
     net.addLink(
         'right', 'client',
         intfName1='right-eth0', addr1='02:00:0a:00:00:05',
         intfName2='client-eth0', addr2='02:00:0a:00:00:06',
         up=None,
     )
-    # <preset bottleneck>:18
+    # <preset bottleneck>:19
     net.addLink(
         'left', 'left-right',
         intfName1='left-eth1', addr1='02:00:0a:00:00:09',
         intfName2='left-right-eth0', addr2='02:00:0a:00:00:0a',
         up=None,
     )
-    # <preset bottleneck>:18
+    # <preset bottleneck>:19
     net.addLink(
         'left-right', 'right',
         intfName1='left-right-eth1', addr1='02:00:0a:00:00:0d',
@@ -171,35 +171,35 @@ IP = {
 # sending end of a link, then (on a hop of its own) the loss, then the delay.
 TC = {
     'server': [
-        # <preset bottleneck>:17
+        # <preset bottleneck>:18
         'qdisc add dev server-eth0 root handle 1: tbf rate 100000000bit burst 1764 limit 1514000',
         'qdisc add dev server-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'client': [
-        # <preset bottleneck>:17
+        # <preset bottleneck>:18
         'qdisc add dev client-eth0 root handle 1: tbf rate 100000000bit burst 1764 limit 1514000',
         'qdisc add dev client-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'left': [
-        # <preset bottleneck>:17
+        # <preset bottleneck>:18
         'qdisc add dev left-eth0 root handle 1: tbf rate 100000000bit burst 1764 limit 1514000',
         'qdisc add dev left-eth0 parent 1:1 handle 2: pfifo limit 1000',
-        # <preset bottleneck>:18
+        # <preset bottleneck>:19
         'qdisc add dev left-eth1 root handle 1: tbf rate 1000000bit burst 1516 limit 12500',
         'qdisc add dev left-eth1 parent 1:1 handle 2: bfifo limit 12500',
     ],
     'right': [
-        # <preset bottleneck>:17
+        # <preset bottleneck>:18
         'qdisc add dev right-eth0 root handle 1: tbf rate 100000000bit burst 1764 limit 1514000',
         'qdisc add dev right-eth0 parent 1:1 handle 2: pfifo limit 1000',
-        # <preset bottleneck>:19
+        # <preset bottleneck>:20
         'qdisc add dev right-eth1 root handle 1: tbf rate 1000000bit burst 1516 limit 1514000',
         'qdisc add dev right-eth1 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'left-right': [
-        # <preset bottleneck>:19
+        # <preset bottleneck>:20
         'qdisc add dev left-right-eth0 root handle 1: netem limit 1000 delay 25ms',
-        # <preset bottleneck>:18
+        # <preset bottleneck>:19
         'qdisc add dev left-right-eth1 root handle 1: netem limit 1000 delay 25ms',
     ],
 }

@@ -20,7 +20,7 @@ from madecell import (
     write_lines,
 )
 
-from fairc.compiler.plan import TransportOptions
+from fairc.compiler.plan import Cell, TransportOptions
 from fairc.runtime.losses import LossCount, pooled
 from fairc.runtime.measurement import load
 from fairc.runtime.validity import judge
@@ -212,6 +212,59 @@ def test_a_super_packet(tmp_path: Path) -> None:
     made = Made(cell, through_queue(cell, packets), 800 * MS)
     found, reasons = verdict(made, tmp_path)
     assert (found, "a frame of 2962 bytes came to r1/r1-eth2" in reasons) == ("invalid", True)
+
+
+def with_mtus(cell: Cell, link: int, path: int) -> Cell:
+    """The cell with another MTU at its bottleneck, and on the paths of its flows."""
+    node = next(node for node in cell.nodes if node.name == "r1")
+    changed = node.model_copy(
+        update={"interfaces": tuple(i.model_copy(update={"mtu": link}) for i in node.interfaces)}
+    )
+    return cell.model_copy(
+        update={
+            "nodes": tuple(changed if n is node else n for n in cell.nodes),
+            "flows": tuple(f.model_copy(update={"mtu": path}) for f in cell.flows),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("link", "path", "frame", "reason"),
+    [
+        (1500, 1500, 1514, ""),
+        (9000, 9000, 9014, ""),
+        (1280, 1280, 1294, ""),
+        (1280, 1280, 1295, "a frame of 1295 bytes came to r1/r1-eth2"),
+        # The smallest MTU is behind the bottleneck.
+        (1500, 1280, 1294, ""),
+        (1500, 1280, 1295, "flow a sent frames of 1295 bytes: more than its path takes"),
+    ],
+)
+def test_packets_of_links_with_other_mtus(
+    tmp_path: Path, link: int, path: int, frame: int, reason: str
+) -> None:
+    cell = made_cell(limit_bytes=100_000)
+    packets = [
+        p.__class__(p.entered_ns, p.flow, frame_bytes=frame) for p in steady(500 * MS, 20 * MS, 0)
+    ]
+    made = Made(with_mtus(cell, link, path), through_queue(cell, packets), 800 * MS)
+    _, reasons = verdict(made, tmp_path)
+    assert ("bytes" in reasons) == bool(reason)
+    assert reason in reasons
+
+
+def test_pieces_of_packets(tmp_path: Path) -> None:
+    """The second half of a packet that was cut up: its offset is not zero."""
+
+    def cut_up(folder: Path) -> None:
+        for file in folder.glob("*.pcap"):
+            data = bytearray(file.read_bytes())
+            data[24 + 16 + 14 + 7] = 185  # x 8 bytes, in the first packet of each of two entries
+            file.write_bytes(data)
+
+    found, reasons = verdict(crowded(), tmp_path, cut_up)
+    assert found == "invalid"
+    assert "2 pieces of packets that were cut up came to r1/r1-eth2" in reasons
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,8 @@ use crate::json::Fields;
 use crate::request::MAX_CONNECTIONS;
 use crate::source::PacketTimes;
 use crate::udp::datagram::UDP_IP_BYTES;
-use crate::workload::{OnOff, Workload};
+use crate::workload::{OnOff, Workload, LARGEST_PACKET, LEAST_PACKET};
 use std::net::Ipv4Addr;
-
-/// Size of the packets of `file` and `bulk`, bytes of IP: a full Ethernet frame.
-const PACKET_BYTES: u32 = 1_500;
 
 /// What a UDP connection sends, and when.
 #[derive(Debug, Clone, PartialEq)]
@@ -153,17 +150,15 @@ fn ports(fields: &mut Fields) -> Result<(u16, u32), String> {
 fn pattern(fields: &mut Fields) -> Result<Pattern, String> {
     let workload = Workload::take(&mut fields.object("workload")?)?;
     let rate_bps = rate(fields)?;
-    let constant = || {
+    let mut constant = |bytes| {
         let needed = "`rate_bps` is null: `file` and `bulk` over UDP need a rate";
-        rate_bps.map(|rate_bps| Times::Constant { rate_bps }).ok_or(needed)
+        let times = Times::Constant { rate_bps: rate_bps.ok_or(needed)? };
+        let packet_bytes = fields.number("packet_bytes", LEAST_PACKET, LARGEST_PACKET)? as u32;
+        Ok(Pattern { times, packet_bytes, bytes })
     };
     match workload {
-        Workload::File { bytes } => {
-            Ok(Pattern { times: constant()?, packet_bytes: PACKET_BYTES, bytes: Some(bytes) })
-        }
-        Workload::Bulk => {
-            Ok(Pattern { times: constant()?, packet_bytes: PACKET_BYTES, bytes: None })
-        }
+        Workload::File { bytes } => constant(Some(bytes)),
+        Workload::Bulk => constant(None),
         Workload::OnOff(mut onoff) => {
             onoff.rate_bps = rate_bps.map_or(onoff.rate_bps, |limit| limit.min(onoff.rate_bps));
             let packet_bytes = onoff.packet_bytes;
@@ -182,7 +177,7 @@ mod tests {
 
     const SERVER: &str = r#"{"flow": "u", "address": "10.0.0.1", "port": 5001, "peer": "10.0.0.2",
         "connections": 2, "workload": {"kind": "file", "bytes": 3000}, "rate_bps": 12000000,
-        "options": {"initial_window_packets": 10, "receive_window_bytes": null, "ecn": false,
+        "packet_bytes": 1500, "options": {"initial_window_packets": 10, "receive_window_bytes": null, "ecn": false,
         "sack": true, "pacing": false, "fast_open": false}, "starts_ns": [0, 5], "stop_ns": null}"#;
 
     #[test]
@@ -194,6 +189,8 @@ mod tests {
         assert_eq!(pattern.last_ns(), Some(2_000_000));
         let empty = read::<UdpServer>(&SERVER.replace("3000", "0")).unwrap().pattern;
         assert_eq!((empty.packets(), empty.useful_bytes(0)), (Some(1), 0));
+        let small = read::<UdpServer>(&SERVER.replace("1500", "1028")).unwrap().pattern;
+        assert_eq!((small.payload_bytes(), small.useful_bytes(2)), (1_000, 1_000));
     }
 
     #[test]
@@ -201,7 +198,9 @@ mod tests {
         let onoff = r#"{"kind": "onoff", "rate_bps": 24000000, "packet_bytes": 750, "seed": 1,
             "on": {"kind": "constant", "parameters": {"value": 9}},
             "off": {"kind": "constant", "parameters": {"value": 9}}}"#;
-        let text = SERVER.replace(r#"{"kind": "file", "bytes": 3000}"#, onoff);
+        let text = SERVER
+            .replace(r#"{"kind": "file", "bytes": 3000}"#, onoff)
+            .replace(r#""packet_bytes": 1500, "#, "");
         let second_ns = |text: &str| {
             let mut times = read::<UdpServer>(text).unwrap().pattern.times_of(0);
             times.advance();
@@ -219,6 +218,8 @@ mod tests {
         for (from, to, words) in [
             ("12000000", "null", "`rate_bps` is null"),
             ("12000000", "0", "`rate_bps` is 0"),
+            ("1500", "63", "`packet_bytes` is 63"),
+            (r#""packet_bytes": 1500, "#, "", "`packet_bytes`"),
             (r#""file", "bytes": 3000"#, r#""film""#, "`workload.kind` is `film`"),
             ("10.0.0.2", "there", "`peer` is `there`"),
             ("[0, 5]", "[0]", "1 entries for 2 connections"),
