@@ -16,6 +16,7 @@ from pathlib import Path
 
 from fairc.compiler.plan import Cell
 from fairc.dsl.diagnostics import CompileError, Diagnostic
+from fairc.dsl.model import MTU
 
 from . import mininet
 from .binary import NAME, find_endpoints
@@ -37,8 +38,8 @@ BRIDGE_OPTIONS = {
     "com.docker.network.bridge.inhibit_ipv4": "true",
     "com.docker.network.bridge.enable_ip_masquerade": "false",
     "com.docker.network.bridge.enable_icc": "true",
-    "com.docker.network.driver.mtu": "1500",
 }
+BRIDGE_MTU = "com.docker.network.driver.mtu"
 # ip and tc, and sockets that see packets: captures and pings.
 CAPABILITIES = ("NET_ADMIN", "NET_RAW")
 MEMORY_BYTES = 1 << 30
@@ -53,6 +54,7 @@ class Network:
     subnet: str
     ends: str
     source: str
+    options: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,7 @@ def describe(cell: Cell, first: IPv4Address = ADDRESSES.network_address) -> Job:
     """
     sources = {(n.name, i.name): i.source for n in cell.nodes for i in n.interfaces}
     addresses = {(n.name, i.name): i.address for n in cell.nodes for i in n.interfaces}
+    options = bridge_options(cell)
     networks = []
     attachments: dict[tuple[str, str], Attachment] = {}
     for number, cable in enumerate(cell.cables, 1):
@@ -158,6 +161,7 @@ def describe(cell: Cell, first: IPv4Address = ADDRESSES.network_address) -> Job:
             f"{base}/{LINK_PREFIX}",
             f"{' '.join(cable.a)} -- {' '.join(cable.b)}",
             sources[cable.a],
+            options,
         )
         networks.append(network)
         for end, address in ((cable.a, base + 2), (cable.b, base + 3)):
@@ -175,6 +179,15 @@ def describe(cell: Cell, first: IPv4Address = ADDRESSES.network_address) -> Job:
             for node in cell.nodes
         ),
     )
+
+
+def bridge_options(cell: Cell) -> dict[str, str]:
+    """Return the options of the bridges of a cell: each takes what any link of the cell takes.
+
+    What a single link takes is set at its two ends, inside the containers.
+    """
+    mtus = (interface.mtu for node in cell.nodes for interface in node.interfaces)
+    return BRIDGE_OPTIONS | {BRIDGE_MTU: str(max(MTU, *mtus))}
 
 
 def command(node: str | None) -> list[str]:
@@ -203,7 +216,7 @@ def render_compose(cell: Cell, job: Job, image: str) -> str:
         capabilities=json.dumps(CAPABILITIES),
         memory=str(MEMORY_BYTES),
         pids=PIDS,
-        options=BRIDGE_OPTIONS.items(),
+        options=bridge_options(cell).items(),
         networks=job.networks,
         containers=[(c, json.dumps(command(c.name))) for c in job.containers],
     )

@@ -106,7 +106,7 @@ class _Making:
             f"{self.prefix}-{network.name}",
             driver="bridge",
             ipam=IPAMConfig(pool_configs=[IPAMPool(subnet=network.subnet)]),
-            options=target.BRIDGE_OPTIONS,
+            options=network.options,
             labels=label(),
         )
 

@@ -10,6 +10,7 @@ from fairc import dsl
 from fairc.compiler import Cell, compile
 from fairc.compiler.grid import identity_of
 from fairc.compiler.plan import Interface, OnOffWorkload
+from fairc.compiler.targets.containers import BRIDGE_MTU, bridge_options
 from fairc.compiler.targets.mininet import render
 from fairc.compiler.targets.tc import interface_lines
 from fairc.dsl.diagnostics import Diagnostics
@@ -120,6 +121,11 @@ def test_the_emitted_program_has_them() -> None:
     # The route that sets the initial window keeps the MTU.
     words = f"route replace {flow.client_address}/32 via 10.0.0.2 mtu 1280 initcwnd 30"
     assert words in text
+
+
+@pytest.mark.parametrize(("slow", "expected"), [("1280B", "1500"), ("9kB", "9000")])
+def test_a_bridge_between_containers_takes_what_any_link_takes(slow: str, expected: str) -> None:
+    assert bridge_options(cell_of(f"slow: {slow}"))[BRIDGE_MTU] == expected
 
 
 def test_an_mtu_of_1500_is_not_in_the_json_and_changes_no_identity() -> None:

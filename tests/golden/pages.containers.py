@@ -244,51 +244,51 @@ IP = {
 # sending end of a link, then (on a hop of its own) the loss, then the delay.
 TC = {
     'server': [
-        # <preset geo>:18
+        # <preset geo>:19
         'qdisc add dev server-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev server-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'client': [
-        # <preset geo>:19
+        # <preset geo>:20
         'qdisc add dev client-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev client-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'gateway': [
-        # <preset geo>:18
+        # <preset geo>:19
         'qdisc add dev gateway-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev gateway-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'terminal': [
-        # <preset geo>:19
+        # <preset geo>:20
         'qdisc add dev terminal-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
         'qdisc add dev terminal-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'server-gateway': [
-        # <preset geo>:18
+        # <preset geo>:19
         'qdisc add dev eth0 root handle 1: netem limit 2477 delay 15ms',
-        # <preset geo>:18
+        # <preset geo>:19
         'qdisc add dev eth1 root handle 1: netem limit 2477 delay 15ms',
     ],
     'terminal-client': [
-        # <preset geo>:19
+        # <preset geo>:20
         'qdisc add dev eth0 root handle 1: netem limit 1000 delay 500us',
-        # <preset geo>:19
+        # <preset geo>:20
         'qdisc add dev eth1 root handle 1: netem limit 1000 delay 500us',
     ],
     'gateway-modem': [
-        # <preset geo>:20
+        # <preset geo>:21
         'qdisc add dev eth1 root handle 1: tbf rate 25000000bit burst 1576 limit 2343750',
         'qdisc add dev eth1 parent 1:1 handle 2: bfifo limit 2343750',
     ],
     'terminal-modem': [
-        # <preset geo>:21
+        # <preset geo>:22
         'qdisc add dev eth0 root handle 1: tbf rate 5000000bit burst 1526 limit 1514000',
         'qdisc add dev eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'gateway-terminal': [
-        # <preset geo>:21
+        # <preset geo>:22
         'qdisc add dev eth0 root handle 1: netem limit 1000 delay 359500us',
-        # <preset geo>:20
+        # <preset geo>:21
         'qdisc add dev eth1 root handle 1: netem limit 1485 delay 359500us',
     ],
 }
@@ -330,9 +330,9 @@ PINGS = [
 MONITOR = '{"every_ns": 100000000}'
 # Proxies that split connections; they are ready before anything else starts.
 PROXIES = [
-    # <preset geo>:22
+    # <preset geo>:23
     ('satellite.terminal', 'terminal', 'pep-terminal', '{"flow":"satellite","listen_ports":[5001,5002],"terminal_address":"10.0.0.30","gateway_address":"10.0.0.17","port":5003,"cca":"bbr","pool":4,"window_bytes":2226098,"rate_bps":4953764,"buffer_bytes":16777216,"sample_every_ns":100000000}'),
-    # <preset geo>:22
+    # <preset geo>:23
     ('satellite.gateway', 'gateway', 'pep-gateway', '{"flow":"satellite","listen_ports":[5001,5002],"terminal_address":"10.0.0.30","gateway_address":"10.0.0.17","port":5003,"cca":"bbr","pool":4,"window_bytes":2226098,"rate_bps":24768824,"buffer_bytes":16777216,"sample_every_ns":100000000}'),
 ]
 PROXY_PATIENCE_NS = 3250000000  # for all of their connections to be open
