@@ -140,7 +140,7 @@ class VmEngine:
         self, saved: snapshot.Snapshot, scratch: Path, device: Path, console: Path, core: int
     ) -> str:
         """Run the machine to its end; return why it had to be stopped, or nothing."""
-        devices = qemu.Devices(saved.memory, False, saved.image.root, device, console)
+        devices = qemu.Devices(saved.memory_for(scratch), False, saved.image.root, device, console)
         command = [
             *(("taskset", "--cpu-list", str(core)) if self.pinned else ()),
             qemu.PROGRAM,

@@ -10,6 +10,7 @@ import os
 import shlex
 import shutil
 import struct
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -51,6 +52,18 @@ class Snapshot:
     def memory(self) -> Path:
         """The main memory, mapped copy-on-write by every cell."""
         return self.folder / "memory"
+
+    def memory_for(self, scratch: Path) -> Path:
+        """Return the memory for a machine: itself, or a copy in `scratch` if it cannot be written.
+
+        A machine maps it privately and changes nothing, and QEMU 7.2 opens it for writing all the same.
+        """
+        if os.access(self.memory, os.W_OK):
+            return self.memory
+        copy = scratch / "memory"
+        subprocess.run(["cp", "--sparse=always", str(self.memory), str(copy)], check=True)
+        copy.chmod(0o600)
+        return copy
 
     @property
     def state(self) -> Path:
