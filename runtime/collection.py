@@ -151,7 +151,11 @@ def _take(plan: Path, store: Store, machine: Machine) -> Taken:
         key = folder.name
         result = cluster.stored(plan, key)
         if result is None or (why := _damage(cell, folder)):
-            taken.damaged[index] = why if result else "its result.json cannot be read"
+            taken.damaged[index] = (
+                why if result else "its result.json is not of this version of fairc"
+            )
+            if store.result(key) is None:  # what an earlier collection took is no better
+                shutil.rmtree(store.folder(key), ignore_errors=True)
             continue
         if result.status == "failed":
             taken.failed[index] = result.error

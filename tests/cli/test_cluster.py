@@ -178,7 +178,12 @@ def test_what_is_half_written_does_not_count(plan: Fairc) -> None:
     assert plan("cell", "plan", "--index", "1").status == 0
     told = plan("run", "plan", "--collect")
     assert told.status == 1
-    assert "damaged: 0: its result.json cannot be read" in told.err
+    assert "damaged: 0: its result.json is not of this version of fairc" in told.err
+    # The same of a run directory that was collected by an earlier version.
+    Path(f"results/tiny/cells/{key}").mkdir()
+    Path(f"results/tiny/cells/{key}/result.json").write_text('{"cell": "of an older version"}')
+    again = plan("run", "plan", "--collect")
+    assert (again.status, again.err) == (told.status, told.err)
 
 
 def test_a_result_that_does_not_say_what_made_it(plan: Fairc) -> None:
