@@ -63,7 +63,8 @@ def test_a_page_load_in_chromium_is_equal_twice(tmp_path: Path) -> None:
         assert load["resources"][0]["path"] == "/"
     assert 5_000_000_000 <= second["begin_ns"] - first["t_ns"] < 6_100_000_000
     plt_ns = [load["load_event_end_ns"] - load["connect_start_ns"] for load in (second, own)]
-    assert plt_ns[1] < plt_ns[0] - 3 * 80_000_000 + 60_000_000
+    # Connection, document, objects: three round trips, during which the browser computes, too.
+    assert plt_ns[1] < plt_ns[0] - 2 * 80_000_000
 
 
 def test_only_a_load_in_chromium_needs_the_machine_with_a_browser() -> None:
