@@ -13,6 +13,7 @@ from .conditions import conditions
 from .measurement import ArtefactError, FlowRecord, Measurement, load
 from .measurement.series import Series, collect
 from .metrics import METRICS, goodput
+from .metrics.split import told, told_traces
 from .results import FlowCondition, FlowResult, MetricValue
 
 __all__ = ["Analysis", "ArtefactError", "analyse", "write_files", "write_series"]
@@ -48,7 +49,9 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
         metrics=tuple(
             value
             for request in requests
-            for value in metrics[request.name].compute(measurement, request)
+            for value in told(
+                measurement, request, metrics[request.name].compute(measurement, request)
+            )
         ),
         conditions=conditions(measurement),
         verdict=verdict,
@@ -61,7 +64,7 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
                 trace
                 for request in requests
                 if (course := metrics[request.name].traces) is not None
-                for trace in course(measurement, request)
+                for trace in told_traces(measurement, request, course(measurement, request))
             ),
         ),
         files=har.archives(measurement),

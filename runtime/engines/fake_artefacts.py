@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from fairc.compiler.frames import segment_bytes
-from fairc.compiler.plan import Capture, Cell, FileWorkload, Flow, LoadWorkload
+from fairc.compiler.plan import Capture, Cell, FileWorkload, Flow, LoadWorkload, Pep
 from fairc.compiler.targets.tc import qdisc
 from fairc.runtime import pcap
 from fairc.runtime.measurement.paths import Paths
+from fairc.runtime.measurement.peps import ENDS
 
 from . import fake_pages
 from .fluid import HEADER_BYTES, Frame, Trace
@@ -33,6 +34,10 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
             _lines(folder / f"{flow.name}.{side}.ndjson", events)
         for side in ("server", "client"):
             (folder / f"{flow.name}.{side}.err").write_bytes(b"")
+    for pep in cell.peps:
+        for end in ENDS:
+            _lines(folder / f"{pep.name}.{end}.ndjson", _proxy(cell, pep))
+            (folder / f"{pep.name}.{end}.err").write_bytes(b"")
     ticks = _every(trace.ended_ns)
     busy = EVERY_NS // 20
     _lines(
@@ -66,6 +71,7 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
         },
     )
     names = [f"{flow.name}.{side}" for flow in cell.flows for side in ("server", "client")]
+    names += [f"{pep.name}.{end}" for pep in cell.peps for end in ENDS]
     _json(
         folder / "cell.json",
         {
@@ -87,6 +93,18 @@ def _programs(
         server, client = fake_pages.events(flow, flow.workload, frames, end_ns)
         return {"server": server, "client": client}
     return {"server": _server(flow, frames, end_ns), "client": _client(flow, frames, end_ns)}
+
+
+def _proxy(cell: Cell, pep: Pep) -> Iterator[dict[str, Any]]:
+    """Return what each end of a pair of proxies would have written."""
+    packets = -(-pep.window_bytes // pep.mtu)
+    ready = {"connections": pep.pool, "cca": pep.cca, "window_packets": packets}
+    yield {"t_ns": -1, "event": "ready", **ready}
+    split = [flow for flow in cell.flows if flow.port in pep.ports]
+    loads = [f.workload for f in split if isinstance(f.workload, LoadWorkload)]
+    count = sum(len(load.protocols) for load in loads) + sum(flow.connections for flow in split)
+    for number in range(count):
+        yield {"t_ns": 0, "event": "joined", "connection": number, "window_packets": packets}
 
 
 def _every(end_ns: int) -> range:

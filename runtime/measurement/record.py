@@ -17,11 +17,12 @@ from fairc.compiler.plan import (
     FileWorkload,
     Flow,
     LoadWorkload,
+    Pep,
     VideoWorkload,
 )
 from fairc.runtime.pcap import TCP, UDP, Capture, Packets
 
-from . import arrivals, changes, endpoints, qdisc, queues
+from . import arrivals, changes, endpoints, peps, qdisc, queues
 from .applications import Transfers
 from .arrivals import Curve
 from .artefacts import NS, ArtefactError, Artefacts, CaptureCounts, Ending, field
@@ -29,6 +30,7 @@ from .changes import History
 from .endpoints import Endpoints
 from .loads import PageLoad
 from .paths import PathError, Paths, Place, max_min
+from .peps import PepRecord
 from .queues import QueueRecord
 from .slots import apportion, edges
 
@@ -203,6 +205,7 @@ class Measurement:
     capture_counts: Mapping[str, CaptureCounts | None]
     cut_captures: Mapping[str, int]
     histories: Mapping[Place, History]
+    peps: tuple[PepRecord, ...] = ()
 
     @property
     def ended_s(self) -> float:
@@ -244,6 +247,14 @@ class Measurement:
             for flow in self.flows
             if name in (flow.plan.name, flow.plan.declared, flow.plan.users)
         )
+
+    def split(self, flow: FlowRecord) -> bool:
+        """Whether proxies split the TCP connections of a flow."""
+        return any(flow.plan.port in pep.ports for pep in self.cell.peps)
+
+    def unseen(self, flow: FlowRecord) -> bool:
+        """Whether nobody can tell which packets at the bottleneck are a flow's: it shares its proxies."""
+        return any(flow.plan.port in pep.ports and len(pep.ports) > 1 for pep in self.cell.peps)
 
     @cached_property
     def data_paths(self) -> dict[str, tuple[Place, ...]]:
@@ -302,6 +313,7 @@ def load(cell: Cell, folder: Path) -> Measurement:
         capture_counts={name: artefacts.capture_counts(name) for name in captures},
         cut_captures={name: capture.cut_bytes for name, capture in captures.items()},
         histories=histories,
+        peps=tuple(peps.load(artefacts, pep) for pep in cell.peps),
     )
 
 
@@ -315,12 +327,18 @@ def packets_of(cell: Cell, flow: Flow, packets: Packets) -> Bools:
     found &= np.isin(packets.protocol, _PROTOCOLS[flow.transport])
     for pep in cell.peps:
         if [f.name for f in cell.flows if f.port in pep.ports] == [flow.name]:
-            found |= (
-                (packets.source == int(IPv4Address(pep.gateway_address)))
-                & (packets.source_port == pep.port)
-                & (packets.protocol == TCP)
-            )
+            found |= middle_of(pep, packets)
     return np.asarray(found, np.bool_)
+
+
+def middle_of(pep: Pep, packets: Packets) -> Bools:
+    """Return which packets are data of the connections between two proxies."""
+    return np.asarray(
+        (packets.source == int(IPv4Address(pep.gateway_address)))
+        & (packets.source_port == pep.port)
+        & (packets.protocol == TCP),
+        np.bool_,
+    )
 
 
 def _arrived(cell: Cell, flow: Flow, captures: Mapping[str, Capture]) -> Packets | None:

@@ -134,7 +134,13 @@ def collect(
         flows=np.array([flow.name for flow in flows], np.str_),
         queues=np.array([queue.name for queue in queues], np.str_),
         t_s=edges[:-1],
-        ip_bytes=rows([flow.ip_bytes(edges) for flow in flows], np.float64),
+        ip_bytes=rows(
+            [
+                np.full(slots, np.nan) if measurement.unseen(flow) else flow.ip_bytes(edges)
+                for flow in flows
+            ],
+            np.float64,
+        ),
         delivered_bytes=rows([flow.delivered_bytes(edges) for flow in flows], np.float64),
         active=rows([flow.active(edges) for flow in flows], np.bool_),
         queue_bytes=rows([queue.backlog_bytes(edges[1:]) for queue in queues], np.float64),

@@ -13,6 +13,7 @@ captures    complete, consistent; no super-packets
 endpoints   CCA, exit of the programs, limits of the hosts
 options     ECN, SACK, initial window, parameters of the CCA
 loads       page loads: protocol and client that were really used, every load reported
+peps        proxies: their connections, and that they split all that they should
 schedule    programs on time
 guest       CPU load, notes of the script
 """
@@ -31,6 +32,7 @@ from .loads import page_loads
 from .loss import loss_counts, other_drops, random_loss
 from .options import transport_options
 from .order import copies, overtaking
+from .peps import proxies
 from .schedule import schedule
 from .service import changes, service_rate, service_schedule
 
@@ -54,6 +56,7 @@ CHECKS: tuple[Check, ...] = (
     host_limits,
     datagrams,
     page_loads,
+    proxies,
     machine_load,
     schedule,
     service_schedule,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.runtime.measurement import Measurement, packets_of
+from fairc.runtime.measurement import Measurement, middle_of, packets_of
 from fairc.runtime.measurement.qdisc import drops_since
 from fairc.runtime.measurement.queues import QueueRecord
 from fairc.runtime.pcap import Packets
@@ -45,11 +45,16 @@ def captures(measurement: Measurement) -> Iterator[Finding]:
 
 
 def of_flows(measurement: Measurement, queue: QueueRecord, packets: Packets) -> Bools:
-    """Return which packets are data of the flows that have this queue as their bottleneck."""
+    """Return which packets are data of the flows that have this queue as their bottleneck.
+
+    And of middle connections of proxies, whosoever they are.
+    """
     found = np.zeros(len(packets), np.bool_)
     for flow in measurement.flows:
         if flow.queue is queue:
             found |= packets_of(measurement.cell, flow.plan, packets)
+    for pep in measurement.cell.peps:
+        found |= middle_of(pep, packets)
     return found
 
 

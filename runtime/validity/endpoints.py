@@ -119,6 +119,10 @@ def host_limits(measurement: Measurement) -> Iterator[Finding]:
     """Rule 7: the hosts' buffers limit no connection for over 1 % of its time, unless they are to."""
     for flow in measurement.flows:
         meant = _limits_of_plan(flow.plan)
+        if measurement.split(
+            flow
+        ):  # proxies hold a server back until they have passed on what it sent
+            meant |= {_RECEIVERS[flow.plan.transport], _HOSTS}
         samples = flow.endpoints.samples
         for connection, accepted_s in sorted(flow.endpoints.accepted_s.items()):
             ours = np.flatnonzero(samples.connection == connection)

@@ -6,21 +6,22 @@ from collections.abc import Iterator
 
 from fairc.compiler.plan import Impairment
 from fairc.runtime.losses import LossCount, pooled
-from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.qdisc import drops_since
+from fairc.runtime.measurement.queues import QueueRecord
 
+from .captures import of_flows
 from .finding import Finding
 
 
 def loss_counts(measurement: Measurement) -> tuple[LossCount, ...]:
     """Count the flows' packets behind each bottleneck queue, by the loss that the plan has there."""
-    return pooled(count for flow in measurement.flows for count in _counts(measurement, flow))
+    return pooled(count for queue in measurement.queues for count in _counts(measurement, queue))
 
 
-def _counts(measurement: Measurement, flow: FlowRecord) -> Iterator[LossCount]:
+def _counts(measurement: Measurement, queue: QueueRecord) -> Iterator[LossCount]:
     """Yield a count for each stage of the link; packets that met a change of it are left out."""
-    queue = flow.queue
-    counted = flow.left & ~queue.behind.pending
+    counted = of_flows(measurement, queue, queue.left) & ~queue.behind.pending
     place = measurement.paths.delivery(queue.place)
     if place is None:
         yield LossCount(0.0, int(counted.sum()), int((counted & queue.behind.lost).sum()))

@@ -293,6 +293,14 @@ class Made:
         write_json(folder / "qdisc-before.json", self._qdiscs(after=False))
         write_json(folder / "qdisc-after.json", self._qdiscs(after=True))
         names = [f"{f.name}.{side}" for f in self.cell.flows for side in ("server", "client")]
+        for pep in self.cell.peps:
+            packets = -(-pep.window_bytes // 1500)
+            ready = {"connections": pep.pool, "cca": pep.cca, "window_packets": packets}
+            joined = [{"t_ns": 0, "event": "joined", "connection": n} for n in range(20)]
+            for end in ("terminal", "gateway"):
+                lines = [{"t_ns": -1, "event": "ready", **ready}, *joined]
+                write_lines(folder / f"{pep.name}.{end}.ndjson", lines)
+                names.append(f"{pep.name}.{end}")
         ending = {
             "id": self.cell.id,
             "epoch_ns": EPOCH_NS,

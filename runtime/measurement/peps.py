@@ -1,0 +1,61 @@
+"""What a pair of proxies said: their middle connections, and the connections that they split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fairc.compiler.plan import Pep
+
+from .artefacts import Artefacts, field
+
+ENDS = ("terminal", "gateway")
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The pool of middle connections of one end, of all of them the least.
+
+    window_packets: congestion window with which they begin; max_pacing_bps: bit/s of IP.
+    """
+
+    connections: int
+    cca: str
+    window_packets: int
+
+
+@dataclass(frozen=True, slots=True)
+class PepRecord:
+    """A pair of proxies: its plan, and what each of its ends said, by `terminal` and `gateway`.
+
+    ready: ends whose pool was open. joined: connections that it carried to its next leg.
+    errors: what failed, with the name of the program.
+    """
+
+    plan: Pep
+    ready: Mapping[str, Ready]
+    joined: Mapping[str, int]
+    errors: tuple[str, ...]
+
+
+def load(artefacts: Artefacts, pep: Pep) -> PepRecord:
+    """Read the events of both ends. Raises ArtefactError."""
+    ready: dict[str, Ready] = {}
+    joined = dict.fromkeys(ENDS, 0)
+    errors = []
+    for end in ENDS:
+        name = f"{pep.name}.{end}"
+        file = f"{name}.ndjson"
+        for event in artefacts.lines(file):
+            what = event.get("event")
+            if what == "ready":
+                ready[end] = Ready(
+                    field(event, "connections", file),
+                    str(event.get("cca")),
+                    field(event, "window_packets", file),
+                )
+            elif what == "joined":
+                joined[end] += 1
+            elif what == "error":
+                errors.append(f"{name}: {event.get('message')}")
+    return PepRecord(pep, ready, joined, tuple(errors))

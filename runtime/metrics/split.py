@@ -1,0 +1,62 @@
+"""What cannot be told of flows whose connections proxies split: which metrics, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.series import Trace
+from fairc.runtime.results import MetricValue
+
+AT_THE_BOTTLENECK = frozenset(
+    {
+        "throughput",
+        "loss_rate",
+        "queue_delay",
+        "fairness",
+        "fmp",
+        "unfairness",
+        "convergence_time",
+        "stationarity",
+    }
+)
+"""Metrics that are made from the packets of each flow at its bottleneck."""
+
+SHARED = (
+    "other flows share its proxies, so its packets at the bottleneck cannot be told from theirs"
+)
+TWO_LEGS = "its server sent these on one connection, and proxies sent the packets on another one"
+
+
+def told(
+    measurement: Measurement, request: MetricRequest, values: tuple[MetricValue, ...]
+) -> Iterator[MetricValue]:
+    """Yield the values of a metric, those without a value that proxies keep from being known."""
+    unseen = {f.name for f in measurement.sessions(request.sessions) if measurement.unseen(f)}
+    split = {f.name for f in measurement.flows if measurement.split(f)}
+    for value in values:
+        if request.name in AT_THE_BOTTLENECK and unseen and value.flow in {None, *unseen}:
+            yield _without(value, SHARED)
+        elif value.metric == "retransmissions.share" and value.flow in split:
+            yield _without(value, TWO_LEGS)
+        else:
+            yield value
+
+
+def told_traces(
+    measurement: Measurement, request: MetricRequest, traces: tuple[Trace, ...]
+) -> Iterator[Trace]:
+    """Yield the courses of a metric, but for those that proxies keep from being known."""
+    unseen = {f.name for f in measurement.sessions(request.sessions) if measurement.unseen(f)}
+    for trace in traces:
+        hidden = request.name in AT_THE_BOTTLENECK and trace.flow in {None, *unseen}
+        if not (unseen and hidden):
+            yield trace
+
+
+def _without(value: MetricValue, reason: str) -> MetricValue:
+    """Return a value without its number; one that has none keeps its reason."""
+    if value.value is None:
+        return value
+    return value.model_copy(update={"value": None, "reason": reason})

@@ -1,0 +1,60 @@
+"""Proxies split the connections that they are to split, and begin them as the plan says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.peps import ENDS, PepRecord
+
+from .finding import Finding
+
+
+def proxies(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 20: both proxies of a pair ran, with the plan's CCA and window, and split every connection."""
+    for pep in measurement.peps:
+        for end in ENDS:
+            if f"{pep.plan.name}.{end}" not in measurement.ending.processes:
+                words = f"{pep.plan.name}.{end} is not among the processes that ran"
+                yield Finding("invalid", words)
+        for error in pep.errors:
+            yield Finding("invalid", error)
+        yield from _pool(pep)
+        accepted = sum(
+            _over_tcp(flow.endpoints.transports, flow.endpoints.accepted_s)
+            for flow in measurement.flows
+            if flow.plan.port in pep.plan.ports
+        )
+        if pep.joined["gateway"] < accepted:
+            yield Finding(
+                "invalid",
+                f"the proxies of {pep.plan.name} split {pep.joined['gateway']} connections,"
+                f" and servers accepted {accepted}",
+            )
+
+
+def _over_tcp(transports: Mapping[int, str], accepted: Mapping[int, float]) -> int:
+    """Return how many connections a server accepted over TCP."""
+    return sum(transports.get(connection, "tcp") == "tcp" for connection in accepted)
+
+
+def _pool(pep: PepRecord) -> Iterator[Finding]:
+    """Yield what is wrong with the connections that are kept open."""
+    packets = -(-pep.plan.window_bytes // pep.plan.mtu)
+    for end in ENDS:
+        ready = pep.ready.get(end)
+        name = f"{pep.plan.name}.{end}"
+        if ready is None:
+            yield Finding("invalid", f"{name} never was ready")
+            continue
+        if ready.cca != pep.plan.cca:
+            yield Finding("invalid", f"{name} used {ready.cca}, not {pep.plan.cca}")
+        if ready.window_packets < packets:
+            yield Finding(
+                "invalid",
+                f"connections of {name} began with {ready.window_packets} packets, not {packets}",
+            )
+        if ready.connections < pep.plan.pool:
+            yield Finding(
+                "invalid", f"{name} kept {ready.connections} connections open, not {pep.plan.pool}"
+            )
