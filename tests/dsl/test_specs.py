@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairc.dsl import CompileError, load, read, runnable
-from fairc.dsl.model import File
+from fairc.dsl.model import File, Load
 
 CELLS = {
     "conex": (42, 1260, 0, 0),
@@ -110,3 +110,16 @@ def test_what_a_spec_lacks_is_not_its_traffic(name: str, spec: Callable[[str], P
     _, found = load(read(spec(name)))
     traffic = ("the CCA", "the transport", "the workload", "of a flow", "`bulk`")
     assert [d.message for d in found if any(word in d.message for word in traffic)] == []
+
+
+def test_satcom_is_eight_scenarios(examples: Path) -> None:
+    experiment, found = load(read(examples / "satcom.fexp"))
+    assert experiment is not None and len(found) == 0
+    scenarios = [c.scenario for c in experiment.configurations()]
+    workloads = [flow.workload for scenario in scenarios for flow in scenario.flows]
+    assert all(isinstance(w, Load) and w.client == "chromium" and w.loads == 3 for w in workloads)
+    sizes = [w.size_bytes for w in workloads if isinstance(w, Load)]
+    assert sizes == [15_900_000, 15_900_000, 33_000, 33_000] * 2
+    assert [len(s.network.peps) for s in scenarios] == [1, 1, 1, 1, 0, 0, 0, 0]
+    windows = {s.flows[0].options.initial_window_packets for s in scenarios}
+    assert windows == {32}
