@@ -8,12 +8,16 @@ from .draft import Draft
 
 FIRST_PORT = 5001
 LAST_PORT = 65_535
+NO_WEB = frozenset({5060, 5061, 6000, 6566, *range(6665, 6670), 6679, 6697, 10080})
+"""Ports from the first one on that browsers refuse (fetch.spec.whatwg.org, "bad port")."""
 
 
 def assign_ports(draft: Draft) -> None:
     """Give each flow a port; over UDP one for each connection, from it on."""
     port = FIRST_PORT
     for flow in draft.flows:
+        while flow.flow.transport == "web" and port in NO_WEB:
+            port += 1
         flow.port = port
         port += flow.flow.connections if flow.flow.transport == "udp" else 1
         if port > LAST_PORT + 1:

@@ -129,6 +129,13 @@ def test_programs(make: SimpleNamespace) -> None:
     assert json.loads(server(browser.flows[0], browser)[1])["quic"] is None
 
 
+def test_no_page_is_at_a_port_that_browsers_refuse(make: SimpleNamespace) -> None:
+    flows = [replace(web(make), name=f"f{n}", declared=f"f{n}") for n in range(62)]
+    cell = make.cell(make.scenario(make.dumbbell(flows=1), flows))
+    ports = [flow.port for flow in cell.flows]
+    assert ports[58:61] == [5059, 5062, 5063]
+
+
 def satellite(make: Any, *, rate_bps: int | None = 10_000_000, window: Any = None) -> Any:
     """s1 - r1 = r2 - c1 with proxies at r1 and r2; 10 Mbit/s down, 2 up, 500 ms."""
     net = make.dumbbell(flows=1)
