@@ -1,0 +1,57 @@
+"""A cell of the virtual machine, run as a cluster does: the tables of `fairc run`, byte by byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from fairc import dsl
+from fairc.cli.results import refresh
+from fairc.compiler import compile, emit
+from fairc.runtime import cluster, collection, lock
+from fairc.runtime.engines.vm import VmEngine
+from fairc.runtime.progress import Silent
+from fairc.runtime.store import LOCK, Store, read_plan
+from fairc.runtime.sweep import Sweep
+
+SPEC = """fexp 1
+experiment one {
+  topology = bottleneck(rate: 2Mbit/s, rtt: 20ms, queue: fifo(2bdp))
+  flow a { cca = cubic  workload = file(50kB) }
+  measure = [goodput, queue_delay]
+}
+"""
+
+
+def test_the_tables_are_those_of_a_run(tmp_path: Path) -> None:
+    experiment, _ = dsl.load(dsl.Source("one.fexp", SPEC))
+    assert experiment is not None
+    compiled, plan = compile(experiment), tmp_path / "plan"
+    emit(compiled, plan, ["slurm"])
+    engine = VmEngine()
+    engine.pinned = False
+    engine.prepare()
+    header = read_plan(plan)
+    result, ran = cluster.run(plan, header, cluster.cell_at(plan, header, 0), engine)
+    assert ran and result.status == "ok", result.error
+    with Store(tmp_path / "collected") as store:
+        store.adopt(store.stage(lambda folder: emit(compiled, folder, ["json"])))
+        counts, taken = collection.collect(plan, store, collection.choose(plan), Silent(), 1)
+        assert (counts.total, taken.wanting) == (1, [])
+        refresh(store)
+    with Store(tmp_path / "whole") as store:
+        store.adopt(store.stage(lambda folder: emit(compiled, folder, ["json"])))
+        store.write_json(LOCK, lock.describe(store.path, engine))
+        Sweep(store, engine, Silent(), 1).run()
+        refresh(store)
+    engine.close()
+    one, other = tmp_path / "collected", tmp_path / "whole"
+    assert (one / LOCK).read_bytes() == (other / LOCK).read_bytes()
+    for file in sorted((other / "tables").glob("*.parquet")):
+        if file.stem != "cells":  # which has the wall time
+            assert (one / "tables" / file.name).read_bytes() == file.read_bytes(), file.name
+    with duckdb.connect() as connection:
+        query = "SELECT * EXCLUDE wall_s FROM '{}/tables/cells.parquet'"
+        rows = [connection.execute(query.format(run)).fetchall() for run in (one, other)]
+    assert rows[0] == rows[1] and len(rows[0]) == 1
