@@ -10,8 +10,8 @@ use std::future::Future;
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
-use std::task::{ready, Context, Poll};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::task::{ready, Context, Poll, Waker};
 use std::time::Instant;
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
@@ -22,6 +22,8 @@ pub struct Socket {
     datagrams: AsyncFd<Datagrams>,
     ecn: bool,
     refused: OnceLock<String>,
+    /// Who waits for datagrams, to be told that none will come.
+    receiver: Mutex<Option<Waker>>,
 }
 
 impl Socket {
@@ -31,7 +33,12 @@ impl Socket {
     /// What the kernel says.
     pub fn new(datagrams: Datagrams, ecn: bool) -> io::Result<Arc<Self>> {
         let datagrams = watched(datagrams)?;
-        Ok(Arc::new(Socket { datagrams, ecn, refused: OnceLock::new() }))
+        Ok(Arc::new(Socket {
+            datagrams,
+            ecn,
+            refused: OnceLock::new(),
+            receiver: Mutex::default(),
+        }))
     }
 
     /// What the kernel has said of the peer's port, if it is closed.
@@ -62,6 +69,14 @@ impl AsyncUdpSocket for Socket {
         let send = |datagrams: &Datagrams| datagrams.send(transmit.contents, to, marks);
         match self.datagrams.try_io(Interest::WRITABLE, send) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
+            // The kernel says it once, to whoever calls first: quinn listens where it receives.
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                self.refused.get_or_init(|| error.to_string());
+                if let Ok(Some(waker)) = self.receiver.lock().as_deref() {
+                    waker.wake_by_ref();
+                }
+                Ok(())
+            }
             // A packet that got lost: QUIC finds out as it does elsewhere in the network.
             _ => Ok(()),
         }
@@ -73,6 +88,15 @@ impl AsyncUdpSocket for Socket {
         rooms: &mut [IoSliceMut<'_>],
         meta: &mut [RecvMeta],
     ) -> Poll<io::Result<usize>> {
+        if self.refused.get().is_some() {
+            return Poll::Ready(Err(ErrorKind::ConnectionRefused.into()));
+        }
+        if let Ok(mut receiver) = self.receiver.lock() {
+            match &mut *receiver {
+                Some(waker) => waker.clone_from(context.waker()),
+                none => *none = Some(context.waker().clone()),
+            }
+        }
         loop {
             let mut ready = ready!(self.datagrams.poll_read_ready(context))?;
             let mut arrived = [NOTHING; MOST_AT_ONCE];

@@ -121,6 +121,16 @@ impl Role {
         mask & (1 << (libc::SIGTERM - 1)) != 0
     }
 
+    /// Whether it has spent so much CPU time in its own code, ticks of 10 ms.
+    pub fn has_worked(&self, ticks: u64) -> bool {
+        let path = format!("/proc/{}/stat", self.id());
+        let text = std::fs::read_to_string(path).expect("it runs");
+        // After the name, which may hold anything: the twelfth is `utime` (proc(5)).
+        let (_, fields) = text.rsplit_once(')').expect("a name");
+        let field = fields.split_whitespace().nth(11).expect("enough fields");
+        field.parse::<u64>().expect("a number") >= ticks
+    }
+
     /// Waits for the end and reads the rest.
     pub fn end(mut self) -> Ended {
         let mut text = std::mem::take(&mut self.seen);
