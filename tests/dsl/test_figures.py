@@ -113,3 +113,59 @@ def test_where_makes_room() -> None:
 
 def test_every_figure_that_runs_has_limits() -> None:
     assert {entry.name for entry in FIGURES if entry.runs} == set(LIMITS)
+
+
+PAGES = """fexp 1
+experiment e {{
+  sweep {{ http = [h2, h3]  loads = [2, 3] }}
+  topology = 4g
+  flow web {{ cca = bbr  workload = load(page(11kB), client: plain, http: http, loads: loads) }}
+  repeat  = 7
+  measure = [plt, sequence, goodput]
+  report {{ {report} }}
+}}
+"""
+
+
+def pages(report: str) -> tuple[Plan | None, set[str]]:
+    experiment, diagnostics = load(Source("e.fexp", PAGES.format(report=report)))
+    plan = compile(experiment).plan if experiment and not diagnostics.errors else None
+    return plan, {d.code for d in diagnostics.errors}
+
+
+def test_load_is_a_name_where_pages_are_loaded() -> None:
+    plan, codes = pages(
+        "boxplot(plt, by: [load, http], test: welch) cdf(plt, by: http, where: load > 1)"
+    )
+    assert plan is not None and not codes
+    boxes, cdf = plan.figures
+    assert boxes.options["by"] == ("load", "http")
+    assert cdf.where is not None
+    assert (cdf.where.names, set(cdf.where.rows)) == (("load",), {("2",), ("3",)})
+
+
+def test_load_and_repetition_and_a_swept_name_in_one_condition() -> None:
+    plan, _ = pages("cdf(plt, where: load == 2 and repetition < 3 and http == h3)")
+    assert plan is not None and plan.figures[0].where is not None
+    assert plan.figures[0].where.names == ("http", "repetition", "load")
+    assert set(plan.figures[0].where.rows) == {("h3", "1", "2"), ("h3", "2", "2")}
+
+
+def test_a_sequence_shows_the_metric_of_its_name() -> None:
+    plan, _ = pages("sequence(by: http, where: load == 2)")
+    assert plan is not None
+    assert (plan.figures[0].kind, plan.figures[0].metric) == ("sequence", "sequence")
+
+
+@pytest.mark.parametrize(
+    ("report", "code"),
+    [
+        ("cdf(goodput, by: load)", "not-an-axis"),  # no value for each load
+        ("cdf(plt, where: load == 4)", "empty-figure"),
+        ("boxplot(plt, facet: [load, repetition])", "too-many"),
+        ("cdf(plt, by: [load, repetition])", "too-many"),
+        ("cdf(ttr, by: load)", "not-measured"),
+    ],
+)
+def test_what_cannot_be_drawn_of_loads_is_refused(report: str, code: str) -> None:
+    assert pages(report) == (None, {code})
