@@ -108,7 +108,7 @@ def test_chromium_loads_the_graph(program: Path, tmp_path: Path, protocol: str) 
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     events = tmp_path / "events"
-    command = [program, "web-server", "--epoch-ns", str(time.time_ns())]
+    command = [str(program), "web-server", "--epoch-ns", str(time.time_ns())]
     with events.open("w") as output:
         server = subprocess.Popen(
             [*command, json.dumps(description(port))], stdout=output, cwd=tmp_path
