@@ -21,7 +21,6 @@ Client = Any
 HOST = "DOCKER_HOST"
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 TIMEOUT_S = 60.0
-API_VERSION = "1.41"  # of Docker 20.10; later engines know it, too
 INSTEAD = "`--engine vm` needs no Docker"
 
 # What an engine's refusal has in it -> what that means, what to do.
@@ -71,14 +70,7 @@ def connect() -> Client:
     except OSError as error:
         raise explain(error) from error
     with translated():
-        # With a version given it asks for none here, and there is something to close after an error.
-        client = docker.DockerClient(base_url=host, timeout=TIMEOUT_S, version=API_VERSION)
-        try:
-            client.version()
-        except BaseException:
-            client.close()
-            raise
-    return client
+        return docker.DockerClient(base_url=host, timeout=TIMEOUT_S, version="auto")
 
 
 @contextmanager

@@ -117,7 +117,7 @@ def remove(client: Client) -> Iterator[str]:
         with translated():
             found = client.api.images(name)
         for image in found:
-            for tag in image["RepoTags"]:
+            for tag in image["RepoTags"] or ():
                 with translated():
                     client.api.remove_image(tag, force=True)
                 yield tag

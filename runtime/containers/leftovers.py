@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -16,6 +17,9 @@ from fairc.runtime.supervisor import mark
 from .client import Client, connect, translated
 
 LABEL = "org.fairc.run"
+# What the engine answers while somebody else removes a thing, or the containers of a network.
+UNDER_WAY = ("already in progress", "has active endpoints")
+PATIENCE_S = 20.0
 AT_ONCE = 4  # of the work of making or removing a container half is waiting
 
 
@@ -76,11 +80,16 @@ def sweep_if_there() -> Iterator[str]:
 
 
 def _unless_gone(remove: Callable[[str], None], what: str) -> None:
-    """Remove something that somebody else may be removing at the same time."""
-    try:
-        remove(what)
-    except NotFound:
-        pass
-    except APIError as error:
-        if "already in progress" not in str(error):
-            raise
+    """Remove something that somebody else may be removing at the same time; return when it is gone."""
+    give_up = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            remove(what)
+            return
+        except NotFound:
+            return
+        except APIError as error:
+            others = any(words in str(error) for words in UNDER_WAY)
+            if not others or time.monotonic() > give_up:
+                raise
+        time.sleep(0.1)

@@ -132,6 +132,7 @@ class DockerEngine:
         finally:
             leftovers.remove(self._client, leftovers.label()[leftovers.LABEL].__eq__)
         (artefacts / target.PROGRAM).unlink()
+        artefacts.chmod(0o755)
         return error or ending(artefacts, console), console
 
     def _await(self, started: job.Started, cell: Cell, artefacts: Path) -> str:
