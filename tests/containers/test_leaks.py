@@ -9,13 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from docker import errors
 
 from fairc.compiler import Cell
 from fairc.runtime.clean import alive, marked, remove_containers
-from fairc.runtime.containers import leftovers
+from fairc.runtime.containers import job, leftovers
 from fairc.runtime.containers.client import Client
 from fairc.runtime.engines.docker import DockerEngine
 
@@ -149,3 +150,17 @@ def test_whose_a_label_is() -> None:
     assert leftovers.is_left(f"{owner}@another-boot/{processes}")
     assert not leftovers.is_left(f"1:1@{boot}/0"), "processes of another namespace cannot be seen"
     assert not leftovers.is_left("somebody's")
+
+
+def test_two_that_remove_the_same(
+    client: Client, engine: DockerEngine, cell: Cell, tmp_path: Path
+) -> None:
+    image = engine._image
+    assert image is not None
+    (mine,) = leftovers.label().values()
+    folder = tmp_path / "results"
+    folder.mkdir()
+    job.start(client, cell, image, folder)
+    with ThreadPoolExecutor(2) as both:
+        removed = list(both.map(lambda _: leftovers.remove(client, mine.__eq__), range(2)))
+    assert len(max(removed, key=len)) == len(cell.nodes) + 1 + len(cell.cables)

@@ -79,10 +79,10 @@ def missing() -> str:
 
 
 def start() -> subprocess.Popen[bytes]:
-    """Start the engine, which is killed with this process; return when it answers."""
+    """Start the engine, which is told to end when this process ends; return when it answers."""
     DATA.mkdir(parents=True, exist_ok=True)
     command = [
-        *("setpriv", "--pdeathsig", "KILL", DAEMON, *OPTIONS),
+        *("setpriv", "--pdeathsig", "TERM", DAEMON, *OPTIONS),
         *(f"--data-root={DATA}", f"--exec-root={RUN / 'exec'}", f"--pidfile={RUN / 'pid'}"),
         *("--host", f"unix://{SOCKET}"),
     ]
