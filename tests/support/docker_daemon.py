@@ -30,6 +30,10 @@ START_S = 60.0
 OPTIONS = ("--iptables=false", "--ip6tables=false", "--ip-forward=false", "--bridge=none")
 
 
+class CannotStart(Exception):
+    """This machine does not let dockerd start, as in a container without privileges."""
+
+
 @contextmanager
 def running() -> Iterator[str]:
     """Have an engine with fairc's image; give what this machine lacks for that, in words."""
@@ -55,7 +59,11 @@ def running() -> Iterator[str]:
             try:
                 connect().close()
             except EngineUnavailable:
-                daemon = start()
+                try:
+                    daemon = start()
+                except CannotStart as error:
+                    yield str(error)
+                    return
             with closing(connect()) as client:
                 image.build(client)
             fcntl.flock(lock, fcntl.LOCK_SH)
@@ -97,5 +105,5 @@ def start() -> subprocess.Popen[bytes]:
             if daemon.poll() is not None or time.monotonic() > give_up:
                 daemon.kill()
                 said = (RUN / "log").read_text(errors="replace").splitlines()[-3:]
-                raise RuntimeError(f"{DAEMON} does not start: {said}") from error
+                raise CannotStart(f"the rights of {DAEMON}, which says: {said}") from error
         time.sleep(0.1)
