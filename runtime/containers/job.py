@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
+from typing import Any
 
 from docker.types import EndpointConfig, IPAMConfig, IPAMPool, LogConfig, Mount, NetworkingConfig
 
@@ -115,7 +116,7 @@ class _Making:
         api = self.client.api
         attachments = container.attachments if container else ()
         name = container.name if container else target.CONDUCTOR
-        first = self._endpoint(attachments[0]) if attachments else {}
+        first: Any = self._endpoint(attachments[0]) if attachments else {}
         made: str = api.create_container(
             self.image.name,
             name=f"{self.prefix}-{name}",
@@ -142,7 +143,7 @@ class _Making:
         api.start(made)
         return made
 
-    def _endpoint(self, attachment: target.Attachment) -> dict[str, object]:
+    def _endpoint(self, attachment: target.Attachment) -> dict[str, Any]:
         version = self.client.api.api_version
         config = EndpointConfig(version, ipv4_address=attachment.address)
         return {f"{self.prefix}-{attachment.network}": config}

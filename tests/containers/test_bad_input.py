@@ -8,8 +8,8 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-import docker
 import pytest
 import requests
 from docker import errors
@@ -159,8 +159,9 @@ def test_every_error_of_the_library_has_words() -> None:
     arguments = {"container": "c", "exit_status": 1, "command": "x", "image": "i", "stderr": b""}
     found = 0
     for module in (errors, requests.exceptions):
-        for _, kind in inspect.getmembers(module, inspect.isclass):
-            if not issubclass(kind, docker.errors.DockerException | requests.RequestException):
+        kinds: list[Any] = [kind for _, kind in inspect.getmembers(module, inspect.isclass)]
+        for kind in kinds:
+            if not issubclass(kind, errors.DockerException | requests.RequestException):
                 continue
             if issubclass(kind, json.JSONDecodeError):
                 assert explain(kind("reason", "", 0)).missing
