@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import ip_address, ip_interface, ip_network
 
-from fairc.compiler.plan import Cell, Flow, Node, Pep, TransportOptions
+from fairc.compiler.plan import Cell, Flow, LoadWorkload, Node, Pep, TransportOptions
 
 # Linux's own maxima of the socket buffers that TCP tunes by itself; never lowered.
 DEFAULT_TCP_RMEM_MAX = 6_291_456
+DEFAULT_TCP_RMEM = 131_072  # with which it begins
 DEFAULT_TCP_WMEM_MAX = 4_194_304
 
 # Kernel options of every node.
@@ -30,6 +31,11 @@ KERNEL = ("tcp", "web")
 LINUX_INITIAL_WINDOW = TransportOptions().initial_window_packets
 
 
+def browses(flow: Flow) -> bool:
+    """Whether a flow's client is a browser."""
+    return isinstance(flow.workload, LoadWorkload) and flow.workload.client != "plain"
+
+
 def sysctls(node: Node, flows: tuple[Flow, ...]) -> dict[str, str]:
     """Return the kernel options of a node.
 
@@ -41,10 +47,13 @@ def sysctls(node: Node, flows: tuple[Flow, ...]) -> dict[str, str]:
     if here:
         wanted = 2 * max(flow.buffer_bytes for flow in here)
         options = [flow.options for flow in here if flow.transport in KERNEL]
+        # Other clients set their buffer themselves; a browser leaves it to the kernel, whose tuning
+        # would lag behind a large BDP.
+        receive = [2 * f.receiver_bytes for f in here if node.name == f.client and browses(f)]
         settings |= {
             "net.ipv4.tcp_no_metrics_save": "1",
             "net.ipv4.tcp_ecn": "1" if any(o.ecn for o in options) else "2",
-            "net.ipv4.tcp_rmem": f"4096 131072 {max(DEFAULT_TCP_RMEM_MAX, wanted)}",
+            "net.ipv4.tcp_rmem": f"4096 {max([DEFAULT_TCP_RMEM, *receive])} {max(DEFAULT_TCP_RMEM_MAX, wanted)}",
             "net.ipv4.tcp_wmem": f"4096 16384 {max(DEFAULT_TCP_WMEM_MAX, wanted)}",
         }
         if not all(o.sack for o in options):

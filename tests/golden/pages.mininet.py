@@ -136,7 +136,7 @@ SYSCTL = {
         'net.ipv4.ip_forward': '0',
         'net.ipv4.tcp_no_metrics_save': '1',
         'net.ipv4.tcp_ecn': '2',
-        'net.ipv4.tcp_rmem': '4096 131072 33554432',
+        'net.ipv4.tcp_rmem': '4096 33554432 33554432',
         'net.ipv4.tcp_wmem': '4096 16384 33554432',
     },
     'gateway': {

@@ -365,6 +365,8 @@ class Client:
                 "response_end_ns": at(entry["responseEnd"]),
             }
             for entry in [document, *read["resources"]]
+            # A picture cannot name an icon: the browser asks for one by itself, after the load.
+            if not entry["name"].endswith("/favicon.ico")
         ]
         secure = None if protocol_of(document) == "h3" else at(document["secureConnectionStart"])
         return {

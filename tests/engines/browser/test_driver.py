@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import http.server
 import json
 import shutil
@@ -22,6 +23,9 @@ from fairc.runtime.vm import recipe
 HERE = Path(__file__).parent
 PAGE = b'<!doctype html><link rel=icon href="data:,"><title>page</title><p>text<script src="/child"></script>'
 SCRIPT = b"document.title = 'loaded'"
+PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+)
 PROGRAMS = ("chromium", "chromedriver")
 
 pytestmark = pytest.mark.skipif(
@@ -40,7 +44,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.asked.append(self.path)
         if self.path == "/never":
             self.released.wait(60)
-        found = {"/": (PAGE, "text/html"), "/child": (SCRIPT, "text/javascript")}.get(self.path)
+        found = {
+            "/": (PAGE, "text/html"),
+            "/child": (SCRIPT, "text/javascript"),
+            "/picture": (PICTURE, "image/png"),
+        }.get(self.path)
         content, kind = found or (b"gone", "text/plain")
         self.send_response(200 if found else 404)
         self.send_header("Content-Type", kind)
@@ -115,6 +123,8 @@ WHOLE = objects(("/", len(PAGE)), ("/child", len(SCRIPT)))
 def test_loads_are_timed_and_every_one_has_a_connection_of_its_own(
     tmp_path: Path, port: int
 ) -> None:
+    Handler.asked.clear()
+
     first, second, done = drive(tmp_path, port, WHOLE, "h1", "h1")
 
     for number, load in enumerate((first, second), 1):
@@ -132,8 +142,16 @@ def test_loads_are_timed_and_every_one_has_a_connection_of_its_own(
         assert load["resources"][1]["start_ns"] > load["response_start_ns"]
     assert second["begin_ns"] >= first["t_ns"] + 1_000_000_000
     assert (done["event"], done["loads"]) == ("done", 2)
-    assert set(Handler.asked) == {"/", "/child"}, "nothing else is asked for, no icon either"
+    assert Handler.asked == ["/", "/child"] * 2, "nothing else is asked for, no icon either"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["web.spki"]
+
+
+def test_a_page_can_be_a_picture_whose_icon_is_no_part_of_it(tmp_path: Path, port: int) -> None:
+    load, _ = drive(tmp_path, port, objects(("/picture", len(PICTURE))), "h1")
+
+    assert load["error"] == ""
+    assert [resource["path"] for resource in load["resources"]] == ["/picture"]
+    assert load["bytes"] == len(PICTURE)
 
 
 def test_a_server_that_never_answers_costs_no_more_than_the_loads_time(
