@@ -152,10 +152,12 @@ class Driver:
             start_new_session=True,
         )
         assert self.process.stdout is not None, "a pipe was asked for"
-        for line in self.process.stdout:
-            if b"started successfully" in line:
-                return
-        raise Unable(f"chromedriver ended with status {self.process.wait()}")
+        try:
+            if not any(b"started successfully" in line for line in self.process.stdout):
+                raise Unable(f"chromedriver ended with status {self.process.wait()}")
+        except BaseException:
+            self.kill()
+            raise
 
     def kill(self) -> None:
         """End it and everything that it has started, at once."""
