@@ -26,6 +26,7 @@ pub struct Reply {
     cursor: Option<Cursor>,
     left: u64,
     passed: u64,
+    announced: bool,
 }
 
 /// What is said of an object beside its content.
@@ -83,6 +84,7 @@ impl Reply {
             cursor,
             left,
             passed: 0,
+            announced: false,
         }
     }
 
@@ -103,8 +105,15 @@ impl Body for Reply {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
+        context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        // The header goes out in a TLS record of its own: a client can read none of a record before
+        // all of it is there, and responseStart would wait for up to 16 KiB of the body.
+        if !self.announced {
+            self.announced = true;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         Poll::Ready(self.next().map(|piece| Ok(Frame::data(piece))))
     }
 
