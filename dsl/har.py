@@ -83,9 +83,10 @@ def _entries(data: bytes, name: Text) -> Sequence[object]:
     """Return the list `log.entries`."""
     try:
         text = data.decode("utf-8-sig")
-        document = json.loads(text)
     except UnicodeDecodeError:
         raise _Broken("this is no text in UTF-8") from None
+    try:
+        document = json.loads(text)
     except json.JSONDecodeError as error:
         _refuse(text, error.pos, name, error.msg)
     except RecursionError:

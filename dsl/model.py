@@ -323,18 +323,15 @@ class Load:
     @property
     def protocols(self) -> tuple[HttpVersion, ...]:
         """The HTTP version of each load."""
+        versions: list[HttpVersion] = [self.http] * self.loads
         if self.http == "h3":
-            return ("h2", *_times("h3", self.loads - 1))
-        return _times(self.http, self.loads)
+            versions[0] = "h2"
+        return tuple(versions)
 
     @property
     def size_bytes(self) -> int:
         """Bytes of all loads."""
         return self.page.size_bytes * self.loads
-
-
-def _times(version: HttpVersion, loads: int) -> tuple[HttpVersion, ...]:
-    return tuple([version] * loads)
 
 
 Workload = File | Bulk | Video | Requests | OnOff | Load

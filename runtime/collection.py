@@ -150,10 +150,9 @@ def _take(plan: Path, store: Store, machine: Machine) -> Taken:
             continue
         key = folder.name
         result = cluster.stored(plan, key)
-        if result is None or (why := _damage(cell, folder)):
-            taken.damaged[index] = (
-                why if result else "its result.json is not of this version of fairc"
-            )
+        why = _damage(cell, folder) if result else "its result.json is not of this version of fairc"
+        if result is None or why:
+            taken.damaged[index] = why
             if store.result(key) is None:  # what an earlier collection took is no better
                 shutil.rmtree(store.folder(key), ignore_errors=True)
             continue

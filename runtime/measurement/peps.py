@@ -41,7 +41,7 @@ class PepRecord:
 def load(artefacts: Artefacts, pep: Pep) -> PepRecord:
     """Read the events of both ends. Raises ArtefactError."""
     ready: dict[str, Ready] = {}
-    joined = dict.fromkeys(ENDS, 0)
+    joined: dict[str, int] = dict.fromkeys(ENDS, 0)
     errors = []
     for end in ENDS:
         name = f"{pep.name}.{end}"

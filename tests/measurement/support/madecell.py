@@ -321,7 +321,7 @@ class Made:
 
         found = [(t, p) for p in self.packets if (t := time(p)) is not None]
         found.sort(key=lambda x: x[0])
-        over = {n: _transport(flow) for n, flow in enumerate(self.cell.flows)}
+        over: dict[int, Transport] = {n: _transport(flow) for n, flow in enumerate(self.cell.flows)}
         return [Frame(EPOCH_NS + t, p.frame(over.get(p.sent.flow, "tcp"))) for t, p in found]
 
     def _arrivals(self, flow: int) -> list[tuple[int, int, int]]:
