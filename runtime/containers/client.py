@@ -41,6 +41,11 @@ REFUSALS = (
         f"use an engine that runs as root (not a rootless one); or {INSTEAD}",
     ),
     (
+        ("disable_ipv6: no such file",),
+        "this kernel runs without IPv6, so that no container can turn it off for itself",
+        f"start it without `ipv6.disable=1`; or {INSTEAD}",
+    ),
+    (
         ("no such file or directory: unknown", "sysctl"),
         "this kernel lacks an option that the containers' network needs",
         f"a newer kernel; or {INSTEAD}",
