@@ -23,7 +23,7 @@ DAEMON = (
     *("--storage-driver=overlay2", "--data-root=/tmp/docker"),
 )
 # What the Dockerfile of a cell has, out of this machine's root file system, which is that of fairc's
-# base image. To import all of it would take a minute here.
+# base image: no more than that, for an import is slow in emulation.
 ROOT = (
     *("bin", "sbin", "lib", "lib64", "etc/ld.so.cache", "usr/lib64", "usr/lib/x86_64-linux-gnu"),
     *("usr/bin/python3", "usr/bin/python3.11", "usr/lib/python3.11"),
