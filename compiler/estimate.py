@@ -19,11 +19,15 @@ from .plan import (
 UNSHAPED_BPS = 100_000_000
 
 # Fitted to docs/benchmarks.md (vm engine, one core): wall seconds of a cell whatever it does, for
-# every virtual second, and for every data packet with its ack and captures.
+# every virtual second, and for every data packet with its ack and captures; what a packet over QUIC
+# takes beyond that, from 10 MB over TCP beside 10 MB over QUIC.
 FIXED_S, PER_VIRTUAL_S, PER_PACKET_S = 1.85, 0.013, 0.00036
+PER_QUIC_PACKET_S = 0.00033
 # Of page loads: round trips of handshakes, request and slow start; what a browser takes to start, in
-# virtual seconds, and for a whole load on the wall.
-PAGE_RTTS, BROWSER_VIRTUAL_S, BROWSER_LOAD_S = 8, 5.0, 30.0
+# virtual seconds. On the wall, from docs/browser.md, "What a load costs": 18 to 20 s for a load of 11 kB,
+# 36 to 48 s for one of 5.3 MB, of which its packets are 1.3 s.
+PAGE_RTTS, BROWSER_VIRTUAL_S = 8, 5.0
+BROWSER_LOAD_S, BROWSER_PER_BYTE_S = 19.0, 4e-6
 # Compressed bytes that remain of a packet in one capture; and of all else, per flow and second.
 CAPTURED_BYTES, LOGGED_BYTES_PER_S = 22, 800
 
@@ -50,11 +54,12 @@ class Estimate:
         sent = packets(cell, length_s)
         self.cells += times
         self.virtual_s += times * length_s
-        own_s = FIXED_S + browsers_s(cell)
-        wall_s = own_s + PER_VIRTUAL_S * length_s + PER_PACKET_S * sent
-        self.longest_s = max(self.longest_s, wall_s)
+        each_s = PER_PACKET_S + PER_QUIC_PACKET_S * quic_share(cell, length_s)
+        wall_s = FIXED_S + browsers_s(cell) + PER_VIRTUAL_S * length_s + each_s * sent
+        first_s = beside_s(cell)
+        self.longest_s = max(self.longest_s, wall_s + first_s)
         self.browsers = self.browsers or browsers_s(cell) > 0
-        self._wall_s += times * wall_s
+        self._wall_s += times * wall_s + first_s
         self.disk_bytes += times * len(cell.captures) * CAPTURED_BYTES * sent
         self.disk_bytes += times * LOGGED_BYTES_PER_S * length_s * len(cell.flows)
 
@@ -145,9 +150,24 @@ def pages_s(flow: Flow, workload: LoadWorkload) -> float:
 
 
 def browsers_s(cell: Cell) -> float:
-    """Return the wall seconds that browsers add to a cell."""
+    """Return the wall seconds that browsers add to a cell, beside those of its packets."""
+    return sum(browser_load_s(loads) * len(loads.protocols) for loads in in_browsers(cell))
+
+
+def beside_s(cell: Cell) -> float:
+    """Return the wall seconds of the load from the client itself, which only repetition 1 has."""
+    return sum(map(browser_load_s, in_browsers(cell))) if cell.repetition == 1 else 0.0
+
+
+def in_browsers(cell: Cell) -> list[LoadWorkload]:
+    """Return the page loads of a cell that a browser does."""
     loads = (flow.workload for flow in cell.flows if isinstance(flow.workload, LoadWorkload))
-    return sum(BROWSER_LOAD_S * len(w.protocols) for w in loads if w.client != "plain")
+    return [workload for workload in loads if workload.client != "plain"]
+
+
+def browser_load_s(workload: LoadWorkload) -> float:
+    """Return the wall seconds of one load in a browser: its start, and what it does with each byte."""
+    return BROWSER_LOAD_S + BROWSER_PER_BYTE_S * sum(item.bytes for item in workload.page)
 
 
 def offered_bps(flow: Flow) -> float | None:
@@ -172,11 +192,29 @@ def packets(cell: Cell, length_s: float) -> float:
     """Return how many data packets pass the bottlenecks of a cell."""
     frames = {flow.bottleneck: flow.frame_bytes for flow in cell.flows}
     possible = sum(rate_bps(cell, place) * length_s / (8 * size) for place, size in frames.items())
-    wanted = 0.0
-    for flow in cell.flows:
-        total, offered = wanted_bytes(flow), offered_bps(flow)
-        if total is None and offered is None:
-            return possible
-        sent = (offered or 0) * length_s / 8 if total is None else total
-        wanted += sent / segment_bytes(flow.mtu)
-    return min(possible, wanted)
+    wanted = [sent_by(flow, length_s) for flow in cell.flows]
+    known = [sent for sent in wanted if sent is not None]
+    return min(possible, sum(known)) if len(known) == len(wanted) else possible
+
+
+def sent_by(flow: Flow, length_s: float) -> float | None:
+    """Return how many data packets a flow wants to send; None: what the network takes."""
+    total, offered = wanted_bytes(flow), offered_bps(flow)
+    if total is None and offered is None:
+        return None
+    return ((offered or 0) * length_s / 8 if total is None else total) / segment_bytes(flow.mtu)
+
+
+def quic_share(cell: Cell, length_s: float) -> float:
+    """Return which part of the data packets goes over QUIC, 0 to 1: of flows without an end, an equal part."""
+    wanted = [sent_by(flow, length_s) for flow in cell.flows]
+    weights = [1.0 if None in wanted or sent is None else sent for sent in wanted]
+    over = sum(weight * quic_part(flow) for weight, flow in zip(weights, cell.flows, strict=True))
+    return over / sum(weights) if any(weights) else 0.0
+
+
+def quic_part(flow: Flow) -> float:
+    """Return which part of a flow goes over QUIC: of page loads that with HTTP/3."""
+    if isinstance(flow.workload, LoadWorkload):
+        return flow.workload.protocols.count("h3") / len(flow.workload.protocols)
+    return float(flow.transport == "quic")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairc.compiler import Cell, compile
-from fairc.compiler.estimate import length, packets
+from fairc.compiler.estimate import PER_QUIC_PACKET_S, Estimate, length, packets, quic_share
 from fairc.dsl import CompileError, Source, load
 
 TEXT = """fexp 1
@@ -145,6 +145,32 @@ def test_estimates(flow: str, length_s: float, sent: float) -> None:
     cell = cell_of(f"flow a {{ {flow} }}")
     assert length(cell) == pytest.approx(length_s)
     assert packets(cell, length_s) == pytest.approx(sent, rel=1e-6)
+
+
+QUIC = "flow b { over = quic  cca = cubic "
+
+
+@pytest.mark.parametrize(
+    ("flows", "share"),
+    [
+        ("flow a { cca = reno  workload = bulk }", 0),
+        ("flow a { over = quic  cca = cubic  workload = bulk }", 1),
+        (f"flow a {{ cca = reno  workload = file(3MB) }} {QUIC} workload = file(1MB) }}", 1 / 4),
+        (f"flow a {{ cca = reno  workload = file(3MB) }} {QUIC} workload = bulk }}", 1 / 2),
+    ],
+)
+def test_packets_over_quic_take_longer(flows: str, share: float) -> None:
+    cell, _ = made(flows, "duration = 60s")
+    assert cell is not None
+    assert quic_share(cell, 60) == pytest.approx(share)
+    plain = cell.model_copy(
+        update={"flows": [flow.model_copy(update={"transport": "tcp"}) for flow in cell.flows]}
+    )
+    both = Estimate(jobs=1), Estimate(jobs=1)
+    for estimate, one in zip(both, (cell, plain), strict=True):
+        estimate.add(one)
+    more_s = both[0].wall_s - both[1].wall_s
+    assert more_s == pytest.approx(PER_QUIC_PACKET_S * share * packets(cell, 60))
 
 
 def test_the_extra_round_trip_stays_when_the_delay_changes() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fairc.compiler import Cell, compile
-from fairc.compiler.estimate import length
+from fairc.compiler.estimate import FIXED_S, Estimate, beside_s, length
 from fairc.compiler.plan import LoadWorkload
 from fairc.compiler.targets.programs import client, proxies, server
 from fairc.dsl.model import Distribution, Load, Page, PageObject, Pep
@@ -106,6 +106,36 @@ def test_the_estimate_counts_pauses_bytes_and_the_browser(make: SimpleNamespace)
     assert 2.4 < length(cell) - cell.flows[0].start_ns / NS - pauses_s < 4.5
     slower = one(make, client="chromium")
     assert length(slower) > length(cell) + 3
+
+
+@pytest.mark.parametrize(
+    ("sizes", "least_s", "most_s"),
+    [((7_000, 2_000, 2_000), 18, 20), ((5_300_000,), 36, 48)],
+)
+def test_the_estimate_of_loads_in_chromium_is_what_they_took(
+    make: SimpleNamespace, sizes: tuple[int, ...], least_s: float, most_s: float
+) -> None:
+    """docs/browser.md, "What a load costs"; repetition 1 has one load more, from the client itself."""
+
+    def wall_s(repetition: int, loads: int) -> float:
+        cell = one(make, client="chromium", page=page(make, *sizes), loads=loads)
+        estimate = Estimate(jobs=1)
+        estimate.add(cell.model_copy(update={"repetition": repetition}))
+        assert estimate.longest_s == estimate.wall_s
+        return estimate.wall_s
+
+    assert least_s < (wall_s(1, 2) - FIXED_S) / 3 < most_s
+    assert least_s < wall_s(1, 2) - wall_s(2, 2) < most_s
+
+
+def test_the_estimate_has_one_more_load_per_configuration(make: SimpleNamespace) -> None:
+    cell = one(make, client="chromium")
+    once, ten = Estimate(jobs=1), Estimate(jobs=1)
+    once.add(cell)
+    ten.add(cell, 10)
+    load_s = beside_s(cell)
+    assert load_s > 18
+    assert ten.wall_s == pytest.approx(10 * (once.wall_s - load_s) + load_s)
 
 
 def test_programs(make: SimpleNamespace) -> None:
