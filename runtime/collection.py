@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Container
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -22,25 +24,47 @@ from .store import LOCK, RESULT, Store, StoreError, key_of, read_cells
 from .sweep import Counts, Sweep
 
 
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What ran one cell: an engine, the identity for this very cell, and the engine as it said it is."""
+
+    cell: str
+    engine: str
+    identity: str
+    made: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """Which of the engine's machines it was, by the name that the engine's versions have for it.
+
+        Two identities of one kind are two builds of the same machine.
+        """
+        versions = self.made.get("versions", {})
+        return next((name for name, value in versions.items() if value == self.identity), "machine")
+
+    @property
+    def known(self) -> set[str]:
+        """All that the engine said of itself; of its machines' identities those that it had in use."""
+        return {
+            self.identity,
+            str(self.made.get("identity")),
+            *self.made.get("versions", {}).values(),
+        }
+
+
 @dataclass(slots=True)
 class Machine:
-    """What ran cells: an engine, its identity, and all versions that its cells name.
+    """What ran cells, which may have been several computers: one build of each machine of an engine.
 
-    cells: id of a cell -> identity of what ran it; an engine may have another one for some cells.
+    identity: the engine's own. identities: one of each kind of machine that ran cells. versions: all
+    that its cells name. cells: id of a cell -> identity of what ran it.
     """
 
     engine: str
     identity: str
-    versions: dict[str, str]
+    identities: frozenset[str]
+    versions: dict[str, str] = field(default_factory=dict)
     cells: dict[str, str] = field(default_factory=dict)
-
-    def fits(self, engine: dict[str, Any]) -> bool:
-        """Whether a cell's engine can be this one: nothing that both name differs."""
-        versions = engine.get("versions", {})
-        return (
-            (self.engine, self.identity) == (engine.get("name"), engine.get("identity"))
-            and all(self.versions.get(name, value) == value for name, value in versions.items())
-        )  # fmt: skip
 
     def folder(self, plan: Path, cell: Cell) -> Path | None:
         """Return where a cell's result is, whole or not; None when there is none."""
@@ -54,7 +78,8 @@ class Machine:
     def __str__(self) -> str:
         """Say it with its versions."""
         words = [f"{name} {str(value)[:24]}" for name, value in self.versions.items()]
-        return f"{self.engine} {self.identity[:16]} ({', '.join(words)})"
+        identities = " and ".join(identity[:16] for identity in sorted(self.identities))
+        return f"{self.engine} {identities} ({', '.join(words)})"
 
 
 @dataclass(slots=True)
@@ -78,9 +103,25 @@ class Taken:
 
 
 def machines(plan: Path) -> list[Machine]:
-    """Return what ran cells of a compiled plan. Raises StoreError."""
+    """Return what ran cells of a compiled plan; a cell that several share is of each. Raises StoreError.
+
+    Identities are of one machine when an engine had them in use together, and of different kinds.
+    """
+    ran = list(_ran(plan))
+    kinds: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for one in ran:
+        kinds[one.engine, one.kind].add(one.identity)
+    together = {pair for one in ran for pair in permutations(one.known, 2)}
+    choices = ((None, *sorted(identities)) for _, identities in sorted(kinds.items()))
+    builds = [frozenset(filter(None, chosen)) for chosen in product(*choices)]
+    possible = {build for build in builds if all(two in together for two in permutations(build, 2))}
+    largest = [build for build in possible if not any(build < other for other in possible)]
+    return [_machine(build, ran) for build in sorted(largest, key=sorted) if build]
+
+
+def _ran(plan: Path) -> Iterator[Ran]:
+    """Yield what ran the cells that are there and whole, in the order of their folders."""
     ids = {cell.id for cell in read_cells(plan)}
-    found: list[Machine] = []
     for folder in cluster.folders(plan):
         result = cluster.stored(plan, folder.name)
         if result is None or result.cell not in ids:
@@ -89,19 +130,25 @@ def machines(plan: Path) -> list[Machine]:
             engine = cluster.made(folder).get("engine", {})
         except StoreError:  # `_damage` tells it
             continue
-        fitting = next((machine for machine in found if machine.fits(engine)), None)
-        if fitting is None:
-            fitting = Machine(result.engine, str(engine.get("identity")), {})
-            found.append(fitting)
-        fitting.versions |= engine.get("versions", {})
-        fitting.cells[result.cell] = result.image
-    return found
+        yield Ran(result.cell, result.engine, result.image, engine)
+
+
+def _machine(build: frozenset[str], ran: Iterable[Ran]) -> Machine:
+    """Return the machine with these identities, and what it ran."""
+    # What shared a cell of the build, and was another one beside it, comes last.
+    own = [one for one in ran if one.identity in build]
+    own.sort(key=lambda one: one.made.get("identity") not in build)
+    machine = Machine(own[0].engine, str(own[0].made.get("identity")), build)
+    for one in own:
+        machine.versions = one.made.get("versions", {}) | machine.versions
+        machine.cells[one.cell] = one.identity
+    return machine
 
 
 def choose(plan: Path, wanted: str | None = None) -> Machine:
     """Return the machine whose results are collected: the only one, or one that has them all.
 
-    wanted: the beginning of its identity, where there are several. Raises StoreError.
+    wanted: the beginning of one of its identities, where there are several. Raises StoreError.
     """
     found = machines(plan)
     if not found:
@@ -110,7 +157,11 @@ def choose(plan: Path, wanted: str | None = None) -> Machine:
             f" the first one comes from: fairc cell {plan} --index 0"
         )
     if wanted is not None:
-        fitting = [machine for machine in found if machine.identity.startswith(wanted)]
+        fitting = [
+            machine
+            for machine in found
+            if any(identity.startswith(wanted) for identity in machine.identities)
+        ]
     else:
         everything = {cell for machine in found for cell in machine.cells}
         fitting = [machine for machine in found if machine.cells.keys() == everything]
