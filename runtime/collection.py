@@ -5,6 +5,7 @@ Nothing is run, so no engine is needed: what made the cells has been written bes
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections import defaultdict
@@ -151,6 +152,12 @@ def choose(plan: Path, wanted: str | None = None) -> Machine:
     wanted: the beginning of one of its identities, where there are several. Raises StoreError.
     """
     found = machines(plan)
+    if not found and (unread := _unread(plan)):
+        cells = cluster.ranges(unread)
+        raise StoreError(
+            f"no result in {plan / RESULTS} is of this version of fairc; those of cells {cells} are made"
+            f" anew by: fairc cell {plan} --index {cells} --fresh"
+        )
     if not found:
         raise StoreError(
             f"{plan / RESULTS} holds no result of this plan;"
@@ -172,6 +179,19 @@ def choose(plan: Path, wanted: str | None = None) -> Machine:
         f"the results in {plan / RESULTS} come from machines that are not the same, and cannot be one"
         f" run; say with --machine IDENTITY whose are wanted:{listed}"
     )
+
+
+def _unread(plan: Path) -> list[int]:
+    """Return the numbers of the cells whose results are there and cannot be read, ascending."""
+    named = set()
+    for folder in cluster.folders(plan):
+        if cluster.stored(plan, folder.name) is None:
+            try:
+                document = json.loads((folder / RESULT).read_bytes())
+            except (OSError, ValueError):  # nobody knows of which cell it was
+                continue
+            named.add(document.get("cell") if isinstance(document, dict) else None)
+    return [index for index, cell in enumerate(read_cells(plan)) if cell.id in named]
 
 
 def collect(

@@ -61,13 +61,14 @@ class FlowResult(Model):
 class FlowCondition(Model):
     """A condition of a flow that transports may differ in, in words (runtime/conditions.py).
 
-    transport: what it holds over; page loads have both.
+    transport: what it holds over; page loads have both. Empty only in results of versions that did not
+    say it: they are computed anew.
     """
 
     flow: str
-    transport: str
     condition: str
     value: str
+    transport: str = ""
 
 
 class CellResult(Model):
@@ -75,7 +76,8 @@ class CellResult(Model):
 
     verdict: judges the set-up, never the outcome; None when the cell failed.
     reasons: why the verdict is not `valid`, in words. analysis: hash of what was measured and of the
-    code that did; another one is computed anew from the raw artefacts.
+    code that did; another one is computed anew from the raw artefacts. So that older results can still be
+    read then, a field that is added has a default.
     """
 
     cell: str

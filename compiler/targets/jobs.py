@@ -32,13 +32,15 @@ class Jobs:
     """A plan's cells as jobs: job N has the cells N * chunk to (N + 1) * chunk - 1, if they exist.
 
     limit_s: wall seconds after which a job is taken to hang, whole minutes. at_once: how many jobs
-    may run at the same time. memory_mib: what a job needs, MiB.
+    may run at the same time. memory_mib: what a job needs, MiB. browsers: whether any cell needs the
+    machine with a browser.
     """
 
     count: int
     chunk: int
     limit_s: int
     memory_mib: int
+    browsers: bool
 
     @property
     def at_once(self) -> int:
@@ -57,7 +59,7 @@ def deal(plan: Plan, estimate: Estimate, most: int) -> Jobs:
     limit_s = max(LEAST_LIMIT_S, SLOWER * chunk * estimate.longest_s)
     memory_mib = MEMORY_MIB + (BROWSER_MIB if estimate.browsers else 0)
     count = math.ceil(plan.cells / chunk)
-    return Jobs(count, chunk, 60 * math.ceil(limit_s / 60), memory_mib)
+    return Jobs(count, chunk, 60 * math.ceil(limit_s / 60), memory_mib, estimate.browsers)
 
 
 def job_name(plan: Plan) -> str:

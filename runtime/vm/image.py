@@ -19,6 +19,7 @@ from fairc.runtime.engines.base import EngineUnavailable
 from . import recipe
 
 BUILD_COMMAND = "fairc image build"
+LOAD_COMMAND = "fairc image load FILE"
 TOOLS = {"mmdebstrap": "mmdebstrap", "genext2fs": "genext2fs"}
 
 
@@ -79,12 +80,12 @@ def find(variant: recipe.Variant = recipe.PLAIN) -> Image | None:
 
 
 def require(variant: recipe.Variant = recipe.PLAIN) -> Image:
-    """Return the image; raise EngineUnavailable with the command that builds it."""
+    """Return the image; raise EngineUnavailable with the commands that build it or bring it."""
     image = find(variant)
     if image is None:
         raise EngineUnavailable(
             (f"the virtual machine's image{recipe.suffix(variant)} has not been built",),
-            build_command(variant),
+            f"{build_command(variant)}; for one that other machines have too: {LOAD_COMMAND}",
         )
     return image
 

@@ -186,6 +186,37 @@ def test_what_is_half_written_does_not_count(plan: Fairc) -> None:
     assert (again.status, again.err) == (told.status, told.err)
 
 
+def test_results_of_an_older_version(plan: Fairc) -> None:
+    """Fields that came later have defaults; what is read of such a result is computed anew."""
+    plan("cell", "plan", "--index", "0-5")
+    for file in Path("plan/results").glob("*/result.json"):
+        document = json.loads(file.read_text())
+        for condition in document["conditions"]:
+            del condition["transport"]
+        for metric in document["metrics"]:
+            del metric["load"]
+        file.write_text(json.dumps(document | {"analysis": "of an older version"}))
+    collected = plan("run", "plan", "--collect")
+    assert collected.status == 0
+    assert "damaged" not in collected.err and "6 cells to run" in collected.err
+    transports = table("results/tiny", "conditions", "DISTINCT transport")
+    assert transports == [("tcp",)]
+
+
+def test_no_result_can_be_read(plan: Fairc) -> None:
+    plan("cell", "plan", "--index", "1-2,4")
+    for file in Path("plan/results").glob("*/result.json"):
+        document = json.loads(file.read_text())
+        file.write_text(json.dumps(document | {"of a later version": 1}))
+    refused = plan("run", "plan", "--collect")
+    assert refused.status == 2
+    words = "those of cells 1-2,4 are made anew by: fairc cell plan --index 1-2,4 --fresh"
+    assert words in refused.err
+    assert plan("cell", "plan", "--index", "1-2,4", "--fresh").status == 0
+    told = plan("run", "plan", "--collect")
+    assert "missing: 3 of 6: 0,3,5" in told.err
+
+
 def test_a_result_that_does_not_say_what_made_it(plan: Fairc) -> None:
     plan("cell", "plan", "--index", "0")
     (key,) = results()

@@ -128,6 +128,22 @@ def test_a_job_has_the_memory_of_the_guest() -> None:
     assert jobs.deal(plan, estimate, 1).memory_mib >= browser + code + 1024
 
 
+def test_jobs_with_a_browser_say_that_they_need_its_image(tmp_path: Path) -> None:
+    plan: Any = SimpleNamespace(cells=1, experiment="e", file="e.fexp")
+    for browsers in (False, True):
+        folder = tmp_path / str(browsers)
+        folder.mkdir()
+        estimate = Estimate(jobs=1)
+        estimate.browsers = browsers
+        kubernetes.finish(folder, plan, estimate)
+        slurm.finish(folder, plan, estimate)
+        for name in ("slurm.sh", "kubernetes/job.yaml"):
+            text = (folder / name).read_text()
+            assert ("\n# Pages are loaded in Chromium" in text) is browsers
+            assert f"{5120 if browsers else 3072}M" in text
+        assert documents(folder / "kubernetes/job.yaml")["Job"]
+
+
 def test_slurm_takes_its_script(emitted: Path) -> None:
     script = emitted / "slurm.sh"
     subprocess.run(["bash", "-n", str(script)], check=True)
