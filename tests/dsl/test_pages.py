@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from fairc.dsl import Diagnostics, Source, load
+from fairc.dsl.attachments import inside
 from fairc.dsl.model import Configuration, Distribution, Flow, Load
 
 from .conftest import text_of
@@ -146,6 +147,15 @@ def test_pages_versions_and_clients_are_swept(experiment: Callable[..., Any]) ->
 def test_wrong_loads(check: Check, load: str, code: str, place: str) -> None:
     found = check("topology = 4g", f"flow web {{ cca = bbr  workload = load({load}) }}")
     assert [(d.code, d.span.text) for d in found if d.span] == [(code, place)]
+
+
+@pytest.mark.parametrize("leads_to", ["loop.har", "../outside.har"])
+def test_a_link_out_of_the_folder_or_to_itself(tmp_path: Path, leads_to: str) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (tmp_path / "outside.har").write_text("{}")
+    (folder / "loop.har").symlink_to(leads_to)
+    assert inside("loop.har", folder, folder) is None
 
 
 @pytest.mark.parametrize(
