@@ -11,13 +11,17 @@ from .values import Text
 def inside(text: str, folder: Path, root: Path) -> Path | None:
     """Return the path of a file that is named in `folder`; None if it lies outside `root`.
 
-    A symbolic link counts as what it leads to.
+    A symbolic link counts as what it leads to; one that leads to itself is nowhere.
     """
     path = Path(text)
     plain = bool(text) and text.isprintable() and "\\" not in text
     if not plain or path.is_absolute() or ".." in path.parts:
         return None
-    return folder / path if (folder / path).resolve().is_relative_to(root.resolve()) else None
+    try:
+        real = (folder / path).resolve()
+    except (OSError, RuntimeError):  # of a loop Python up to 3.12 says the latter
+        return None
+    return folder / path if real.is_relative_to(root.resolve()) else None
 
 
 def attached(name: Text, limit_bytes: int) -> bytes:

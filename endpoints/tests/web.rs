@@ -5,7 +5,7 @@ mod common;
 use common::{free_port, now_ns, options, wait_until, Ended, Role, NEVER};
 use serde_json::{json, Value};
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 
 const PROTOCOLS: [&str; 3] = ["h1", "h2", "h3"];
@@ -279,6 +279,48 @@ fn a_server_that_resets_fails_the_load() {
     drop(socket);
     let client = loading.end();
     assert!(reason(&client).contains("TLS: Connection reset"), "{}", reason(&client));
+}
+
+/// Passes the first connection to a port on to another port and says nothing on all others.
+fn pass_on_the_first(from: TcpListener, to: u16) {
+    std::thread::spawn(move || {
+        let mut silent = Vec::new();
+        let mut first = None;
+        for stream in from.incoming().map_while(Result::ok) {
+            if first.is_some() {
+                silent.push(stream);
+                continue;
+            }
+            let onward = TcpStream::connect((Ipv4Addr::LOCALHOST, to)).unwrap();
+            for (mut from, mut to) in [
+                (stream.try_clone().unwrap(), onward.try_clone().unwrap()),
+                (onward, stream.try_clone().unwrap()),
+            ] {
+                std::thread::spawn(move || {
+                    drop(std::io::copy(&mut from, &mut to));
+                    drop(to.shutdown(Shutdown::Both));
+                });
+            }
+            first = Some(stream);
+        }
+    });
+}
+
+#[test]
+fn over_http_1_1_what_waits_for_a_new_connection_takes_an_old_one_that_is_free() {
+    let mut page = one(5_000, "text/html");
+    page.extend((0..9).map(|i| object(&format!("/{i}.png"), 2_000, "image/png", Some(0))));
+    let front = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let (near, far) = (front.local_addr().unwrap().port(), free_port());
+    let offering = Role::start_until("web-server", &server("late", far, &page), "listening");
+    pass_on_the_first(front, far);
+    let client = Role::start("web-client", &client("late", near, &page, &["h1"])).end();
+    offering.signal(libc::SIGTERM);
+    let offering = offering.end();
+    let load = client.one("load");
+    assert_eq!((&load["error"], &load["bytes"]), (&json!(""), &json!(23_000)), "{load}");
+    assert_eq!(load["local_ports"].as_array().unwrap().len(), 6);
+    assert_eq!((offering.status, client.status), (0, 0), "{}", offering.stderr);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::clock::Clock;
 use crate::description;
 use crate::events::Log;
 use crate::roles::Failure;
+use crate::socket;
 use crate::web::content::{contents, Content};
 use crate::web::description::WebClient;
 use crate::web::link::Quic;
@@ -23,6 +24,7 @@ const GOODBYE_NS: i64 = 500_000_000;
 pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let description: WebClient = description::read(text).map_err(Failure::Description)?;
     let contents = contents(&description.workload.page).map_err(Failure::Description)?;
+    socket::warm_up()?;
     waiting::run(load_all(&description, &contents, log))
 }
 

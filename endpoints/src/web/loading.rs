@@ -6,7 +6,7 @@ use crate::web::description::{Protocol, WebClient};
 use crate::web::link::{mime, open, Link, Quic, Steps};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::{json, Map, Value};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -45,7 +45,21 @@ struct Fetch {
     bytes: u64,
 }
 
-/// The steps of a connection that is opened for an object.
+/// What is to be done next.
+enum Job {
+    /// Open a connection; the first one is the document's.
+    Open { first: bool },
+    /// Ask for an object over a connection, with the steps of its opening if nobody has used it before.
+    Ask { position: usize, link: Link, opened: Option<Box<Fetch>> },
+}
+
+/// What has been done.
+enum Outcome {
+    Opened(Result<(Link, Fetch), String>),
+    Answered(usize, Result<(Link, bool), String>),
+}
+
+/// The steps of a connection that is opened.
 struct ForObject<'a> {
     clock: Clock,
     fetch: &'a RefCell<Fetch>,
@@ -67,6 +81,15 @@ impl Steps for ForObject<'_> {
 
     fn connect_end(&self) {
         self.fetch.borrow_mut().connect_end_ns = Some(self.clock.now_ns());
+    }
+}
+
+/// A connection for a request, with the steps of its opening if it is the first one over it.
+fn take(idle: &mut Vec<(Link, Option<Box<Fetch>>)>) -> Option<(Link, Option<Box<Fetch>>)> {
+    let (link, opened) = idle.last_mut()?;
+    match link.share() {
+        Some(link) => Some((link, opened.take())),
+        None => idle.pop(),
     }
 }
 
@@ -111,67 +134,103 @@ impl<'a> Loading<'a> {
         self.quic.borrow().clone()
     }
 
-    /// Loads the page.
+    /// Loads the page. What waits for a connection takes the first one that is free, one that has been
+    /// opened for it or another one whose answer has come: browsers bind requests late.
     pub async fn work(&self) {
         let objects = &self.client.workload.page.objects;
         let most = self.wanted.most_connections();
-        let opened = Cell::new(0);
-        let mut idle: Vec<Link> = Vec::new();
-        let mut waiting = VecDeque::from([0]);
+        let (mut opened, mut opening, mut asking) = (0, 0, 0);
+        let mut idle: Vec<(Link, Option<Box<Fetch>>)> = Vec::new();
+        let mut waiting = VecDeque::new();
         let mut running = FuturesUnordered::new();
-        loop {
-            while let Some(position) = waiting.front().copied() {
-                let link = match idle.last().and_then(Link::share) {
-                    Some(link) => Some(link),
-                    None => idle.pop(),
-                };
-                if link.is_none() {
-                    if opened.get() == most {
-                        break;
-                    }
-                    opened.set(opened.get() + 1);
-                }
-                waiting.pop_front();
-                running.push(async move { (position, self.fetch(position, link).await) });
+        self.find(&[0], &mut waiting);
+        while asking > 0 || !waiting.is_empty() {
+            while !waiting.is_empty() {
+                let Some((link, opened)) = take(&mut idle) else { break };
+                let Some(position) = waiting.pop_front() else { break };
+                asking += 1;
+                running.push(self.carry_out(Job::Ask { position, link, opened }));
             }
-            let Some((position, result)) = running.next().await else {
-                return;
-            };
-            match result {
-                Ok((link, whole)) => {
+            while opening < waiting.len() && opened < most {
+                running.push(self.carry_out(Job::Open { first: opened == 0 }));
+                opened += 1;
+                opening += 1;
+            }
+            match running.next().await {
+                Some(Outcome::Opened(Ok((link, steps)))) => {
+                    opening -= 1;
+                    idle.push((link, Some(Box::new(steps))));
+                }
+                Some(Outcome::Answered(position, Ok((link, whole)))) => {
+                    asking -= 1;
                     if idle.is_empty() || link.share().is_none() {
-                        idle.push(link);
+                        idle.push((link, None));
                     }
                     if whole {
-                        waiting.extend(&objects[position].children);
+                        self.find(&objects[position].children, &mut waiting);
                     }
                 }
                 // Without its connection a load is over.
-                Err(reason) => return self.fail(self.named(position, &reason)),
+                Some(Outcome::Opened(Err(reason))) => {
+                    return self.fail(self.named(waiting.front().copied().unwrap_or(0), &reason));
+                }
+                Some(Outcome::Answered(position, Err(reason))) => {
+                    return self.fail(self.named(position, &reason));
+                }
+                None => return,
             }
         }
+    }
+
+    /// Objects are to be asked for from now on.
+    fn find(&self, positions: &[usize], waiting: &mut VecDeque<usize>) {
+        for position in positions {
+            self.fetches[*position].borrow_mut().start_ns = Some(self.clock.now_ns());
+            waiting.push_back(*position);
+        }
+    }
+
+    async fn carry_out(&self, job: Job) -> Outcome {
+        match job {
+            Job::Open { first } => Outcome::Opened(self.open(first).await),
+            Job::Ask { position, link, opened } => {
+                Outcome::Answered(position, self.fetch(position, link, opened).await)
+            }
+        }
+    }
+
+    async fn open(&self, first: bool) -> Result<(Link, Fetch), String> {
+        let further = RefCell::default();
+        let fetch = if first { &self.fetches[0] } else { &further };
+        let steps = ForObject { clock: self.clock, fetch, ports: &self.ports };
+        let link = open(self.client, self.wanted, &steps).await?;
+        *self.quic.borrow_mut() = link.quic().cloned();
+        let fetch = fetch.borrow().clone();
+        Ok((link, fetch))
     }
 
     fn named(&self, position: usize, reason: &str) -> String {
         format!("{}: {reason}", self.client.workload.page.objects[position].path)
     }
 
-    /// Fetches an object, over a new connection if none is given. False: it is not what it should be.
-    async fn fetch(&self, position: usize, link: Option<Link>) -> Result<(Link, bool), String> {
+    /// Fetches an object. False: it is not what it should be.
+    async fn fetch(
+        &self,
+        position: usize,
+        mut link: Link,
+        opened: Option<Box<Fetch>>,
+    ) -> Result<(Link, bool), String> {
         let fetch = &self.fetches[position];
         let now_ns = self.clock.now_ns();
-        fetch.borrow_mut().start_ns = Some(now_ns);
-        let mut link = if let Some(link) = link {
+        {
+            // A connection may have been begun for an object that was found earlier, or be an old one.
             let mut fetch = fetch.borrow_mut();
-            fetch.connect_start_ns = Some(now_ns);
-            fetch.connect_end_ns = Some(now_ns);
-            link
-        } else {
-            let steps = ForObject { clock: self.clock, fetch, ports: &self.ports };
-            let link = open(self.client, self.wanted, &steps).await?;
-            *self.quic.borrow_mut() = link.quic().cloned();
-            link
-        };
+            let opened = opened.unwrap_or_default();
+            let since =
+                |at_ns: Option<i64>| at_ns.map_or(Some(now_ns), |at| Some(at).max(fetch.start_ns));
+            let (start_ns, end_ns) = (since(opened.connect_start_ns), since(opened.connect_end_ns));
+            (fetch.connect_start_ns, fetch.connect_end_ns) = (start_ns, end_ns);
+        }
         let object = &self.client.workload.page.objects[position];
         let WebClient { name, port, .. } = self.client;
         let uri = format!("https://{name}:{port}{}", object.path);
