@@ -13,7 +13,8 @@ from .draft import Draft, DraftFlow, End, Place
 def place_captures(draft: Draft) -> None:
     """Capture `entry`, `exit` and `delivered` of each bottleneck (measurement.md, rule 14).
 
-    And what arrives at the client of each page load.
+    And what arrives at the client of each page load, and of each image of others, where what it sends
+    is captured, too: nothing else tells when it began.
     """
     egresses = dict.fromkeys(flow.bottleneck for flow in draft.flows if flow.bottleneck)
     for egress in egresses:
@@ -29,6 +30,10 @@ def place_captures(draft: Draft) -> None:
     for flow in draft.flows:
         if flow.flow.transport == "web" and flow.bottleneck is not None:
             _add(draft, flow.bottleneck, draft.peer(flow.data[-1]), "in", "client")
+        if flow.flow.image is not None and flow.bottleneck is not None:
+            own = draft.peer(flow.data[-1])
+            _add(draft, flow.bottleneck, own, "in", "client")
+            _add(draft, flow.bottleneck, own, "out", "client")
 
 
 def _ingresses(draft: Draft, egress: End) -> list[End]:
@@ -76,7 +81,7 @@ def _add(
     if point == "entry":
         name += f".{end.name}"
     if point == "client":
-        name = f"{point}.{end.node}.{end.name}"
+        name = f"{point}.{end.node}.{end.name}" + (".out" if direction == "out" else "")
         if any(capture.name == name for capture in draft.captures):
             return
     draft.captures.append(

@@ -191,4 +191,5 @@ def _flow(draft: Draft, flow: DraftFlow, starts_ns: tuple[int, ...], seed: int) 
         receive_buffer_bytes=declared.options.receive_buffer_bytes,
         qlog=declared.options.qlog,
         cca_object=_object(declared),
+        image=declared.image,
     )

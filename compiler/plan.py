@@ -422,13 +422,15 @@ class Flow(Model):
     buffer_bytes: send and receive buffer of each connection.
     declared: the name in the file, `name` unless it is one of several users' flows; users: their
     group. Neither is part of the cell's identity.
-    cca: None exactly over UDP. cca_parameters: over TCP those that the file gives, named as under
+    cca: None over UDP, and where an image brings its own. cca_parameters: over TCP those that the file gives, named as under
     /sys/module/tcp_<cca>/parameters, for the whole kernel; over QUIC all of them.
     rate_bps: limit of the sending rate at the generator, bit/s of IP.
     send_buffer_bytes, receive_buffer_bytes: instead of buffer_bytes, where the file gives them.
     transport: `web`: HTTP over TCP, over QUIC, or over both, as the loads of a page ask for.
     qlog: whether a QUIC server writes one. cca_object: the BPF struct_ops
     object that registers the CCA, compressed (zlib), in base64.
+    image: the container image of another QUIC stack, both server and client; left out where there
+    is none.
     """
 
     name: str
@@ -457,6 +459,7 @@ class Flow(Model):
     receive_buffer_bytes: int | None = None
     qlog: bool = False
     cca_object: str | None = None
+    image: Annotated[str | None, Field(exclude_if=_absent)] = None
 
     @property
     def frame_bytes(self) -> int:
@@ -517,7 +520,8 @@ class Capture(Model):
     """A packet capture of one direction of one interface (what it means: docs/architecture.md).
 
     point: `entry` (arriving at the bottleneck's router), `exit` (leaving the bottleneck queue),
-    `delivered` (after the loss), `client` (arriving at the client of a page load).
+    `delivered` (after the loss), `client` (arriving at the client of a page load; of an image of
+    others, also leaving it).
     queue: the (node, interface) of the bottleneck it belongs to.
     """
 

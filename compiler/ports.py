@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from fairc.dsl.diagnostics import Diagnostic
 
-from .draft import Draft
+from .draft import Draft, DraftFlow
 
 FIRST_PORT = 5001
 LAST_PORT = 65_535
+IMAGE_PORT = 443
+"""Of every server in an image of others (quic-interop-runner)."""
 NO_WEB = frozenset({5060, 5061, 6000, 6566, *range(6665, 6670), 6679, 6697, 10080})
 """Ports from the first one on that browsers refuse (fetch.spec.whatwg.org, "bad port")."""
 
@@ -15,7 +17,14 @@ NO_WEB = frozenset({5060, 5061, 6000, 6566, *range(6665, 6670), 6679, 6697, 1008
 def assign_ports(draft: Draft) -> None:
     """Give each flow a port; over UDP one for each connection, from it on."""
     port = FIRST_PORT
+    serving: dict[str, str] = {}
     for flow in draft.flows:
+        if flow.flow.image is not None:
+            flow.port = IMAGE_PORT
+            other = serving.setdefault(flow.flow.server, flow.flow.name)
+            if other != flow.flow.name:
+                _refuse_shared(draft, flow, other)
+            continue
         while flow.flow.transport == "web" and port in NO_WEB:
             port += 1
         flow.port = port
@@ -31,3 +40,15 @@ def assign_ports(draft: Draft) -> None:
                 )
             )
             return
+
+
+def _refuse_shared(draft: Draft, flow: DraftFlow, other: str) -> None:
+    draft.report(
+        Diagnostic(
+            code="shared-image-port",
+            message=f"`{other}` and `{flow.flow.name}` have their images on the same server",
+            span=flow.flow.span,
+            notes=(f"every image serves port {IMAGE_PORT}",),
+            help="give each a server of its own (`from`)",
+        )
+    )

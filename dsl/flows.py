@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from . import model, syntax
 from .diagnostics import Diagnostic, Label
 from .evaluate import Scope
+from .images import check_image
 from .keys import FLOW, Block
 from .loads import INITIAL_WINDOW_PACKETS, check_load, control_of_load, remark
 from .problems import Gather, fail
@@ -54,6 +55,9 @@ def build_flow(
         with gather.attempt():
             _check_window(values.get("window"), window)
             values["window"] = window
+    if control is not None and control.image is not None and workload is not None:
+        with gather.attempt():
+            check_image(workload, block, values.get("count"))
     options = None
     if control is not None:
         with gather.attempt():
@@ -92,6 +96,7 @@ def build_flow(
         rate_bps=max(1, round(rate.number)) if isinstance(rate, Quantity) else None,
         extra_rtt_ns=nanoseconds(rtt) if isinstance(rtt, Quantity) else 0,
         quic_parameters=quic or {},
+        image=control.image,
     )
 
 

@@ -368,7 +368,7 @@ class OwnCca:
 class Flow:
     """A flow: `connections` parallel connections from `server` to `client`, one session.
 
-    cca: None exactly over UDP. cca_parameters: over TCP those that the file gives, under the names
+    cca: None over UDP, and where an image brings its own. cca_parameters: over TCP those that the file gives, under the names
     of the kernel; over QUIC all of them.
     start_ns: ns after the start of the cell; None: drawn for each connection from `random_start` (s),
     and without one 0 plus the seeded offset of measurement.md.
@@ -378,6 +378,7 @@ class Flow:
     rate_bps: limit of the sending rate at the generator, bit/s of IP, or None.
     extra_rtt_ns: round trip that is added for this flow alone, ns.
     own_cca: the object that `cca` comes from, unless it is the kernel's or the QUIC stack's.
+    image: the container image of another QUIC stack, which has a CCA of its own.
     quic_parameters: of a page load over HTTP/3: all of those that the CCA has over QUIC.
     """
 
@@ -400,6 +401,7 @@ class Flow:
     extra_rtt_ns: int = 0
     own_cca: OwnCca | None = None
     quic_parameters: Mapping[str, int | float | bool] = field(default_factory=dict)
+    image: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

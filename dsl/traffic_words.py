@@ -44,6 +44,7 @@ TRANSPORTS: Registry[Entry] = Registry(
             (
                 P("stack", Words("QUIC stack", ("quinn",)), "the implementation", "quinn"),
                 P("qlog", A_SWITCH, "write a qlog file", "off"),
+                P("image", Texts(), "a container image of another stack, instead of `stack`"),
             ),
             runs=True,
         ),

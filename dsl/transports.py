@@ -13,6 +13,7 @@ from . import model
 from .cca_words import BPF, CCAS, CCAS_OVER, Knob, Setting
 from .diagnostics import CompileError
 from .entries import Use, bind
+from .images import image_of
 from .keys import Block
 from .own_ccas import own_cca
 from .problems import fail, not_yet
@@ -36,7 +37,7 @@ WORKLOADS_OVER_UDP = frozenset({"file", "bulk", "onoff"})
 class Control:
     """A transport with its CCA, written at `span`.
 
-    qlog: whether QUIC writes one. own: a CCA of the user's own.
+    qlog: whether QUIC writes one. own: a CCA of the user's own. image: of another QUIC stack.
     """
 
     transport: model.Transport
@@ -45,6 +46,7 @@ class Control:
     span: Span
     qlog: bool = False
     own: model.OwnCca | None = None
+    image: str | None = None
 
 
 def control_of(over: Value | None, cca: Value | None, flow: Span) -> Control:
@@ -52,6 +54,12 @@ def control_of(over: Value | None, cca: Value | None, flow: Span) -> Control:
 
     over, cca: as written; flow: the flow's name. Raises CompileError.
     """
+    image = image_of(over)
+    if image is not None and over is not None:
+        bind(TRANSPORTS, over, "`over`")
+        if cca is not None:
+            _impossible("an image brings its own congestion control", cca.span, "leave `cca` out")
+        return Control("quic", None, {}, image.span, image=image.value)
     transport, qlog = _transport(over, cca)
     if transport == "udp":
         if cca is not None:
@@ -150,6 +158,8 @@ def options_of(
     own, hosts: values by key, None where it is not given. default_window: the initial window where
     none is given, packets. Raises CompileError.
     """
+    if control.image is not None:
+        return model.Options()  # `images.check_image` has refused what is given
     switches = {
         name: _switch(name, control, own.get(name), hosts.get(name)) for name in SWITCHES
     }  # fmt: skip

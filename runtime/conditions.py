@@ -23,6 +23,10 @@ from .results import FlowCondition
 # Windows that are nearer than this to the plan's are the plan's.
 ROUNDED = 0.01
 
+UNKNOWN = "the image's own"
+"""What an image of others is like; it does not tell, but for what packets show (SEEN)."""
+SEEN = frozenset({"packet size"})
+
 
 @dataclass(frozen=True, slots=True)
 class Side:
@@ -82,10 +86,12 @@ def conditions(measurement: Measurement) -> tuple[FlowCondition, ...]:
             flow=side.flow.name,
             transport=side.transport,
             condition=condition.name,
-            value=condition.tell(side),
+            value=UNKNOWN
+            if flow.plan.image is not None and condition.name not in SEEN
+            else condition.tell(side),
         )
         for flow in measurement.flows
-        if flow.plan.cca is not None
+        if flow.plan.cca is not None or flow.plan.image is not None
         for side in _sides(measurement.cell, flow)
         for condition in CONDITIONS
     )

@@ -15,10 +15,11 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
+from fairc.compiler.ports import IMAGE_PORT
 from fairc.dsl.diagnostics import CompileError, Diagnostic
 from fairc.dsl.model import MTU
 
-from . import mininet
+from . import images, mininet
 from .binary import NAME, find_endpoints
 from .hosts import EVERYWHERE, modules, objects, pep_sysctls, sysctls
 
@@ -105,6 +106,8 @@ def begin(directory: Path) -> Callable[[Cell], None]:
         results = cells / cell.id / "results"
         results.mkdir(parents=True)
         results.chmod(0o777)  # root in a container is not the root that owns it
+        for container in images.containers(cell.flows):
+            images.make_folders(results, container)
         (results / PROGRAM).write_bytes(render(cell, job).encode())
         compose = render_compose(cell, job, image)
         (results.parent / "compose.yaml").write_bytes(compose.encode())
@@ -152,6 +155,7 @@ def describe(cell: Cell, first: IPv4Address = ADDRESSES.network_address) -> Job:
     sources = {(n.name, i.name): i.source for n in cell.nodes for i in n.interfaces}
     addresses = {(n.name, i.name): i.address for n in cell.nodes for i in n.interfaces}
     options = bridge_options(cell)
+    serving = {flow.server for flow in cell.flows if flow.image is not None}
     networks = []
     attachments: dict[tuple[str, str], Attachment] = {}
     for number, cable in enumerate(cell.cables, 1):
@@ -174,7 +178,10 @@ def describe(cell: Cell, first: IPv4Address = ADDRESSES.network_address) -> Job:
                 node.name,
                 node.kind,
                 tuple(attachments[node.name, interface.name] for interface in node.interfaces),
-                EVERYWHERE | sysctls(node, cell.flows) | pep_sysctls(node, cell.peps),
+                EVERYWHERE
+                | sysctls(node, cell.flows)
+                | pep_sysctls(node, cell.peps)
+                | (images.UNPRIVILEGED if node.name in serving else {}),
             )
             for node in cell.nodes
         ),
@@ -202,7 +209,15 @@ def render(cell: Cell, job: Job) -> str:
         (c.name, c.kind, [(a.address, a.name, a.mac) for a in c.attachments])
         for c in job.containers
     ]
-    return mininet.program(cell, "containers.py.j2", containers=containers)
+    return mininet.program(
+        cell,
+        "containers.py.j2",
+        containers=containers,
+        images=images.names(cell),
+        image_port=IMAGE_PORT,
+        image_file=images.FILE,
+        waited_for=images.WAITED_FOR,
+    )
 
 
 def render_compose(cell: Cell, job: Job, image: str) -> str:
@@ -219,4 +234,6 @@ def render_compose(cell: Cell, job: Job, image: str) -> str:
         options=bridge_options(cell).items(),
         networks=job.networks,
         containers=[(c, json.dumps(command(c.name))) for c in job.containers],
+        images=images.containers(cell.flows),
+        program=f"{RESULTS}/{PROGRAM}",
     )

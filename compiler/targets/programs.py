@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from fairc.compiler.frames import frame_bytes
 from fairc.compiler.plan import Cell, Flow, LoadWorkload, OnOffWorkload, Pep
 
+from . import images
+
 SAMPLE_EVERY_NS = 100_000_000
 
 WEB_NAME = "web.fairc"
@@ -31,11 +33,15 @@ class Program:
 
 def server(flow: Flow, cell: Cell) -> tuple[str, str]:
     """Return the role and the description of a flow's server."""
+    if flow.image is not None:
+        return images.ROLE, json.dumps(images.description(flow, "server"), separators=(",", ":"))
     return _told(SERVERS[flow.transport], flow, cell)
 
 
 def client(flow: Flow, cell: Cell) -> tuple[str, str]:
     """Return the role and the description of a flow's client."""
+    if flow.image is not None:
+        return images.ROLE, json.dumps(images.description(flow, "client"), separators=(",", ":"))
     program = CLIENTS[flow.transport]
     if isinstance(flow.workload, LoadWorkload) and flow.workload.client != "plain":
         program = replace(program, role=BROWSER, fields=_browser)

@@ -20,6 +20,7 @@ from .sources import compiled, selection, show_warnings
 
 if TYPE_CHECKING:
     from fairc.compiler.plan import Plan
+    from fairc.runtime.engines.base import Engine
 
 
 @click.command()
@@ -39,6 +40,11 @@ if TYPE_CHECKING:
 @click.option(
     "--machine", metavar="IDENTITY", help="With --collect: whose results, if several ran cells."
 )
+@click.option(
+    "--allow-image",
+    is_flag=True,
+    help="With --engine docker: run the container images that flows name. They are code.",
+)
 @quiet()
 def run(
     target: Path,
@@ -50,6 +56,7 @@ def run(
     fresh: bool,
     collecting: bool,
     machine: str | None,
+    allow_image: bool,
 ) -> int:
     """Run what is missing of FILE, or of the compiled plan in DIR, and write the report.
 
@@ -73,6 +80,7 @@ def run(
         raise Wrong(error.args[0]) from None
     with closing(made), Store(output or default_run(plan.experiment)) as store:
         staged = store.stage(write)
+        allow_images(made, staged, allow_image)
         made.prepare()
         store.adopt(staged)
         store.write_json(LOCK, lock.describe(store.path, made))
@@ -87,6 +95,32 @@ def run(
         if counts.total == 0:
             raise Wrong("no cell of the plan fulfils the condition of --where")
         return conclude(store, counts)
+
+
+def allow_images(engine: Engine, staged: Path, allowed: bool) -> None:
+    """Let the engine run the images that flows name, or refuse them. Raises Wrong."""
+    from fairc.compiler.targets.images import names
+    from fairc.runtime.store import read_cells
+
+    wanted = sorted({name for cell in read_cells(staged) for name in names(cell)})
+    if not wanted:
+        return
+    listed = ", ".join(f"`{name}`" for name in wanted)
+    if engine.name != "docker":
+        raise Wrong(
+            f"the engine {engine.name} cannot run images: {listed}",
+            "`--engine docker --allow-image` runs them in containers",
+        )
+    if not allowed:
+        raise Wrong(
+            f"flows name images of others, which are code: {listed}",
+            "`--allow-image` says that they may run: each in containers without capabilities, host"
+            " network or files of yours; never pulled, only what this machine's Docker engine has",
+        )
+    from fairc.runtime.engines.docker import DockerEngine
+
+    if isinstance(engine, DockerEngine):
+        engine.allow_images = True
 
 
 def planned(target: Path, settings: dict[str, str]) -> tuple[Plan, Callable[[Path], None]]:

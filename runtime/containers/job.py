@@ -13,6 +13,7 @@ from docker.types import EndpointConfig, IPAMConfig, IPAMPool, LogConfig, Mount,
 
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import containers as target
+from fairc.compiler.targets import images
 from fairc.runtime.engines.base import EngineUnavailable
 
 from .client import REFUSALS, Client, translated
@@ -66,6 +67,8 @@ def start(client: Client, cell: Cell, image: Image, folder: Path) -> Started:
     job = target.describe(cell, free_range(client, len(cell.cables)))
     folder.chmod(0o777)  # root in a container is not the root that owns it
     (folder / target.PROGRAM).write_text(target.render(cell, job), encoding="utf-8")
+    for container in images.containers(cell.flows):
+        images.make_folders(folder, container)
     making = _Making(client, image, folder, f"fairc-{secrets.token_hex(4)}")
     with ThreadPoolExecutor(AT_ONCE) as pool, translated():
         list(pool.map(making.network, job.networks))

@@ -21,6 +21,16 @@ class EngineUnavailable(Exception):
         super().__init__("; ".join(missing))
 
 
+def refuse_images(cell: Cell) -> None:
+    """Raise EngineUnavailable for a cell with images of others, which need containers."""
+    for flow in cell.flows:
+        if flow.image is not None:
+            raise EngineUnavailable(
+                (f"this engine cannot run the image `{flow.image}` of the flow `{flow.name}`",),
+                "`fairc run --engine docker --allow-image`",
+            )
+
+
 class Engine(Protocol):
     """Runs cells. Safe to call from several threads at once if `parallel` says so.
 

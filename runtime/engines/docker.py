@@ -7,14 +7,15 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import containers as target
+from fairc.compiler.targets import images
 from fairc.compiler.targets.binary import EndpointsMissing
 from fairc.runtime import archive
-from fairc.runtime.containers import image, job, leftovers
+from fairc.runtime.containers import foreign, image, job, leftovers
 from fairc.runtime.containers.client import INSTEAD, Client, connect, translated
 from fairc.runtime.containers.janitor import Janitor
 from fairc.runtime.containers.probe import probe
@@ -46,15 +47,34 @@ class DockerEngine:
         self._janitor: Janitor | None = None
         self._found: dict[str, bool] = {}
         self._versions: dict[str, str] = {}
+        self._identity = ""
+        self.allow_images = False
+        self._others: dict[str, foreign.Other] = {}
 
     @property
     def identity(self) -> str:
         """Hash of the kernel, the Docker engine and the image, which holds the endpoints."""
-        return hashlib.sha256(json.dumps(self.versions, sort_keys=True).encode()).hexdigest()
+        return self._identity
 
     def identity_for(self, cell: Cell) -> str:
-        """Return the identity: all cells run in one image."""
-        return self.identity
+        """Return the identity: all cells run in one image, unless flows have their own.
+
+        Raises EngineUnavailable when such an image is not there, or not allowed.
+        """
+        names = images.names(cell)
+        if not names:
+            return self._identity
+        if not self.allow_images:
+            raise EngineUnavailable(
+                (f"the image `{names[0]}` is code, and has not been allowed",),
+                "`fairc run --engine docker --allow-image` runs it",
+            )
+        for name in names:
+            if name not in self._others:
+                self._others[name] = foreign.require(self._client, name)
+                self._versions[f"image {name}"] = self._others[name].id
+        digests = [self._others[name].id for name in names]
+        return hashlib.sha256(" ".join([self._identity, *digests]).encode()).hexdigest()
 
     @property
     def versions(self) -> dict[str, str]:
@@ -88,10 +108,13 @@ class DockerEngine:
             "docker": about["Version"],
             "image": self._image.digest,
         }
+        known = json.dumps(self._versions, sort_keys=True)
+        self._identity = hashlib.sha256(known.encode()).hexdigest()
         self._janitor = Janitor()
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Run the cell's containers. Raises EngineUnavailable when this machine lacks what it needs."""
+        self.identity_for(cell)  # refuses images that are not there
         self._refuse(cell)
         started_s = time.monotonic()
         artefacts = workdir / "artefacts"
@@ -123,19 +146,28 @@ class DockerEngine:
     def _run(self, cell: Cell, artefacts: Path) -> tuple[str, str]:
         """Run a cell, leave nothing but its artefacts; return why it failed, and what was printed."""
         assert self._image is not None, "prepare comes first"
-        console = ""
+        console, beside = "", list[foreign.Beside]()
         try:
             started = job.start(self._client, cell, self._image, artefacts)
-            error = self._await(started, cell, artefacts)
+            beside = foreign.make(self._client, cell, started.containers, self._others, artefacts)
+            error = self._await(started, cell, artefacts, beside)
             if error or ending(artefacts, ""):
                 console = job.said(self._client, started)
         finally:
+            foreign.finish(beside)
             leftovers.remove(self._client, leftovers.label()[leftovers.LABEL].__eq__)
+        foreign.tidy(cell, artefacts)
         (artefacts / target.PROGRAM).unlink()
         artefacts.chmod(0o755)
         return error or ending(artefacts, console), console
 
-    def _await(self, started: job.Started, cell: Cell, artefacts: Path) -> str:
+    def _await(
+        self,
+        started: job.Started,
+        cell: Cell,
+        artefacts: Path,
+        beside: Sequence[foreign.Beside] = (),
+    ) -> str:
         """Wait for the end of the cell; return why it had to be stopped, or nothing."""
         deadline_s = cell.deadline_ns / 1e9 + MARGIN_S
         give_up = time.monotonic() + deadline_s
@@ -145,6 +177,8 @@ class DockerEngine:
                 return "interrupted"
             if time.monotonic() > give_up:
                 return f"it did not end within {deadline_s:.0f} s"
+            for container in beside:
+                container.attend()
             if time.monotonic() > inspect:
                 inspect = time.monotonic() + INSPECT_S
                 if job.has_ended(self._client, started.conductor):

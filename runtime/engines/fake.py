@@ -18,6 +18,7 @@ from fairc.runtime import archive
 from fairc.runtime.results import RawResult
 
 from . import fake_artefacts, fluid
+from .base import refuse_images
 
 # fail: the script fails. hang: nothing happens until the engine is closed. crash: `run` raises,
 # which the contract forbids. garble: an artefact is cut off. note: the script notes something, so
@@ -56,6 +57,7 @@ class FakeEngine:
 
     def identity_for(self, cell: Cell) -> str:
         """Return the same for every cell."""
+        refuse_images(cell)
         return self.identity
 
     @property

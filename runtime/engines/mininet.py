@@ -17,7 +17,7 @@ from fairc.runtime.results import RawResult
 from fairc.runtime.vm import recipe
 
 from . import host
-from .base import EngineUnavailable
+from .base import EngineUnavailable, refuse_images
 from .script import ending
 
 # Namespaces, pings and captures before the epoch, draining queues and statistics after the end.
@@ -45,6 +45,7 @@ class MininetEngine:
 
     def identity_for(self, cell: Cell) -> str:
         """Return the identity: all cells run on this host."""
+        refuse_images(cell)
         return self.identity
 
     @property

@@ -15,7 +15,7 @@ from fairc.compiler.plan import Cell, LoadWorkload
 from fairc.compiler.targets import mininet
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime import archive, supervisor
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.engines.base import EngineUnavailable, refuse_images
 from fairc.runtime.engines.script import failure
 from fairc.runtime.results import RawResult
 from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot
@@ -57,6 +57,7 @@ class VmEngine:
 
     def identity_for(self, cell: Cell) -> str:
         """Return the identity of the machine that the cell needs. Raises EngineUnavailable."""
+        refuse_images(cell)
         return self._snapshot(variant_of(cell)).identity
 
     @property

@@ -121,7 +121,8 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
         end_s=max(ended.values()) if len(ended) == flow.connections else None,
         unended=flow.connections - len(ended),
         completed=len(done) == flow.connections,
-        progress=_progress(client, client_file, first),
+        # Of an image of others packets tell how much had come: `images`.
+        progress=Progress(()) if flow.image else _progress(client, client_file, first),
         samples=samples.read(server["sample"], flow.transport, server_file),
         videos=applications.videos(_of(client, _PLAYER), watched, stop_s, client_file),
         requests=applications.requests(client["fetched"], client["unfinished"], client_file),

@@ -22,7 +22,7 @@ from fairc.compiler.plan import (
 )
 from fairc.runtime.pcap import TCP, UDP, Capture, Packets
 
-from . import arrivals, changes, endpoints, peps, qdisc, queues
+from . import arrivals, changes, endpoints, images, peps, qdisc, queues
 from .applications import Transfers
 from .arrivals import Curve
 from .artefacts import NS, ArtefactError, Artefacts, CaptureCounts, Ending, field
@@ -120,7 +120,12 @@ class FlowRecord:
 
     @property
     def start_s(self) -> float:
-        """When the plan starts its first connection, s after the epoch."""
+        """When the plan starts its first connection; an image's: when it was opened. s after the epoch.
+
+        An image takes some time to start, which is no time of the network.
+        """
+        if self.plan.image is not None:
+            return self.endpoints.opened_s.get(0, self.plan.start_ns * NS)
         return self.plan.start_ns * NS
 
     @property
@@ -303,8 +308,7 @@ def load(cell: Cell, folder: Path) -> Measurement:
         cell=cell,
         ending=ending,
         flows=tuple(
-            _flow(artefacts, ending, by_place, pings, _arrived(cell, flow, captures), cell, flow)
-            for flow in cell.flows
+            _flow(artefacts, ending, by_place, pings, captures, cell, flow) for flow in cell.flows
         ),
         queues=records,
         busy=_busy(artefacts),
@@ -354,21 +358,24 @@ def _flow(
     ending: Ending,
     by_place: Mapping[Place, QueueRecord],
     pings: Mapping[str, Pings],
-    arrived: Packets | None,
+    captures: Mapping[str, Capture],
     cell: Cell,
     flow: Flow,
 ) -> FlowRecord:
     if flow.bottleneck not in by_place:
         raise ArtefactError(f"the plan has no capture at the bottleneck of flow {flow.name}")
     queue = by_place[flow.bottleneck]
+    told = endpoints.load(artefacts, flow, ending.ended_ns * NS)
+    if flow.image is not None:
+        told = images.seen(told, flow, cell, captures, ending.epoch_ns)
     return FlowRecord(
         plan=flow,
-        endpoints=endpoints.load(artefacts, flow, ending.ended_ns * NS),
+        endpoints=told,
         queue=queue,
         left=packets_of(cell, flow, queue.left),
         entered=packets_of(cell, flow, queue.entered),
         pings=pings.get(flow.name),
-        arrived=arrived,
+        arrived=_arrived(cell, flow, captures),
         epoch_ns=ending.epoch_ns,
         ended_s=ending.ended_ns * NS,
     )

@@ -53,6 +53,8 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     if again is None:
         udp = flow.plan.transport == "udp"
         reason = "over UDP nothing is sent again" if udp else "the sender has no sample"
+        if flow.plan.image is not None:
+            reason = "an image of others does not tell what it sent again"
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
     sent = _sent(measurement, flow)
     share = again / sent if sent else None

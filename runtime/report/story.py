@@ -88,6 +88,8 @@ _WORKLOADS: Mapping[str, Callable[[Any], str]] = {
 
 def _control(flow: Flow) -> str:
     """Return what controls a flow's rate: TCP needs no mention."""
+    if flow.image is not None:
+        return f"QUIC of the image {one_line(flow.image)}, with its own CCA"
     over = "" if flow.transport in ("tcp", "web") else f" over {flow.transport.upper()}"
     return f"CCA {one_line(flow.cca)}{over}" if flow.cca else f"no congestion control{over}"
 

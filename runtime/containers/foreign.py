@@ -1,0 +1,168 @@
+"""Images of others: found on this machine, made containers of beside a cell's nodes, and watched."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from docker.errors import ImageNotFound
+from docker.types import LogConfig
+from docker.types import Mount as BindMount
+
+from fairc.compiler.plan import Cell
+from fairc.compiler.targets import containers as target
+from fairc.compiler.targets import images
+from fairc.runtime.engines.base import EngineUnavailable
+
+from .client import Client, translated
+from .job import LOG_LINES
+from .leftovers import AT_ONCE, label
+
+STOP_S = 2
+WORDS = 300
+"""Characters of what a container said last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """An image of others. id: the digest of its configuration, which names its layers."""
+
+    name: str
+    id: str
+
+
+def require(client: Client, name: str) -> Other:
+    """Return an image that is on this machine. Raises EngineUnavailable: it is never pulled."""
+    with translated():
+        try:
+            return Other(name, client.api.inspect_image(name)["Id"])
+        except ImageNotFound:
+            pass
+    raise EngineUnavailable(
+        (f"the image `{name}` is not on this machine, and images are never pulled",),
+        f"docker pull {name}, or docker load, or docker build --tag {name}",
+    )
+
+
+@dataclass(slots=True)
+class Beside:
+    """A container of others that has been made. It is begun, and its end told, as files say."""
+
+    client: Client
+    container: images.ImageContainer
+    id: str
+    folder: Path
+    thread: threading.Thread | None = field(default=None)
+
+    def attend(self) -> None:
+        """Start the container in the background if its time has come."""
+        if self.thread is None and (self.folder / self.container.begin).exists():
+            self.thread = threading.Thread(target=self._run, daemon=True)
+            self.thread.start()
+
+    def finish(self) -> None:
+        """Stop the container, so that it writes its last logs, and wait until its end has been told."""
+        if self.thread is not None:
+            with suppress(EngineUnavailable), translated():
+                self.client.api.stop(self.id, timeout=STOP_S)
+            self.thread.join()
+
+    def _run(self) -> None:
+        """Run the container to its end, which is the cell's at the latest, and say how it ended."""
+        try:
+            with translated():
+                self.client.api.start(self.id)
+                status = self.client.api.wait(self.id, timeout=None)["StatusCode"]
+                said = self.client.api.logs(self.id, tail=LOG_LINES).decode(errors="replace")
+                memory = self.client.api.inspect_container(self.id)["State"].get("OOMKilled")
+        except EngineUnavailable as error:
+            status, said, memory = -1, str(error), False
+        if memory:
+            said = f"out of memory: {target.MEMORY_BYTES} bytes are allowed"
+        words = " ".join(said.split())[-WORDS:] or "it said nothing"
+        ended = self.folder / self.container.ended
+        with suppress(OSError):  # the cell has been given up
+            ended.with_suffix(".new").write_text(json.dumps({"status": status, "said": words}))
+            ended.with_suffix(".new").rename(ended)
+            (self.folder / f"{self.container.name}.log").write_text(said, encoding="utf-8")
+
+
+def make(
+    client: Client,
+    cell: Cell,
+    nodes: Mapping[str, str],
+    others: Mapping[str, Other],
+    folder: Path,
+) -> list[Beside]:
+    """Make the containers of a cell's images; none is started.
+
+    nodes: the identifiers of the nodes' containers. others: images by name.
+    Raises EngineUnavailable.
+    """
+    return [
+        Beside(client, container, _make(client, container, nodes, others, folder), folder)
+        for container in images.containers(cell.flows)
+    ]
+
+
+def _make(
+    client: Client,
+    container: images.ImageContainer,
+    nodes: Mapping[str, str],
+    others: Mapping[str, Other],
+    folder: Path,
+) -> str:
+    mounts = [
+        BindMount(
+            mount.inside,
+            str((folder / mount.path).absolute()),
+            type="bind",
+            read_only=mount.read_only,
+        )
+        for mount in container.mounts
+    ]
+    with translated():
+        made: str = client.api.create_container(
+            others[container.image].id,
+            name=f"fairc-{secrets.token_hex(4)}-{container.name}",
+            environment=container.environment,
+            labels=label(),
+            host_config=client.api.create_host_config(
+                network_mode=f"container:{nodes[container.node]}",
+                mounts=mounts,
+                cap_drop=["ALL"],
+                security_opt=["no-new-privileges:true"],
+                mem_limit=target.MEMORY_BYTES,
+                memswap_limit=target.MEMORY_BYTES,
+                pids_limit=target.PIDS,
+                log_config=LogConfig(type="json-file", config={"max-size": "1m"}),
+            ),
+        )["Id"]
+    return made
+
+
+def finish(beside: Sequence[Beside]) -> None:
+    """Stop the containers that run still, all at once."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(Beside.finish, beside))
+
+
+def tidy(cell: Cell, folder: Path) -> None:
+    """Remove what was made for the containers of others; keep what they logged."""
+    for container in images.containers(cell.flows):
+        for name in (container.begin, container.ended):
+            (folder / name).unlink(missing_ok=True)
+        base = folder / container.name
+        for mount in container.mounts:
+            if mount.inside != "/logs":
+                path = folder / mount.path
+                shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
+        with suppress(OSError):
+            base.chmod(0o755)
