@@ -82,6 +82,6 @@ def check_image(workload: Value, block: Block, count: Value | None) -> None:
                     "impossible-pair",
                     f"an image of others cannot be told `{name}`",
                     setting.span,
-                    help="leave it out: it is what the image does",
+                    help="leave it out: the contract of images has no word for it",
                 )
     gather.finish()

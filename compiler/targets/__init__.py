@@ -14,7 +14,7 @@ from fairc.compiler.plan import Cell, Plan
 from fairc.dsl.diagnostics import CompileError, Diagnostic
 from fairc.dsl.registry import Registry, suggest
 
-from . import containers, kubernetes, mininet, slurm
+from . import containers, images, kubernetes, mininet, slurm
 from .binary import EndpointsMissing, find_endpoints
 
 __all__ = ["TARGETS", "EndpointsMissing", "Target", "find", "find_endpoints"]
@@ -43,6 +43,11 @@ def _begin_json(directory: Path) -> Writer:
     return lambda cell: None
 
 
+def _without_images(name: str) -> Begin:
+    """Return what refuses images of others, and writes nothing for a cell."""
+    return lambda directory: lambda cell: images.refuse(cell, name)
+
+
 TARGETS: Registry[Target] = Registry(
     "target",
     "target",
@@ -50,8 +55,13 @@ TARGETS: Registry[Target] = Registry(
         Target("mininet", "a standalone Mininet program per cell", mininet.begin),
         Target("json", "plan.json and cells.jsonl alone", _begin_json),
         Target("containers", "a Compose file per cell", containers.begin),
-        Target("kubernetes", "an Indexed Job: a pod per cell", finish=kubernetes.finish),
-        Target("slurm", "a job array: a task per cell", finish=slurm.finish),
+        Target(
+            "kubernetes",
+            "an Indexed Job: a pod per cell",
+            _without_images("kubernetes"),
+            kubernetes.finish,
+        ),
+        Target("slurm", "a job array: a task per cell", _without_images("slurm"), slurm.finish),
     ),
 )
 

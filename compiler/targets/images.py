@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fairc.compiler.plan import Cell, FileWorkload, Flow
 from fairc.compiler.ports import IMAGE_PORT
+from fairc.dsl.diagnostics import CompileError, Diagnostic
 
 ROLE = "image"
 """No role of fairc-endpoints: the program of a cell itself, in the container of the flow's host."""
@@ -66,6 +67,22 @@ class ImageContainer:
 def names(cell: Cell) -> list[str]:
     """Return the images of a cell, each once."""
     return sorted({flow.image for flow in cell.flows if flow.image is not None})
+
+
+def refuse(cell: Cell, target: str) -> None:
+    """Raise CompileError for a cell with images, on behalf of a target without containers."""
+    for flow in cell.flows:
+        if flow.image is not None:
+            raise CompileError(
+                [
+                    Diagnostic(
+                        code="image-needs-containers",
+                        message=f"the target {target} cannot run the image `{flow.image}`"
+                        f" of the flow `{flow.name}`",
+                        help="compile it with `--target containers`",
+                    )
+                ]
+            )
 
 
 def containers(flows: Iterable[Flow]) -> tuple[ImageContainer, ...]:

@@ -12,7 +12,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from fairc.compiler.plan import Capture, Cell, Interface, LoadWorkload, Node
 from fairc.compiler.queues import queue_bytes
-from fairc.dsl.diagnostics import CompileError, Diagnostic
 
 from . import images
 from .binary import NAME, find_endpoints
@@ -35,9 +34,7 @@ LEAD_NS = 300_000_000
 LEAD_PER_PROGRAM_NS = 20_000_000
 PROXY_LEAD_NS = 1_000_000_000
 BROWSER_LEAD_NS = 5_000_000_000  # a browser runs before its first load begins
-IMAGE_LEAD_NS = (
-    5_000_000_000  # a server in an image of others listens before the first client begins
-)
+IMAGE_LEAD_NS = 8_000_000_000  # its server listens before the first client begins
 
 
 def begin(directory: Path) -> Callable[[Cell], None]:
@@ -50,16 +47,7 @@ def begin(directory: Path) -> Callable[[Cell], None]:
     shutil.copy(find_endpoints(), cells / NAME)
 
     def write(cell: Cell) -> None:
-        for name in images.names(cell):
-            raise CompileError(
-                [
-                    Diagnostic(
-                        code="not-in-mininet",
-                        message=f"Mininet's nodes cannot run the image `{name}`",
-                        help="compile it with `--target containers`",
-                    )
-                ]
-            )
+        images.refuse(cell, "mininet")
         script = cells / f"{cell.id}.py"
         script.write_bytes(render(cell).encode())
         script.chmod(0o755)

@@ -30,7 +30,6 @@ import subprocess
 import sys
 import time
 import contextlib
-
 HERE = os.path.dirname(os.path.abspath(__file__))
 CELL = 'a7bc26470317c01b'
 DURATION_NS = 60000000000  # a fixed length, or None
@@ -1085,7 +1084,7 @@ def last_words(name):
 
 def start_endpoint(programs, popen, command, name, role, epoch_ns, description):
     """Start a program of the endpoints, or the one that drives a browser; its output goes to files."""
-    program = [find_program("fairc-browser")] if role == "browser" else [command, role]
+    program = [command, role]
     command = [*program, "--epoch-ns", str(epoch_ns), description]
     with open(name + ".ndjson", "wb") as out, open(name + ".err", "wb") as err:
         programs.start(name, popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err))

@@ -29,7 +29,6 @@ import subprocess
 import sys
 import time
 import contextlib
-
 HERE = os.path.dirname(os.path.abspath(__file__))
 CELL = '222ec9fb1506e4ff'
 DURATION_NS = None  # a fixed length, or None
@@ -717,7 +716,7 @@ def last_words(name):
 
 def start_endpoint(programs, popen, command, name, role, epoch_ns, description):
     """Start a program of the endpoints, or the one that drives a browser; its output goes to files."""
-    program = [find_program("fairc-browser")] if role == "browser" else [command, role]
+    program = [command, role]
     command = [*program, "--epoch-ns", str(epoch_ns), description]
     with open(name + ".ndjson", "wb") as out, open(name + ".err", "wb") as err:
         programs.start(name, popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err))
