@@ -30,6 +30,7 @@ import subprocess
 import sys
 import time
 import contextlib
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 CELL = 'a7bc26470317c01b'
 DURATION_NS = 60000000000  # a fixed length, or None

@@ -29,6 +29,7 @@ import subprocess
 import sys
 import time
 import contextlib
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 CELL = '61455019ac486f93'
 DURATION_NS = None  # a fixed length, or None

@@ -29,6 +29,7 @@ import subprocess
 import sys
 import time
 import contextlib
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 CELL = '222ec9fb1506e4ff'
 DURATION_NS = None  # a fixed length, or None
