@@ -70,6 +70,9 @@ pub struct Congestion {
 
 /// A congestion control algorithm. Windows are in bytes of UDP payload.
 pub trait Algorithm: Send + Sync + 'static {
+    /// A packet was sent.
+    fn on_sent(&mut self, _now: Instant, _bytes: u64) {}
+
     /// A packet was acknowledged.
     fn on_ack(&mut self, _ack: &Ack) {}
 
@@ -147,6 +150,10 @@ impl<A: Algorithm + Clone> Adapter<A> {
 }
 
 impl<A: Algorithm + Clone> Controller for Adapter<A> {
+    fn on_sent(&mut self, now: Instant, bytes: u64, _last_packet_number: u64) {
+        self.algorithm.on_sent(now, bytes);
+    }
+
     fn on_ack(
         &mut self,
         now: Instant,

@@ -1,22 +1,402 @@
-//! BBR as quinn has it, experimental: a port of Google's QUICHE `bbr_sender.cc` (BBR version 1,
-//! draft-cardwell-iccrg-bbr-congestion-control-00).
+//! BBR version 1 (draft-cardwell-iccrg-bbr-congestion-control-00; Cardwell et al., ACM Queue 14(5),
+//! 2016), on rate samples of `delivery`.
 //!
-//! It is quinn's own controller, not the one of Linux, and works on windows only: quinn's pacer
-//! takes 1.25 windows per smoothed RTT and not the rate that BBR wants (which is in the qlog and
-//! the samples as `pacing_rate`). It draws the first phase of its gain cycle from the operating
-//! system's random numbers, so repeated runs of a seed differ.
+//! - `BtlBw`: the greatest delivery rate of the last 10 rounds; `RTprop`: the smallest RTT of the last
+//!   10 s; BDP = `BtlBw` x `RTprop`.
+//! - Startup: gain 2 / ln 2 until `BtlBw` has grown by less than 25 % in three rounds. Drain: its
+//!   inverse until the BDP is in flight. `ProbeBW`: gains 1.25, 0.75 and six times 1, each for an
+//!   `RTprop`. `ProbeRTT`: four packets for 200 ms and a round when `RTprop` is 10 s old.
+//! - cwnd: Startup and Drain 2 / ln 2, then 2 BDP, and three bunches of acknowledged bytes (the
+//!   draft's send quanta). In the first round of a recovery packets are conserved; after it the
+//!   window is what it was.
+//!
+//! quinn paces at 1.25 windows per smoothed RTT and asks for no rate, so the pacing rate acts
+//! through the window: gain x `BtlBw` x RTT (the present one, smoothed) and what the receiver holds back
+//! of a bunch, which the clock of the acknowledgements makes a sending rate of gain x `BtlBw`; cwnd bounds it. The first
+//! phase of the gain cycle is always the same, not drawn.
 
-use super::Entry;
-use quinn_proto::congestion::{BbrConfig, ControllerFactory};
-use std::sync::Arc;
+use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Recovery};
+use super::delivery::{Delivery, Greatest, Sample};
+use super::{Entry, Start};
+use std::time::{Duration, Instant};
 
 /// `bbr` in the registry.
 pub const ENTRY: Entry = Entry {
     name: "bbr",
     parameters: &[],
-    build: |_, start| {
-        let mut config = BbrConfig::default();
-        config.initial_window(start.initial_window);
-        Arc::new(config).build(start.now, start.mtu as u16)
-    },
+    build: |_, start| Adapter::boxed(Bbr::new(start), start.initial_window),
 };
+
+/// 2 / ln 2: the smallest gain that doubles the rate per round.
+const HIGH_GAIN: f64 = 2.0 / std::f64::consts::LN_2;
+const CWND_GAIN: f64 = 2.0;
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// The phase after Drain: neither probing nor draining.
+const FIRST_PHASE: usize = 2;
+const ROUNDS: u64 = 10;
+const RTPROP_AGE: Duration = Duration::from_secs(10);
+const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
+const LEAST_PACKETS: u64 = 4;
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw { phase: usize, since: Instant },
+    ProbeRtt { until: Option<Instant>, after_round: u64 },
+}
+
+/// State of BBR; windows in bytes, rates in bytes/s.
+#[derive(Debug, Clone)]
+pub struct Bbr {
+    mtu: f64,
+    initial_window: u64,
+    mode: Mode,
+    delivery: Delivery,
+    bandwidth: Greatest,
+    /// Bytes that one ACK frame acknowledges: the grain of the acknowledgements' clock.
+    bunch: Greatest,
+    rtprop: Option<Duration>,
+    rtprop_at: Instant,
+    smoothed_s: Option<f64>,
+    round: u64,
+    round_ends: u64,
+    full_bandwidth: f64,
+    full_rounds: u32,
+    full: bool,
+    in_flight: u64,
+    cwnd: f64,
+    prior_cwnd: Option<f64>,
+    recovery: Recovery,
+    recovering: bool,
+    conserving: bool,
+    lost_in_phase: bool,
+}
+
+impl Bbr {
+    /// Starts.
+    pub fn new(start: Start) -> Self {
+        Bbr {
+            mtu: start.mtu as f64,
+            initial_window: start.initial_window,
+            mode: Mode::Startup,
+            delivery: Delivery::new(start.now),
+            bandwidth: Greatest::of(ROUNDS),
+            bunch: Greatest::of(ROUNDS),
+            rtprop: None,
+            rtprop_at: start.now,
+            smoothed_s: None,
+            round: 0,
+            round_ends: 0,
+            full_bandwidth: 0.0,
+            full_rounds: 0,
+            full: false,
+            in_flight: 0,
+            cwnd: start.initial_window as f64,
+            prior_cwnd: None,
+            recovery: Recovery::default(),
+            recovering: false,
+            conserving: false,
+            lost_in_phase: false,
+        }
+    }
+
+    fn least(&self) -> f64 {
+        LEAST_PACKETS as f64 * self.mtu
+    }
+
+    fn bdp(&self) -> f64 {
+        self.rtprop.map_or(0.0, |rtprop| self.bandwidth.get() * rtprop.as_secs_f64())
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        match self.mode {
+            Mode::Startup => HIGH_GAIN,
+            Mode::Drain => 1.0 / HIGH_GAIN,
+            Mode::ProbeBw { phase, .. } => CYCLE[phase],
+            Mode::ProbeRtt { .. } => 1.0,
+        }
+    }
+
+    fn cwnd_gain(&self) -> f64 {
+        match self.mode {
+            Mode::Startup | Mode::Drain => HIGH_GAIN,
+            Mode::ProbeBw { .. } | Mode::ProbeRtt { .. } => CWND_GAIN,
+        }
+    }
+
+    /// Takes a sample into the model; returns whether a round begins with it.
+    fn observe(&mut self, sample: &Sample) -> bool {
+        let begins = sample.prior_delivered >= self.round_ends;
+        if begins {
+            self.round_ends = self.delivery.delivered();
+            self.round += 1;
+        }
+        if let Some(rate) = sample.rate {
+            if !sample.limited || rate >= self.bandwidth.get() {
+                self.bandwidth.take(self.round, rate);
+            }
+        }
+        begins
+    }
+
+    fn look_for_full_pipe(&mut self, sample: &Sample) {
+        if self.full || sample.limited {
+            return;
+        }
+        let bandwidth = self.bandwidth.get();
+        if bandwidth >= FULL_GROWTH * self.full_bandwidth {
+            self.full_bandwidth = bandwidth;
+            self.full_rounds = 0;
+            return;
+        }
+        self.full_rounds += 1;
+        self.full = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    fn cruise(&mut self, now: Instant) {
+        self.mode = Mode::ProbeBw { phase: FIRST_PHASE, since: now };
+        self.lost_in_phase = false;
+    }
+
+    fn next_mode(&mut self, now: Instant) {
+        if self.mode == Mode::Startup && self.full {
+            self.mode = Mode::Drain;
+        }
+        let in_flight = self.in_flight as f64;
+        match self.mode {
+            Mode::Drain if in_flight <= self.bdp() => self.cruise(now),
+            Mode::ProbeBw { phase, since } => {
+                let gain = CYCLE[phase];
+                let rtprop = self.rtprop.unwrap_or_default();
+                let mut over = now.saturating_duration_since(since) > rtprop;
+                if gain > 1.0 {
+                    over &= self.lost_in_phase || in_flight >= gain * self.bdp();
+                } else if gain < 1.0 {
+                    over |= in_flight <= self.bdp();
+                }
+                if over {
+                    let phase = (phase + 1) % CYCLE.len();
+                    self.mode = Mode::ProbeBw { phase, since: now };
+                    self.lost_in_phase = false;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Keeps `RTprop`, and measures it anew when it is old.
+    fn keep_rtprop(&mut self, acks: &Acks) {
+        let old = acks.now.saturating_duration_since(self.rtprop_at) > RTPROP_AGE;
+        if let Some(rtt) = acks.rtt {
+            if old || self.rtprop.is_none_or(|rtprop| rtt <= rtprop) {
+                self.rtprop = Some(rtt);
+                self.rtprop_at = acks.now;
+            }
+        }
+        match self.mode {
+            Mode::ProbeRtt { until: None, .. } if self.in_flight as f64 <= self.least() => {
+                self.mode = Mode::ProbeRtt {
+                    until: Some(acks.now + PROBE_RTT_TIME),
+                    after_round: self.round,
+                };
+            }
+            Mode::ProbeRtt { until: Some(until), after_round } => {
+                if acks.now >= until && self.round > after_round {
+                    self.rtprop_at = acks.now;
+                    self.restore();
+                    if self.full {
+                        self.cruise(acks.now);
+                    } else {
+                        self.mode = Mode::Startup;
+                    }
+                }
+            }
+            Mode::ProbeRtt { .. } => {}
+            _ if old => {
+                self.save();
+                self.mode = Mode::ProbeRtt { until: None, after_round: self.round };
+            }
+            _ => {}
+        }
+    }
+
+    fn save(&mut self) {
+        let prior = self.prior_cwnd.map_or(self.cwnd, |prior| prior.max(self.cwnd));
+        self.prior_cwnd = Some(prior);
+    }
+
+    fn restore(&mut self) {
+        if let Some(prior) = self.prior_cwnd.take() {
+            self.cwnd = self.cwnd.max(prior);
+        }
+    }
+
+    fn grow(&mut self, acknowledged: f64) {
+        if self.conserving {
+            self.cwnd = self.cwnd.max(self.in_flight as f64 + acknowledged);
+            return;
+        }
+        let target = self.cwnd_gain() * self.bdp() + 3.0 * self.bunch.get();
+        if self.full {
+            self.cwnd = (self.cwnd + acknowledged).min(target);
+        } else if self.cwnd < target || self.delivery.delivered() < self.initial_window {
+            self.cwnd += acknowledged;
+        }
+        self.cwnd = self.cwnd.max(self.least());
+    }
+}
+
+impl Algorithm for Bbr {
+    fn on_sent(&mut self, now: Instant, bytes: u64) {
+        let limited = matches!(self.mode, Mode::ProbeRtt { .. });
+        self.delivery.on_sent(now, self.in_flight == 0, limited);
+        self.in_flight += bytes;
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.delivery.on_ack(ack.now, ack.sent, ack.bytes, ack.app_limited);
+        if self.recovering && !self.recovery.covers(ack.sent) {
+            self.recovering = false;
+            self.conserving = false;
+            self.restore();
+        }
+    }
+
+    fn on_acks(&mut self, acks: &Acks) {
+        self.in_flight = acks.in_flight;
+        if let Some(rtt) = acks.rtt {
+            let rtt_s = rtt.as_secs_f64();
+            self.smoothed_s = Some(self.smoothed_s.map_or(rtt_s, |old| (7.0 * old + rtt_s) / 8.0));
+        }
+        if let Some(sample) = self.delivery.sample(acks.now, acks.min_rtt) {
+            if self.observe(&sample) {
+                self.look_for_full_pipe(&sample);
+                self.conserving = false;
+            }
+        }
+        self.bunch.take(self.round, acks.bytes as f64);
+        self.next_mode(acks.now);
+        self.keep_rtprop(acks);
+        self.grow(acks.bytes as f64);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        if event.lost_bytes == 0 {
+            return; // A mark: this version of BBR does not answer ECN.
+        }
+        self.lost_in_phase = true;
+        self.in_flight = self.in_flight.saturating_sub(event.lost_bytes);
+        if event.persistent {
+            self.save();
+            self.cwnd = self.least();
+        } else if !self.recovery.covers(event.sent) {
+            self.save();
+            self.recovery.enter(event.now);
+            self.recovering = true;
+            self.conserving = true;
+            self.cwnd = (self.in_flight as f64 + self.mtu).max(self.least());
+        } else if self.recovering {
+            self.cwnd = (self.cwnd - event.lost_bytes as f64).max(self.least());
+        }
+    }
+
+    fn on_mtu(&mut self, mtu: u64) {
+        self.mtu = mtu as f64;
+    }
+
+    fn window(&self) -> u64 {
+        if matches!(self.mode, Mode::ProbeRtt { .. }) {
+            return self.cwnd.min(self.least()) as u64;
+        }
+        let bandwidth = self.bandwidth.get();
+        let Some(smoothed_s) = self.smoothed_s.filter(|_| bandwidth > 0.0) else {
+            return self.cwnd as u64;
+        };
+        let held_back = (self.bunch.get() - self.mtu).max(0.0);
+        let paced = self.pacing_gain() * bandwidth * smoothed_s + held_back;
+        self.cwnd.min(paced).max(self.least()) as u64
+    }
+
+    fn rate_bps(&self) -> Option<u64> {
+        let rate = self.pacing_gain() * self.bandwidth.get();
+        (rate > 0.0).then_some((rate * 8.0) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::simulation::{self, Flow, Link, Outcome, MTU};
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(80);
+    const RATE: f64 = 5e6;
+    const BDP: f64 = RATE / 8.0 * 0.08;
+
+    fn bbr() -> Flow {
+        let start = Start { now: Instant::now(), mtu: MTU, initial_window: 32 * MTU };
+        Flow::new(Box::new(Bbr::new(start)))
+    }
+
+    fn run(flows: usize, buffer: f64, loss: f64, seconds: f64) -> Vec<Outcome> {
+        let link = Link { rate_bps: RATE, rtt: RTT, buffer_bytes: (buffer * BDP) as u64, loss };
+        simulation::run(link, (0..flows).map(|_| bbr()).collect(), seconds, 10.0, 5)
+    }
+
+    #[test]
+    fn alone_it_fills_the_link_and_not_the_queue() {
+        for buffer in [1.0, 4.0] {
+            let outcome = &run(1, buffer, 0.0, 60.0)[0];
+            println!("{buffer}: {outcome:?}");
+            assert!(outcome.goodput * 8.0 / RATE > 0.95, "{outcome:?}");
+            assert!(outcome.rtt_s < 1.6 * RTT.as_secs_f64(), "{outcome:?}");
+            assert!(outcome.loss < 0.005, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn its_window_is_bounded_by_the_gain_of_startup() {
+        let outcome = &run(1, 10.0, 0.0, 60.0)[0];
+        let bound = HIGH_GAIN * BDP + 4.0 * MTU as f64;
+        assert!((outcome.highest_window as f64) < 1.1 * bound, "{outcome:?} {bound}");
+    }
+
+    #[test]
+    fn random_loss_does_not_slow_it_down() {
+        for loss in [0.01, 0.05] {
+            let outcome = &run(1, 1.0, loss, 60.0)[0];
+            println!("{loss}: {outcome:?}");
+            assert!(outcome.goodput * 8.0 / RATE > 0.9 * (1.0 - loss), "{loss}: {outcome:?}");
+        }
+    }
+
+    #[test]
+    fn two_of_them_share_the_link() {
+        let outcomes = run(2, 2.0, 0.0, 200.0);
+        let sum: f64 = outcomes.iter().map(|outcome| outcome.goodput).sum();
+        let squares: f64 = outcomes.iter().map(|outcome| outcome.goodput.powi(2)).sum();
+        println!("{outcomes:?}");
+        assert!(sum * 8.0 / RATE > 0.93, "{outcomes:?}");
+        assert!(sum * sum / (2.0 * squares) > 0.9, "{outcomes:?}");
+    }
+
+    #[test]
+    fn marks_change_nothing_and_what_was_lost_is_paid_back() {
+        let start = Start { now: Instant::now(), mtu: MTU, initial_window: 32 * MTU };
+        let mut bbr = Bbr::new(start);
+        (0..32).for_each(|_| bbr.on_sent(start.now, MTU));
+        let later = start.now + RTT;
+        let mark = Congestion { now: later, sent: start.now, persistent: false, lost_bytes: 0 };
+        bbr.on_congestion(&mark);
+        assert_eq!(bbr.window(), 32 * MTU);
+        bbr.on_congestion(&Congestion { lost_bytes: 16 * MTU, ..mark });
+        assert_eq!(bbr.window(), 17 * MTU);
+        bbr.on_sent(later, MTU);
+        let now = later + RTT;
+        let sent = later + Duration::from_nanos(1);
+        bbr.on_ack(&Ack { now, sent, bytes: MTU, app_limited: false, min_rtt: RTT });
+        assert_eq!(bbr.cwnd as u64, 32 * MTU);
+    }
+}

@@ -7,6 +7,7 @@
 mod adapter;
 mod bbr;
 mod cubic;
+mod delivery;
 mod hystart;
 mod ledbat;
 mod parameters;

@@ -238,6 +238,7 @@ impl Network {
         let packet = flow.next;
         flow.next += 1;
         flow.outstanding.insert(packet, self.now);
+        flow.algorithm.on_sent(self.instant(self.now), MTU);
         let time = MTU as f64 * 8e9 / self.link.rate_bps;
         let delayed = self.now + (self.uniform() * time) as u64;
         let arrives = delayed.max(flow.arrived_ns);
