@@ -167,7 +167,7 @@ _KERNEL: Mapping[str, tuple[str, tuple[Knob, ...]]] = {
 _WINDOW_AFTER = "window after a congestion event, of the one before"
 
 _QUIC: Mapping[str, tuple[str, tuple[Knob, ...]]] = {
-    "bbr": ("BBR of quinn, experimental", ()),
+    "bbr": ("Bottleneck Bandwidth and Round-trip time, version 1", ()),
     "cubic": (
         "CUBIC as Google's QUIC has it (RFC 8312); it may emulate several connections",
         (

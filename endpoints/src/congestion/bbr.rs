@@ -48,6 +48,17 @@ enum Mode {
     ProbeRtt { until: Option<Instant>, after_round: u64 },
 }
 
+/// What becomes of the window after losses.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Repair {
+    /// Nothing was lost lately.
+    Done,
+    /// In the first round, what leaves the network is replaced, no more.
+    Conserving,
+    /// After it, until what was sent after the loss is acknowledged.
+    Growing,
+}
+
 /// State of BBR; windows in bytes, rates in bytes/s.
 #[derive(Debug, Clone)]
 pub struct Bbr {
@@ -61,6 +72,8 @@ pub struct Bbr {
     rtprop: Option<Duration>,
     rtprop_at: Instant,
     smoothed_s: Option<f64>,
+    /// The rate at which the algorithm wants to send.
+    pacing: f64,
     round: u64,
     round_ends: u64,
     full_bandwidth: f64,
@@ -70,8 +83,7 @@ pub struct Bbr {
     cwnd: f64,
     prior_cwnd: Option<f64>,
     recovery: Recovery,
-    recovering: bool,
-    conserving: bool,
+    repair: Repair,
     lost_in_phase: bool,
 }
 
@@ -88,6 +100,7 @@ impl Bbr {
             rtprop: None,
             rtprop_at: start.now,
             smoothed_s: None,
+            pacing: 0.0,
             round: 0,
             round_ends: 0,
             full_bandwidth: 0.0,
@@ -97,8 +110,7 @@ impl Bbr {
             cwnd: start.initial_window as f64,
             prior_cwnd: None,
             recovery: Recovery::default(),
-            recovering: false,
-            conserving: false,
+            repair: Repair::Done,
             lost_in_phase: false,
         }
     }
@@ -203,15 +215,15 @@ impl Bbr {
                     after_round: self.round,
                 };
             }
-            Mode::ProbeRtt { until: Some(until), after_round } => {
-                if acks.now >= until && self.round > after_round {
-                    self.rtprop_at = acks.now;
-                    self.restore();
-                    if self.full {
-                        self.cruise(acks.now);
-                    } else {
-                        self.mode = Mode::Startup;
-                    }
+            Mode::ProbeRtt { until: Some(until), after_round }
+                if acks.now >= until && self.round > after_round =>
+            {
+                self.rtprop_at = acks.now;
+                self.restore();
+                if self.full {
+                    self.cruise(acks.now);
+                } else {
+                    self.mode = Mode::Startup;
                 }
             }
             Mode::ProbeRtt { .. } => {}
@@ -234,8 +246,21 @@ impl Bbr {
         }
     }
 
+    /// Begins with the initial window per round; until the pipe is full the rate never falls, so what
+    /// a handshake or a small request delivers is not taken for the path's bandwidth.
+    fn pace(&mut self) {
+        let Some(smoothed_s) = self.smoothed_s else { return };
+        if self.pacing <= 0.0 {
+            self.pacing = HIGH_GAIN * self.initial_window as f64 / smoothed_s;
+        }
+        let rate = self.pacing_gain() * self.bandwidth.get();
+        if self.full || rate > self.pacing {
+            self.pacing = rate;
+        }
+    }
+
     fn grow(&mut self, acknowledged: f64) {
-        if self.conserving {
+        if self.repair == Repair::Conserving {
             self.cwnd = self.cwnd.max(self.in_flight as f64 + acknowledged);
             return;
         }
@@ -258,9 +283,8 @@ impl Algorithm for Bbr {
 
     fn on_ack(&mut self, ack: &Ack) {
         self.delivery.on_ack(ack.now, ack.sent, ack.bytes, ack.app_limited);
-        if self.recovering && !self.recovery.covers(ack.sent) {
-            self.recovering = false;
-            self.conserving = false;
+        if self.repair != Repair::Done && !self.recovery.covers(ack.sent) {
+            self.repair = Repair::Done;
             self.restore();
         }
     }
@@ -274,12 +298,15 @@ impl Algorithm for Bbr {
         if let Some(sample) = self.delivery.sample(acks.now, acks.min_rtt) {
             if self.observe(&sample) {
                 self.look_for_full_pipe(&sample);
-                self.conserving = false;
+                if self.repair == Repair::Conserving {
+                    self.repair = Repair::Growing;
+                }
             }
         }
         self.bunch.take(self.round, acks.bytes as f64);
         self.next_mode(acks.now);
         self.keep_rtprop(acks);
+        self.pace();
         self.grow(acks.bytes as f64);
     }
 
@@ -295,10 +322,9 @@ impl Algorithm for Bbr {
         } else if !self.recovery.covers(event.sent) {
             self.save();
             self.recovery.enter(event.now);
-            self.recovering = true;
-            self.conserving = true;
+            self.repair = Repair::Conserving;
             self.cwnd = (self.in_flight as f64 + self.mtu).max(self.least());
-        } else if self.recovering {
+        } else if self.repair != Repair::Done {
             self.cwnd = (self.cwnd - event.lost_bytes as f64).max(self.least());
         }
     }
@@ -311,18 +337,14 @@ impl Algorithm for Bbr {
         if matches!(self.mode, Mode::ProbeRtt { .. }) {
             return self.cwnd.min(self.least()) as u64;
         }
-        let bandwidth = self.bandwidth.get();
-        let Some(smoothed_s) = self.smoothed_s.filter(|_| bandwidth > 0.0) else {
-            return self.cwnd as u64;
-        };
+        let Some(smoothed_s) = self.smoothed_s else { return self.cwnd as u64 };
         let held_back = (self.bunch.get() - self.mtu).max(0.0);
-        let paced = self.pacing_gain() * bandwidth * smoothed_s + held_back;
+        let paced = self.pacing * smoothed_s + held_back;
         self.cwnd.min(paced).max(self.least()) as u64
     }
 
     fn rate_bps(&self) -> Option<u64> {
-        let rate = self.pacing_gain() * self.bandwidth.get();
-        (rate > 0.0).then_some((rate * 8.0) as u64)
+        (self.pacing > 0.0).then_some((self.pacing * 8.0) as u64)
     }
 }
 
@@ -370,6 +392,29 @@ mod tests {
             println!("{loss}: {outcome:?}");
             assert!(outcome.goodput * 8.0 / RATE > 0.9 * (1.0 - loss), "{loss}: {outcome:?}");
         }
+    }
+
+    #[test]
+    fn a_small_beginning_is_not_the_bandwidth() {
+        let start = Start { now: Instant::now(), mtu: MTU, initial_window: 32 * MTU };
+        let mut bbr = Bbr::new(start);
+        let mut now = start.now;
+        for _ in 0..3 {
+            // A handshake: a packet per round trip.
+            bbr.on_sent(now, MTU);
+            let sent = now;
+            now += RTT;
+            bbr.on_ack(&Ack { now, sent, bytes: MTU, app_limited: false, min_rtt: RTT });
+            bbr.on_acks(&Acks {
+                now,
+                bytes: MTU,
+                in_flight: 0,
+                rtt: Some(RTT),
+                min_rtt: RTT,
+                smoothed_rtt: RTT,
+            });
+        }
+        assert!(bbr.window() >= 32 * MTU, "{}", bbr.window());
     }
 
     #[test]

@@ -169,7 +169,7 @@ mod tests {
             let now = start + step * MS;
             if step >= 50 && (step - 49) % bunch == 0 {
                 for packet in (0..bunch).rev() {
-                    let sent = now - RTT - packet * MS;
+                    let sent = start + (step - 50 - packet) * MS;
                     delivery.on_ack(now, sent, 1000, false);
                 }
                 found.extend(delivery.sample(now, RTT).unwrap().rate);
@@ -201,7 +201,7 @@ mod tests {
         for step in 0..10_000 {
             let now = start + step * MS;
             if step >= 50 && step % 2 == 0 {
-                delivery.on_ack(now, now - RTT, 1000, false);
+                delivery.on_ack(now, start + (step - 50) * MS, 1000, false);
                 delivery.sample(now, RTT);
             }
             delivery.on_sent(now, step == 0, false);

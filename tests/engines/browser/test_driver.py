@@ -161,6 +161,7 @@ def test_a_server_that_never_answers_costs_no_more_than_the_loads_time(
 
     assert load["error"] == "it did not end within its time"
     assert load["t_ns"] - load["begin_ns"] >= 2_000_000_000
+    assert isinstance(load["resources"], list), "a load that failed is one that can be read"
     assert (tmp_path / "web.load-1.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "web.load-1.log").exists()
     assert done["event"] == "done"
@@ -190,6 +191,7 @@ def test_a_certificate_of_another_key_is_refused(tmp_path: Path, port: int) -> N
     load, _ = drive(tmp_path, port, WHOLE, "h1")
 
     assert load["error"] == "navigation error: ERR_CERT_AUTHORITY_INVALID"
+    assert load["resources"] == [] and load["begin_ns"] <= load["t_ns"]
 
 
 def test_nobody_listens_over_tcp_nor_over_quic(tmp_path: Path) -> None:
