@@ -225,7 +225,10 @@ class Client:
         from selenium import webdriver
 
         event: dict[str, Any] = {"wanted": protocol, "protocol": None, "status": None, "error": ""}
-        event |= {"begin_ns": self.now_ns(), "resources": []}  # where the browser or the page never came
+        event |= {
+            "begin_ns": self.now_ns(),
+            "resources": [],
+        }  # where the browser or the page never came
         browser = None
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.log)
