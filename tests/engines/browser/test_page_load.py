@@ -82,4 +82,4 @@ def test_an_image_that_is_not_there_is_named_with_what_builds_it(
         engine.identity_for(cell("chromium"))
 
     assert raised.value.missing == ("the virtual machine's image (browser) has not been built",)
-    assert raised.value.remedy == "fairc image build --browser"
+    assert raised.value.remedy.startswith("fairc image build --browser;")
