@@ -167,6 +167,19 @@ def test_a_server_that_never_answers_costs_no_more_than_the_loads_time(
     assert done["event"] == "done"
 
 
+def test_a_connection_over_which_nothing_ever_comes_is_a_load_that_can_be_read(
+    tmp_path: Path,
+) -> None:
+    """As over a link that is down: there is no page that could be asked for its timing."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        load, done = drive(tmp_path, silent.getsockname()[1], WHOLE, "h1", timeout_s=2)
+
+    assert load["error"] == "it did not end within its time"
+    assert load["resources"] == [] and load["begin_ns"] <= load["t_ns"] - 2_000_000_000
+    assert (tmp_path / "web.load-1.log").exists()
+    assert done["event"] == "done"
+
+
 @pytest.mark.parametrize(
     ("page", "wanted", "error"),
     [
@@ -191,7 +204,7 @@ def test_a_certificate_of_another_key_is_refused(tmp_path: Path, port: int) -> N
     load, _ = drive(tmp_path, port, WHOLE, "h1")
 
     assert load["error"] == "navigation error: ERR_CERT_AUTHORITY_INVALID"
-    assert isinstance(load["resources"], list) and load["begin_ns"] <= load["t_ns"]
+    assert [(found["path"], found["status"]) for found in load["resources"]] == [("/", None)]
 
 
 def test_nobody_listens_over_tcp_nor_over_quic(tmp_path: Path) -> None:

@@ -82,4 +82,7 @@ def test_an_image_that_is_not_there_is_named_with_what_builds_it(
         engine.identity_for(cell("chromium"))
 
     assert raised.value.missing == ("the virtual machine's image (browser) has not been built",)
-    assert raised.value.remedy.startswith("fairc image build --browser;")
+    build = (
+        "fairc image build --browser; for one that other machines have too: fairc image load FILE"
+    )
+    assert raised.value.remedy == build
