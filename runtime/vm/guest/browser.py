@@ -225,10 +225,8 @@ class Client:
         from selenium import webdriver
 
         event: dict[str, Any] = {"wanted": protocol, "protocol": None, "status": None, "error": ""}
-        event |= {
-            "begin_ns": self.now_ns(),
-            "resources": [],
-        }  # where the browser or the page never came
+        # These stand where neither the browser nor the page came to say more.
+        event |= {"begin_ns": self.now_ns(), "resources": []}
         browser = None
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.log)
