@@ -159,7 +159,10 @@ Queue = Annotated[
 
 
 class Shaper(Model):
-    """A token bucket in front of the wire: rate in bit/s of frames, burst under two frames."""
+    """A token bucket in front of the wire: rate in bit/s of frames, burst under two frames.
+
+    Programs that run in real time make the burst larger: see `LATE_NS` of the target's tc.
+    """
 
     rate_bps: int
     burst_bytes: int

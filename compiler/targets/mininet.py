@@ -25,7 +25,7 @@ from .hosts import (
     window_routes,
 )
 from .programs import SAMPLE_EVERY_NS, client, proxies, server
-from .tc import change_line, interface_lines
+from .tc import LATE_NS, change_line, interface_lines
 
 SNAPLEN = 96
 RING_PACKETS = 25_000  # 100,000 packets/s for 250 ms: one reading may come late
@@ -55,12 +55,15 @@ def begin(directory: Path) -> Callable[[Cell], None]:
     return write
 
 
-def render(cell: Cell) -> str:
-    """Write the Mininet program of a cell: equal text for an equal cell."""
-    return program(cell, "mininet.py.j2")
+def render(cell: Cell, late_ns: int = LATE_NS) -> str:
+    """Write the Mininet program of a cell: equal text for equal arguments.
+
+    late_ns: how late the timers of its clock may be, as in `tc.interface_lines`.
+    """
+    return program(cell, "mininet.py.j2", late_ns)
 
 
-def program(cell: Cell, name: str, **more: object) -> str:
+def program(cell: Cell, name: str, late_ns: int = LATE_NS, **more: object) -> str:
     """Write a cell with a template of programs; more: what that one needs beside."""
     ends = {
         (node.name, interface.name): interface
@@ -101,7 +104,11 @@ def program(cell: Cell, name: str, **more: object) -> str:
                 )
                 + window_routes(node, cell.flows)
                 + list(pep_routes(node, cell.peps)),
-                [(i.source, lines) for i in node.interfaces if (lines := list(interface_lines(i)))],
+                [
+                    (i.source, lines)
+                    for i in node.interfaces
+                    if (lines := list(interface_lines(i, late_ns)))
+                ],
             )
             for node in cell.nodes
         ],
@@ -128,7 +135,7 @@ def program(cell: Cell, name: str, **more: object) -> str:
                 interface.source,
                 *place,
                 interface.repeat_ns,
-                [(change.at_ns, change_line(interface, change)) for change in interface.changes],
+                [(c.at_ns, change_line(interface, c, late_ns)) for c in interface.changes],
             )
             for place, interface in ends.items()
             if interface.changes

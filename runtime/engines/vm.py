@@ -112,7 +112,7 @@ class VmEngine:
             exchange.create(
                 device,
                 {"kind": "job", "script": "cell.py", "seed": seed.hex(), "deadline_s": deadline_s},
-                {"cell.py": mininet.render(cell).encode()},
+                {"cell.py": mininet.render(cell, late_ns=0).encode()},
                 qemu.EXCHANGE_SIZE,
             )
             error = self._restore(saved, Path(scratch), device, console, core)

@@ -21,7 +21,7 @@ class Counters:
     """One qdisc: bytes and packets sent, packets dropped, and what waits in it.
 
     parent: handle of the class that it hangs in, empty for a root. requeues: of netem, packets that
-    skipped the delay.
+    skipped the delay. burst_bytes: of a token bucket, what it holds; 0 for others.
     """
 
     kind: str
@@ -33,6 +33,7 @@ class Counters:
     backlog_bytes: int
     backlog_packets: int
     requeues: int = 0
+    burst_bytes: int = 0
 
 
 def load(artefacts: Artefacts, name: str) -> dict[Interface, tuple[Counters, ...]]:
@@ -71,6 +72,7 @@ def _counters(entry: Mapping[str, Any]) -> Counters:
         backlog_bytes=_number(entry, "backlog"),
         backlog_packets=_number(entry, "qlen"),
         requeues=_number(entry, "requeues"),
+        burst_bytes=_bucket(entry),
     )
 
 
@@ -82,6 +84,13 @@ def _number(entry: Mapping[str, Any], key: str) -> int:
     return value
 
 
+def _bucket(entry: Mapping[str, Any]) -> int:
+    options = entry.get("options")
+    if entry["kind"] != "tbf" or not isinstance(options, dict):
+        return 0
+    return _number({**options, "kind": "tbf"}, "burst")
+
+
 def drops_since(before: tuple[Counters, ...], after: tuple[Counters, ...]) -> int:
     """Return the packets that an interface's qdiscs dropped between two readings.
 
@@ -89,6 +98,11 @@ def drops_since(before: tuple[Counters, ...], after: tuple[Counters, ...]) -> in
     """
     start = {(c.kind, c.handle): c.drops for c in before}
     return max((c.drops - start.get((c.kind, c.handle), 0) for c in after), default=0)
+
+
+def bucket_bytes(counters: tuple[Counters, ...]) -> int:
+    """Return what an interface's token bucket holds; 0 when it has none."""
+    return max((c.burst_bytes for c in counters), default=0)
 
 
 def waiting(counters: tuple[Counters, ...]) -> int:

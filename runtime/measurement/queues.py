@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fairc.compiler.plan import Interface
 from fairc.runtime import pcap
 
+from . import qdisc
 from .artefacts import ArtefactError
 from .changes import History
 from .matching import Matching, match
@@ -19,6 +20,7 @@ from .paths import Paths, Place
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Qdiscs = Mapping[Place, tuple[qdisc.Counters, ...]]
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class QueueRecord:
     entered, left, delivered: packets at the three points, in order of time. through: entered
     found again in left. behind: left found again in delivered. blind: packets come to the queue
     unseen, because the bottleneck is on a flow's server itself: what needs their arrival (delay,
-    drops, backlog) is not known. epoch_ns: zero of `*_s`.
+    drops, backlog) is not known. bucket_bytes: what the shaper's bucket holds, 0 for one without (that
+    of a link that changes). epoch_ns: zero of `*_s`.
     """
 
     place: Place
@@ -40,6 +43,7 @@ class QueueRecord:
     through: Matching
     behind: Matching
     blind: bool
+    bucket_bytes: int
     epoch_ns: int
 
     @property
@@ -137,16 +141,16 @@ def assemble(
     captures: Mapping[str, pcap.Capture],
     paths: Paths,
     epoch_ns: int,
-    waiting: Mapping[Place, int],
+    qdiscs: Qdiscs,
     histories: Mapping[Place, History],
 ) -> tuple[QueueRecord, ...]:
     """Put the captures of each bottleneck queue together, in order of place.
 
-    captures: by name, all that the cell has. waiting: packets that were in the qdiscs of each
-    interface at the end. Raises ArtefactError, and PathError for routes that lead nowhere.
+    captures: by name, all that the cell has. qdiscs: those of each interface at the end.
+    Raises ArtefactError, and PathError for routes that lead nowhere.
     """
     places = sorted({capture.queue for capture in paths.cell.captures})
-    return tuple(_queue(captures, paths, place, epoch_ns, waiting, histories) for place in places)
+    return tuple(_queue(captures, paths, place, epoch_ns, qdiscs, histories) for place in places)
 
 
 def _queue(
@@ -154,7 +158,7 @@ def _queue(
     paths: Paths,
     place: Place,
     epoch_ns: int,
-    waiting: Mapping[Place, int],
+    qdiscs: Qdiscs,
     histories: Mapping[Place, History],
 ) -> QueueRecord:
     cell = paths.cell
@@ -163,6 +167,9 @@ def _queue(
     interface = paths.interfaces[place]
     if interface.shaper is None:
         raise ArtefactError(f"the bottleneck {'/'.join(place)} has no rate in the plan")
+
+    def waiting(where: Place) -> int:
+        return qdisc.waiting(qdiscs.get(where, ()))
 
     blind = any(f.bottleneck == place and not paths.before(place, f) for f in cell.flows)
 
@@ -183,9 +190,10 @@ def _queue(
         entered=entered,
         left=left,
         delivered=delivered,
-        through=match(entered, left, waiting.get(place, 0)),
-        behind=match(left, delivered, waiting.get(delivery, 0) if delivery else 0),
+        through=match(entered, left, waiting(place)),
+        behind=match(left, delivered, waiting(delivery) if delivery else 0),
         blind=blind,
+        bucket_bytes=qdisc.bucket_bytes(qdiscs.get(place, ())),
         epoch_ns=epoch_ns,
     )
 

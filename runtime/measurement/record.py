@@ -297,9 +297,8 @@ def load(cell: Cell, folder: Path) -> Measurement:
     captures = {capture.name: artefacts.capture(capture.name) for capture in cell.captures}
     after = qdisc.load(artefacts, "qdisc-after.json")
     histories = changes.load(artefacts, cell)
-    waiting = {place: qdisc.waiting(counters) for place, counters in after.items()}
     try:
-        records = queues.assemble(captures, Paths(cell), ending.epoch_ns, waiting, histories)
+        records = queues.assemble(captures, Paths(cell), ending.epoch_ns, after, histories)
     except PathError as error:
         raise ArtefactError(f"the plan's network is broken: {error}") from None
     by_place = {queue.place: queue for queue in records}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fairc.compiler.freeze import SHAPER_SLACK_NS
+from fairc.compiler.targets.tc import LATE_NS
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.changes import NS, due
 from fairc.runtime.measurement.queues import QueueRecord
@@ -52,10 +53,11 @@ def backlogged_rate(queue: QueueRecord) -> tuple[int, float, float]:
         return 0, float("nan"), float("nan")
     time_s = float(np.diff(left)[waited].sum())
     first = np.flatnonzero(waited & ~np.concatenate(([False], waited[:-1])))
-    if queue.interface.changes:  # this shaper saves its slack alone
-        play_s = len(first) * SHAPER_SLACK_NS * NS
+    if queue.interface.changes:  # this shaper saves its slack alone, at most that of real time
+        play_s = len(first) * (SHAPER_SLACK_NS + LATE_NS) * NS
     else:
-        saved = np.maximum(queue.interface.shaper.burst_bytes - sizes[first], 0)
+        bucket_bytes = max(queue.bucket_bytes, queue.interface.shaper.burst_bytes)
+        saved = np.maximum(bucket_bytes - sizes[first], 0)
         play_s = float(8 * saved.sum() / queue.rate_bps)
     fastest_bps = bits / (time_s - play_s) if time_s > play_s else float("inf")
     return frames, bits / (time_s + play_s), fastest_bps

@@ -47,7 +47,7 @@ def containers() -> Iterator[Figure]:
             f"{median(lambda: _fixed_s(engine), 5):.1f} s",
             "at most 4 s",
         )
-        for rate in (1, 10, 50):
+        for rate in (1, 10, 50, 100):
             yield Figure(
                 f"containers: rate of a bottleneck of {rate} Mbit/s, off by",
                 f"{100 * _error(engine, rate):.2f} %",

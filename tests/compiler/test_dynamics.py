@@ -10,7 +10,7 @@ from fairc import dsl
 from fairc.compiler import Cell, compile
 from fairc.compiler.dynamics import stop_bps
 from fairc.compiler.plan import Interface
-from fairc.compiler.targets.tc import change_line, interface_lines
+from fairc.compiler.targets.tc import LATE_NS, change_line, interface_lines
 from fairc.dsl.diagnostics import CompileError
 
 S = 10**9
@@ -96,15 +96,16 @@ def test_the_shaper_of_a_link_that_changes(tmp_path: Path) -> None:
     shaped, _ = interfaces(only_cell(link, tmp_path))
     name = shaped.name
     words = "htb rate 8000000bit ceil 8000000bit burst 20 cburst 20 quantum 1514"
-    assert list(interface_lines(shaped)) == [
+    assert list(interface_lines(shaped, late_ns=0)) == [
         f"qdisc add dev {name} root handle 1: htb default 1",
         f"class add dev {name} parent 1: classid 1:1 {words}",
         f"qdisc add dev {name} parent 1:1 handle 2: pfifo limit 20",
     ]
-    assert change_line(shaped, shaped.changes[0]) == (
-        f"class change dev {name} parent 1: classid 1:1 htb rate 2000000bit ceil 2000000bit"
-        " burst 5 cburst 5 quantum 1514"
-    )
+    for late_ns, slack in (0, 5), (LATE_NS, 25):
+        assert change_line(shaped, shaped.changes[0], late_ns) == (
+            f"class change dev {name} parent 1: classid 1:1 htb rate 2000000bit ceil 2000000bit"
+            f" burst {slack} cburst {slack} quantum 1514"
+        )
 
 
 def trace(folder: Path, times_ms: list[int]) -> str:

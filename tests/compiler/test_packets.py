@@ -12,7 +12,7 @@ from fairc.compiler.grid import identity_of
 from fairc.compiler.plan import Interface, OnOffWorkload
 from fairc.compiler.targets.containers import BRIDGE_MTU, bridge_options
 from fairc.compiler.targets.mininet import render
-from fairc.compiler.targets.tc import interface_lines
+from fairc.compiler.targets.tc import LATE_NS, interface_lines
 from fairc.dsl.diagnostics import Diagnostics
 
 TEXT = """fexp 1
@@ -150,16 +150,18 @@ def test_mtus_can_be_swept() -> None:
 
 @pytest.mark.parametrize("mtu", [576, 1280, 1500, 9000])
 def test_what_a_full_packet_is_on_a_link(mtu: int) -> None:
-    """By hand: 14 bytes of Ethernet, 20 us of slack at 1 Mbit/s, ten packets."""
+    """By hand: 14 bytes of Ethernet, 20 us of slack at 1 Mbit/s (100 us in real time), ten packets."""
     interface = interfaces(cell_of(f"slow: {mtu}B"))["left-eth1"]
     frame = mtu + 14
     assert interface.frame_bytes == frame
     assert interface.shaper is not None
     assert interface.shaper.burst_bytes == frame + 2
-    assert list(interface_lines(interface)) == [
-        f"qdisc add dev left-eth1 root handle 1: tbf rate 1000000bit burst {frame + 2} limit {10 * frame}",
-        "qdisc add dev left-eth1 parent 1:1 handle 2: pfifo limit 10",
-    ]
+    for late_ns, slack in (0, 2), (LATE_NS, 12):
+        bucket = f"tbf rate 1000000bit burst {frame + slack} limit {10 * frame}"
+        assert list(interface_lines(interface, late_ns)) == [
+            f"qdisc add dev left-eth1 root handle 1: {bucket}",
+            "qdisc add dev left-eth1 parent 1:1 handle 2: pfifo limit 10",
+        ]
 
 
 @pytest.mark.parametrize(

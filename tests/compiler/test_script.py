@@ -106,7 +106,7 @@ def test_queues_and_losses_as_tc_takes_them(make: SimpleNamespace) -> None:
     found = constants(render(cell))
     tc = found["TC"]
     assert tc["r1"][-2:] == [
-        "qdisc add dev r1-eth2 root handle 1: tbf rate 1000000bit burst 1516 limit 11250",
+        "qdisc add dev r1-eth2 root handle 1: tbf rate 1000000bit burst 1526 limit 11250",
         "qdisc add dev r1-eth2 parent 1:1 handle 2: bfifo limit 11250",
     ]
     (stream,) = found["SEEDS"]

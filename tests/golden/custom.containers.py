@@ -422,68 +422,68 @@ IP = {
 TC = {
     'c1': [
         # custom.fexp:8
-        'qdisc add dev c1-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
+        'qdisc add dev c1-eth0 root handle 1: tbf rate 1000000000bit burst 13027 limit 1514000',
         'qdisc add dev c1-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'c2': [
         # custom.fexp:8
-        'qdisc add dev c2-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
+        'qdisc add dev c2-eth0 root handle 1: tbf rate 1000000000bit burst 13027 limit 1514000',
         'qdisc add dev c2-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'c3': [
         # custom.fexp:8
-        'qdisc add dev c3-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
+        'qdisc add dev c3-eth0 root handle 1: tbf rate 1000000000bit burst 13027 limit 1514000',
         'qdisc add dev c3-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     's1': [
         # custom.fexp:8
-        'qdisc add dev s1-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
+        'qdisc add dev s1-eth0 root handle 1: tbf rate 1000000000bit burst 13027 limit 1514000',
         'qdisc add dev s1-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     's2': [
         # custom.fexp:8
-        'qdisc add dev s2-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
+        'qdisc add dev s2-eth0 root handle 1: tbf rate 1000000000bit burst 13027 limit 1514000',
         'qdisc add dev s2-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     's3': [
         # custom.fexp:8
-        'qdisc add dev s3-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
+        'qdisc add dev s3-eth0 root handle 1: tbf rate 1000000000bit burst 13027 limit 1514000',
         'qdisc add dev s3-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'r1': [
         # custom.fexp:8
-        'qdisc add dev r1-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
+        'qdisc add dev r1-eth0 root handle 1: tbf rate 1000000000bit burst 13027 limit 1514000',
         'qdisc add dev r1-eth0 parent 1:1 handle 2: pfifo limit 1000',
         # custom.fexp:8
-        'qdisc add dev r1-eth1 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
+        'qdisc add dev r1-eth1 root handle 1: tbf rate 1000000000bit burst 13027 limit 1514000',
         'qdisc add dev r1-eth1 parent 1:1 handle 2: pfifo limit 1000',
         # custom.fexp:10
-        'qdisc add dev r1-eth2 root handle 1: tbf rate 20000000bit burst 1564 limit 1514000',
+        'qdisc add dev r1-eth2 root handle 1: tbf rate 20000000bit burst 1764 limit 1514000',
         'qdisc add dev r1-eth2 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'r2': [
         # custom.fexp:8
-        'qdisc add dev r2-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
+        'qdisc add dev r2-eth0 root handle 1: tbf rate 1000000000bit burst 13027 limit 1514000',
         'qdisc add dev r2-eth0 parent 1:1 handle 2: pfifo limit 1000',
         # custom.fexp:8
-        'qdisc add dev r2-eth1 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
+        'qdisc add dev r2-eth1 root handle 1: tbf rate 1000000000bit burst 13027 limit 1514000',
         'qdisc add dev r2-eth1 parent 1:1 handle 2: pfifo limit 1000',
         # custom.fexp:9
-        'qdisc add dev r2-eth2 root handle 1: tbf rate 20000000bit burst 1564 limit 110522',
+        'qdisc add dev r2-eth2 root handle 1: tbf rate 20000000bit burst 1764 limit 110522',
         'qdisc add dev r2-eth2 parent 1:1 handle 2: fq_codel limit 73 flows 1024 quantum 1514 target 5ms interval 100ms memory_limit 33554432 drop_batch 64 ecn',
         # custom.fexp:11
-        'qdisc add dev r2-eth3 root handle 1: tbf rate 20000000bit burst 1564 limit 125000',
+        'qdisc add dev r2-eth3 root handle 1: tbf rate 20000000bit burst 1764 limit 125000',
         'qdisc add dev r2-eth3 parent 1:1 handle 2: red limit 125000 min 12500 max 125000 avpkt 1514 burst 35 probability 0.9999999998 bandwidth 20000000bit ecn',
     ],
     'r3': [
         # custom.fexp:8
-        'qdisc add dev r3-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
+        'qdisc add dev r3-eth0 root handle 1: tbf rate 1000000000bit burst 13027 limit 1514000',
         'qdisc add dev r3-eth0 parent 1:1 handle 2: pfifo limit 1000',
         # custom.fexp:8
-        'qdisc add dev r3-eth1 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
+        'qdisc add dev r3-eth1 root handle 1: tbf rate 1000000000bit burst 13027 limit 1514000',
         'qdisc add dev r3-eth1 parent 1:1 handle 2: pfifo limit 1000',
         # custom.fexp:11
-        'qdisc add dev r3-eth2 root handle 1: tbf rate 20000000bit burst 1564 limit 125000',
+        'qdisc add dev r3-eth2 root handle 1: tbf rate 20000000bit burst 1764 limit 125000',
         'qdisc add dev r3-eth2 parent 1:1 handle 2: red limit 125000 min 12500 max 125000 avpkt 1514 burst 35 probability 0.9999999998 bandwidth 20000000bit ecn',
     ],
     'c1-r1': [

@@ -245,22 +245,22 @@ IP = {
 TC = {
     'server': [
         # <preset geo>:19
-        'qdisc add dev server-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
+        'qdisc add dev server-eth0 root handle 1: tbf rate 1000000000bit burst 13027 limit 1514000',
         'qdisc add dev server-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'client': [
         # <preset geo>:20
-        'qdisc add dev client-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
+        'qdisc add dev client-eth0 root handle 1: tbf rate 1000000000bit burst 13027 limit 1514000',
         'qdisc add dev client-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'gateway': [
         # <preset geo>:19
-        'qdisc add dev gateway-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
+        'qdisc add dev gateway-eth0 root handle 1: tbf rate 1000000000bit burst 13027 limit 1514000',
         'qdisc add dev gateway-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'terminal': [
         # <preset geo>:20
-        'qdisc add dev terminal-eth0 root handle 1: tbf rate 1000000000bit burst 3027 limit 1514000',
+        'qdisc add dev terminal-eth0 root handle 1: tbf rate 1000000000bit burst 13027 limit 1514000',
         'qdisc add dev terminal-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'server-gateway': [
@@ -277,12 +277,12 @@ TC = {
     ],
     'gateway-modem': [
         # <preset geo>:21
-        'qdisc add dev eth1 root handle 1: tbf rate 25000000bit burst 1576 limit 2343750',
+        'qdisc add dev eth1 root handle 1: tbf rate 25000000bit burst 1826 limit 2343750',
         'qdisc add dev eth1 parent 1:1 handle 2: bfifo limit 2343750',
     ],
     'terminal-modem': [
         # <preset geo>:22
-        'qdisc add dev eth0 root handle 1: tbf rate 5000000bit burst 1526 limit 1514000',
+        'qdisc add dev eth0 root handle 1: tbf rate 5000000bit burst 1576 limit 1514000',
         'qdisc add dev eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'gateway-terminal': [

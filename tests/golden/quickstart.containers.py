@@ -153,28 +153,28 @@ IP = {
 TC = {
     'server': [
         # <preset bottleneck>:18
-        'qdisc add dev server-eth0 root handle 1: tbf rate 100000000bit burst 1764 limit 1514000',
+        'qdisc add dev server-eth0 root handle 1: tbf rate 100000000bit burst 2764 limit 1514000',
         'qdisc add dev server-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'client': [
         # <preset bottleneck>:18
-        'qdisc add dev client-eth0 root handle 1: tbf rate 100000000bit burst 1764 limit 1514000',
+        'qdisc add dev client-eth0 root handle 1: tbf rate 100000000bit burst 2764 limit 1514000',
         'qdisc add dev client-eth0 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'left': [
         # <preset bottleneck>:18
-        'qdisc add dev left-eth0 root handle 1: tbf rate 100000000bit burst 1764 limit 1514000',
+        'qdisc add dev left-eth0 root handle 1: tbf rate 100000000bit burst 2764 limit 1514000',
         'qdisc add dev left-eth0 parent 1:1 handle 2: pfifo limit 1000',
         # <preset bottleneck>:19
-        'qdisc add dev left-eth1 root handle 1: tbf rate 1000000bit burst 1516 limit 12500',
+        'qdisc add dev left-eth1 root handle 1: tbf rate 1000000bit burst 1526 limit 12500',
         'qdisc add dev left-eth1 parent 1:1 handle 2: bfifo limit 12500',
     ],
     'right': [
         # <preset bottleneck>:18
-        'qdisc add dev right-eth0 root handle 1: tbf rate 100000000bit burst 1764 limit 1514000',
+        'qdisc add dev right-eth0 root handle 1: tbf rate 100000000bit burst 2764 limit 1514000',
         'qdisc add dev right-eth0 parent 1:1 handle 2: pfifo limit 1000',
         # <preset bottleneck>:20
-        'qdisc add dev right-eth1 root handle 1: tbf rate 1000000bit burst 1516 limit 1514000',
+        'qdisc add dev right-eth1 root handle 1: tbf rate 1000000bit burst 1526 limit 1514000',
         'qdisc add dev right-eth1 parent 1:1 handle 2: pfifo limit 1000',
     ],
     'left-right': [
