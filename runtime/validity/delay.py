@@ -27,11 +27,20 @@ MIN_PACKETS = 200
 def base_rtt(measurement: Measurement) -> Iterator[Finding]:
     """Rules 1, 20: the idle path has the plan's base RTT, within 0.5 ms or 1 %, and chance."""
     for flow in measurement.flows:
-        pings = flow.pings
+        pings, impairments = flow.pings, _on_path(measurement, flow)
         if pings is None or not len(pings.rtts_s):
-            yield Finding("invalid", f"flow {flow.name}: no ping came back on the idle network")
+            lost = 1.0 - float(np.prod([1 - i.loss for i in impairments]))
+            chance = lost**pings.sent if pings is not None else 0.0
+            yield Finding(
+                "flagged" if chance > LEVEL else "invalid",
+                f"flow {flow.name}: no ping came back on the idle network"
+                + (
+                    f", nor need it with a loss of {lost:.1%} there and back"
+                    if chance > LEVEL
+                    else ""
+                ),
+            )
             continue
-        impairments = _on_path(measurement, flow)
         skipped = 1.0 - float(np.prod([1 - i.reorder for i in impairments]))
         if skipped ** len(pings.rtts_s) > LEVEL:
             continue  # every ping may have skipped a delay

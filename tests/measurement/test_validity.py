@@ -127,6 +127,19 @@ def test_no_ping_came_back(tmp_path: Path) -> None:
     assert (found, "flow b: no ping came back" in reasons) == ("invalid", True)
 
 
+def test_pings_need_not_come_back_over_a_link_that_loses_nearly_all(tmp_path: Path) -> None:
+    """Of ten pings none is expected at a loss of 99 %, and seven at one of 30 %."""
+
+    def lose_all(document: Any) -> None:
+        for entry in document:
+            entry.update(sent=10, rtts_ns=[])
+
+    for loss, expected in (0.99, "flagged"), (0.3, "invalid"):
+        _, reasons = verdict(crowded(loss=loss), tmp_path / str(loss), edit("ping.json", lose_all))
+        (line,) = [r for r in reasons.splitlines() if "flow b: no ping" in r]
+        assert ("nor need it with a loss of 99.0%" in line) == (expected == "flagged"), line
+
+
 def test_planned_random_loss_is_valid_and_unplanned_is_not(tmp_path: Path) -> None:
     assert verdict(lossy(0.03, 15), tmp_path / "planned") == ("valid", "")
     found, reasons = verdict(lossy(0.0, 15), tmp_path / "unplanned")
