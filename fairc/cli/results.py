@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .failures import Wrong
+
 if TYPE_CHECKING:
     from fairc.runtime.store import Store
     from fairc.runtime.summary import Row
@@ -15,12 +17,19 @@ SHOWN_ROWS = 24
 
 
 def refresh(store: Store) -> None:
-    """Write the tables of a run anew from its stored cells; the store is locked."""
+    """Write the tables of a run anew from its stored cells; the store is locked.
+
+    Raises Wrong for a result that is broken, or of another build.
+    """
     from fairc.runtime import tables
 
     axes = tuple(axis.name for axis in store.plan.axes)
     stored = (tables.read_stored(cell, folder) for cell, folder in store.finished())
-    tables.write(store.path / TABLES, axes, stored)
+    try:
+        tables.write(store.path / TABLES, axes, stored)
+    except tables.TableError as error:
+        again = f"`fairc run FILE -o {store.path}` analyses what is stored anew, and runs what is broken"
+        raise Wrong(str(error), again) from None
 
 
 def up_to_date(run: Path) -> bool:

@@ -104,7 +104,10 @@ class Series:
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 return cls(**{f.name: arrays[f.name] for f in fields(cls)})
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        except KeyError as error:
+            words = f"{path} is of another build of fairc: {error.args[0]}"
+            raise ArtefactError(words) from None
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise ArtefactError(f"{path} is not a cell's series: {error}") from None
 
 

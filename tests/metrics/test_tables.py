@@ -268,6 +268,11 @@ def test_stored_results_are_read_back(tmp_path: Path) -> None:
     assert found.result == made.result
     assert found.series is not None
     assert found.series.ip_bytes.tolist() == made.series.ip_bytes.tolist()
+    with np.load(tmp_path / "series.npz") as arrays:
+        earlier = {name: array for name, array in arrays.items() if name != "loads"}
+    np.savez(tmp_path / "series.npz", **earlier)
+    with pytest.raises(TableError, match=r"of another build of fairc: .*loads"):
+        tables.read_stored(made.cell, tmp_path)
     (tmp_path / "series.npz").unlink()
     with pytest.raises(TableError, match="cannot be read"):
         tables.read_stored(made.cell, tmp_path)
