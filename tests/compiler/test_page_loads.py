@@ -128,6 +128,16 @@ def test_the_estimate_of_loads_in_chromium_is_what_they_took(
     assert least_s < wall_s(1, 2) - wall_s(2, 2) < most_s
 
 
+def test_the_estimate_of_cells_with_images_is_real_time_one_after_the_other(
+    make: SimpleNamespace,
+) -> None:
+    cell = one(make)
+    image = cell.flows[0].model_copy(update={"image": "localhost/quic:1"})
+    estimate = Estimate(jobs=4)
+    estimate.add(cell.model_copy(update={"flows": (image,)}), times=3)
+    assert estimate.wall_s > 3 * (length(cell) + 8)
+
+
 def test_the_estimate_has_one_more_load_per_configuration(make: SimpleNamespace) -> None:
     cell = one(make, client="chromium")
     once, ten = Estimate(jobs=1), Estimate(jobs=1)
