@@ -16,6 +16,7 @@ from fairc.compiler.targets import mininet
 from fairc.runtime import supervisor
 from fairc.runtime.engines import vm
 from fairc.runtime.engines.vm import VmEngine
+from fairc.runtime.measurement import load
 from fairc.runtime.results import RawResult
 from fairc.runtime.vm import recipe
 
@@ -96,6 +97,17 @@ def test_the_same_cell_gives_the_same_bytes_from_a_snapshot_taken_anew(
     assert (tmp_path / "cache" / "fairc" / "snapshots").is_dir()
     assert engine.identity == other.identity
     assert first.sha256 == second.sha256
+
+
+def test_a_cells_first_handshake_takes_a_round_trip(
+    engine: VmEngine, cells: tuple[Cell, ...], tmp_path: Path
+) -> None:
+    """A kernel's first connection costs an emulated processor 6 ms: it is made before the epoch."""
+    measurement = load(cells[0], run(engine, cells[0], tmp_path / "one").artefacts)
+    for flow in measurement.flows:
+        (connected,) = flow.endpoints.reports["connected"]
+        took_s = connected["t_ns"] / 1e9 - flow.endpoints.opened_s[0]
+        assert 20e-3 < took_s < 20.5e-3, flow.name
 
 
 def test_another_seed_gives_another_sample_path(

@@ -8,6 +8,7 @@ use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::Request;
 use crate::roles::playing::play;
 use crate::roles::{tcp_requests, Failure};
+use crate::socket;
 use crate::sys;
 use crate::tcp::fetch::{may_pass, Dial, Fetch, Taken};
 use crate::workload::Workload;
@@ -28,6 +29,7 @@ pub const RETRY_NS: i64 = 100_000_000;
 pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let description: TcpClient = description::read(text).map_err(Failure::Description)?;
     sys::raise_file_limit();
+    socket::warm_up()?;
     if let Workload::Requests(requests) = &description.workload {
         return tcp_requests::run(&description, requests, log);
     }
