@@ -228,7 +228,6 @@ def refuse_later(control: Control, workload: Value, block: Block) -> None:
 
 NOT_YET: Mapping[tuple[str, str], str] = {
     ("quic", "requests"): "`requests` over QUIC",
-    ("quic", "rate"): "`rate` of a flow over QUIC",
 }
 """(transport, workload or key of a flow): what the endpoints do not do yet, in words."""
 

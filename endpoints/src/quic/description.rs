@@ -35,6 +35,8 @@ pub struct QuicServer {
     pub buffer_bytes: u32,
     /// What each connection moves.
     pub workload: Workload,
+    /// Limit of the sending rate of each connection, bit/s of IP packets.
+    pub rate_bps: Option<u64>,
     /// Options of the transport.
     pub options: TransportOptions,
     /// Time between samples, ns.
@@ -88,9 +90,6 @@ impl Description for QuicServer {
         let connections = fields.number("connections", 1, i64::from(MAX_CONNECTIONS))? as u32;
         // A server waits for its clients, whenever they start.
         starts(fields, connections)?;
-        if fields.number_or_null("rate_bps", 1, i64::MAX)?.is_some() {
-            return Err("`rate_bps` of a QUIC flow is not there yet".into());
-        }
         Ok(QuicServer {
             flow: flow(fields)?,
             address: address(fields, "address")?,
@@ -99,6 +98,7 @@ impl Description for QuicServer {
             connections,
             buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
             workload: workload(fields)?,
+            rate_bps: fields.number_or_null("rate_bps", 1, i64::MAX)?.map(|bps| bps as u64),
             options,
             sample_every_ns: fields.number("sample_every_ns", SHORTEST_PERIOD, i64::MAX)?,
             qlog: fields.switch("qlog")?,

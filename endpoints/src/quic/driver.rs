@@ -6,6 +6,7 @@
 //! sends what it has to say; `deadline` is when something has to happen at the latest.
 
 use crate::quic::datagrams::{Datagrams, Received};
+use crate::quic::limit::RateLimit;
 use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Incoming,
     ServerConfig,
@@ -24,6 +25,8 @@ pub struct Driver {
     datagrams: Datagrams,
     endpoint: Endpoint,
     ecn: bool,
+    /// The most that each connection sends, bit/s of IP packets.
+    rate_bps: Option<u64>,
     /// By handle; None where there is none any more.
     connections: Vec<Option<Slot>>,
     /// Handles of those that something happened to.
@@ -37,6 +40,7 @@ pub struct Driver {
 
 struct Slot {
     connection: Connection,
+    limit: Option<RateLimit>,
     deadline: Option<Instant>,
     touched: bool,
 }
@@ -50,12 +54,19 @@ impl Driver {
             // No discovery of the MTU: it is fixed.
             endpoint: Endpoint::new(Arc::default(), server, false, None),
             ecn,
+            rate_bps: None,
             connections: Vec::new(),
             touched: Vec::new(),
             received: Vec::new(),
             outgoing: Vec::new(),
             unsent: None,
         }
+    }
+
+    /// The same, each of its connections with a limit of the sending rate, bit/s of IP packets.
+    #[must_use]
+    pub fn limited(self, rate_bps: Option<u64>) -> Self {
+        Driver { rate_bps, ..self }
     }
 
     /// The socket.
@@ -207,13 +218,24 @@ impl Driver {
             self.connections[handle.0] = None;
             return Ok(());
         }
+        let mut held_until = None;
         while self.unsent.is_none() {
-            self.outgoing.clear();
             // The time of each packet: making one takes longer than the clock's resolution.
-            let Some(transmit) = connection.poll_transmit(Instant::now(), 1, &mut self.outgoing)
-            else {
+            let now = Instant::now();
+            // A last word is not held back: its sender may be gone by then.
+            if !connection.is_closed() {
+                held_until = slot.limit.as_ref().and_then(|limit| limit.closed_until(now));
+                if held_until.is_some() {
+                    break;
+                }
+            }
+            self.outgoing.clear();
+            let Some(transmit) = connection.poll_transmit(now, 1, &mut self.outgoing) else {
                 break;
             };
+            if let Some(limit) = &mut slot.limit {
+                limit.spend(now, transmit.size);
+            }
             let SocketAddr::V4(to) = transmit.destination else {
                 continue;
             };
@@ -223,7 +245,7 @@ impl Driver {
                 self.unsent = Some((to, marks));
             }
         }
-        slot.deadline = connection.poll_timeout();
+        slot.deadline = connection.poll_timeout().into_iter().chain(held_until).min();
         Ok(())
     }
 
@@ -259,7 +281,9 @@ impl Driver {
         if self.connections.len() <= handle.0 {
             self.connections.resize_with(handle.0 + 1, || None);
         }
-        self.connections[handle.0] = Some(Slot { connection, deadline: None, touched: false });
+        let limit = self.rate_bps.map(RateLimit::new);
+        self.connections[handle.0] =
+            Some(Slot { connection, limit, deadline: None, touched: false });
         self.touch(handle);
     }
 

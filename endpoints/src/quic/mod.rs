@@ -1,7 +1,7 @@
 //! QUIC: quinn's state machines on this program's own sockets, timers and loop.
 //!
-//! `driver` carries packets and time; `datagrams`, `alarm` and `tls` are what it and the roles need of
-//! the machine; `description` says what the roles are told, `transport` turns that into quinn's
+//! `driver` carries packets and time, no faster than `limit` says; `datagrams`, `alarm` and `tls` are what it
+//! and the roles need of the machine; `description` says what the roles are told, `transport` turns that into quinn's
 //! settings; `link` is a client's connection, `transfer` a request and its data; `observed`, `report`
 //! and `trace` say what happens.
 
@@ -9,6 +9,7 @@ pub mod alarm;
 pub mod datagrams;
 pub mod description;
 pub mod driver;
+pub mod limit;
 pub mod link;
 pub mod observed;
 pub mod report;

@@ -1,5 +1,6 @@
 //! A congestion controller, and what passes through it on the way: bytes in flight, and whether the
-//! application keeps up.
+//! application keeps up. A limit of the sending rate is the application's, too: quinn does not know
+//! of it, so the controller is told here that its window is not used (RFC 9002, section 7.8).
 
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;
@@ -13,31 +14,48 @@ pub struct Seen {
     /// Bytes sent that are neither acknowledged nor lost. Exact when acknowledgements come in; in
     /// between, packets that hold nothing but acknowledgements count until the next ones come.
     pub in_flight_bytes: u64,
-    /// Whether the sender had nothing that it could send, although the congestion window and the
-    /// pacer would have let it, when the last acknowledgements came; None before the first.
+    /// Whether the sender had nothing that it could send (or a limit of its rate held that back),
+    /// although the congestion window and the pacer would have let it, when the last acknowledgements came; None before the first.
     pub app_limited: Option<bool>,
     /// How long it has been so: the time before acknowledgements that found it so.
     pub app_limited_time: Duration,
 }
 
 /// Builds observed controllers.
-pub struct Observing(pub Arc<dyn ControllerFactory + Send + Sync>);
+pub struct Observing {
+    /// Builds what is observed.
+    pub inner: Arc<dyn ControllerFactory + Send + Sync>,
+    /// Whether something else limits the sending rate.
+    pub limited: bool,
+}
 
 impl ControllerFactory for Observing {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         Box::new(Observed {
-            inner: Arc::clone(&self.0).build(now, current_mtu),
+            inner: Arc::clone(&self.inner).build(now, current_mtu),
             seen: Seen { in_flight_bytes: 0, app_limited: None, app_limited_time: Duration::ZERO },
             last_acks: now,
+            limited: self.limited,
+            mtu: current_mtu.into(),
         })
     }
 }
 
-/// A controller that is observed. Decides nothing.
+/// A controller that is observed.
 struct Observed {
     inner: Box<dyn Controller>,
     seen: Seen,
     last_acks: Instant,
+    limited: bool,
+    /// Largest payload of a datagram, bytes.
+    mtu: u64,
+}
+
+impl Observed {
+    /// Whether the window had room for a packet that a limit of the rate held back.
+    fn held_back(&self) -> bool {
+        self.limited && self.seen.in_flight_bytes + self.mtu < self.inner.window()
+    }
 }
 
 /// What the controller of a connection has seen; None if it is not observed.
@@ -61,7 +79,7 @@ impl Controller for Observed {
         app_limited: bool,
         rtt: &RttEstimator,
     ) {
-        self.inner.on_ack(now, sent, bytes, app_limited, rtt);
+        self.inner.on_ack(now, sent, bytes, app_limited || self.held_back(), rtt);
     }
 
     fn on_end_acks(
@@ -71,6 +89,7 @@ impl Controller for Observed {
         app_limited: bool,
         largest_packet_num_acked: Option<u64>,
     ) {
+        let app_limited = app_limited || self.held_back();
         self.seen.in_flight_bytes = in_flight;
         self.seen.app_limited = Some(app_limited);
         if app_limited {
@@ -92,6 +111,7 @@ impl Controller for Observed {
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
+        self.mtu = new_mtu.into();
         self.inner.on_mtu_update(new_mtu);
     }
 
@@ -125,7 +145,8 @@ mod tests {
     fn flight_and_limits_are_what_the_controller_is_told() {
         let start = Instant::now();
         let at = |ms: u64| start + Duration::from_millis(ms);
-        let factory = Arc::new(Observing(Arc::new(NewRenoConfig::default())));
+        let factory =
+            Arc::new(Observing { inner: Arc::new(NewRenoConfig::default()), limited: false });
         let mut controller = factory.build(start, 1200);
         let window = controller.window();
         controller.on_sent(at(1), 1200, 0);
@@ -139,5 +160,20 @@ mod tests {
         assert_eq!((now.in_flight_bytes, now.app_limited), (0, Some(false)));
         assert_eq!(now.app_limited_time, Duration::from_millis(10));
         assert!(controller.window() < window, "the controller inside has heard of the loss");
+    }
+
+    #[test]
+    fn a_window_that_a_limit_of_the_rate_leaves_unused_is_the_applications() {
+        let start = Instant::now();
+        for (limited, packets, expected) in [(true, 2, true), (true, 200, false), (false, 2, false)]
+        {
+            let inner = Arc::new(NewRenoConfig::default());
+            let mut controller = Arc::new(Observing { inner, limited }).build(start, 1200);
+            for number in 0..packets {
+                controller.on_sent(start, 1200, number);
+            }
+            controller.on_end_acks(start, 1200, false, Some(0));
+            assert_eq!(seen(&*controller).unwrap().app_limited, Some(expected), "{packets}");
+        }
     }
 }

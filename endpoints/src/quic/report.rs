@@ -25,6 +25,8 @@ pub struct Listening<'a> {
     pub initial_window_bytes: u64,
     /// Send buffer of a connection, bytes.
     pub send_buffer_bytes: u32,
+    /// Limit of the sending rate of a connection, bit/s of IP packets.
+    pub rate_bps: Option<u64>,
 }
 
 impl Report for Listening<'_> {
@@ -36,7 +38,8 @@ impl Report for Listening<'_> {
             .field("ecn", &self.ecn)?
             .field("pacing", &true)?
             .field("initial_window_bytes", &self.initial_window_bytes)?
-            .field("send_buffer_bytes", &self.send_buffer_bytes)
+            .field("send_buffer_bytes", &self.send_buffer_bytes)?
+            .field("rate_bps", &self.rate_bps)
             .map(drop)
     }
 }

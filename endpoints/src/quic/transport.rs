@@ -4,6 +4,7 @@
 //! 1500 bytes from the first data on, one datagram per IP packet, and windows from `buffer_bytes`.
 
 use crate::quic::datagrams::Datagrams;
+use crate::quic::limit::HEADER_BYTES;
 use crate::quic::observed::Observing;
 use quinn_proto::congestion::ControllerFactory;
 use quinn_proto::{IdleTimeout, QlogStream, TransportConfig, VarInt};
@@ -12,8 +13,6 @@ use std::net::SocketAddrV4;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Headers of IPv4 and UDP, bytes.
-const HEADER_BYTES: u32 = 20 + 8;
 /// Largest IP packet, bytes: what an Ethernet carries. Loopback would carry more.
 const LARGEST_PACKET: u32 = 1500;
 /// Largest payload of a datagram, bytes.
@@ -35,7 +34,7 @@ pub fn payload_bytes(peer: SocketAddrV4) -> io::Result<u16> {
     Ok(packet.saturating_sub(HEADER_BYTES) as u16)
 }
 
-/// Of a server's connection.
+/// Of a server's connection; `limited`: something else than QUIC limits its sending rate.
 ///
 /// # Errors
 /// A message, if the idle timeout is too long for QUIC.
@@ -43,12 +42,13 @@ pub fn server(
     factory: &Arc<dyn ControllerFactory + Send + Sync>,
     payload_bytes: u16,
     send_buffer_bytes: u32,
+    limited: bool,
     idle_timeout_ns: i64,
     trace: Option<QlogStream>,
 ) -> Result<TransportConfig, String> {
     let mut config = common(payload_bytes, idle_timeout_ns)?;
     config
-        .congestion_controller_factory(Arc::new(Observing(Arc::clone(factory))))
+        .congestion_controller_factory(Arc::new(Observing { inner: Arc::clone(factory), limited }))
         .send_window(send_buffer_bytes.into())
         .max_concurrent_bidi_streams(VarInt::from_u32(1))
         .stream_receive_window(VarInt::from_u32(REQUEST_WINDOW))

@@ -133,7 +133,8 @@ impl Server {
         tokens.sent(0);
         config.migration(false).validation_token_config(tokens);
         let server = Server {
-            driver: Driver::new(datagrams, Some(Arc::new(config.clone())), description.options.ecn),
+            driver: Driver::new(datagrams, Some(Arc::new(config.clone())), description.options.ecn)
+                .limited(description.rate_bps),
             config,
             trace,
             block: Memory::new(),
@@ -157,6 +158,7 @@ impl Server {
             ecn: server.description.options.ecn,
             initial_window_bytes: probe.initial_window(),
             send_buffer_bytes: server.send_buffer_bytes(),
+            rate_bps: server.description.rate_bps,
         });
         // Whoever started the server may wait for this line.
         log.flush();
@@ -239,6 +241,7 @@ impl Server {
             &self.description.cca.factory,
             payload_bytes,
             self.send_buffer_bytes(),
+            self.description.rate_bps.is_some(),
             self.description.idle_timeout_ns,
             self.trace.as_ref().map(Trace::stream),
         )

@@ -23,7 +23,7 @@ pub fn server(
     send_buffer_bytes: u32,
 ) -> Result<TransportConfig, String> {
     let mut config =
-        transport::server(factory, payload_bytes, send_buffer_bytes, IDLE_TIMEOUT_NS, None)?;
+        transport::server(factory, payload_bytes, send_buffer_bytes, false, IDLE_TIMEOUT_NS, None)?;
     config
         .max_concurrent_bidi_streams(MOST_REQUESTS)
         .max_concurrent_uni_streams(MOST_OTHER_STREAMS)
