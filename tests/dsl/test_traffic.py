@@ -221,7 +221,6 @@ def test_a_window_is_written_in_either_place() -> None:
         ("over = udp  rate = 1Mbit/s  workload = onoff(1Mbit/s, 1s, 1s)", "duplicate-key",
          "1Mbit/s"),
         ("over = quic  cca = reno  workload = requests(1kB, 1s)", "not-yet", "requests(1kB, 1s)"),
-        ("over = quic  cca = reno  rate = 1Mbit/s  workload = bulk", "not-yet", "rate = 1Mbit/s"),
         ("cca = cubic  workload = video(1Mbit/s, 9s, stall: 3s)", "out-of-range", "3s"),
         ("cca = cubic  workload = requests(1kB, 1ns)", "out-of-range", "1ns"),
         ("cca = cubic  workload = onoff(1Mbit/s, exponential(0s), 1s)", "out-of-range",
