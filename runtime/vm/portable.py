@@ -76,12 +76,16 @@ def load(file: Path, recipes: Collection[str]) -> tuple[Path, str]:
 
 def _unpacked(file: Path, work: Path) -> dict[str, str]:
     """Unpack a file and return its manifest. Raises ImageFileError where it is not whole."""
+    wrong = f"{file} is damaged, or not what `fairc image save` writes"
     try:
         archive.unpack(file, work)
+    except ValueError:
+        raise ImageFileError(wrong) from None
+    try:
         manifest = json.loads((work / MANIFEST).read_text())
         expected = {name: str(manifest[name]) for name in ("recipe", "digest", "kernel")}
     except (ValueError, KeyError, TypeError, FileNotFoundError):
-        raise ImageFileError(f"{file} is damaged, or not what `fairc image save` writes") from None
+        raise ImageFileError(wrong) from None
     if image.digest(work) != expected["digest"]:
         raise ImageFileError(f"{file} is damaged: its content has not the hash that it names")
     return expected

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import tarfile
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from fairc import dsl
 from fairc.compiler import Cell, compile, emit
@@ -143,3 +146,22 @@ def test_a_damaged_archive_is_a_value_error(tmp_path: Path) -> None:
     (tmp_path / "raw").write_bytes(b"not zstd")
     with pytest.raises(ValueError, match="damaged"):
         archive.unpack(tmp_path / "raw", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("../out", tarfile.REGTYPE), ("/out", tarfile.REGTYPE), ("out", tarfile.SYMTYPE)],
+)
+def test_an_archive_brings_regular_files_into_its_folder_and_no_others(
+    tmp_path: Path, name: str, kind: bytes
+) -> None:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as tar:
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = kind, "elsewhere"
+        tar.addfile(member)
+    (tmp_path / "raw").write_bytes(zstandard.ZstdCompressor().compress(made.getvalue()))
+    (tmp_path / "in").mkdir()
+    with pytest.raises(ValueError, match="does not belong there"):
+        archive.unpack(tmp_path / "raw", tmp_path / "in")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["in", "raw"]
