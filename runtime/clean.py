@@ -20,11 +20,17 @@ END_S = 2.0
 
 
 def marks() -> Iterator[tuple[int, str]]:
-    """Yield the processes that carry a mark (which every descendant inherits), and the mark."""
+    """Yield the processes that carry a mark (which every descendant inherits), and the mark.
+
+    Not those of a container, whose mark names a process by its number there.
+    """
+    here = _numbering("self")
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
+            if _numbering(entry.name) != here:
+                continue
             environment = (entry / "environ").read_bytes()
         except OSError:  # it has ended, or is somebody else's
             continue
@@ -82,6 +88,11 @@ def remove_containers() -> list[str]:
     except ModuleNotFoundError:
         return []
     return list(sweep_if_there())
+
+
+def _numbering(pid: str) -> int:
+    """Return the process namespace of a process. Raises OSError."""
+    return Path(f"/proc/{pid}/ns/pid").stat().st_ino
 
 
 def _command(pid: int) -> str:

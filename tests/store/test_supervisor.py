@@ -97,6 +97,21 @@ def test_orphans_are_found_and_others_are_left_alone(tmp_path: Path) -> None:
             process.wait()
 
 
+def test_what_runs_in_a_container_is_no_orphan() -> None:
+    """Its mark names a process by a number that is another's, or nobody's, out here."""
+    container = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
+    process = subprocess.Popen([*container, "env", "FAIRC_RUN=999999999:1", "sleep", "600"])
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    try:
+        eventually(lambda: bool(children.read_text()))
+        inside = Path(f"/proc/{children.read_text().strip()}")
+        eventually(lambda: b"FAIRC_RUN=999999999:1" in (inside / "environ").read_bytes())
+        assert int(inside.name) not in clean.orphans()
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_temporary_folders_of_dead_runs_are_removed(tmp_path: Path) -> None:
     ours = tmp_path / f"{temporary_prefix('vm')}abc"
     dead = tmp_path / "fairc-vm-999999999-1-abc"
