@@ -22,7 +22,7 @@ from .sources import compiled, show_warnings
     multiple=True,
     default=("mininet",),
     show_default=True,
-    help="What to emit beside the plan: mininet, json, kubernetes, slurm; may be repeated.",
+    help="What to emit beside the plan: `fairc show targets` lists them; may be repeated.",
 )
 @settings()
 @quiet()
