@@ -1,0 +1,83 @@
+"""The plan: the contract between the compiler and everything that runs cells.
+
+A plan is a header (`plan.json`, a `Plan`) and its cells as JSON Lines (`cells.jsonl`, one `Cell`
+a line), so that 100,000 of them stream. Each cell is complete: whoever reads it needs neither the
+language nor the header. Integers carry their unit in the name: ns, bit/s, bytes.
+
+From the smallest part to the whole:
+
+    base       what every part is made of
+    queues     the queue of an interface
+    links      rate, delay and losses of a link, and how they change
+    network    interfaces, routes, nodes, cables
+    workloads  what connections move
+    flows      who sends what to whom
+    peps       proxies that split connections
+    cells      a cell, its captures
+    header     the plan: what was swept, what is measured and shown
+"""
+
+from .base import Model, Mtu
+from .cells import Capture, Cell
+from .flows import Flow, TransportOptions
+from .header import PLAN_VERSION, Axis, FigureRequest, Input, MetricRequest, Plan, Selection
+from .links import Change, GilbertElliott, Impairment, Shaper
+from .network import Cable, Interface, Node, Route
+from .peps import Pep
+from .queues import Cake, CoDel, Fifo, Fq, FqCoDel, FqPie, Limited, Pie, Queue, Red, Sfq
+from .workloads import (
+    BulkWorkload,
+    Distribution,
+    FileWorkload,
+    LoadWorkload,
+    OnOffWorkload,
+    PageObject,
+    RequestsWorkload,
+    VideoWorkload,
+    Workload,
+)
+
+__all__ = [
+    "PLAN_VERSION",
+    "Axis",
+    "BulkWorkload",
+    "Cable",
+    "Cake",
+    "Capture",
+    "Cell",
+    "Change",
+    "CoDel",
+    "Distribution",
+    "Fifo",
+    "FigureRequest",
+    "FileWorkload",
+    "Flow",
+    "Fq",
+    "FqCoDel",
+    "FqPie",
+    "GilbertElliott",
+    "Impairment",
+    "Input",
+    "Interface",
+    "Limited",
+    "LoadWorkload",
+    "MetricRequest",
+    "Model",
+    "Mtu",
+    "Node",
+    "OnOffWorkload",
+    "PageObject",
+    "Pep",
+    "Pie",
+    "Plan",
+    "Queue",
+    "Red",
+    "RequestsWorkload",
+    "Route",
+    "Selection",
+    "Sfq",
+    "Shaper",
+    "TransportOptions",
+    "VideoWorkload",
+    "Workload",
+]

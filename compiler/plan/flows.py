@@ -1,0 +1,101 @@
+"""Flows: who sends what to whom, and over which transport."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from fairc.compiler.frames import frame_bytes
+from fairc.dsl.model import MTU
+
+from .base import Model, Mtu, absent
+from .workloads import VideoWorkload, Workload
+
+
+class TransportOptions(Model):
+    """Options of a transport, defaults written out.
+
+    initial_window_packets: first congestion window. receive_window_bytes: the largest window that
+    the receiver offers; None: as its buffer allows. pacing: for TCP, inside TCP.
+    """
+
+    initial_window_packets: int = 10
+    receive_window_bytes: int | None = None
+    ecn: bool = False
+    sack: bool = True
+    pacing: bool = False
+    fast_open: bool = False
+
+
+class Flow(Model):
+    """A flow: one session of `connections` parallel connections.
+
+    starts_ns: of each connection. starts_ns, stop_ns: after the cell's epoch.
+    base_rtt_ns: propagation both ways, no queueing.
+    bottleneck: (node, interface) of its data path's slowest egress.
+    mtu: the smallest one on the way of its data and back; left out where it is 1500.
+    buffer_bytes: send and receive buffer of each connection.
+    declared: the name in the file, `name` unless it is one of several users' flows; users: their
+    group. Neither is part of the cell's identity.
+    cca: None over UDP, and where an image brings its own. cca_parameters: over TCP those that the file gives, named as under
+    /sys/module/tcp_<cca>/parameters, for the whole kernel; over QUIC all of them.
+    rate_bps: limit of the sending rate at the generator, bit/s of IP.
+    send_buffer_bytes, receive_buffer_bytes: instead of buffer_bytes, where the file gives them.
+    transport: `web`: HTTP over TCP, over QUIC, or over both, as the loads of a page ask for.
+    qlog: whether a QUIC server writes one. cca_object: the BPF struct_ops
+    object that registers the CCA, compressed (zlib), in base64.
+    image: the container image of another QUIC stack, both server and client; left out where there
+    is none.
+    """
+
+    name: str
+    server: str
+    client: str
+    address: str
+    port: int
+    transport: Literal["tcp", "quic", "udp", "web"] = "tcp"
+    cca: str | None
+    connections: int
+    workload: Workload
+    starts_ns: tuple[int, ...]
+    stop_ns: int | None
+    base_rtt_ns: int
+    bottleneck: tuple[str, str]
+    mtu: Mtu = MTU
+    buffer_bytes: int
+    source: str
+    declared: str = ""
+    users: str | None = None
+    client_address: str = ""
+    cca_parameters: dict[str, int | float | bool] = {}
+    options: TransportOptions = TransportOptions()
+    rate_bps: int | None = None
+    send_buffer_bytes: int | None = None
+    receive_buffer_bytes: int | None = None
+    qlog: bool = False
+    cca_object: str | None = None
+    image: Annotated[str | None, Field(exclude_if=absent)] = None
+
+    @property
+    def frame_bytes(self) -> int:
+        """A full packet of this flow in its Ethernet frame, without preamble, bytes."""
+        return frame_bytes(self.mtu)
+
+    @property
+    def sender_bytes(self) -> int:
+        """The send buffer of each connection; a video server brings its own."""
+        if isinstance(self.workload, VideoWorkload):
+            return self.workload.send_buffer_bytes
+        return self.buffer_bytes if self.send_buffer_bytes is None else self.send_buffer_bytes
+
+    @property
+    def receiver_bytes(self) -> int:
+        """The receive buffer of each connection."""
+        wanted = self.receive_buffer_bytes
+        return self.buffer_bytes if wanted is None else wanted
+
+    @property
+    def start_ns(self) -> int:
+        """When its first connection starts, ns after the cell's epoch."""
+        return min(self.starts_ns)

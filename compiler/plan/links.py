@@ -1,0 +1,73 @@
+"""What a link does to packets: its rate, its delay, its losses, and how they change over time."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .base import Model
+
+
+class Shaper(Model):
+    """A token bucket in front of the wire: rate in bit/s of frames, burst under two frames.
+
+    Programs that run in real time make the burst larger: see `LATE_NS` of the target's tc.
+    """
+
+    rate_bps: int
+    burst_bytes: int
+
+
+class GilbertElliott(Model):
+    """Losses in bursts: a Markov chain of a good and a bad state, one step per packet.
+
+    p: probability of going from good to bad; r: from bad to good; h, k: probability that a packet
+    passes in the bad and in the good state (Elliott, Bell System Technical Journal 42, 1963).
+    """
+
+    p: float
+    r: float
+    h: float
+    k: float
+
+
+class Impairment(Model):
+    """What a delay hop does to packets that leave through this interface (netem).
+
+    delay_ns: one-way delay, ns. loss: probability that a packet is lost; independently of the
+    others, or by the chain `bursts`, whose stationary loss it then is. limit_packets: netem's own
+    queue, at least 2 x rate x delay. seed: of netem's one random stream, which losses, jitter,
+    reordering and duplicates draw from; None where nothing is random.
+    jitter_ns: the delay of each packet varies by it: `uniform` in delay_ns -+ jitter_ns, else
+    jitter_ns times a number from netem's table of the distribution, negative delays being zero.
+    in_order: a packet never overtakes another one; one with less delay waits for those before it.
+    reorder: probability that a packet skips the delay, and overtakes what is under way.
+    duplicate: probability that a packet is sent twice; the copy can be lost as well.
+    """
+
+    delay_ns: int
+    loss: float
+    bursts: GilbertElliott | None = None
+    limit_packets: int
+    seed: int | None
+    jitter_ns: int = 0
+    jitter_distribution: Literal["uniform", "normal", "pareto", "paretonormal"] = "uniform"
+    in_order: bool = False
+    reorder: float = 0.0
+    duplicate: float = 0.0
+
+    @property
+    def random(self) -> bool:
+        """Whether anything here is drawn at random."""
+        return bool(self.loss or self.jitter_ns or self.reorder or self.duplicate)
+
+
+class Change(Model):
+    """What holds from a time on, at_ns after the cell's epoch: a shaper's rate, or an impairment.
+
+    rate_bps: > 0; a link that stops has the rate at which one full frame takes the whole stop.
+    impairment: all of it, with a seed of its own.
+    """
+
+    at_ns: int
+    rate_bps: int | None = None
+    impairment: Impairment | None = None

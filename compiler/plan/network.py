@@ -1,0 +1,72 @@
+"""Nodes with their interfaces and routes, and what connects them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from fairc.compiler.frames import frame_bytes
+from fairc.dsl.model import MTU
+
+from .base import Model, Mtu, absent
+from .links import Change, Impairment, Shaper
+from .queues import Queue
+
+
+class Interface(Model):
+    """One end of a link.
+
+    name: Linux interface name, at most 15 characters.
+    address: IPv4 address with prefix length, `10.0.0.1/30`.
+    mtu: the largest IP packet, the same at both ends of a cable; left out where it is 1500.
+    shaper, queue: on its egress; impairment: instead of them, on a delay hop.
+    bottleneck: whether this egress is the slowest link of some flow's data path.
+    changes: of shaper or impairment, in order of time; repeat_ns: they come again after that.
+    Before the first one, the shaper's rate and the impairment hold.
+    source: `file:line` of the statement that it comes from.
+    """
+
+    name: str
+    address: str
+    mtu: Mtu = MTU
+    shaper: Shaper | None = None
+    queue: Queue | None = None
+    impairment: Impairment | None = None
+    bottleneck: bool = False
+    changes: tuple[Change, ...] = ()
+    repeat_ns: int | None = None
+    source: str
+
+    @property
+    def frame_bytes(self) -> int:
+        """A full packet in its Ethernet frame, without preamble, bytes."""
+        return frame_bytes(self.mtu)
+
+
+class Route(Model):
+    """A static route: `destination` is an IPv4 prefix, `via` the next hop's address.
+
+    mtu: the largest IP packet that gets there, where it is smaller than what the next cable takes;
+    else left out.
+    """
+
+    destination: str
+    via: str
+    mtu: Annotated[int | None, Field(exclude_if=absent)] = None
+
+
+class Node(Model):
+    """An emulated host, a router, or a delay hop that the compiler put into a link."""
+
+    name: str
+    kind: Literal["host", "router", "hop"]
+    interfaces: tuple[Interface, ...]
+    routes: tuple[Route, ...]
+
+
+class Cable(Model):
+    """A pair of interfaces (node name, interface name) that are connected."""
+
+    a: tuple[str, str]
+    b: tuple[str, str]
