@@ -1,0 +1,90 @@
+"""The checked experiment: what the front end hands to the compiler. No syntax, SI units, spans kept.
+
+A configuration is one point of the sweep; its scenario is the network and the flows with every
+name resolved. Sizes that depend on the path (`2bdp`, `100ms`, `10pkt`) stay symbolic, because
+only the compiler knows the routes.
+
+From the smallest part to the whole:
+
+    inputs      files that a spec reads
+    queues      queues and sizes
+    links       rate, delay and losses of a link, and how they change
+    network     nodes, links, proxies
+    pages       web pages
+    workloads   what connections move
+    flows       who sends what to whom
+    requests    what is swept, measured and shown
+    experiment  scenarios, configurations, the experiment
+"""
+
+from .experiment import Configuration, Count, Experiment, Scenario
+from .flows import Flow, Options, OwnCca, Transport
+from .inputs import Input
+from .links import (
+    ETHERNET_BYTES,
+    MTU,
+    Change,
+    Direction,
+    GilbertElliott,
+    Jitter,
+    JitterDistribution,
+    Trace,
+)
+from .network import Link, Network, Node, Pep
+from .pages import Page, PageObject
+from .queues import Queue, Size
+from .requests import Axis, FigureRequest, MetricRequest, Selection
+from .workloads import (
+    Bulk,
+    Client,
+    Distribution,
+    File,
+    HttpVersion,
+    Load,
+    OnOff,
+    Requests,
+    Video,
+    Workload,
+)
+
+__all__ = [
+    "ETHERNET_BYTES",
+    "MTU",
+    "Axis",
+    "Bulk",
+    "Change",
+    "Client",
+    "Configuration",
+    "Count",
+    "Direction",
+    "Distribution",
+    "Experiment",
+    "FigureRequest",
+    "File",
+    "Flow",
+    "GilbertElliott",
+    "HttpVersion",
+    "Input",
+    "Jitter",
+    "JitterDistribution",
+    "Link",
+    "Load",
+    "MetricRequest",
+    "Network",
+    "Node",
+    "OnOff",
+    "Options",
+    "OwnCca",
+    "Page",
+    "PageObject",
+    "Pep",
+    "Queue",
+    "Requests",
+    "Scenario",
+    "Selection",
+    "Size",
+    "Trace",
+    "Transport",
+    "Video",
+    "Workload",
+]

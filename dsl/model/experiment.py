@@ -1,0 +1,139 @@
+"""A configuration with its scenario, and the experiment that yields them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+from fairc.dsl.diagnostics import Diagnostics
+from fairc.dsl.source import Source
+
+from .flows import Flow
+from .inputs import Input
+from .network import Network
+from .requests import Axis, FigureRequest, MetricRequest
+from .workloads import Load
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Everything that one configuration says, resolved.
+
+    stop: `all`: the cell ends when every flow has ended; `first`: when the first one has.
+    offload: False (always, so far): no super-packets.
+    """
+
+    network: Network
+    flows: tuple[Flow, ...]
+    duration_ns: int | None
+    warmup_ns: int
+    deadline_ns: int | None
+    stop: Literal["first", "all"]
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The files that it depends on, each once."""
+        links = self.network.links
+        traces = (way.trace for link in links for way in (link.forward, link.backward))
+        pages = (f.workload.page for f in self.flows if isinstance(f.workload, Load))
+        files = (*(trace.file for trace in traces if trace), *(page.file for page in pages))
+        return tuple(dict.fromkeys(file for file in files if file))
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One point of the sweep.
+
+    bindings: swept name -> value in canonical text, in file order.
+    repetitions: the repetitions (from 1) that `exclude` leaves.
+    scenario: resolved network and flows.
+    """
+
+    bindings: Mapping[str, str]
+    repetitions: tuple[int, ...]
+    scenario: Scenario
+
+
+class Count(NamedTuple):
+    """Sizes of a grid. unsampled: cells that are not excluded, but that `sample` does not draw."""
+
+    configurations: int
+    cells: int
+    excluded: int
+    unsampled: int
+
+
+class Experiment(Protocol):
+    """A checked experiment; everything but `diagnostics` is the same for ever."""
+
+    @property
+    def name(self) -> str:
+        """The name behind `experiment`."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """The file's `title`, or an empty text."""
+        ...
+
+    @property
+    def citation(self) -> str:
+        """The file's `source`, or an empty text."""
+        ...
+
+    @property
+    def file(self) -> Source:
+        """The text that it comes from."""
+        ...
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The swept names in file order."""
+        ...
+
+    @property
+    def repeat(self) -> int:
+        """The number of repetitions of each configuration, >= 1."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """Where all randomness comes from, >= 0."""
+        ...
+
+    @property
+    def paired(self) -> bool:
+        """Whether the losses are the same for every value of the sweep."""
+        ...
+
+    @property
+    def measure(self) -> tuple[MetricRequest, ...]:
+        """The metrics, in file order."""
+        ...
+
+    @property
+    def figures(self) -> tuple[FigureRequest, ...]:
+        """The figures of `report`, in file order."""
+        ...
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """Warnings found so far; making configurations may add to them."""
+        ...
+
+    def configurations(self, repetition: int = 1) -> Iterator[Configuration]:
+        """Yield every configuration that keeps a repetition and is drawn, as they are to be run.
+
+        repetition: `order = shuffled` has another order for each one; else it is file order.
+        Equal configurations are yielded once. Raises CompileError.
+        """
+        ...
+
+    def some(self, most: int) -> Iterator[Configuration]:
+        """Yield at most so many configurations, evenly spread over all. Raises CompileError."""
+        ...
+
+    def count(self) -> Count:
+        """Count configurations and cells without building scenarios."""
+        ...

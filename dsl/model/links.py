@@ -1,0 +1,111 @@
+"""What a link does to packets: its rate, its delay, its losses, and how they change over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from fairc.dsl.source import Span
+
+from .inputs import Input
+from .queues import Queue
+
+MTU = 1500
+"""Largest IP packet of a link where the file says nothing, bytes: Ethernet's."""
+ETHERNET_BYTES = 14
+"""What Ethernet adds to an IP packet on the wire, without preamble and checksum, bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class GilbertElliott:
+    """Losses in bursts, by a chain of a good and a bad state; all are probabilities.
+
+    p: of going from good to bad, r: from bad to good, p + r > 0; h, k: of passing in the bad and
+    in the good state.
+    """
+
+    p: float
+    r: float
+    h: float
+    k: float
+
+    @property
+    def loss(self) -> float:
+        """The stationary probability of a loss: (p (1 - h) + r (1 - k)) / (p + r)."""
+        return (self.p * (1 - self.h) + self.r * (1 - self.k)) / (self.p + self.r)
+
+
+JitterDistribution = Literal["uniform", "normal", "pareto", "paretonormal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Jitter:
+    """A random part of the delay, drawn for each packet.
+
+    deviation_ns: `uniform`: half the range; else the unit of netem's table, > 0.
+    overtake: packets with less delay overtake others; else they leave in order.
+    """
+
+    deviation_ns: int
+    distribution: JitterDistribution
+    overtake: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is another value from a time on, ns after the cell's begin; None: it stays.
+
+    rate_bps: 0: packets wait. is_up: whether anything gets across; else what is sent is lost.
+    """
+
+    at_ns: int
+    rate_bps: int | None = None
+    delay_ns: int | None = None
+    loss: float | None = None
+    bursts: GilbertElliott | None = None
+    is_up: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A rate over time: in each bin so many chances to send one packet of 1500 bytes.
+
+    Bins follow each other from the cell's begin; after period_ns the first one comes again. The
+    last bin ends with the period, and may be shorter.
+    """
+
+    file: Input
+    period_ns: int
+    every_ns: int
+    chances: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """One way of a link. On the way of a packet: queue and rate, then loss, then delay.
+
+    rate_bps: bit/s on the wire, > 0, or None for a link that is not shaped.
+    delay_ns: one-way delay, ns, >= 0.
+    loss: probability of a loss, 0 <= loss < 1: independent of other packets (Bernoulli), or the
+    stationary one of `bursts`. reorder: probability that a packet skips the delay. duplicate:
+    probability that it arrives twice. changes: in order of time. trace: what the rate follows;
+    rate_bps is then its mean. mtu: the largest IP packet, bytes; the same both ways.
+    """
+
+    rate_bps: int | None
+    delay_ns: int
+    loss: float
+    queue: Queue
+    span: Span
+    bursts: GilbertElliott | None = None
+    jitter: Jitter | None = None
+    reorder: float = 0.0
+    duplicate: float = 0.0
+    changes: tuple[Change, ...] = ()
+    trace: Trace | None = None
+    mtu: int = MTU
+
+    @property
+    def frame_bytes(self) -> int:
+        """A full packet in its Ethernet frame, without preamble, bytes."""
+        return self.mtu + ETHERNET_BYTES

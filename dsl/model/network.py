@@ -1,0 +1,60 @@
+"""Nodes, the links between them, and proxies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from fairc.dsl.source import Span
+
+from .links import Direction
+from .queues import Size
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link between nodes `a` and `b`; `forward` is a to b."""
+
+    a: str
+    b: str
+    forward: Direction
+    backward: Direction
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A host (`node`) or a router of the topology."""
+
+    name: str
+    kind: Literal["host", "router"]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Pep:
+    """Two proxies that split TCP connections, at both ends of the link between two routers.
+
+    terminal: at the clients' side; gateway: at the servers'. cca: of the connections between them,
+    of which `connections` are open ahead; each begins with `window`.
+    """
+
+    name: str
+    terminal: str
+    gateway: str
+    cca: str
+    cca_parameters: Mapping[str, int | float | bool]
+    connections: int
+    window: Size
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Nodes and links of one configuration."""
+
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    span: Span
+    peps: tuple[Pep, ...] = ()

@@ -1,0 +1,35 @@
+"""Sizes that may depend on the path, and queues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from fairc.dsl.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """An amount of data: bytes, packets, multiples of the BDP, or seconds at the link's rate.
+
+    A threshold of a queue may also be a share of the queue's `limit`.
+    """
+
+    amount: Fraction
+    unit: Literal["B", "pkt", "bdp", "s", "limit"]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue by its registry name, its size, and its other arguments as far as they are given.
+
+    options: by parameter; a threshold is a Size, a switch a bool, all else a number in SI units.
+    """
+
+    kind: str
+    size: Size
+    span: Span
+    options: Mapping[str, Size | Fraction | bool] = field(default_factory=dict)

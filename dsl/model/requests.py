@@ -1,0 +1,60 @@
+"""What is swept, measured and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One swept name (or one name of a bound tuple) and its values in canonical text.
+
+    numbers, unit: the values in an SI base unit (bytes for sizes) where all are quantities of one
+    dimension, else empty.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    numbers: tuple[float, ...] = ()
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRequest:
+    """An entry of `measure`: `name` is in METRICS; arguments in canonical form.
+
+    sessions: the flows named by position (`fairness(tcp, quic)`); empty means all.
+    options: keyword arguments, times in seconds, sizes in bytes.
+    """
+
+    name: str
+    sessions: tuple[str, ...]
+    options: Mapping[str, float | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The cells for which a condition holds, without the condition.
+
+    text: the condition as written. names: the swept names (and `repetition`) that it depends on;
+    rows: their values, in canonical text, for which it holds.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRequest:
+    """An entry of `report`: figure kind, the metric it shows (`fairness.F`), its options.
+
+    options: words and names as text, quantities in SI base units; defaults are filled in.
+    where: the cells that it shows, or None for all.
+    """
+
+    kind: str
+    metric: str | None
+    options: Mapping[str, str | float | tuple[str, ...]]
+    where: Selection | None = None
