@@ -28,6 +28,9 @@ from .values import Applied, ListValue, Quantity, Symbol, Text, TupleValue, Valu
 P = ParamSpec("P")
 T = TypeVar("T")
 N = TypeVar("N", bound=syntax.Node)
+Named = TypeVar(
+    "Named", bound=syntax.Let | syntax.Topology | syntax.Experiment | syntax.Flow | syntax.Users
+)
 
 _ONE = Fraction(1)
 
@@ -309,14 +312,14 @@ class Checker:
         everything: list[syntax.Node] = [*self._declarations, *self._statements]
         return [item for item in everything if isinstance(item, kind)]
 
-    def _unique(self, kind: type[N], word: str) -> list[N]:
+    def _unique(self, kind: type[Named], word: str) -> list[Named]:
         """Return the items of one kind, the first of each name; report the others."""
-        found: dict[str, N] = {}
+        found: dict[str, Named] = {}
         for item in self._of(kind):
-            name: syntax.Word = item.name  # type: ignore[attr-defined]
+            name = item.name
             first = found.setdefault(name.text, item)
             if first is not item:
-                span = first.name.span  # type: ignore[attr-defined]
+                span = first.name.span
                 self.diagnostics.add(
                     Diagnostic(
                         f"duplicate-{word}",

@@ -119,18 +119,22 @@ def _no_endpoints(error: Exception) -> int:
 
 
 def _unavailable(error: Exception) -> int:
-    for missing in error.missing:  # type: ignore[attr-defined]  # it is an EngineUnavailable
+    from fairc.runtime.engines.base import EngineUnavailable
+
+    assert isinstance(error, EngineUnavailable)
+    for missing in error.missing:
         console.complain(f"error: {missing}")
-    console.complain(f"help: {error.remedy}")  # type: ignore[attr-defined]
+    console.complain(f"help: {error.remedy}")
     return Status.UNAVAILABLE
 
 
 def _diagnosed(error: Exception) -> int:
-    from fairc.dsl.diagnostics import Diagnostics
+    from fairc.dsl.diagnostics import CompileError, Diagnostics
 
     from .sources import show
 
-    show(Diagnostics(error.diagnostics))  # type: ignore[attr-defined]  # it is a CompileError
+    assert isinstance(error, CompileError)
+    show(Diagnostics(error.diagnostics))
     return Status.WRONG
 
 

@@ -13,7 +13,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from fairc.compiler import compile, emit
+from fairc.compiler import Plan, compile, emit
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.targets import jobs, kubernetes, slurm
 from fairc.dsl import Source, load
@@ -165,8 +165,8 @@ def test_slurm_takes_its_script(emitted: Path) -> None:
 def test_cells_are_dealt_out_to_jobs(cells: int, most: int, count: int, chunk: int) -> None:
     estimate = Estimate(jobs=1)
     estimate.longest_s = 60.0
-    plan = SimpleNamespace(cells=cells, experiment="e")
-    dealt = jobs.deal(plan, estimate, most)  # type: ignore[arg-type]
+    plan = Plan.model_construct(cells=cells, experiment="e")
+    dealt = jobs.deal(plan, estimate, most)
     assert (dealt.count, dealt.chunk) == (count, chunk)
     assert (count - 1) * chunk < cells <= count * chunk
     assert dealt.limit_s >= max(900, 60 * chunk) and dealt.limit_s % 60 == 0
@@ -175,9 +175,9 @@ def test_cells_are_dealt_out_to_jobs(cells: int, most: int, count: int, chunk: i
 
 def test_no_more_jobs_than_a_cluster_takes(make: SimpleNamespace, tmp_path: Path) -> None:
     """Slurm's MaxArraySize is 1001 by default; Kubernetes has 100,000 completions."""
-    plan = SimpleNamespace(cells=10**6, experiment="e")
+    plan = Plan.model_construct(cells=10**6, experiment="e")
     for most in (kubernetes.MOST_COMPLETIONS, slurm.MOST_TASKS):
-        dealt = jobs.deal(plan, Estimate(jobs=1), most)  # type: ignore[arg-type]
+        dealt = jobs.deal(plan, Estimate(jobs=1), most)
         assert dealt.count == math.ceil(10**6 / dealt.chunk) <= most
 
 
@@ -191,7 +191,7 @@ def test_no_more_jobs_than_a_cluster_takes(make: SimpleNamespace, tmp_path: Path
     ],
 )
 def test_names_are_dns_labels(experiment: str, name: str) -> None:
-    assert jobs.job_name(SimpleNamespace(experiment=experiment)) == name  # type: ignore[arg-type]
+    assert jobs.job_name(Plan.model_construct(experiment=experiment)) == name
 
 
 def test_a_strange_file_name_stays_in_its_comment(make: SimpleNamespace, tmp_path: Path) -> None:

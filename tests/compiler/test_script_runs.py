@@ -11,6 +11,7 @@ import subprocess
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -113,11 +114,12 @@ def test_the_captures_and_the_queue_agree_to_the_packet(script: Path, tmp_path: 
             total += last["packets"]
         return total
 
-    def queue(when: str) -> dict[str, int]:
+    def queue(when: str) -> dict[str, Any]:
+        found: dict[str, Any]
         shown = json.loads((out / f"qdisc-{when}.json").read_text())["r1"]
         (found,) = [q for q in shown if q["dev"] == "r1-eth2" and q["kind"] == "bfifo"]
         assert found["options"]["limit"] == 20_000 and found["backlog"] == 0
-        return found  # type: ignore[no-any-return]
+        return found
 
     sent = queue("after")["packets"] - queue("before")["packets"]
     dropped = queue("after")["drops"] - queue("before")["drops"]

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from docker import errors
@@ -71,6 +72,11 @@ class Runner:
                 yield f"process {pid} {Path(f'/proc/{pid}/cmdline').read_text()}"
 
 
+def left(runners: Sequence[Runner], client: Client) -> list[str]:
+    """Return what is there of any of them."""
+    return [what for runner in runners for what in runner.left(client)]
+
+
 def eventually(nothing: Callable[[], list[str]]) -> None:
     """Wait until a list is empty."""
     give_up = time.monotonic() + PATIENCE_S
@@ -115,7 +121,7 @@ def test_runs_that_are_killed_at_random_moments(client: Client, cell: Cell, tmp_
             time.sleep(moments.uniform(0, LONGEST_S / AT_ONCE))
             held_by_any |= holders(client, runner)
             runner.kill()
-        eventually(lambda all=runners: [what for r in all for what in r.left(client)])  # type: ignore[misc]
+        eventually(partial(left, runners, client))
     assert len(held_by_any) > ROUNDS, "some were killed while their containers ran"
     eventually(lambda: [name for name in held_by_any if name in held()])
     assert client.api.volumes()["Volumes"] == volumes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def test_a_page_of_a_document_alone(build: Build) -> None:
 
 def test_defaults(build: Build) -> None:
     flow = flow_of(build, "page(10kB)")
-    pause = Distribution("constant", {"value": 0})  # type: ignore[dict-item]
+    pause = Distribution("constant", {"value": Fraction(0)})
     assert isinstance(flow.workload, Load)
     made = flow.workload
     assert (made.client, made.http, made.loads, made.idle) == ("chromium", "h2", 1, pause)

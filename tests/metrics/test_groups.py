@@ -18,7 +18,9 @@ from fairc.runtime.results import MetricValue
 METRIC = {metric.name: metric for metric in METRICS}
 
 
-def results(made: Made, folder: Path, name: str, *sessions: str, **options: float | str):  # type: ignore[no-untyped-def]
+def results(
+    made: Made, folder: Path, name: str, *sessions: str, **options: float | str
+) -> tuple[MetricValue, ...]:
     return compute(load(made.cell, made.write(folder)), name, *sessions, **options)
 
 

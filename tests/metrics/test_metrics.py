@@ -32,7 +32,7 @@ from fairc.compiler.plan import Cell, MetricRequest, VideoWorkload
 from fairc.dsl.report_words import PER_LOAD
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.metrics import METRICS, fairness, sharing, value_named
-from fairc.runtime.metrics.base import Value
+from fairc.runtime.metrics.base import Metric, Value
 from fairc.runtime.results import MetricValue
 
 # Both have had data from 0.05 s on; a has its last byte at 0.50 s. Slots 1 to 4 count.
@@ -46,7 +46,9 @@ def values(
     return {(v.metric, v.flow): v.value for v in results(measurement, name, *sessions, **options)}
 
 
-def results(measurement: Measurement, name: str, *sessions: str, **options: float):  # type: ignore[no-untyped-def]
+def results(
+    measurement: Measurement, name: str, *sessions: str, **options: float
+) -> tuple[MetricValue, ...]:
     metric = next(m for m in METRICS if m.name == name)
     request = MetricRequest(name=name, sessions=sessions, options=dict(options))
     return metric.compute(measurement, request)
@@ -308,7 +310,7 @@ OF_APPLICATIONS = ("datagrams", "fct", "qoe", "stalls", "startup", *PER_LOAD)
 
 
 @pytest.mark.parametrize("metric", list(METRICS), ids=lambda m: m.name)
-def test_every_metric_gives_what_it_declares(metric, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_every_metric_gives_what_it_declares(metric: Metric, tmp_path: Path) -> None:
     made = long_cell()
     sessions = ("a", "b") if metric.name == "unfairness" else ()
     request = MetricRequest(name=metric.name, sessions=sessions)
@@ -322,7 +324,7 @@ def test_every_metric_gives_what_it_declares(metric, tmp_path: Path) -> None:  #
 
 
 @pytest.mark.parametrize("metric", list(METRICS), ids=lambda m: m.name)
-def test_every_metric_is_defined_in_its_module(metric) -> None:  # type: ignore[no-untyped-def]
+def test_every_metric_is_defined_in_its_module(metric: Metric) -> None:
     assert metric.compute.__module__ == f"fairc.runtime.metrics.{metric.name}"
     assert "Unit: " in metric.definition
     assert "Source: " in metric.definition

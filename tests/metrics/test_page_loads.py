@@ -38,7 +38,7 @@ def values(analysis: Analysis) -> dict[tuple[str, int | None], float | None]:
 
 def test_the_times_of_a_load_count_from_connect_start(tmp_path: Path) -> None:
     made = two_loads()
-    made.loads[0].update(fcp_ns=155_000_000, lcp_ns=305_000_000)  # type: ignore[attr-defined]
+    made.loads[0].update(fcp_ns=155_000_000, lcp_ns=305_000_000)
     found = values(analysed(made, tmp_path))
     assert found[("plt", 1)] == pytest.approx(0.295)
     assert found[("ttr", 1)] == pytest.approx(0.045)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fairc.dsl.entries import Entry
 from fairc.dsl.report_words import METRICS as WORDS
 from fairc.runtime.metrics import METRICS
 
@@ -16,7 +17,7 @@ def test_every_metric_that_the_language_says_runs_is_implemented(name: str) -> N
 
 
 @pytest.mark.parametrize("entry", [e for e in WORDS if e.runs], ids=lambda e: e.name)
-def test_the_unit_of_a_word_is_that_of_its_first_value(entry) -> None:  # type: ignore[no-untyped-def]
+def test_the_unit_of_a_word_is_that_of_its_first_value(entry: Entry) -> None:
     assert next(m for m in METRICS if m.name == entry.name).values[0].unit == entry.unit
 
 

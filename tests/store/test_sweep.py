@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fairc import dsl
-from fairc.compiler import compile, emit
+from fairc.compiler import Cell, compile, emit
 from fairc.runtime import lock
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.progress import Lines, Silent
-from fairc.runtime.results import CellResult
+from fairc.runtime.results import CellResult, RawResult
 from fairc.runtime.store import CONSOLE, Store
 from fairc.runtime.sweep import Counts, Sweep
 
@@ -30,11 +31,11 @@ experiment small {
 class Counting(FakeEngine):
     """Counts the cells that it runs."""
 
-    def __init__(self, **options: object) -> None:
-        super().__init__(**options)  # type: ignore[arg-type]
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
         self.ran: list[int] = []
 
-    def run(self, cell, workdir):  # type: ignore[no-untyped-def]
+    def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Count."""
         self.ran.append(cell.repetition)
         return super().run(cell, workdir)
@@ -95,7 +96,7 @@ def test_a_failed_cell_keeps_its_words_and_console(tmp_path: Path, fault: str) -
 
 def test_a_machine_that_lacks_what_a_cell_needs_ends_the_sweep(tmp_path: Path) -> None:
     class Lacking(FakeEngine):
-        def run(self, cell, workdir):  # type: ignore[no-untyped-def]
+        def run(self, cell: Cell, workdir: Path) -> RawResult:
             raise EngineUnavailable(("no netem",), "--engine vm")
 
     with pytest.raises(EngineUnavailable):
@@ -108,7 +109,7 @@ def test_an_engine_that_is_not_parallel_gets_one_cell_at_a_time(tmp_path: Path) 
         parallel = False
         running = 0
 
-        def run(self, cell, workdir):  # type: ignore[no-untyped-def]
+        def run(self, cell: Cell, workdir: Path) -> RawResult:
             assert self.running == 0
             self.running += 1
             raw = super().run(cell, workdir)

@@ -12,6 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -167,7 +168,10 @@ class Split:
     def settle(self) -> None:
         """Wait until every connection has ended at both proxies, and the pool is full again."""
         for role, count in self._sockets.items():
-            until(lambda role=role, count=count: self.descriptors(role, "socket") == count)  # type: ignore[misc]
+            until(partial(self._holds, role, count))
+
+    def _holds(self, role: str, sockets: int) -> bool:
+        return self.descriptors(role, "socket") == sockets
 
     def descriptors(self, role: str, kind: str) -> int:
         """How many descriptors of a kind (`socket`, `pipe`) a proxy has open."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairc.runtime.report.words import one_line
 
-from .style import WIDTHS, Width
+from .style import WIDTHS, Dash, Width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,7 +113,7 @@ class Key:
 
     text: str
     colour: str
-    dash: str | tuple[int, tuple[float, ...]] = "-"
+    dash: Dash = "-"
     marker: str = ""
     filled: bool = True
 
@@ -153,7 +153,7 @@ def draw_keys(figure: Figure, keys: Sequence[Key], width: Width) -> None:
                 ends if not key.marker else [sum(ends) / 2],
                 [y, y] if not key.marker else [y],
                 color=key.colour,
-                linestyle="none" if key.marker else key.dash,  # type: ignore[arg-type]
+                linestyle="none" if key.marker else key.dash,
                 marker=key.marker or "none",
                 markersize=4,
                 markerfacecolor=key.colour if key.filled else "none",

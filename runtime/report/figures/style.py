@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Width = Literal["column", "page"]
+Dash = Literal["-"] | tuple[int, tuple[float, ...]]
 # Inches: one column and the full width of a two-column paper.
 WIDTHS: dict[Width, float] = {"column": 3.4, "page": 7.0}
 
@@ -21,7 +22,7 @@ LIMIT = "#b3261e"
 # From Okabe and Ito's and Tol's colour-blind-safe sets, darkened where needed so that each has a
 # contrast of at least 3 to 1 on white. The page gives each a lighter twin on dark (style.css).
 SERIES = ("#0072b2", "#d55e00", "#00855f", "#a0468f", "#8a6d00", "#4b4ba8")
-DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
+DASHES: tuple[Dash, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
 
 # Names of the page's CSS variables that take the place of these colours.
 VARIABLES = {
@@ -94,7 +95,7 @@ def colour(index: int) -> str:
     return SERIES[index % len(SERIES)]
 
 
-def dash(index: int) -> str | tuple[int, tuple[float, ...]]:
+def dash(index: int) -> Dash:
     """Return the dash pattern of the n-th flow: it changes when the colours begin anew."""
     return DASHES[index // len(SERIES) % len(DASHES)]
 
@@ -128,9 +129,9 @@ def label_ends(axes: Axes, labels: Sequence[tuple[float, str, str]]) -> None:
     """
     low, high = axes.get_ylim()
     box = axes.get_position()
-    figure = axes.get_figure()
+    figure = axes.get_figure(root=True)
     assert figure is not None
-    points = box.height * figure.get_figheight() * 72  # type: ignore[union-attr]
+    points = box.height * figure.get_figheight() * 72
     gap = 8.5 / points
     heights = spread([(y - low) / (high - low) for y, _, _ in labels], gap)
     over = max((b for b in heights), default=0) - 1

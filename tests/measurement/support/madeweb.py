@@ -142,7 +142,7 @@ class MadeWeb:
     """A cell of page loads and what it leaves behind; `write` puts it into a folder."""
 
     cell: Cell
-    loads: Sequence[Mapping[str, Any]]
+    loads: list[dict[str, Any]]
     segments: Sequence[Segment] = ()
     server: Sequence[Mapping[str, Any]] = ()
     ended_ns: int = 5000 * MS
