@@ -1,0 +1,300 @@
+"""Each check of the flows and their hosts: silent on a cell as planned, in words on one that is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judged import edit, edit_lines, verdict
+from madecell import MS, Made, Transport, crowded, made_cell, steady, through_queue
+
+from fairc.compiler.plan import TransportOptions
+
+
+@pytest.mark.parametrize(
+    "transports", [("quic", "tcp"), ("quic", "quic"), ("udp", "tcp"), ("udp", "udp")]
+)
+def test_cells_of_other_transports_are_valid(
+    tmp_path: Path, transports: tuple[Transport, ...]
+) -> None:
+    assert verdict(crowded(transports=transports), tmp_path) == ("valid", "")
+
+
+def test_a_congestion_control_where_there_should_be_none(tmp_path: Path) -> None:
+    change = edit_lines("a.server.ndjson", lambda e: e.update(cca="reno"))
+    found, reasons = verdict(crowded(transports=("udp", "tcp")), tmp_path, change)
+    assert (found, "flow a used reno, not none" in reasons) == ("invalid", True)
+
+
+def test_no_congestion_control_where_there_should_be_one(tmp_path: Path) -> None:
+    change = edit_lines("a.server.ndjson", lambda e: e.pop("cca", None))
+    found, reasons = verdict(crowded(transports=("quic", "tcp")), tmp_path, change)
+    assert (found, "flow a used no CCA, not cubic" in reasons) == ("invalid", True)
+
+
+AGREED = {"initial_window_packets": 10, "ecn": False, "sack": True}
+OF_QUIC = {"initial_window_bytes": 14_720, "mtu": 1472}
+LISTENS = {"ecn": False, "parameters": {"beta": 0.7}}
+
+
+@pytest.mark.parametrize(
+    ("transport", "event", "report", "words"),
+    [
+        ("tcp", "accepted", AGREED, ""),
+        ("tcp", "accepted", AGREED | {"initial_window_packets": 1}, ""),
+        (
+            "tcp",
+            "accepted",
+            AGREED | {"initial_window_packets": 3},
+            "window in packets of 3, not 10",
+        ),
+        ("tcp", "accepted", AGREED | {"ecn": True}, "has ECN of on, not off"),
+        ("tcp", "accepted", AGREED | {"sack": False}, "has SACK of off, not on"),
+        ("quic", "accepted", OF_QUIC, ""),
+        ("quic", "accepted", OF_QUIC | {"mtu": 1200}, "window in bytes of 14720, not 12000"),
+        ("quic", "listening", LISTENS, ""),
+        ("quic", "listening", LISTENS | {"ecn": True}, "has ECN of on, not off"),
+        ("quic", "listening", LISTENS | {"parameters": {}}, "parameters of {}, not {'beta': 0.7}"),
+    ],
+)
+def test_options_are_read_back(
+    tmp_path: Path, transport: Transport, event: str, report: dict[str, Any], words: str
+) -> None:
+    made = crowded(transports=(transport, "tcp"))
+    a, b = made.cell.flows
+    a = a.model_copy(update={"cca_parameters": {"beta": 0.7}})
+    made.cell = made.cell.model_copy(update={"flows": (a, b)})
+
+    def change(folder: Path) -> None:
+        with (folder / "a.server.ndjson").open("a") as lines:
+            whole = {"t_ns": 50 * MS, "event": event, "connection": 0, "cca": "cubic", **report}
+            lines.write(json.dumps(whole) + "\n")
+
+    found, reasons = verdict(made, tmp_path, change)
+    assert (found, words in reasons) == ("invalid" if words else "valid", True)
+
+
+def test_ecn_that_a_repeated_handshake_gave_up_is_nobodys_fault(tmp_path: Path) -> None:
+    made = crowded()
+    a, b = made.cell.flows
+    options = TransportOptions(ecn=True)
+    made.cell = made.cell.model_copy(
+        update={"flows": (a.model_copy(update={"options": options}), b)}
+    )
+    change = edit_lines(
+        "a.server.ndjson", lambda e: e.update(ecn=False) if e["event"] == "accepted" else None
+    )
+    assert verdict(made, tmp_path, change) == ("valid", "")
+
+
+@pytest.mark.parametrize(
+    ("file", "event", "field", "words"),
+    [
+        ("a.server", "listening", "send_buffer_bytes", "a send buffer of 999999 bytes"),
+        ("a.client", "connected", "receive_buffer_bytes", "a receive buffer of 999999 bytes"),
+    ],
+)
+def test_a_smaller_buffer_than_a_socket_should_have(
+    tmp_path: Path, file: str, event: str, field: str, words: str
+) -> None:
+    """The plan has 1,000,000 bytes; Linux reports twice what was set."""
+
+    def report(half: int) -> Callable[[Path], None]:
+        def change(folder: Path) -> None:
+            with (folder / f"{file}.ndjson").open("a") as lines:
+                lines.write(json.dumps({"t_ns": 1, "event": event, field: 2 * half}) + "\n")
+
+        return change
+
+    # The first `listening` has no size: it is that of an older program.
+    assert verdict(crowded(), tmp_path / "right", report(1_000_000)) == ("valid", "")
+    found, reasons = verdict(crowded(), tmp_path / "wrong", report(999_999))
+    assert (found, f"flow a: {words}, not 1000000" in reasons) == ("invalid", True)
+
+
+@pytest.mark.parametrize(
+    ("file", "fields", "words"),
+    [
+        ("a.server", {"event": "sent", "refused": 3}, "could not send 3 datagrams"),
+        ("a.server", {"event": "sent", "late_us": 10_100}, "a datagram 10.1 ms too late"),
+        ("a.client", {"event": "received", "overflowed": 2}, "did not read 2 datagrams in time"),
+    ],
+)
+def test_datagrams_that_a_host_spoilt(
+    tmp_path: Path, file: str, fields: dict[str, Any], words: str
+) -> None:
+    def change(folder: Path) -> None:
+        with (folder / f"{file}.ndjson").open("a") as lines:
+            whole = {"t_ns": 4_300 * MS, "connection": 0, "bytes": 10**9, **fields}
+            lines.write(json.dumps(whole) + "\n")
+
+    found, reasons = verdict(crowded(transports=("udp", "tcp")), tmp_path, change)
+    assert (found, words in reasons) == ("invalid", True)
+
+
+@pytest.mark.parametrize(("transport", "expected"), [("quic", 11.0), ("udp", 36.0)])
+def test_a_late_beginning_over_other_transports(
+    tmp_path: Path, transport: Transport, expected: float
+) -> None:
+    """The server's first packet meets the queue at 36 ms: 25 ms after a request came, or at once."""
+    cell = made_cell(transports=(transport, "tcp"))
+    packets = steady(2_000 * MS, 20 * MS, 0, 61 * MS) + steady(2_000 * MS, 30 * MS, 1)
+    found, reasons = verdict(Made(cell, through_queue(cell, packets), 2_300 * MS), tmp_path)
+    assert found == "invalid"
+    assert f"flow a started {expected} ms behind its schedule" in reasons
+
+
+def test_another_cca(tmp_path: Path) -> None:
+    change = edit_lines("a.server.ndjson", lambda e: e.update(cca="reno") if "cca" in e else None)
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert (found, "flow a used reno, not cubic" in reasons) == ("invalid", True)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(1, "ended with status 1"), (-9, "was ended by signal 9")]
+)
+def test_a_process_that_ended_badly(tmp_path: Path, status: int, words: str) -> None:
+    change = edit("cell.json", lambda d: d["processes"].update({"a.client": status}))
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert (found, f"a.client {words}" in reasons) == ("invalid", True)
+
+
+def test_a_process_that_never_ran(tmp_path: Path) -> None:
+    change = edit("cell.json", lambda d: d["processes"].pop("b.server"))
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert (found, "b.server is not among the processes" in reasons) == ("invalid", True)
+
+
+@pytest.mark.parametrize("field", ["rwnd_limited_us", "sndbuf_limited_us"])
+@pytest.mark.parametrize(("microseconds", "expected"), [(42_000, "valid"), (43_000, "flagged")])
+def test_a_connection_limited_by_its_host(
+    tmp_path: Path, field: str, microseconds: int, expected: str
+) -> None:
+    """The connection lives from 0.05 s to 4.3 s, so 1 % of it is 42.5 ms."""
+    change = edit_lines(
+        "b.server.ndjson", lambda e: e.update({field: microseconds}) if field in e else None
+    )
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert found == expected
+    assert ("flow b, connection 0: limited by" in reasons) == (expected == "flagged")
+
+
+@pytest.mark.parametrize(
+    ("planned", "field"),
+    [
+        ({"options": TransportOptions(receive_window_bytes=65_536)}, "rwnd_limited_us"),
+        ({"receive_buffer_bytes": 500_000}, "rwnd_limited_us"),
+        ({"send_buffer_bytes": 500_000}, "sndbuf_limited_us"),
+    ],
+)
+def test_a_limit_that_the_experiment_sets_is_no_finding(
+    tmp_path: Path, planned: dict[str, Any], field: str
+) -> None:
+    made = crowded()
+    flows = (made.cell.flows[0], made.cell.flows[1].model_copy(update=planned))
+    limited = Made(made.cell.model_copy(update={"flows": flows}), made.packets, made.ended_ns)
+    other = {"rwnd_limited_us": "sndbuf_limited_us", "sndbuf_limited_us": "rwnd_limited_us"}[field]
+    for name, expected in ((field, "valid"), (other, "flagged")):
+
+        def limit(event: Any, name: str = name) -> None:
+            if name in event:
+                event[name] = 500_000
+
+        change = edit_lines("b.server.ndjson", limit)
+        assert verdict(limited, tmp_path / name, change)[0] == expected
+
+
+@pytest.mark.parametrize(("microseconds", "expected"), [(42_000, "valid"), (43_000, "flagged")])
+def test_a_quic_connection_limited_by_its_hosts(
+    tmp_path: Path, microseconds: int, expected: str
+) -> None:
+    """It lives from 0.05 s to 4.3 s. The handshake before the first sample does not count, and
+    neither do its last two round trips of 80 ms.
+    """
+    handshake = 500_000
+
+    def limit(event: dict[str, Any]) -> None:
+        if event["event"] == "sample":
+            late = event["t_ns"] > 4_100 * MS
+            so_far = 0 if event["t_ns"] == 100 * MS else 900_000 if late else microseconds
+            event["app_limited_us"] = handshake + so_far
+
+    made = crowded(transports=("tcp", "quic"))
+    found, reasons = verdict(made, tmp_path, edit_lines("b.server.ndjson", limit))
+    assert found == expected
+    words = "flow b, connection 0: limited by its hosts for 1.0% of its time"
+    assert (words in reasons) == (expected == "flagged")
+
+
+def test_a_busy_machine_is_flagged(tmp_path: Path) -> None:
+    change = edit_lines("monitor.ndjson", lambda e: e.update(busy_ns=e["total_ns"] * 71 // 100))
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert (found, "over 70% busy in 43 of 43 slots" in reasons) == ("flagged", True)
+
+
+def test_a_late_client(tmp_path: Path) -> None:
+    cell = made_cell()
+    packets = steady(2_000 * MS, 20 * MS, 0, 61 * MS) + steady(2_000 * MS, 30 * MS, 1, 59 * MS)
+    made = Made(cell, through_queue(cell, packets), 2_300 * MS)
+    found, reasons = verdict(made, tmp_path)
+    assert found == "invalid"
+    assert "flow a started 11.0 ms behind its schedule" in reasons
+    assert "flow b" not in reasons
+
+
+def test_a_late_connection(tmp_path: Path) -> None:
+    made, opened_ns = crowded(), (10 * MS, 11 * MS)
+    (a, *others), connections = made.cell.flows, 2
+    a = a.model_copy(update={"connections": connections, "starts_ns": (0, 500 * MS)})
+    made.cell = made.cell.model_copy(update={"flows": (a, *others)})
+
+    def late(event: dict[str, Any]) -> None:
+        if event["event"] == "opened":
+            event["t_ns"] += opened_ns[event["connection"]]
+
+    found, reasons = verdict(made, tmp_path, edit_lines("a.client.ndjson", late))
+    assert found == "invalid"
+    assert "flow a, connection 1: opened 11.0 ms behind its schedule" in reasons
+    assert "connection 0: opened" not in reasons
+
+
+def test_a_late_sample(tmp_path: Path) -> None:
+    change = edit_lines(
+        "a.server.ndjson", lambda e: e.update(t_ns=511 * MS) if e["t_ns"] == 500 * MS else None
+    )
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert found == "invalid"
+    assert "the server of flow a took a sample 11.0 ms too late" in reasons
+
+
+def test_a_sample_left_out(tmp_path: Path) -> None:
+    def change(folder: Path) -> None:
+        lines = (folder / "a.server.ndjson").read_text().splitlines(keepends=True)
+        kept = [line for line in lines if '"t_ns": 500000000,' not in line]
+        assert len(kept) == len(lines) - 1
+        (folder / "a.server.ndjson").write_text("".join(kept))
+
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert (found, "took a sample 100.0 ms too late" in reasons) == ("invalid", True)
+
+
+@pytest.mark.parametrize(
+    ("side", "message"),
+    [
+        ("server", "listening on 10.0.1.1:5001: Address already in use"),
+        ("client", "connecting: invalid peer certificate: certificate expired"),
+        ("client", "nothing has come from the server for 120 s, after 5 bytes"),
+    ],
+)
+def test_what_an_endpoint_says_has_failed_is_a_reason(
+    tmp_path: Path, side: str, message: str
+) -> None:
+    def fail(folder: Path) -> None:
+        with (folder / f"a.{side}.ndjson").open("a") as lines:
+            lines.write(json.dumps({"t_ns": 1, "event": "error", "message": message}) + "\n")
+
+    found, reasons = verdict(crowded(transports=("quic", "tcp")), tmp_path, fail)
+    assert (found, f"{side} of flow a: {message}" in reasons) == ("invalid", True)
