@@ -12,25 +12,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .store import CELLS, PARTIAL, PLAN, Store, StoreError
-from .supervisor import MARK, started
+from .supervisor import MARK, namespace, started
 
 # What `supervisor.temporary_prefix` begins.
-TEMPORARY = re.compile(r"fairc-[a-z]+-(\d+)-(\d+)-\w+")
+TEMPORARY = re.compile(r"fairc-[a-z]+-(\d+-\d+-\d+)-\w+")
 END_S = 2.0
 
 
 def marks() -> Iterator[tuple[int, str]]:
-    """Yield the processes that carry a mark (which every descendant inherits), and the mark.
-
-    Not those of a container, whose mark names a process by its number there.
-    """
-    here = _numbering("self")
+    """Yield the processes that carry a mark (which every descendant inherits), and the mark."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
-            if _numbering(entry.name) != here:
-                continue
             environment = (entry / "environ").read_bytes()
         except OSError:  # it has ended, or is somebody else's
             continue
@@ -51,9 +45,10 @@ def orphans() -> Iterator[int]:
 
 
 def owner_runs(mark: str) -> bool:
-    """Whether the process that a mark names (`PID:START`) still runs; also when it cannot be told."""
-    pid, _, start = mark.partition(":")
-    if not (pid.isdigit() and start.isdigit()):
+    """Whether the process that a mark names still runs; also when that cannot be told from here."""
+    pid, _, rest = mark.partition(":")
+    start, _, where = rest.partition(":")
+    if not (pid.isdigit() and start.isdigit()) or where != str(namespace()):
         return True
     return started(int(pid)) == int(start)
 
@@ -90,11 +85,6 @@ def remove_containers() -> list[str]:
     return list(sweep_if_there())
 
 
-def _numbering(pid: str) -> int:
-    """Return the process namespace of a process. Raises OSError."""
-    return Path(f"/proc/{pid}/ns/pid").stat().st_ino
-
-
 def _command(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip()
@@ -119,7 +109,7 @@ def remove_temporary(folder: Path | None = None) -> list[str]:
     removed = []
     for path in sorted((folder or Path(tempfile.gettempdir())).glob("fairc-*")):
         found = TEMPORARY.fullmatch(path.name)
-        if found is None or path.is_symlink() or owner_runs(f"{found[1]}:{found[2]}"):
+        if found is None or path.is_symlink() or owner_runs(found[1].replace("-", ":")):
             continue
         try:
             shutil.rmtree(path)

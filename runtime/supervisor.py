@@ -106,12 +106,18 @@ def start(
 
 @cache
 def mark() -> str:
-    """Return what this run writes into the environment of all it starts: `PID:START`.
+    """Return what this run writes into the environment of all it starts: `PID:START:NAMESPACE`.
 
     START is in clock ticks after boot (proc(5), field 22), so a reused process number does not
-    pass for its predecessor.
+    pass for its predecessor; NAMESPACE is the process namespace where the number holds, which is
+    another one in a container.
     """
-    return f"{os.getpid()}:{started(os.getpid())}"
+    return f"{os.getpid()}:{started(os.getpid())}:{namespace()}"
+
+
+def namespace() -> int:
+    """Return what tells this process namespace from others."""
+    return Path("/proc/self/ns/pid").stat().st_ino
 
 
 def temporary_prefix(kind: str) -> str:

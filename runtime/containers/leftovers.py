@@ -12,7 +12,7 @@ from docker.errors import APIError, NotFound
 
 from fairc.runtime.clean import owner_runs
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.supervisor import mark
+from fairc.runtime.supervisor import mark, namespace
 
 from .client import Client, connect, translated
 
@@ -26,7 +26,7 @@ AT_ONCE = 4  # of the work of making or removing a container half is waiting
 def place() -> str:
     """Return what tells this boot and this process namespace from others: marks hold only there."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return f"{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
+    return f"{boot}/{namespace()}"
 
 
 def label() -> dict[str, str]:

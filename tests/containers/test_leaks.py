@@ -159,9 +159,11 @@ def test_whose_a_label_is() -> None:
     owner, _, where = mine.partition("@")
     boot, _, processes = where.partition("/")
     assert not leftovers.is_left(mine)
-    assert leftovers.is_left(f"1:1@{where}"), "no process has that number and that start"
+    assert leftovers.is_left(f"1:1:{processes}@{where}"), (
+        "no process has that number and that start"
+    )
     assert leftovers.is_left(f"{owner}@another-boot/{processes}")
-    assert not leftovers.is_left(f"1:1@{boot}/0"), "processes of another namespace cannot be seen"
+    assert not leftovers.is_left(f"1:1:0@{boot}/0"), "processes of another namespace cannot be seen"
     assert not leftovers.is_left("somebody's")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fairc.runtime import clean
-from fairc.runtime.supervisor import mark, start, started, temporary_prefix
+from fairc.runtime.supervisor import mark, namespace, start, started, temporary_prefix
 
 PARENT = """
 import sys, threading, time
@@ -81,7 +81,7 @@ def test_no_such_command() -> None:
 
 def test_orphans_are_found_and_others_are_left_alone(tmp_path: Path) -> None:
     gone = subprocess.Popen(["true"])
-    theirs = f"{gone.pid}:{started(gone.pid) or 0}"
+    theirs = f"{gone.pid}:{started(gone.pid) or 0}:{namespace()}"
     gone.wait()
     orphan = subprocess.Popen(["sleep", "600"], env={**os.environ, "FAIRC_RUN": theirs})
     ours = subprocess.Popen(["sleep", "600"], env={**os.environ, "FAIRC_RUN": mark()})
@@ -97,24 +97,35 @@ def test_orphans_are_found_and_others_are_left_alone(tmp_path: Path) -> None:
             process.wait()
 
 
-def test_what_runs_in_a_container_is_no_orphan() -> None:
+def test_what_runs_in_a_container_is_no_orphan(tmp_path: Path) -> None:
     """Its mark names a process by a number that is another's, or nobody's, out here."""
-    container = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
-    process = subprocess.Popen([*container, "env", "FAIRC_RUN=999999999:1", "sleep", "600"])
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    theirs = f"999999999:1:{namespace() + 1}"
+    process = subprocess.Popen(["sleep", "600"], env={**os.environ, "FAIRC_RUN": theirs})
+    folder = tmp_path / f"fairc-vm-{theirs.replace(':', '-')}-abc"
+    folder.mkdir()
     try:
-        eventually(lambda: bool(children.read_text()))
-        inside = Path(f"/proc/{children.read_text().strip()}")
-        eventually(lambda: b"FAIRC_RUN=999999999:1" in (inside / "environ").read_bytes())
-        assert int(inside.name) not in clean.orphans()
+        eventually(lambda: process.pid in clean.marked(theirs))
+        assert process.pid not in clean.orphans()
+        assert clean.remove_temporary(tmp_path) == []
     finally:
         process.kill()
         process.wait()
 
 
+def test_a_mark_tells_a_container_from_its_host() -> None:
+    command = "from fairc.runtime.supervisor import mark; print(mark())"
+    container = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+    inside = subprocess.run(
+        [*container, sys.executable, "-c", command], capture_output=True, text=True, check=True
+    ).stdout
+    pid, _, where = inside.strip().split(":")
+    assert pid == "1" and where != mark().split(":")[2]
+    assert clean.owner_runs(inside.strip())
+
+
 def test_temporary_folders_of_dead_runs_are_removed(tmp_path: Path) -> None:
     ours = tmp_path / f"{temporary_prefix('vm')}abc"
-    dead = tmp_path / "fairc-vm-999999999-1-abc"
+    dead = tmp_path / f"fairc-vm-999999999-1-{namespace()}-abc"
     notes = tmp_path / "fairc-notes"
     for folder in (ours, dead, notes):
         folder.mkdir()
