@@ -5,7 +5,7 @@ use crate::quic::description::QuicClient;
 use crate::quic::driver::Driver;
 use crate::quic::{tls, transport};
 use crate::reactor::{Interest, Reactor};
-use quinn_proto::{ClientConfig, Connection, ConnectionHandle, VarInt};
+use quinn_proto::{ClientConfig, Connection, ConnectionError, ConnectionHandle, VarInt};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
@@ -27,6 +27,19 @@ pub enum Refusal {
     Passing(String),
     /// It never will.
     Lasting(String),
+}
+
+impl Refusal {
+    /// From how a handshake ended.
+    #[must_use]
+    pub fn of(reason: &ConnectionError) -> Self {
+        match reason {
+            ConnectionError::TimedOut | ConnectionError::Reset => {
+                Refusal::Passing(reason.to_string())
+            }
+            _ => Refusal::Lasting(reason.to_string()),
+        }
+    }
 }
 
 impl Link {

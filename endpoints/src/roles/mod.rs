@@ -6,6 +6,8 @@ pub mod pep_gateway;
 pub mod pep_terminal;
 mod playing;
 pub mod quic_client;
+mod quic_download;
+mod quic_peer;
 pub mod quic_server;
 pub mod tcp_client;
 mod tcp_requests;

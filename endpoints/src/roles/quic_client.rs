@@ -15,10 +15,11 @@ use crate::quic::{DONE, REFUSED, STOPPED};
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::Request;
 use crate::roles::playing::play;
+use crate::roles::quic_download::{Download, State};
 use crate::roles::Failure;
 use crate::sys;
 use crate::workload::Workload;
-use quinn_proto::{ConnectionError, Event as QuicEvent, ReadError, StreamEvent, StreamId, VarInt};
+use quinn_proto::{ConnectionError, Event as QuicEvent, StreamEvent};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -44,7 +45,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let mut reactor = Reactor::new()?;
     let mut client = Client::new(description, &reactor, log)?;
     client.work(&mut reactor, log)?;
-    client.connections.iter_mut().for_each(Connection::hang_up);
+    client.connections.iter_mut().for_each(Download::hang_up);
     let dropped: u32 = client.connections.iter().map(|connection| connection.dropped).sum();
     if dropped > 0 {
         let message = format!("{dropped} datagrams found no room in the socket's receive buffer");
@@ -64,43 +65,12 @@ struct Client {
     /// Fires when QUIC has something to do.
     alarm: Alarm,
     ticks: Timer,
-    connections: Vec<Connection>,
+    connections: Vec<Download>,
     /// Connections that have not ended, and those of them that are established.
     open: usize,
     live: usize,
     /// Until when to answer servers that did not hear that a connection is stopped.
     goodbye: Option<Instant>,
-}
-
-struct Connection {
-    number: u32,
-    state: State,
-    link: Option<Link>,
-    /// Plays what arrives, if it is a video.
-    player: Option<Player>,
-    /// Delivered so far.
-    bytes: u64,
-    /// Why the last attempt to connect failed.
-    refused: Option<String>,
-    /// Datagrams that found no room in the buffers of its sockets so far.
-    dropped: u32,
-}
-
-/// How far a connection is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// It is to be opened at this time, ns after the epoch.
-    Waiting(i64),
-    /// The handshake is under way.
-    Connecting,
-    /// Data comes in.
-    Receiving(StreamId),
-    /// All bytes are there; the server has not said yet that these are all.
-    Closing(StreamId),
-    /// It is closed; the player shows what has arrived.
-    Showing,
-    /// Over, for better or worse.
-    Ended,
 }
 
 impl Client {
@@ -109,17 +79,9 @@ impl Client {
             Workload::Video(video) => Some(Player::new(video)),
             _ => None,
         };
-        let connections: Vec<Connection> = (0..)
+        let connections: Vec<Download> = (0..)
             .zip(&description.starts_ns)
-            .map(|(number, start_ns)| Connection {
-                number,
-                state: State::Waiting(*start_ns),
-                link: None,
-                player: player.clone(),
-                bytes: 0,
-                refused: None,
-                dropped: 0,
-            })
+            .map(|(number, start_ns)| Download::new(number, *start_ns, player.clone()))
             .collect();
         let client = Client {
             wanted: description.workload.wanted_bytes(),
@@ -337,7 +299,7 @@ impl Client {
     fn ask(&mut self, index: usize, log: &mut Log) -> Result<(), Failure> {
         let receive_window_bytes = self.description.receive_window_bytes();
         let wanted = self.wanted;
-        let Connection { number, link: Some(link), .. } = &mut self.connections[index] else {
+        let Download { number, link: Some(link), .. } = &mut self.connections[index] else {
             return Ok(());
         };
         let (number, mtu) = (*number, link.mtu);
@@ -381,30 +343,13 @@ impl Client {
         log: &mut Log,
     ) -> Result<(), Failure> {
         let connection = &self.connections[index];
-        let bytes = connection.bytes;
         match connection.state {
             State::Waiting(_) | State::Showing | State::Ended => Ok(()),
-            State::Connecting => {
-                let refusal = match reason {
-                    ConnectionError::TimedOut | ConnectionError::Reset => {
-                        Refusal::Passing(reason.to_string())
-                    }
-                    _ => Refusal::Lasting(reason.to_string()),
-                };
-                self.not_connected(index, refusal, log)
-            }
+            State::Connecting => self.not_connected(index, Refusal::of(reason), log),
             State::Closing(_) => self.over(index),
             State::Receiving(_) => {
-                let message = match reason {
-                    ConnectionError::ApplicationClosed(close) if close.error_code == STOPPED => {
-                        format!("the server closed after {bytes} bytes")
-                    }
-                    ConnectionError::TimedOut => format!(
-                        "receiving after {bytes} bytes: nothing has come from the server for {} s",
-                        self.description.idle_timeout_ns as f64 / 1e9
-                    ),
-                    _ => format!("receiving after {bytes} bytes: {reason}"),
-                };
+                let idle_s = self.description.idle_timeout_ns as f64 / 1e9;
+                let message = connection.why_lost(reason, idle_s);
                 self.fail(index, &message, log)
             }
         }
@@ -455,7 +400,7 @@ impl Client {
         }
         for index in 0..self.connections.len() {
             self.catch_up(index, log)?;
-            let Connection { number, state, bytes, .. } = &self.connections[index];
+            let Download { number, state, bytes, .. } = &self.connections[index];
             let (number, state, bytes) = (*number, *state, *bytes);
             if matches!(state, State::Receiving(_)) {
                 log.now(&Event::Progress { connection: number, bytes });
@@ -486,7 +431,7 @@ impl Client {
                     log.error(Some(connection.number), &format!("could not connect: {reason}"));
                 }
                 _ => {
-                    let Connection { number, bytes, .. } = connection;
+                    let Download { number, bytes, .. } = connection;
                     log.now(&Event::Stopped { connection: *number, bytes: *bytes });
                     // The server shall not go on sending to nobody.
                     connection.close(STOPPED, "stopped");
@@ -507,68 +452,5 @@ impl Client {
         };
         let mut links = self.connections.iter_mut().filter_map(|one| one.link.as_mut());
         Instant::now() < goodbye && links.any(|link| link.quic().is_some())
-    }
-}
-
-impl Connection {
-    /// Closes the socket, if there is one; what it had no room for is remembered.
-    fn hang_up(&mut self) {
-        if let Some(link) = self.link.take() {
-            self.dropped += link.driver.datagrams().dropped().unwrap_or(0);
-        }
-    }
-
-    /// Takes what has arrived; true: nothing more will come, and that is well.
-    fn receive(&mut self, wanted: Option<u64>, log: &mut Log) -> Result<bool, String> {
-        let (State::Receiving(stream) | State::Closing(stream)) = self.state else {
-            return Ok(false);
-        };
-        let Some(quic) = self.link.as_mut().and_then(Link::quic) else {
-            return Ok(false);
-        };
-        let mut stream_ = quic.recv_stream(stream);
-        let mut chunks = match stream_.read(true) {
-            Ok(chunks) => chunks,
-            Err(error) => return Err(format!("receiving after {} bytes: {error}", self.bytes)),
-        };
-        let before = self.bytes;
-        let end = loop {
-            match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => self.bytes += chunk.bytes.len() as u64,
-                Ok(None) => break Ok(true),
-                Err(ReadError::Blocked) => break Ok(false),
-                Err(error) => break Err(format!("receiving after {} bytes: {error}", self.bytes)),
-            }
-        };
-        // Flushed in any case.
-        let _ = chunks.finalize();
-        let (connection, bytes) = (self.number, self.bytes);
-        let now_ns = log.clock().now_ns();
-        if before == 0 && bytes > 0 {
-            log.at(now_ns, &Event::FirstByte { connection });
-        }
-        if wanted.is_some_and(|wanted| bytes > wanted) {
-            return Err("the server sent more than was asked for".into());
-        }
-        if let Some(player) = self.player.as_mut().filter(|_| bytes > before) {
-            play(player, connection, bytes, now_ns, log);
-        }
-        let complete = wanted == Some(bytes);
-        let finished = end?;
-        if complete && matches!(self.state, State::Receiving(_)) && (bytes > 0 || finished) {
-            log.at(now_ns, &Event::Done { connection, bytes });
-            self.state = State::Closing(stream);
-        }
-        match (finished, complete) {
-            (true, false) => Err(format!("the server closed after {} bytes", self.bytes)),
-            (finished, _) => Ok(finished),
-        }
-    }
-
-    /// Closes the connection, if there is one.
-    fn close(&mut self, code: VarInt, reason: &str) {
-        if let Some(link) = &mut self.link {
-            link.close(code, reason);
-        }
     }
 }

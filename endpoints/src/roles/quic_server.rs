@@ -9,17 +9,18 @@ use crate::quic::datagrams::Datagrams;
 use crate::quic::description::QuicServer;
 use crate::quic::driver::Driver;
 use crate::quic::report::{Accepted, Listening, Sample, Stopped, Traced};
+use crate::quic::tls;
 use crate::quic::trace::Trace;
 use crate::quic::transfer::{read_request, Transfer};
 use crate::quic::transport::{self, LARGEST_PAYLOAD};
-use crate::quic::{tls, DONE, REFUSED, STOPPED};
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::Request;
+use crate::roles::quic_peer::{End, Peer, State};
 use crate::roles::Failure;
 use crate::workload::Workload;
 use quinn_proto::{
-    Connection, ConnectionError, ConnectionHandle, Dir, Event as QuicEvent, ServerConfig,
-    StreamEvent, StreamId, ValidationTokenConfig, VarInt,
+    Connection, ConnectionHandle, Dir, Event as QuicEvent, ServerConfig, StreamEvent, StreamId,
+    ValidationTokenConfig,
 };
 use std::net::SocketAddrV4;
 use std::sync::Arc;
@@ -82,33 +83,6 @@ struct Server {
     ended: u32,
     /// Whether the socket is also waited for to have room.
     waits_for_room: bool,
-}
-
-/// An accepted connection.
-struct Peer {
-    /// When the handshake was complete, ns after the epoch.
-    accepted_ns: Option<i64>,
-    state: State,
-}
-
-/// How far a connection is.
-enum State {
-    /// The request has not come completely.
-    Asking { header: Vec<u8> },
-    /// Data goes out, or has and is not acknowledged.
-    Sending(Box<Transfer>),
-}
-
-/// How a connection ended.
-enum End {
-    /// The client has all its data.
-    Complete,
-    /// The client went away, or SIGTERM came.
-    Stopped,
-    /// Something failed.
-    Failed(String),
-    /// It never said what it wants. A client that was stopped that early tells so itself.
-    Silent,
 }
 
 impl Server {
@@ -252,8 +226,7 @@ impl Server {
             if self.peers.len() <= handle.0 {
                 self.peers.resize_with(handle.0 + 1, || None);
             }
-            let state = State::Asking { header: Vec::new() };
-            self.peers[handle.0] = Some(Peer { accepted_ns: None, state });
+            self.peers[handle.0] = Some(Peer::default());
         }
         Ok(())
     }
@@ -270,14 +243,14 @@ impl Server {
                     peer.accepted_ns = Some(log.clock().now_ns());
                     None
                 }
-                QuicEvent::ConnectionLost { reason } => Some(Self::lost(&peer, &reason)),
+                QuicEvent::ConnectionLost { reason } => Some(peer.lost(&reason)),
                 QuicEvent::Stream(event) => self.stream_event(handle, &mut peer, &event, log)?,
                 _ => None,
             };
             end = end.or(over);
         }
         if end.is_none() {
-            end = self.send(handle, &mut peer);
+            end = self.driver.connection(handle).and_then(|quic| peer.send(&self.block, quic));
         }
         match end {
             Some(end) => self.end(handle, &peer, end, log)?,
@@ -367,35 +340,6 @@ impl Server {
         }
     }
 
-    /// Hands over data until QUIC takes no more, all that may be sent by now has been, or all.
-    fn send(&mut self, handle: ConnectionHandle, peer: &mut Peer) -> Option<End> {
-        let State::Sending(transfer) = &mut peer.state else {
-            return None;
-        };
-        let connection = self.driver.connection(handle)?;
-        transfer.send(&self.block, connection).err().map(End::Failed)
-    }
-
-    /// How a connection ended that QUIC has lost.
-    fn lost(peer: &Peer, reason: &ConnectionError) -> End {
-        match (&peer.state, reason) {
-            (State::Sending(transfer), ConnectionError::ApplicationClosed(close))
-                if transfer.finished() && close.error_code == DONE =>
-            {
-                End::Complete
-            }
-            (State::Asking { .. }, _) => End::Silent,
-            (_, ConnectionError::ApplicationClosed(close))
-                if close.error_code == DONE || close.error_code == STOPPED =>
-            {
-                End::Stopped
-            }
-            // A client that is gone, and one whose last word got lost: what it had, is its to say.
-            (_, ConnectionError::Reset | ConnectionError::TimedOut) => End::Stopped,
-            _ => End::Failed(format!("sending: {reason}")),
-        }
-    }
-
     /// Takes the last sample of a connection, says how it ended, and closes it.
     fn end(
         &mut self,
@@ -404,20 +348,12 @@ impl Server {
         end: End,
         log: &mut Log,
     ) -> Result<(), Failure> {
-        let number = match &peer.state {
-            State::Sending(transfer) => Some(transfer.number),
-            State::Asking { .. } => None,
-        };
+        let number = peer.number();
         let connection = self.connection(handle)?;
         if let Some(number) = number {
             log.now(&Sample::of(number, connection));
         }
-        let (code, reason) = match &end {
-            End::Complete => (DONE, ""),
-            End::Stopped | End::Silent => (STOPPED, "stopped"),
-            End::Failed(message) => (REFUSED, message.as_str()),
-        };
-        close(connection, code, reason);
+        end.close(connection);
         match (end, number) {
             (End::Stopped, Some(connection)) => log.now(&Stopped { connection }),
             (End::Failed(message), number) => log.error(number, &message),
@@ -439,11 +375,11 @@ impl Server {
             return Ok(());
         }
         for (index, peer) in self.peers.iter().enumerate() {
-            let Some(Peer { state: State::Sending(transfer), .. }) = peer else {
+            let Some(number) = peer.as_ref().and_then(Peer::number) else {
                 continue;
             };
             if let Some(connection) = self.driver.connection(ConnectionHandle(index)) {
-                log.now(&Sample::of(transfer.number, connection));
+                log.now(&Sample::of(number, connection));
             }
         }
         Ok(())
@@ -460,19 +396,4 @@ impl Server {
         }
         Ok(())
     }
-}
-
-impl Peer {
-    /// When its next data becomes due, if it waits for that.
-    fn due(&self) -> Option<Instant> {
-        match &self.state {
-            State::Sending(transfer) => transfer.due(),
-            State::Asking { .. } => None,
-        }
-    }
-}
-
-/// Closes a connection; without effect on one that is closed or lost already.
-fn close(connection: &mut Connection, code: VarInt, reason: &str) {
-    connection.close(Instant::now(), code, reason.to_owned().into());
 }
