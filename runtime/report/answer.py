@@ -154,7 +154,9 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
     what += f", load {measure.load}" if measure.load is not None else ""
     note = ""
     if summary.n and summary.low is None:
-        if summary.constant:
+        if summary.n == 1:
+            note = "one value, no interval"
+        elif summary.constant:
             note = f"no interval: all {summary.n} values are equal"
         else:
             values = ", ".join(number(v / scale.factor, decimals) for v in summary.values)
@@ -198,6 +200,8 @@ def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
         (second, sum(v > 0 for v in summary.values)),
     )
     parts = [f"{name} in {count}" for name, count in sides if count]
+    if summary.n == 1 and parts:
+        return f"dominant: {next(name for name, count in sides if count)}"
     if not parts:
         return "dominant: neither"
     return f"dominant: {listed(parts)} of {counted(summary.n, 'repetition')}"
@@ -303,11 +307,18 @@ def _extremes(
 
 
 def _sides(run: Run, summaries: Sequence[Summary]) -> str:
-    first, second = run.sessions
+    first, second = map(one_line, run.sessions)
+    if all(s.low is None for s in summaries):
+        below = sum(s.median is not None and s.median < 0 for s in summaries)
+        return (
+            f"By the sign of F, {first} dominates in {below} and {second} in"
+            f" {sum(s.median is not None and s.median > 0 for s in summaries)}; with fewer than"
+            f" {MIN_REPETITIONS} repetitions each there is no interval that says how surely."
+        )
     below = sum(s.high is not None and s.high < 0 for s in summaries)
     above = sum(s.low is not None and s.low > 0 for s in summaries)
     open_ = len(summaries) - below - above
     return (
-        f"By the 95 % interval of F, {one_line(first)} dominates in {below},"
-        f" {one_line(second)} in {above}, and {open_} are undecided."
+        f"By the 95 % interval of F, {first} dominates in {below}, {second} in {above}, and {open_} are"
+        " undecided."
     )

@@ -34,6 +34,9 @@ def headline(run: Run) -> str:
     text = f"{number} over {network}: {flows}. {listed(size)}, {counted(plan.cells, 'cell')} in all"
     if plan.excluded:
         text += f" ({plan.excluded} excluded)"
+    there = sum(len(c.outcomes) for c in run.configurations)
+    if there < plan.cells:
+        text += f", of which {counted(there, 'cell')} {'has' if there == 1 else 'have'} been run"
     swept = [f"{one_line(a.name)} ({listed([*map(one_line, a.values)])})" for a in plan.axes]
     text += f". Swept: {'; '.join(swept)}." if swept else "."
     return f"{text} {_engines(run)}"

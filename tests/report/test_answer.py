@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import math
 import re
 from collections.abc import Callable
@@ -94,6 +95,24 @@ def test_fewer_than_six_repetitions_print_their_values(make_run: Maker) -> None:
             assert len(entry.note.split(": ")[1].split(", ")) == 4
 
 
+def test_single_repetitions_are_told_apart_by_signs_and_no_interval_is_claimed(
+    make_run: Maker,
+) -> None:
+    path = make_run(repeat=1, sweep={"rtt": ("10ms", "20ms", "50ms", "100ms")})
+    document = json.loads((path / "plan.json").read_text())
+    (path / "plan.json").write_text(json.dumps(document | {"cells": 40}))
+    run = Run(path)
+    found = answer(run, Results(run))
+    (sides,) = [s for s in found.sentences if "dominates" in s]
+    medians = [e.median for g in found.groups if (e := g.entry(Results(run).select(F)[0]))]
+    below = sum(float(m.exact) < 0 for m in medians if m)
+    assert sides.startswith(f"By the sign of F, cubic dominates in {below} and bbr in {4 - below};")
+    page = build(path)[0].read_text(encoding="utf-8")
+    assert "40 cells in all, of which 4 cells have been run" in page
+    survey = page.split('<table class="wide">')[1].split("</table>")[0]
+    assert "no interval" not in survey, "the column n says it"
+
+
 def test_zero_variance_has_no_interval(make_run: Maker) -> None:
     run = Run(make_run(constant=True))
     found = answer(run, Results(run))
@@ -167,7 +186,7 @@ def test_no_cell_counts(make_run: Maker) -> None:
         ((0.3, 0.2, 0.2, 0.1, 0.25, 0.15), "dominant: b"),
         ((-0.3, 0.2, 0.2, 0.1, 0.25, 0.15), "dominant: neither, the interval contains 0"),
         ((-0.3, 0.2), "dominant: a in 1 and b in 1 of 2 repetitions"),
-        ((0.2,), "dominant: b in 1 of 1 repetition"),
+        ((0.2,), "dominant: b"),
         ((0.0, 0.0), "dominant: neither"),
     ],
 )
