@@ -14,6 +14,7 @@ from .answer import answer
 from .choose import choose
 from .figures import (
     DEFAULT,
+    FAIRNESS,
     FIGURES,
     PAGE_LOADS,
     Drawing,
@@ -46,10 +47,15 @@ class _Report:
     def drawings(self) -> tuple[Drawing, ...]:
         return tuple(figure for figure in self.figures if isinstance(figure, Drawing))
 
+    @property
+    def _measures_fairness(self) -> bool:
+        return any(request.name == FAIRNESS.name for request in self.run.plan.measure)
+
     def _draw(self) -> Iterator[Drawing | Sheet]:
         known = {kind.name: kind for kind in FIGURES}
         wanted: list[tuple[FigureKind | None, FigureRequest | None]] = [
             *((kind, None) for kind in DEFAULT),
+            *([(FAIRNESS, None)] if self._measures_fairness else []),
             *([(PAGE_LOADS, None)] if loads_pages(self.subject) else []),
             *((known.get(request.kind), request) for request in self.run.plan.figures),
         ]

@@ -100,12 +100,11 @@ def test_a_right_file(fairc: Fairc) -> None:
     assert json.loads(fairc("check", "--format", "json", "tiny.fexp").out) == []
 
 
+LATER = "over = quic  cca = cubic  workload = requests(100kB, 1s)"
+
+
 def test_what_cannot_run_yet_is_a_warning_and_then_an_error(fairc: Fairc) -> None:
-    later = (
-        Path("tiny.fexp")
-        .read_text()
-        .replace("cca = cubic", "cca = cubic  rate = 1Mbit/s  over = quic")
-    )
+    later = Path("tiny.fexp").read_text().replace("cca = cubic   workload = file(100kB)", LATER)
     Path("later.fexp").write_text(later)
     checked = fairc("check", "later.fexp")
     assert checked.status == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv4Address
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from madecell import MS, QUEUE, made_cell
 
@@ -76,6 +76,7 @@ def test_a_session_without_a_bottleneck_has_no_limit() -> None:
 LINKS = st.sampled_from([X, Y, Z])
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)  # of a busy machine
 @given(
     st.dictionaries(st.text("abcdef", min_size=1, max_size=2), st.sets(LINKS, min_size=1)),
     st.fixed_dictionaries({link: st.floats(1, 100) for link in (X, Y, Z)}),

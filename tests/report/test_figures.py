@@ -15,7 +15,7 @@ import pytest
 from fairc.runtime.columns import TABLES
 from fairc.runtime.report import build
 from fairc.runtime.report.choose import choose
-from fairc.runtime.report.figures import DEFAULT, Drawing, Subject
+from fairc.runtime.report.figures import DEFAULT, FAIRNESS, Drawing, Subject
 from fairc.runtime.report.figures.base import decimate
 from fairc.runtime.report.figures.rates import load
 from fairc.runtime.report.figures.style import SERIES, VARIABLES, WIDTHS, spread
@@ -114,7 +114,7 @@ def test_every_figure_at_every_width(
     make_run: Maker, flows: tuple[str, ...], connections: int
 ) -> None:
     subject = subject_of(make_run(flows=flows, connections=connections, repeat=2, duration_s=5.0))
-    for kind in DEFAULT:
+    for kind in (*DEFAULT, FAIRNESS):
         drawing = kind.make(subject, None)
         assert isinstance(drawing, Drawing)
         rendered = render(drawing)

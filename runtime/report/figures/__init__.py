@@ -28,9 +28,10 @@ from . import (
 from .base import Drawing, FigureKind, NothingToDraw, Number, Sheet, Subject
 
 # Shown in every report, in this order.
-DEFAULT: tuple[FigureKind, ...] = (rates.KIND, window.KIND, queue.KIND, fairness.KIND)
+DEFAULT: tuple[FigureKind, ...] = (rates.KIND, window.KIND, queue.KIND)
 
-# Shown after them in a report of page loads.
+# Shown after them where fairness is measured, and in a report of page loads.
+FAIRNESS: FigureKind = fairness.KIND
 PAGE_LOADS: FigureKind = loads.KIND
 loads_pages = loads.loads_pages
 
@@ -53,6 +54,7 @@ FIGURES: Registry[FigureKind] = Registry(
 
 __all__ = [
     "DEFAULT",
+    "FAIRNESS",
     "FIGURES",
     "PAGE_LOADS",
     "Drawing",
