@@ -181,7 +181,7 @@ def test_sharing_a_network_changes_nothing(make: SimpleNamespace) -> None:
 
 
 def test_every_diagnostic_of_the_compiler_is_documented() -> None:
-    sources = [*(ROOT / "compiler").glob("*.py")]
+    sources = [*(ROOT / "compiler").rglob("*.py")]
     codes = {
         c
         for path in sources
