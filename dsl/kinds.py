@@ -122,14 +122,16 @@ class Quantities:
             PACKET_RATE: ("pkt/s",),
             FREQUENCY: ("/s",),
         }
-        units = [u for d in self.dimensions for u in offers.get(d, ())]
+        offered = [f"{value.canonical}{u}" for d in self.dimensions for u in offers.get(d, ())]
+        if SHARE in self.dimensions and 0 < value.number < 1:  # 0.5 may be meant as a half
+            offered.append(f"{canonical(100 * value.number, value.dimension)}%")
         fail(
             "missing-unit",
             f"{use} must be {self.words}, and this number has no unit",
             value.span,
             note="a unit is missing",
             labels=used(value, at, use),
-            help="write " + " or ".join(f"`{value.canonical}{unit}`" for unit in units),
+            help="write " + " or ".join(f"`{text}`" for text in offered),
         )
 
     def _limits(self, value: Quantity, use: str, at: Span | None) -> None:

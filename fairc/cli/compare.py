@@ -72,8 +72,11 @@ def as_text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str
     from .results import aligned
 
     yield f"first: {first}, {_counted(cells.first)}; second: {second}, {_counted(cells.second)}"
-    same = "all" if cells.identical == cells.both else str(cells.identical)
-    yield f"{_counted(cells.both)} in both; raw artefacts byte-identical (SHA-256): {same}"
+    if cells.both:
+        same = "all" if cells.identical == cells.both else str(cells.identical)
+        yield f"{_counted(cells.both)} in both; raw artefacts byte-identical (SHA-256): {same}"
+    else:
+        yield "no cell is in both: the runs are of different experiments, settings or seeds"
     if not rows:
         yield "nothing is measured in either"
         return

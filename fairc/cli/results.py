@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 TABLES = "tables"
 SHOWN_ROWS = 24
+SHOWN_METRICS = 4
 
 
 def refresh(store: Store) -> None:
@@ -57,22 +58,32 @@ def fresh_tables(run: Path) -> tuple[str, ...]:
 def summary(run: Path) -> Iterator[str]:
     """Yield the lines of the table that a run ends with: what was measured, per configuration."""
     from fairc.runtime.store import read_plan
-    from fairc.runtime.summary import summarise
+    from fairc.runtime.summary import UnknownName, summarise
 
     plan = read_plan(run)
     axes = tuple(axis.name for axis in plan.axes)
-    asked = [request.name for request in plan.measure]
-    for metric in (name for name in ("goodput", "fairness") if name in asked):
-        rows = summarise(run / TABLES, axes, metric)
-        if metric == "fairness" and all(row["value"] is None for row in rows):
-            # F is of two sessions, Jain's index of any number.
-            rows = summarise(run / TABLES, axes, "fairness.jain_session") or rows
-        if not rows:
-            continue
+    asked = list(dict.fromkeys(request.name for request in plan.measure))
+    # Many read goodput and fairness first; they keep their place.
+    first = [name for name in ("goodput", "fairness") if name in asked]
+    found = []
+    for metric in first + [name for name in asked if name not in first]:
+        try:
+            rows = summarise(run / TABLES, axes, metric)
+            if metric == "fairness" and all(row["value"] is None for row in rows):
+                # F is of two sessions, Jain's index of any number.
+                rows = summarise(run / TABLES, axes, "fairness.jain_session") or rows
+        except UnknownName:
+            continue  # it has no number of its own: a course of time, or a plug-in that is not here
+        if rows:
+            found.append((metric, rows))
+    for metric, rows in found[:SHOWN_METRICS]:
         yield ""
         yield from text(rows[:SHOWN_ROWS])
         if len(rows) > SHOWN_ROWS:
             yield f"... and {len(rows) - SHOWN_ROWS} more: fairc table {run} {metric}"
+    if left := [metric for metric, _ in found[SHOWN_METRICS:]]:
+        yield ""
+        yield f"measured as well: {', '.join(left)} (fairc table {run} METRIC)"
 
 
 def text(rows: Sequence[Row]) -> Iterator[str]:

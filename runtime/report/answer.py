@@ -1,4 +1,4 @@
-"""The answer of a run: goodput and fairness per configuration, as a table and in sentences."""
+"""The answer of a run: what was asked for, per configuration, as a table and in sentences."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from .words import MINUS, Scale, counted, decimals_for, listed, number, one_line
 
 # Up to here each configuration is told in full; beyond, one line each.
 MAX_TOLD = 3
+# A line has at most so many numbers; what it leaves out is in the table of all metrics.
+MAX_COLUMNS = 8
 
 FLOOR = "fairness.floor"
 NAMES = {
@@ -87,18 +89,32 @@ class Answer:
 
 def answer(run: Run, results: Results) -> Answer:
     """Return the answer of a run."""
-    measures = [
-        m
-        for m in results.measures
-        if m.metric in (GOODPUT, F, PLT, TTR) or m.metric.startswith("fairness.jain")
-    ]
+    few = len(run.configurations) <= MAX_TOLD
+    leading, others = _shown(run, results)
+    if not few:
+        others = others[: max(0, MAX_COLUMNS - len(leading))]
+    measures = leading + others
     groups = tuple(
         Group(c, entries(run, results, measures, c), len(c.outcomes) - len(c.counted))
         for c in run.configurations
     )
-    few = len(groups) <= MAX_TOLD
-    sentences = _told(run, groups) if few else _surveyed(run, results, groups)
+    sentences = _told(run, groups) if few else _surveyed(results, groups, measures)
     return Answer(tuple(sentences), groups)
+
+
+def _shown(run: Run, results: Results) -> tuple[list[Measure], list[Measure]]:
+    """Return the measures that are told first, in words of their own, and the others asked for.
+
+    Goodput is told where it was asked for, beside fairness, and where nothing else was asked for: of a
+    flow that sends what it is told to (requests, a video) it says what was offered.
+    """
+    asked = {request.name for request in run.plan.measure}
+    own = [m for m in results.measures if m.metric in (F, PLT, TTR)]
+    own += [m for m in results.measures if m.metric.startswith("fairness.jain")]
+    others = [m for m in results.asked if m not in own and m.metric != GOODPUT]
+    if asked & {GOODPUT, "fairness"} or not (own or others):
+        own = [*results.select(GOODPUT), *own]
+    return [m for m in results.measures if m in own], others
 
 
 def entries(
@@ -218,7 +234,15 @@ def _told(run: Run, groups: Sequence[Group]) -> list[str]:
             f"{one_line(e.measure.flow or 'the cell')} got {_said(e)}" for e in goodputs if e.median
         ]
         pages = [e for e in group.entries if e.measure.metric in (PLT, TTR) and e.median]
-        if not parts and not pages:
+        own = (GOODPUT, F, PLT, TTR)
+        others = [
+            e
+            for e in group.entries
+            if e.measure.metric not in own and "jain" not in e.measure.metric and e.median
+        ]
+        f = by_metric.get(F)
+        jain = by_metric.get("fairness.jain_session")
+        if not (parts or pages or others or (f and f.median) or (jain and jain.median)):
             sentences.append(f"{lead}no repetition counts, so there is no result.")
             continue
         if parts:
@@ -226,17 +250,18 @@ def _told(run: Run, groups: Sequence[Group]) -> list[str]:
         if pages:
             told = listed([f"{e.what.lower()}: {_said(e)}" for e in pages], limit=6)
             sentences.append(f"{lead}{told} (median{_basis(pages)}).")
-        f = by_metric.get(F)
         if f and f.median:
             sentences.append(
                 f"Session fairness F, from {MINUS}0.5 to 0.5, is {_said(f)}; {f.remark}."
             )
-        jain = by_metric.get("fairness.jain_session")
         if jain and jain.median:
             scene = run.scenes.get(group.configuration.id)
             places = {flow.bottleneck for flow in scene.flows} if scene else set()
             of = " of the rates, each over its max-min fair share," if len(places) > 1 else ""
             sentences.append(f"Jain's index{of} over the session is {_said(jain)}; 1 is fair.")
+        if others:
+            told = listed([f"{e.what}: {_said(e)}" for e in others], limit=6)
+            sentences.append(f"{lead}{told} (median{_basis(others)}).")
     return sentences
 
 
@@ -256,9 +281,9 @@ def _basis(found: Sequence[Entry]) -> str:
     return f"{text}; all are equal, so there is no interval"
 
 
-def _surveyed(run: Run, results: Results, groups: Sequence[Group]) -> list[str]:
+def _surveyed(results: Results, groups: Sequence[Group], measures: Sequence[Measure]) -> list[str]:
     """Tell the extremes over many configurations."""
-    sentences = []
+    run, sentences = results.run, list[str]()
     for metric, name in ((F, "Session fairness F"), ("fairness.jain_session", "Jain's index")):
         for measure in results.select(metric):
             found = [(c, results.summary(measure, c)) for c in run.configurations]
@@ -267,8 +292,9 @@ def _surveyed(run: Run, results: Results, groups: Sequence[Group]) -> list[str]:
                 sentences.append(_extremes(name, known, lambda v: number(v, 3)))
             if metric == F and len(run.sessions) == 2:
                 sentences.append(_sides(run, [s for _, s in found if s.median is not None]))
-    for metric, name in ((GOODPUT, "Goodput"), (PLT, "Page load time"), (TTR, "Time to response")):
-        sentences += _ranged(results, metric, name)
+    names = {GOODPUT: "Goodput", PLT: NAMES[PLT], TTR: NAMES[TTR]}
+    for metric in dict.fromkeys(m.metric for m in measures if not m.metric.startswith("fairness.")):
+        sentences += _ranged(results, metric, names.get(metric, metric))
     empty = sum(not g.configuration.counted for g in groups)
     if empty:
         sentences.append(f"{counted(empty, 'configuration')} without a repetition that counts.")
@@ -282,7 +308,7 @@ def _ranged(results: Results, metric: str, name: str) -> list[str]:
         scale, decimals = _format(results, metric)
 
         def show(v: float, scale: Scale = scale, decimals: int = decimals) -> str:
-            return f"{number(v / scale.factor, decimals)} {scale.unit}"
+            return f"{number(v / scale.factor, decimals)} {scale.unit}".rstrip()
 
         known = [
             (c, m)
@@ -290,9 +316,9 @@ def _ranged(results: Results, metric: str, name: str) -> list[str]:
             if (m := results.summary(measure, c).median) is not None
         ]
         if known:
-            of = one_line(measure.flow or "the cell")
-            of += f", load {measure.load}" if measure.load is not None else ""
-            sentences.append(_extremes(f"{name} of {of}", known, show))
+            what = f"{name} of {one_line(measure.flow)}" if measure.flow else name
+            what += f", load {measure.load}" if measure.load is not None else ""
+            sentences.append(_extremes(what, known, show))
     return sentences
 
 

@@ -72,7 +72,7 @@ def comparisons(run: Run, results: Results) -> Comparisons:
     """
     from fairc.runtime.statistics.verdicts import compare
 
-    measures = _named(run, results)
+    measures = [m for m in results.measures if m in results.asked]
     ran = [c for c in run.configurations if c.counted]
     few = len(ran) <= MAX_CONFIGURATIONS
     by = () if few else _tested_names(run)
@@ -140,18 +140,6 @@ def _differ_in(a: Configuration, b: Configuration) -> str:
     """Return the one swept name in which two configurations differ; empty for several."""
     names = [x for (x, v), (_, w) in zip(a.bindings, b.bindings, strict=True) if v != w]
     return names[0] if len(names) == 1 else ""
-
-
-def _named(run: Run, results: Results) -> list[Measure]:
-    from fairc.runtime.metrics.registry import value_named
-
-    names = set()
-    for request in run.plan.measure:
-        try:
-            names.add(value_named(request.name).name)
-        except KeyError:  # of a plug-in that is not installed here
-            continue
-    return [m for m in results.measures if m.metric in names]
 
 
 def _series(

@@ -25,7 +25,7 @@ def headline(run: Run) -> str:
     """Say in a sentence what was run: network, flows, sweep, repetitions."""
     scenes = [run.scenes[c.id] for c in run.configurations if c.id in run.scenes]
     plan = run.plan
-    flows = _several([_flows(s) for s in scenes], "they depend on the configuration")
+    flows = _flows(scenes)
     network = _several([_network(s) for s in scenes], _ranges(scenes))
     size = [counted(plan.repeat, "repetition")]
     if plan.axes:
@@ -58,8 +58,14 @@ def _several(texts: Iterable[str], otherwise: str) -> str:
     return distinct.pop() if len(distinct) == 1 else otherwise
 
 
-def _flows(scene: Cell) -> str:
-    return listed([_flow(f) for f in scene.flows])
+def _flows(scenes: list[Cell]) -> str:
+    """Say what each flow does; of one that configurations change, that they do."""
+    names = {tuple(flow.name for flow in scene.flows) for scene in scenes}
+    if len(names) != 1:
+        return "which ones depends on the configuration"
+    flows = zip(*(scene.flows for scene in scenes), strict=True)
+    changes = "{} (depends on the configuration)"
+    return listed([_several(map(_flow, f), changes.format(one_line(f[0].name))) for f in flows])
 
 
 def _flow(flow: Flow) -> str:

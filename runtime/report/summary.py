@@ -130,6 +130,20 @@ class Results:
 
         return tuple(sorted(self._values, key=place))
 
+    @cached_property
+    def asked(self) -> tuple[Measure, ...]:
+        """The measures of the metrics that the experiment names; each by its first value."""
+        from fairc.runtime.metrics.registry import value_named
+
+        places: dict[str, int] = {}
+        for request in self.run.plan.measure:
+            try:
+                places.setdefault(value_named(request.name).name, len(places))
+            except KeyError:  # of a plug-in that is not installed here
+                continue
+        found = [m for m in self.measures if m.metric in places]
+        return tuple(sorted(found, key=lambda m: places[m.metric]))
+
     def select(self, metric: str) -> tuple[Measure, ...]:
         """Return the measures of a metric, one per flow or one for the cell."""
         return tuple(m for m in self.measures if m.metric == metric)

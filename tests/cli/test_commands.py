@@ -280,3 +280,12 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     )
     os.close(write)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_run_ends_with_what_was_asked_for(fairc: Fairc) -> None:
+    asked = "measure=[rtt, cwnd, utilization, loss_rate, goodput, retransmissions]"
+    out = fairc("run", "tiny.fexp", "--set", asked).out
+    heads = [line for line in out.splitlines() if "95 % CI" in line]
+    shown = ("goodput", "rtt.mean", "cwnd.mean", "utilization")
+    assert [h for h, m in zip(heads, shown, strict=True) if f"median {m}" not in h] == []
+    assert "measured as well: loss_rate, retransmissions (fairc table results/tiny METRIC)" in out

@@ -73,6 +73,7 @@ def test_another_run_differs_by_a_test(fairc: Fairc) -> None:
         assert row["median_first"] > row["median_second"]
         assert "stochastic dominance holds: the first is larger" in row["words"]
     text = fairc("compare", "one", "two").out
+    assert "no cell is in both" in text and "byte-identical" not in text
     assert "goodput, rate = 1Mbit/s, flow = a: medians" in text
     assert "Cliff's delta +1.00, large" in text
 

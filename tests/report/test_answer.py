@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from fairc.runtime.report import build
-from fairc.runtime.report.answer import answer, dominance
+from fairc.runtime.report.answer import MAX_COLUMNS, answer, dominance
 from fairc.runtime.report.run import Run
+from fairc.runtime.report.story import headline
 from fairc.runtime.report.summary import GOODPUT, F, Results, summarise
 from fairc.runtime.report.words import (
     MINUS,
@@ -242,3 +243,38 @@ def test_numbers_and_lists() -> None:
     assert listed(["a", "b", "c"]) == "a, b and c"
     assert listed(list("abcdefghijklmno")).endswith("l and 3 more")
     assert one_line("a\n b\x07") == "a b\N{REPLACEMENT CHARACTER}"
+
+
+def test_the_answer_is_what_was_asked_for(make_run: Maker) -> None:
+    path = make_run(fairness=False)
+    ask(path, "rtt")
+    found = answer(Run(path), Results(Run(path)))
+    assert {e.measure.metric for e in found.columns} == {"rtt.mean"}
+    entry = found.groups[0].entries[0]
+    assert entry.median is not None
+    assert found.sentences[0].startswith(f"rtt.mean of cubic: {entry.median.text} ms ")
+
+
+def test_a_survey_has_what_was_asked_for_up_to_its_width(make_run: Maker) -> None:
+    path = make_run(sweep={"loss": ("0%", "1%", "2%", "5%")}, duration_s=3.0)
+    ask(path, "goodput", "rtt", "utilization", "fairness")
+    found = answer(Run(path), Results(Run(path)))
+    metrics = [e.measure.metric for e in found.columns]
+    assert len(metrics) == MAX_COLUMNS and metrics.count("rtt.mean") == 2
+    assert metrics[-1] == "utilization"
+    assert any(s.startswith("rtt.mean of bbr: medians from ") for s in found.sentences)
+    assert any(s.startswith("utilization: medians from ") for s in found.sentences)
+
+
+def ask(run: Path, *metrics: str) -> None:
+    """Change what the plan of a run measures."""
+    file = run / "plan.json"
+    plan = json.loads(file.read_text(encoding="utf-8"))
+    plan["measure"] = [{"name": metric} for metric in metrics]
+    file.write_text(json.dumps(plan), encoding="utf-8")
+
+
+def test_the_lead_names_the_flow_that_configurations_change(make_run: Maker) -> None:
+    run = Run(make_run(sweep={"over_bbr": ("tcp", "quic")}, repeat=1, duration_s=3.0))
+    flows = "cubic (10 MB file, CCA cubic) and bbr (depends on the configuration)"
+    assert flows in headline(run)

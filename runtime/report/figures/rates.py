@@ -88,7 +88,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     n = sorted({len(next(iter(s.rates.values()))) for _, s in data})
     widths = sorted({s.bin_s for _, s in data})
     repetitions = " or ".join(map(str, n))
-    bins = " or ".join(quantity(w, "s") for w in widths)
+    # Widths that print the same are one: 0.1 s, however it was rounded.
+    bins = " or ".join(dict.fromkeys(quantity(w, "s") for w in widths))
     if n == [1]:
         made_of = "Lines: the one repetition that counts."
     else:
