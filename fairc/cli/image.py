@@ -120,7 +120,7 @@ def load(file: Path, boot: bool) -> None:
     if boot:
         (variant,) = (v for v in recipe.VARIANTS if v.hash() == folder.name)
         taken = snapshot.obtain(images.require(variant), find_endpoints(), console.say)
-        console.result(f"machine {taken.identity}")
+        console.result(f"snapshot {taken.identity}")
 
 
 @image.command()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
+import fairc.compiler
 from fairc.compiler.plan import Cell
 from fairc.runtime.results import RawResult
 
@@ -19,6 +22,28 @@ class EngineUnavailable(Exception):
         self.missing = missing
         self.remedy = remedy
         super().__init__("; ".join(missing))
+
+
+# What turns a plan's cell into its program, by path in the compiler; the rest makes the plan.
+WRITERS = (
+    "queues.py",
+    *(
+        f"targets/{name}.py"
+        for name in ("containers", "hosts", "images", "mininet", "programs", "tc")
+    ),
+    *(f"targets/templates/{name}.py.j2" for name in ("containers", "mininet")),
+)
+
+
+@cache
+def programs_identity() -> str:
+    """Hash what writes the programs of cells: another version of fairc may write another program.
+
+    A part of every real engine's identity, so that results of the earlier program do not count.
+    """
+    folder = Path(fairc.compiler.__file__).parent
+    files = (name.encode() + b"\n" + (folder / name).read_bytes() for name in WRITERS)
+    return hashlib.sha256(b"\n".join(files)).hexdigest()
 
 
 def refuse_images(cell: Cell) -> None:

@@ -22,7 +22,7 @@ from fairc.runtime.containers.probe import probe
 from fairc.runtime.results import RawResult
 
 from . import host
-from .base import EngineUnavailable
+from .base import EngineUnavailable, programs_identity
 from .script import ending
 
 # From the first container to the epoch, draining queues and statistics after the end.
@@ -53,7 +53,7 @@ class DockerEngine:
 
     @property
     def identity(self) -> str:
-        """Hash of the kernel, the Docker engine and the image, which holds the endpoints."""
+        """Hash of the kernel, the Docker engine, the image with the endpoints, and what writes programs."""
         return self._identity
 
     def identity_for(self, cell: Cell) -> str:
@@ -107,6 +107,7 @@ class DockerEngine:
             "build": kernel.version,
             "docker": about["Version"],
             "image": self._image.digest,
+            "programs": programs_identity(),
         }
         known = json.dumps(self._versions, sort_keys=True)
         self._identity = hashlib.sha256(known.encode()).hexdigest()

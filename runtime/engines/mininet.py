@@ -17,7 +17,7 @@ from fairc.runtime.results import RawResult
 from fairc.runtime.vm import recipe
 
 from . import host
-from .base import EngineUnavailable, refuse_images
+from .base import EngineUnavailable, programs_identity, refuse_images
 from .script import ending
 
 # Namespaces, pings and captures before the epoch, draining queues and statistics after the end.
@@ -37,7 +37,7 @@ class MininetEngine:
 
     @property
     def identity(self) -> str:
-        """Hash of the kernel, iproute2, Mininet and the endpoints."""
+        """Hash of the kernel, iproute2, Mininet, the endpoints, and what writes programs."""
         text = json.dumps(self.versions, sort_keys=True)
         with find_endpoints().open("rb") as program:
             endpoints = hashlib.file_digest(program, "sha256").hexdigest()
@@ -56,6 +56,7 @@ class MininetEngine:
             "build": Path("/proc/sys/kernel/version").read_text().strip(),
             "tc": host.program_version("tc", "-V") or "unknown",
             "mininet": _mininet()[1],
+            "programs": programs_identity(),
         }
 
     def prepare(self) -> None:

@@ -15,7 +15,7 @@ from fairc.compiler.plan import Cell, LoadWorkload
 from fairc.compiler.targets import mininet
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime import archive, supervisor
-from fairc.runtime.engines.base import EngineUnavailable, refuse_images
+from fairc.runtime.engines.base import EngineUnavailable, programs_identity, refuse_images
 from fairc.runtime.engines.script import failure
 from fairc.runtime.results import RawResult
 from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot
@@ -52,25 +52,25 @@ class VmEngine:
 
     @property
     def identity(self) -> str:
-        """Hash of image, kernel arguments, guest files and QEMU version."""
-        return self._snapshot(recipe.PLAIN).identity
+        """Hash of image, kernel arguments, guest files, QEMU version, and what writes programs."""
+        return _identity(self._snapshot(recipe.PLAIN))
 
     def identity_for(self, cell: Cell) -> str:
         """Return the identity of the machine that the cell needs. Raises EngineUnavailable."""
         refuse_images(cell)
-        return self._snapshot(variant_of(cell)).identity
+        return _identity(self._snapshot(variant_of(cell)))
 
     @property
     def versions(self) -> dict[str, str]:
         """What the lock records, of every machine that is in use."""
-        found = {"qemu": qemu.version()}
+        found = {"qemu": qemu.version(), "programs": programs_identity()}
         for variant in recipe.VARIANTS:
             if variant.name in self._snapshots:
                 saved, of = self._snapshots[variant.name], recipe.suffix(variant)
                 found |= {
                     f"kernel{of}": saved.image.kernel,
                     f"image{of}": saved.image.digest,
-                    f"machine{of}": saved.identity,
+                    f"machine{of}": _identity(saved),
                 }
         return found
 
@@ -193,6 +193,10 @@ class HalfSpeedVmEngine(VmEngine):
 
     name = "vm-half"
     shift = 1
+
+
+def _identity(saved: snapshot.Snapshot) -> str:
+    return hashlib.sha256(f"{saved.identity} {programs_identity()}".encode()).hexdigest()
 
 
 def variant_of(cell: Cell) -> recipe.Variant:

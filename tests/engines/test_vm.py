@@ -171,7 +171,7 @@ def test_a_guest_that_misbehaves_is_a_failed_cell_with_its_console(
     what: str,
 ) -> None:
     script, seconds, expected = MISBEHAVIOUR[what]
-    monkeypatch.setattr(mininet, "render", lambda _: script)
+    monkeypatch.setattr(mininet, "render", lambda _, **__: script)
     monkeypatch.setattr(vm, "DEADLINE_MARGIN_S", seconds)
     cell = cells[0].model_copy(update={"deadline_ns": 0})
 
