@@ -19,6 +19,7 @@ from fairc.runtime.report.figures import DEFAULT, FAIRNESS, Drawing, Subject
 from fairc.runtime.report.figures.base import decimate
 from fairc.runtime.report.figures.rates import load
 from fairc.runtime.report.figures.style import SERIES, VARIABLES, WIDTHS, spread
+from fairc.runtime.report.figures.traces import Line, broken
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import F, Results
@@ -176,3 +177,11 @@ def test_the_synthetic_tables_have_the_documented_columns(make_run: Maker) -> No
         found = {c: t for c, t, *_ in run.rows(f"DESCRIBE {name}")}
         assert found | {c.name: c.type for c in table.columns} == found
     assert [c.bindings for c in run.configurations] == [(("seed", "a"),), (("seed", "b"),)]
+
+
+def test_a_line_is_broken_where_no_connection_was_open() -> None:
+    line = Line("a", 0, [0.0, 0.1, 5.0, 5.1], [1.0, 2.0, 3.0, 4.0])
+    times, values = broken(line, 1.0)
+    assert times == [0.0, 0.1, 2.55, 5.0, 5.1]
+    assert [*values[:2], *values[3:]] == line.values and math.isnan(values[2])
+    assert broken(line, 9.0) == (line.times, line.values)

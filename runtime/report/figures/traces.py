@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Bins across a panel for each panel in a row; each keeps its smallest and largest value.
 BINS = 300
+# Samples come every 100 ms while a connection is open; a longer silence breaks its line.
+SILENCE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,18 @@ def chosen_words(found: list[tuple[Configuration, Outcome, str]]) -> str:
     return f"One run each, not a summary: {reasons} ({which})."
 
 
+def broken(line: Line, silence_s: float) -> tuple[list[float], list[float]]:
+    """Return a line's times and values, with a NaN wherever nothing was seen for longer than this."""
+    times, values = line.times[:1], line.values[:1]
+    for before, t, value in zip(line.times, line.times[1:], line.values[1:], strict=False):
+        if t - before > silence_s:
+            times.append((before + t) / 2)
+            values.append(float("nan"))
+        times.append(t)
+        values.append(value)
+    return times, values
+
+
 def draw_panels(panels: list[Panel], width: Width, per_configuration: int) -> Figure:
     """Draw panels as small multiples; those of one configuration stand side by side on a page."""
     labels = [line.name for panel in panels for line in panel.lines]
@@ -80,8 +94,9 @@ def draw_panels(panels: list[Panel], width: Width, per_configuration: int) -> Fi
         ends: list[tuple[float, str, str]] = []
         for line in panel.lines:
             paint = colour(line.index)
+            silence_s = max(SILENCE_S, 3 * (last - first) / BINS)
             axes.plot(
-                line.times, line.values, color=paint, linestyle=dash(line.index), linewidth=0.8
+                *broken(line, silence_s), color=paint, linestyle=dash(line.index), linewidth=0.8
             )
             ends.append((line.values[-1], short(line.name), paint))
         if panel.limit:

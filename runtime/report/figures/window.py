@@ -33,13 +33,19 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         if several
         else ""
     )
+    scenes = (subject.run.scenes.get(configuration.id) for configuration, _, _ in found)
+    split = (
+        " Where proxies split a flow's connections, they are those of the server to its proxy."
+        if any(scene is not None and scene.peps for scene in scenes)
+        else ""
+    )
     return Drawing(
         name="window",
         section="time",
         title="Congestion window and RTT",
         caption=(
             f"Sampled inside the sender. {chosen_words(found)} Each bin of time keeps"
-            f" its smallest and its largest sample.{summed}"
+            f" its smallest and its largest sample.{summed}{split}"
         ),
         alt=_alt(panels),
         draw=lambda width: draw_panels(panels, width, per_configuration=2),
