@@ -95,7 +95,11 @@ def connect(folder: Path) -> duckdb.DuckDBPyConnection:
             connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{file}')")
         except duckdb.Error as error:
             connection.close()
-            raise TableError(f"{folder / name}.parquet cannot be read: {error}") from None
+            words = str(error).splitlines()[0]
+            raise TableError(
+                f"{folder / name}.parquet cannot be read: {words}; `fairc report {folder.parent}` writes it"
+                " anew from the cells"
+            ) from None
     return connection
 
 

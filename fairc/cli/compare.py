@@ -67,9 +67,9 @@ def compare(first: Path, second: Path, form: str, margins: tuple[str, ...]) -> N
 
 def as_text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str]:
     """Yield for people: the cells, a table of verdicts, and what is not identical or the same."""
-    from fairc.runtime.comparison import IDENTICAL, SAME, VERDICTS
+    from fairc.runtime.comparison import IDENTICAL, MISSING, SAME, VERDICTS
 
-    from .results import aligned
+    from .results import SHOWN_ROWS, aligned
 
     yield f"first: {first}, {_counted(cells.first)}; second: {second}, {_counted(cells.second)}"
     if cells.both:
@@ -87,8 +87,13 @@ def as_text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str
     yield from aligned([["metric", *VERDICTS], *body], left=1)
     told = [row for row in rows if row["verdict"] not in (IDENTICAL, SAME)]
     yield from [""] if told else []
+    missing = 0
     for row in told:
-        yield f"{row['metric']}{_of(row['by'])}: {_medians(row)}{row['words']}"
+        missing += row["verdict"] == MISSING
+        if row["verdict"] != MISSING or missing <= SHOWN_ROWS:
+            yield f"{row['metric']}{_of(row['by'])}: {_medians(row)}{row['words']}"
+    if missing > SHOWN_ROWS:
+        yield f"... and {missing - SHOWN_ROWS} more are missing in one of them: --format json"
 
 
 def as_json(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str]:

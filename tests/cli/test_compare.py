@@ -95,6 +95,16 @@ def test_what_is_missing_is_said(runs: Fairc) -> None:
     assert "goodput, rate = 3Mbit/s, flow = a: missing in the first" in called.out
     assert "fairness.F, rate = 1Mbit/s: missing in the second" in called.out
     assert "3 cells in both" in called.out
+    assert "more are missing" not in called.out
+
+
+def test_what_is_missing_is_not_said_for_ever(runs: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairc.cli.results.SHOWN_ROWS", 2)
+    other = text_of("other.fexp", ("[1Mbit/s, 2Mbit/s]", "[3Mbit/s]"))
+    assert runs("run", other, "-o", "other").status == 0
+    called = runs("compare", "one", "other")
+    assert called.out.count("missing in the") == 2
+    assert "more are missing in one of them: --format json" in called.out
 
 
 def test_a_directory_that_is_no_run(runs: Fairc) -> None:
