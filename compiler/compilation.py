@@ -12,6 +12,7 @@ from fairc.dsl.model import Configuration, Experiment
 
 from .grid import Lowered, Settings
 from .lower import Lowering
+from .measured import Measured
 from .plan import Axis, Cell, FigureRequest, Input, MetricRequest, Plan, Selection
 from .variation import in_order, variations
 
@@ -34,6 +35,7 @@ class Compilation:
         self._seen_all = False
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
         self._lowering = Lowering(self._report)
+        self._measured = Measured(experiment.measure)
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -101,7 +103,7 @@ class Compilation:
                     kept[key] = ready
                 if repetition in ready.repetitions:
                     yield ready.cell(repetition)
-            self._seen_all = True
+            self._see_all()
             self.diagnostics.raise_if_errors()
 
     @property
@@ -118,11 +120,14 @@ class Compilation:
             ready = self._lower(configuration)
             if ready is not None:
                 yield ready.cell(ready.repetitions[0]), len(ready.repetitions)
+        if self._experiment.count().configurations <= most:
+            self._see_all()
         self.diagnostics.raise_if_errors()
 
     def _lower(self, configuration: Configuration) -> Lowered | None:
         """Lower one configuration, unless something is wrong already or with this one."""
         self._note(configuration)
+        self._measured.note(configuration.scenario)
         draft = self._lowering(configuration.scenario)
         if any(found.severity is Severity.ERROR for found in self._found.values()):
             return None
@@ -141,6 +146,12 @@ class Compilation:
                 self._note(configuration)
             self._seen_all = True
         return in_order(self._variations)
+
+    def _see_all(self) -> None:
+        """Every configuration has been lowered: what none of them has can be said."""
+        self._seen_all = True
+        for warning in self._measured.warnings():
+            self._report(warning)
 
     def _note(self, configuration: Configuration) -> None:
         """Remember what a configuration varies, and which files it reads."""

@@ -92,7 +92,7 @@ def _metric(item: Value, flows: Collection[str]) -> model.MetricRequest:
         for name, argument in use.arguments.items()
         if name not in repeated
     }  # fmt: skip
-    return model.MetricRequest(use.entry.name, sessions, options)
+    return model.MetricRequest(use.entry.name, sessions, options, item.span)
 
 
 def _option(value: Value) -> float | str:

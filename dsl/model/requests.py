@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from fairc.dsl.source import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +27,13 @@ class MetricRequest:
     """An entry of `measure`: `name` is in METRICS; arguments in canonical form.
 
     sessions: the flows named by position (`fairness(tcp, quic)`); empty means all.
-    options: keyword arguments, times in seconds, sizes in bytes.
+    options: keyword arguments, times in seconds, sizes in bytes. span: where it is asked for.
     """
 
     name: str
     sessions: tuple[str, ...]
     options: Mapping[str, float | str]
+    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

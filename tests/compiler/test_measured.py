@@ -1,0 +1,58 @@
+"""Metrics that nothing in the file has a value of are warned about, and no others."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairc import dsl
+from fairc.compiler import compile
+from fairc.compiler.measured import NEEDS
+from fairc.dsl.report_words import METRICS
+
+TEXT = """fexp 1
+experiment e {{
+  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)
+  {flows}
+  duration = 10s
+  measure = [{measure}]
+}}
+"""
+BULK = "flow a { cca = cubic  workload = bulk }\n"
+FILE = "flow b { cca = cubic  workload = file(1MB) }\n"
+SWEPT = "sweep { what = [bulk, file(1MB)] }\nflow a { cca = cubic  workload = what }"
+UDP = "flow u { over = udp  rate = 100kbit/s  workload = bulk }"
+
+
+def warned(flows: str, measure: str) -> list[tuple[str, str]]:
+    """Return the place and the message of each such warning."""
+    experiment, found = dsl.load(dsl.Source("e.fexp", TEXT.format(flows=flows, measure=measure)))
+    assert experiment is not None, dsl.render_full(found)
+    compilation = compile(experiment)
+    assert list(compilation.cells())
+    return [
+        (d.span.text, d.message)
+        for d in compilation.diagnostics
+        if d.code == "nothing-to-measure" and d.span
+    ]
+
+
+@pytest.mark.parametrize(
+    ("flows", "measure", "said"),
+    [
+        (BULK, "goodput, qoe", [("qoe", "`qoe` is of videos, and there are none")]),
+        (BULK, "fairness", [("fairness", "`fairness` is of two flows or more, and there is one")]),
+        (BULK, "fct", [("fct", "`fct` is of files or requests, and there are none")]),
+        (BULK + FILE, "fct, fairness, cwnd", []),
+        (BULK + FILE, "fct(a)",
+         [("fct(a)", "`fct` is of files or requests, and there are none among `a`")]),
+        (SWEPT, "fct", []),
+        (BULK, "datagrams", [("datagrams", "`datagrams` is of flows over UDP, and there are none")]),
+        (UDP, "datagrams, throughput", []),
+    ],
+)  # fmt: skip
+def test_nothing_to_measure(flows: str, measure: str, said: list[tuple[str, str]]) -> None:
+    assert warned(flows, measure) == said
+
+
+def test_every_need_is_of_a_metric() -> None:
+    assert set(NEEDS) <= {entry.name for entry in METRICS}
