@@ -11,6 +11,9 @@ from .source import Span
 from .units import SLIPS, UNITS
 from .values import Quantity
 
+_BIT_SIZES = {"bit": 1, "kbit": 10**3, "Mbit": 10**6, "Gbit": 10**9}
+_BYTE_UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B"))
+
 
 def number_of(node: syntax.Number) -> Quantity:
     """Return the quantity that a literal stands for. Raises CompileError."""
@@ -40,5 +43,10 @@ def _unit_hint(node: syntax.Number) -> str:
         bits = Fraction(node.digits) * 8
         if bits.denominator == 1:
             return f"rates are in bits: `{bits}{node.unit[:-3]}bit/s`"
+    if node.unit in _BIT_SIZES and len(node.digits) <= 30:
+        data = Fraction(node.digits) * _BIT_SIZES[node.unit] / 8
+        factor, unit = next((f, u) for f, u in _BYTE_UNITS if data % f == 0 or f == 1)
+        if data.denominator == 1:
+            return f"`{node.digits}{node.unit}/s` is a rate; sizes are in bytes: `{data / factor}{unit}`"
     near = SLIPS.get(node.unit) or suggest(node.unit, [name for name in UNITS if name])
     return f"did you mean `{node.digits}{near}`?" if near else ""

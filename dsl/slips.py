@@ -242,6 +242,8 @@ class SyntaxErrors:
         labels: tuple[Label, ...] = ()
         if opened and opened.text == "{" and "_RBRACE" in accepts:
             labels = (Label(opened, "inside the block that is opened here"),)
+        elif opened and opened.text in "([" and opened.line < span.line:
+            labels = (Label(opened, f"this `{opened.text}` is not closed"),)
         return Diagnostic(
             "syntax",
             f"`{shortened(token)}` was not expected here",

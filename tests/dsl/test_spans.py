@@ -89,3 +89,12 @@ experiment e {
         "unknown-figure",
         "unknown-key",
     ]
+
+
+def test_a_bracket_that_an_earlier_line_opens_is_shown_where_it_stands() -> None:
+    text = "fexp 1\nexperiment e {\n  topology = bottleneck(rate: 1Mbit/s\n  flow a { }\n}\n"
+    _, (found,) = load(Source("e.fexp", text))
+    assert found.span is not None and found.span.text == "flow"
+    (label,) = found.labels
+    assert (label.span.text, label.span.line) == ("(", 3)
+    assert label.text == "this `(` is not closed"
