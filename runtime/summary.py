@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
@@ -24,7 +24,8 @@ class Row(TypedDict):
     """A row of `fairc table --format json`; value and interval in SI base units.
 
     by: axis -> value, None for the flow of a value that is of a whole cell. n: values that were
-    summarised. invalid: cells left out, because their set-up is not valid or they failed.
+    summarised. invalid: cells left out, because their set-up is not valid or they failed. reason: why
+    cells that count have no value; empty where all have one.
     """
 
     metric: str
@@ -36,6 +37,7 @@ class Row(TypedDict):
     value: float | None
     ci_low: float | None
     ci_high: float | None
+    reason: str
 
 
 class UnknownName(Exception):
@@ -57,11 +59,12 @@ class _Cell:
 
 @dataclass(slots=True)
 class Sample:
-    """The values of one group; by: as in Row; left_out: cells that do not count."""
+    """The values of one group; by: as in Row; left_out: cells that do not count; reasons: as in Row."""
 
     by: dict[str, str | None]
     values: list[float]
     left_out: int = 0
+    reasons: set[str] = field(default_factory=set)
 
 
 class Samples(NamedTuple):
@@ -102,7 +105,7 @@ def samples(
     for cell in cells:
         found = values.get(cell.id, [])
         if not cell.counts:
-            found = [_Number(flow, load, None) for flow, load in places or [(None, None)]]
+            found = [_Number(flow, load, None, "") for flow, load in places or [(None, None)]]
         met: dict[tuple[str | None, ...], Sample] = {}
         for value in found:
             load = {} if value.load is None else {LOAD: value.load}
@@ -113,6 +116,8 @@ def samples(
             sample = groups.setdefault(group, Sample(dict(zip(keys, group, strict=True)), []))
             if value.number is not None:
                 sample.values.append(value.number)
+            elif value.reason:
+                sample.reasons.add(value.reason)
             met[group] = sample
         if not cell.counts:
             for sample in met.values():
@@ -142,7 +147,7 @@ def summarise(
     except KeyError:
         raise UnknownName("statistic", stat, (*STATISTICS, "p90", "p99.9", "...")) from None
     name, unit, groups = samples(folder, axes, metric, by, where)
-    return [_row(name, unit, stat, g.by, summary(g.values), g.left_out) for g in groups]
+    return [_row(name, unit, stat, group, summary(group.values)) for group in groups]
 
 
 def measured(folder: Path) -> dict[str, str]:
@@ -151,19 +156,18 @@ def measured(folder: Path) -> dict[str, str]:
         return _measured(connection)
 
 
-def _row(
-    metric: str, unit: str, stat: str, by: dict[str, str | None], estimate: Estimate, invalid: int
-) -> Row:
+def _row(metric: str, unit: str, stat: str, group: Sample, estimate: Estimate) -> Row:
     return Row(
         metric=metric,
         unit=unit,
         stat=stat,
-        by=by,
+        by=group.by,
         n=estimate.n,
-        invalid=invalid,
+        invalid=group.left_out,
         value=estimate.value,
         ci_low=estimate.low,
         ci_high=estimate.high,
+        reason="; ".join(sorted(group.reasons)),
     )
 
 
@@ -200,12 +204,13 @@ class _Number(NamedTuple):
     flow: str | None
     load: str | None
     number: float | None
+    reason: str
 
 
 def _values(connection: duckdb.DuckDBPyConnection, metric: str) -> dict[str, list[_Number]]:
     values: dict[str, list[_Number]] = {}
-    query = "SELECT cell, flow, load, value FROM metrics WHERE metric = ?"
-    for cell, flow, load, value in connection.execute(query, [metric]).fetchall():
-        told = _Number(flow, None if load is None else str(load), value)
+    query = "SELECT cell, flow, load, value, reason FROM metrics WHERE metric = ?"
+    for cell, flow, load, value, reason in connection.execute(query, [metric]).fetchall():
+        told = _Number(flow, None if load is None else str(load), value, reason or "")
         values.setdefault(cell, []).append(told)
     return values

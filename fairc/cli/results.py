@@ -111,7 +111,9 @@ def text(rows: Sequence[Row]) -> Iterator[str]:
         ]
         for row in rows
     ]
-    return aligned([head, *body], left=len(keys))
+    yield from aligned([head, *body], left=len(keys))
+    for reason in dict.fromkeys(row["reason"] for row in rows if row["reason"]):
+        yield f"without a value: {reason}"
 
 
 def interval(row: Row, low: str, high: str) -> str:

@@ -111,7 +111,8 @@ def as_csv(rows: Sequence[Row]) -> Iterator[str]:
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     keys = list(rows[0]["by"]) if rows else []
-    before, after = ("metric", "unit", "stat"), ("n", "invalid", "value", "ci_low", "ci_high")
+    before = ("metric", "unit", "stat")
+    after = ("n", "invalid", "value", "ci_low", "ci_high", "reason")
     heads = [f"by.{key}" if key in (*before, *after) else key for key in keys]
     writer.writerow([*before, *heads, *after])
     for row in rows:
@@ -120,7 +121,7 @@ def as_csv(rows: Sequence[Row]) -> Iterator[str]:
             [
                 *(row["metric"], row["unit"], row["stat"]),
                 *(row["by"][key] for key in keys),
-                *(row["n"], row["invalid"], *numbers),
+                *(row["n"], row["invalid"], *numbers, row["reason"]),
             ]
         )
     yield from lines.getvalue().splitlines()

@@ -150,7 +150,18 @@ def test_table(fairc: Fairc) -> None:
     ]
     for row in rows:
         assert list(row) == [
-            *("metric", "unit", "stat", "by", "n", "invalid", "value", "ci_low", "ci_high")
+            *(
+                "metric",
+                "unit",
+                "stat",
+                "by",
+                "n",
+                "invalid",
+                "value",
+                "ci_low",
+                "ci_high",
+                "reason",
+            )
         ]
         assert (row["metric"], row["unit"], row["stat"]) == ("goodput", "bit/s", "median")
         assert (row["n"], row["invalid"], row["ci_low"]) == (3, 0, None)

@@ -300,6 +300,7 @@ def test_a_table_by_axes_and_flow(swept: Path) -> None:
         "value": 3.5,
         "ci_low": 1.0,
         "ci_high": 6.0,
+        "reason": "",
     }
     assert [
         (r["by"]["loss"], r["by"]["flow"], r["n"], r["invalid"], r["value"]) for r in found
