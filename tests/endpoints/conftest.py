@@ -89,7 +89,7 @@ def transfer(program: Path, tmp_path: Path) -> Iterator[Callable[..., Run]]:
         rate_bps: int | None = None,
         options: Event | None = None,
     ) -> Run:
-        common = {
+        common: Event = {
             "flow": "f",
             "address": "127.0.0.1",
             "port": _free_port(),
@@ -109,6 +109,7 @@ def transfer(program: Path, tmp_path: Path) -> Iterator[Callable[..., Run]]:
             if workload["kind"] != "onoff":
                 serving["packet_bytes"] = asking["packet_bytes"] = 1500
             client = start(prefix, "udp-client", asking)
+            _wait_for_sockets(client, range(common["port"], common["port"] + connections))
             server, listening = start(prefix, "udp-server", serving), ""
         else:
             server = start(prefix, f"{transport}-server", serving)
@@ -137,6 +138,18 @@ def transfer(program: Path, tmp_path: Path) -> Iterator[Callable[..., Run]]:
 
 def _events(text: str) -> list[Event]:
     return [json.loads(line) for line in text.splitlines()]
+
+
+def _wait_for_sockets(client: subprocess.Popen[str], ports: range) -> None:
+    """Wait until a client over UDP has its sockets: nobody tells a server that it is there."""
+    wanted = {f"{port:04X}" for port in ports}
+    limit = time.monotonic() + PATIENCE_S
+    while client.poll() is None:
+        rows = Path(f"/proc/{client.pid}/net/udp").read_text().splitlines()[1:]
+        if wanted <= {row.split()[1].partition(":")[2] for row in rows}:
+            return
+        assert time.monotonic() < limit, f"no sockets at {ports}"
+        time.sleep(0.01)
 
 
 def _free_port() -> int:
