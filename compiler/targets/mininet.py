@@ -55,12 +55,13 @@ def begin(directory: Path) -> Callable[[Cell], None]:
     return write
 
 
-def render(cell: Cell, late_ns: int = LATE_NS) -> str:
+def render(cell: Cell, late_ns: int = LATE_NS, epoch_ns: int | None = None) -> str:
     """Write the Mininet program of a cell: equal text for equal arguments.
 
-    late_ns: how late the timers of its clock may be, as in `tc.interface_lines`.
+    late_ns: how late the timers of its clock may be, as in `tc.interface_lines`. epoch_ns: when its
+    flows begin, ns after 1970; None: as soon as its programs have been started.
     """
-    return program(cell, "mininet.py.j2", late_ns)
+    return program(cell, "mininet.py.j2", late_ns, epoch_ns=epoch_ns)
 
 
 def program(cell: Cell, name: str, late_ns: int = LATE_NS, **more: object) -> str:

@@ -45,6 +45,9 @@ ENGINES: Registry[EngineKind] = Registry(
     "engine",
     (
         EngineKind(
+            "uml", "the real kernel as a program, in virtual time, without root", "uml:UmlEngine"
+        ),
+        EngineKind(
             "vm", "a Linux machine in virtual time, without root", "vm:VmEngine", slower="vm-half"
         ),
         EngineKind("vm-half", "vm with half the guest's speed", "vm:HalfSpeedVmEngine", True),

@@ -11,17 +11,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from fairc.compiler.plan import Cell, LoadWorkload
-from fairc.compiler.targets import mininet
+from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime import archive, supervisor
 from fairc.runtime.engines.base import EngineUnavailable, programs_identity, refuse_images
-from fairc.runtime.engines.script import failure
 from fairc.runtime.results import RawResult
-from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot
+from fairc.runtime.vm import image, qemu, recipe, snapshot
 
-# After its deadline a script still has to stop processes and to write its results.
-DEADLINE_MARGIN_S = 30.0
+from . import guest_job
+
 # A machine that computes nothing for so long (wall clock) waits for something that never comes.
 STALL_S = 30.0
 CONSOLE_LIMIT = 16 << 20
@@ -58,7 +56,7 @@ class VmEngine:
     def identity_for(self, cell: Cell) -> str:
         """Return the identity of the machine that the cell needs. Raises EngineUnavailable."""
         refuse_images(cell)
-        return _identity(self._snapshot(variant_of(cell)))
+        return _identity(self._snapshot(guest_job.variant_of(cell)))
 
     @property
     def versions(self) -> dict[str, str]:
@@ -101,33 +99,16 @@ class VmEngine:
             self._cores.put(core)
 
     def _run(self, cell: Cell, workdir: Path, core: int) -> RawResult:
-        saved = self._snapshot(variant_of(cell))
+        saved = self._snapshot(guest_job.variant_of(cell))
         started = time.monotonic()
         artefacts = workdir / "artefacts"
         artefacts.mkdir()
         with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("vm")) as scratch:
             device, console = Path(scratch, "exchange"), Path(scratch, "console")
-            deadline_s = cell.deadline_ns / 1e9 + DEADLINE_MARGIN_S
-            seed = hashlib.sha256(f"kernel {cell.seed}".encode()).digest()
-            exchange.create(
-                device,
-                {"kind": "job", "script": "cell.py", "seed": seed.hex(), "deadline_s": deadline_s},
-                {"cell.py": mininet.render(cell, late_ns=0).encode()},
-                qemu.EXCHANGE_SIZE,
-            )
+            guest_job.write(cell, device)
             error = self._restore(saved, Path(scratch), device, console, core)
             text = console.read_text(errors="replace") if console.exists() else ""
-            virtual_s = 0.0
-            try:
-                header = exchange.read_header(device)
-                if header["kind"] == "result":
-                    exchange.extract(device, artefacts)
-                    error = header["error"] and (failure(artefacts) or header["error"])
-                    virtual_s = header["virtual_s"]
-                elif not error:
-                    error = "the virtual machine crashed: see its console"
-            except (ValueError, KeyError, TypeError, OSError) as problem:
-                error = f"the virtual machine's results are broken: {problem}"
+            error, virtual_s = guest_job.read(device, artefacts, error)
         return RawResult(
             error=error,
             artefacts=artefacts,
@@ -197,13 +178,6 @@ class HalfSpeedVmEngine(VmEngine):
 
 def _identity(saved: snapshot.Snapshot) -> str:
     return hashlib.sha256(f"{saved.identity} {programs_identity()}".encode()).hexdigest()
-
-
-def variant_of(cell: Cell) -> recipe.Variant:
-    """Return what the cell needs: the machine with a browser exactly for loads in a browser."""
-    loads = (flow.workload for flow in cell.flows if isinstance(flow.workload, LoadWorkload))
-    chromium = any(load.client == "chromium" for load in loads)
-    return recipe.BROWSER if chromium else recipe.PLAIN
 
 
 def _cpu_s(pid: int) -> float:

@@ -17,6 +17,7 @@ MAGIC = b"fairc-exchange\n\0"
 DATA_OFFSET = 1 << 18
 CHUNK = 1 << 20
 ALIGNMENT = 4096
+SIZE = 1 << 30  # of a device: a sparse file, or memory that a machine never touches
 
 
 def pack_header(header: dict[str, Any]) -> bytes:

@@ -177,7 +177,12 @@ def _mmdebstrap(variant: recipe.Variant, tarball: Path, log: Path) -> None:
         str(tarball),
         *variant.sources(),
     ]
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(recipe.SOURCE_DATE_EPOCH), "LC_ALL": "C"}
+    environment = {
+        **os.environ,
+        "SOURCE_DATE_EPOCH": str(recipe.SOURCE_DATE_EPOCH),
+        "FAIRC_KERNEL_SERIES": recipe.KERNEL_SERIES,
+        "LC_ALL": "C",
+    }
     with log.open("wb") as out:
         status = subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, check=False

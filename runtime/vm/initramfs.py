@@ -50,17 +50,18 @@ def pack(entries: list[Entry]) -> bytes:
 
 
 def guest_entries(
-    busybox: bytes, modules: list[tuple[str, bytes]], guest_files: dict[str, bytes]
+    init: str, busybox: bytes, modules: list[tuple[str, bytes]], guest_files: dict[str, bytes]
 ) -> list[Entry]:
     """Return the entries of fairc's initramfs.
 
-    busybox: the static binary. modules: (name, content) in the order of loading.
-    guest_files: what `/fairc` holds, by plain name.
+    init: the first program, by its name in `guest/`. busybox: the static binary. modules: (name,
+    content) in the order of loading. guest_files: what `/fairc` holds, by plain name.
     """
-    init = (Path(__file__).parent / "guest" / "init").read_bytes()
-    entries = [Entry(name, DIRECTORY | 0o755) for name in ("bin", "dev", "fairc", "modules")]
+    first = (Path(__file__).parent / "guest" / init).read_bytes()
+    folders = ("bin", "dev", "fairc", "modules", "root")
+    entries = [Entry(name, DIRECTORY | 0o755) for name in folders]
     entries.append(Entry("dev/console", CHARACTER_DEVICE | 0o600, device=(5, 1)))
-    entries.append(Entry("init", FILE | 0o755, init))
+    entries.append(Entry("init", FILE | 0o755, first))
     entries.append(Entry("bin/busybox", FILE | 0o755, busybox))
     entries.append(
         Entry("modules/order", FILE | 0o644, "".join(f"{m}\n" for m, _ in modules).encode())

@@ -16,11 +16,12 @@ from typing import Any
 
 from fairc.runtime.engines.base import EngineUnavailable
 
+from . import exchange
 from .recipe import Variant
 
 PROGRAM = "qemu-system-x86_64"
 INSTALL_COMMAND = "sudo apt-get install --no-install-recommends qemu-system-x86"
-EXCHANGE_SIZE = 1 << 30
+
 
 # Without CMPXCHG16B: QEMU 7.2 computes its flags from a stale state, so that an interrupt right after
 # it saves garbage as EFLAGS, and the kernel's allocator uses it for every packet. Found as crashes
@@ -82,7 +83,7 @@ def arguments(variant: Variant, devices: Devices, shift: int = 0) -> list[str]:
         *("-object", _backend("ram0", devices.memory, memory, share=devices.shared)),
         *("-object", _backend("root", devices.root, devices.root.stat().st_size, readonly=True)),
         *("-device", "nvdimm,id=nvdimm1,memdev=root,unarmed=on"),
-        *("-object", _backend("exchange", devices.exchange, EXCHANGE_SIZE)),
+        *("-object", _backend("exchange", devices.exchange, exchange.SIZE)),
         *("-device", "nvdimm,id=nvdimm2,memdev=exchange"),
         *("-device", "pvpanic"),
         *("-nodefaults", "-display", "none", "-no-reboot"),

@@ -23,6 +23,7 @@ from fairc.runtime import supervisor
 from fairc.runtime.engines.base import EngineUnavailable
 
 from . import exchange, initramfs, qemu, recipe
+from .guest_files import guest_files
 from .image import Image
 
 BOOT_LIMIT_S = 300.0
@@ -71,19 +72,14 @@ class Snapshot:
         return self.folder / "state"
 
 
-def guest_files(variant: recipe.Variant, endpoints: Path) -> dict[str, bytes]:
-    """Return what the initramfs brings along, by plain name."""
-    here = Path(__file__).parent
-    files = {
-        "agent.py": (recipe.GUEST / "agent.py").read_bytes(),
-        "exchange.py": (here / "exchange.py").read_bytes(),
-        "fairc-endpoints": endpoints.read_bytes(),
-        "modules": ("\n".join(recipe.MODULES) + "\n").encode(),
-    }
-    if variant is recipe.BROWSER:
-        files["warm_browser.py"] = (recipe.GUEST / "warm_browser.py").read_bytes()
-        files["fairc-browser"] = (recipe.GUEST / "browser.py").read_bytes()
-    return files
+def boot_archive(image: Image, endpoints: Path) -> bytes:
+    """Return the initramfs that the machine boots from."""
+    files = guest_files(image.variant, endpoints, "machine_qemu.py")
+    files["modules"] = ("\n".join(recipe.MODULES) + "\n").encode()
+    entries = initramfs.guest_entries(
+        "init-qemu", image.busybox.read_bytes(), image.root_modules(), files
+    )
+    return initramfs.pack(entries)
 
 
 def obtain(
@@ -96,10 +92,7 @@ def obtain(
     cannot be written: in a container, or on a disk that many machines share. Raises
     EngineUnavailable when QEMU is missing, the machine does not come up, or it cannot be saved.
     """
-    entries = initramfs.guest_entries(
-        image.busybox.read_bytes(), image.root_modules(), guest_files(image.variant, endpoints)
-    )
-    archive = initramfs.pack(entries)
+    archive = boot_archive(image, endpoints)
     identity = _identity(image, archive, shift)
     home = recipe.cache_directory() / "snapshots"
     snapshot = Snapshot(home / identity[:16], identity, image)
@@ -178,7 +171,7 @@ def _boot_and_save(image: Image, archive: bytes, work: Path, shift: int) -> str:
     memory = work / "memory"
     with memory.open("wb") as file:
         file.truncate(image.variant.memory_bytes)
-    exchange.create(job, {"kind": "none"}, {}, qemu.EXCHANGE_SIZE)
+    exchange.create(job, {"kind": "none"}, {}, exchange.SIZE)
     devices = qemu.Devices(memory, True, image.root, job, console)
     command = [
         qemu.PROGRAM,

@@ -17,7 +17,7 @@ from fairc.compiler import Plan, compile, emit
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.targets import jobs, kubernetes, slurm
 from fairc.dsl import Source, load
-from fairc.runtime.vm import qemu, recipe
+from fairc.runtime.vm import exchange, recipe
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests/golden"
@@ -120,10 +120,10 @@ def test_a_job_has_the_memory_of_the_guest() -> None:
     """And of the file that it hands over; 1 GiB is left for fairc. A browser's machine has more."""
     plan: Any = SimpleNamespace(cells=1, experiment="e")
     estimate = Estimate(jobs=1)
-    plain = (recipe.PLAIN.memory_bytes + qemu.EXCHANGE_SIZE) >> 20
+    plain = (recipe.PLAIN.memory_bytes + exchange.SIZE) >> 20
     assert jobs.deal(plan, estimate, 1).memory_mib >= plain + 1024
     estimate.browsers = True
-    browser = (recipe.BROWSER.memory_bytes + qemu.EXCHANGE_SIZE) >> 20
+    browser = (recipe.BROWSER.memory_bytes + exchange.SIZE) >> 20
     code = recipe.BROWSER.translation_cache_mb
     assert jobs.deal(plan, estimate, 1).memory_mib >= browser + code + 1024
 

@@ -14,7 +14,7 @@ from fairc import dsl
 from fairc.compiler import Cell, compile
 from fairc.compiler.targets import mininet
 from fairc.runtime import supervisor
-from fairc.runtime.engines import vm
+from fairc.runtime.engines import guest_job, vm
 from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.measurement import load
 from fairc.runtime.results import RawResult
@@ -172,7 +172,8 @@ def test_a_guest_that_misbehaves_is_a_failed_cell_with_its_console(
 ) -> None:
     script, seconds, expected = MISBEHAVIOUR[what]
     monkeypatch.setattr(mininet, "render", lambda _, **__: script)
-    monkeypatch.setattr(vm, "DEADLINE_MARGIN_S", seconds)
+    monkeypatch.setattr(guest_job, "EPOCH_S", 0.0)
+    monkeypatch.setattr(guest_job, "DEADLINE_MARGIN_S", seconds)
     cell = cells[0].model_copy(update={"deadline_ns": 0})
 
     result = run(engine, cell, tmp_path / "cell")

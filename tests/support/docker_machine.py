@@ -12,7 +12,7 @@ from fairc.compiler.targets.binary import find_endpoints
 from fairc.runtime import supervisor
 from fairc.runtime.containers.probe import TRY
 from fairc.runtime.engines.host import QDISCS
-from fairc.runtime.vm import exchange, image, initramfs, qemu, recipe, snapshot
+from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot
 
 VARIANT = recipe.Variant(
     name="docker",
@@ -55,7 +55,7 @@ def run(compilation: Compilation, folder: Path) -> str:
                 "probe.py": TRY.encode(),
                 "probe.json": json.dumps([QDISCS, []]).encode(),
             },
-            qemu.EXCHANGE_SIZE,
+            exchange.SIZE,
         )
         console = _boot(machine, device, scratch)
         header = exchange.read_header(device)
@@ -70,10 +70,8 @@ def _boot(machine: image.Image, device: Path, scratch: Path) -> str:
 
     There is no snapshot: it would be taken for one cell.
     """
-    files = snapshot.guest_files(VARIANT, find_endpoints())
-    entries = initramfs.guest_entries(machine.busybox.read_bytes(), machine.root_modules(), files)
     initrd, memory, console = scratch / "initrd", scratch / "memory", scratch / "console"
-    initrd.write_bytes(initramfs.pack(entries))
+    initrd.write_bytes(snapshot.boot_archive(machine, find_endpoints()))
     with memory.open("wb") as file:
         file.truncate(VARIANT.memory_bytes)
     devices = qemu.Devices(memory, False, machine.root, device, console)

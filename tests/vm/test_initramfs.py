@@ -24,15 +24,21 @@ def test_the_layout_of_one_member() -> None:
 
 
 def test_equal_entries_give_equal_bytes() -> None:
-    first = initramfs.pack(initramfs.guest_entries(b"bb", [("m", b"1")], {"b": b"2", "a": b"1"}))
-    second = initramfs.pack(initramfs.guest_entries(b"bb", [("m", b"1")], {"a": b"1", "b": b"2"}))
+    first = initramfs.pack(
+        initramfs.guest_entries("init-qemu", b"bb", [("m", b"1")], {"b": b"2", "a": b"1"})
+    )
+    second = initramfs.pack(
+        initramfs.guest_entries("init-qemu", b"bb", [("m", b"1")], {"a": b"1", "b": b"2"})
+    )
 
     assert first == second
 
 
 @pytest.mark.skipif(BUSYBOX_FREE_CPIO is None, reason="cpio is not installed")
 def test_cpio_lists_what_was_packed() -> None:
-    archive = initramfs.pack(initramfs.guest_entries(b"bb", [("m", b"1")], {"a": b"1"}))
+    archive = initramfs.pack(
+        initramfs.guest_entries("init-qemu", b"bb", [("m", b"1")], {"a": b"1"})
+    )
 
     listing = subprocess.run(["cpio", "-t"], input=archive, capture_output=True, check=True).stdout
 

@@ -1,14 +1,12 @@
-"""The guest's first process: gets ready, lets the snapshot be taken, then runs one job.
+"""The guest's first process: gets ready, then runs one job and ends the machine.
 
-The moment of the snapshot is the guest's choice: a write to the pvpanic port pauses the machine.
-After a restore the agent goes on from there: it reads its job, reseeds the kernel's random
-generator, runs the script, writes what it left into the exchange and ends the machine.
+It reads its job from the exchange, reseeds the kernel's random generator, runs the script, and
+writes what that left into the exchange. What differs between machines is the module `machine`, of
+which the host brings the right one (machine_qemu.py, machine_uml.py).
 """
 
 import ctypes
 import fcntl
-import hashlib
-import mmap
 import os
 import runpy
 import select
@@ -22,12 +20,14 @@ import traceback
 
 HERE = "/run/fairc"
 OUT = "/tmp/out"
-PVPANIC_PORT = 0x505
 RNDRESEEDCRNG = 0x5207
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
 sys.path[:0] = [HERE]
 sys.path.append("/usr/lib/python3/dist-packages")  # Mininet; `-S` leaves it out
+
+import exchange
+import machine
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -45,15 +45,6 @@ def write(path: str, text: str) -> None:
         file.write(text)
 
 
-def load_modules() -> None:
-    """Load what cells use, and every TCP congestion controller that the kernel has."""
-    with open(f"{HERE}/modules") as file:
-        modules = file.read().split()
-    names = os.listdir(f"/lib/modules/{os.uname().release}/kernel/net/ipv4")
-    ccas = sorted(name.partition(".")[0] for name in names if name.startswith("tcp_"))
-    subprocess.run(["modprobe", "-a", *modules, *ccas], check=True)
-
-
 def loopback_up() -> None:
     """Do what `ip link set lo up` does."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
@@ -67,7 +58,7 @@ def prepare() -> None:
     mount("devpts", "/dev/pts")
     mount("tmpfs", "/dev/shm")
     mount("cgroup2", "/sys/fs/cgroup")
-    load_modules()
+    machine.prepare()
     write("/proc/sys/kernel/printk", "4 4 1 4")
     write("/proc/sys/vm/panic_on_oom", "1")
     write("/proc/sys/net/ipv4/tcp_congestion_control", "cubic")
@@ -91,39 +82,6 @@ def prepare() -> None:
         import warm_browser  # from HERE
 
         warm_browser.warm()
-
-
-class Pause:
-    """A write to the pvpanic port: QEMU pauses (while the snapshot is made) or ends (in a cell).
-
-    This kernel has no /dev/port, so the instructions are placed in executable memory. They note the
-    clock right before: the host finds it in the memory by the marker (snapshot.py explains why).
-    """
-
-    CODE = bytes.fromhex(
-        "0f31"  # rdtsc
-        "48c1e220"  # shl rdx, 32
-        "4809d0"  # or rax, rdx
-        "488907"  # mov [rdi], rax
-        "89f2"  # mov edx, esi
-        "b801000000"  # mov eax, 1
-        "ee"  # out dx, al
-        "c3"  # ret
-    )
-
-    def __init__(self) -> None:
-        if libc.ioperm(PVPANIC_PORT, 1, 1):
-            raise OSError(ctypes.get_errno(), "ioperm")
-        everything = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
-        self.page = mmap.mmap(-1, mmap.PAGESIZE, prot=everything)
-        self.page[: len(self.CODE)] = self.CODE
-        self.page[256:288] = hashlib.sha256(b"fairc pause").digest()
-        start = ctypes.addressof(ctypes.c_char.from_buffer(self.page))
-        self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int)(start)
-        self.clock = start + 288
-
-    def __call__(self) -> None:
-        self.function(self.clock, PVPANIC_PORT)
 
 
 def reseed(seed: bytes) -> None:
@@ -165,15 +123,13 @@ def run_script(script: str, seconds: float) -> str:
     return "" if code == 0 else f"the script ended with status {code}"
 
 
-def main(pause: Pause) -> None:
+def main() -> None:
     prepare()
-    import exchange  # from HERE
-
     with open(f"{HERE}/exchange") as file:
         device_name = file.read().strip()
     os.mkdir(OUT)
     print("fairc: ready", flush=True)
-    pause()
+    machine.ready()
 
     started = time.monotonic()
     device = exchange.Device(device_name)
@@ -193,16 +149,14 @@ def main(pause: Pause) -> None:
     device.write_result(
         {"kind": "result", "error": error, "virtual_s": time.monotonic() - started}, paths
     )
-    pause()
 
 
 if __name__ == "__main__":
-    pause = Pause()
     try:
-        main(pause)
+        main()
     except BaseException:
         traceback.print_exc()
         sys.stdout.flush()
         sys.stderr.flush()
-        pause()
+    machine.end()
     signal.pause()

@@ -6,21 +6,33 @@ set -e
 root=$1
 pool=$root/tmp/kernel
 
-package=$(chroot "$root" apt-cache depends --no-recommends --no-suggests \
-    linux-image-cloud-amd64/bookworm-backports | sed -n 's/^ *Depends: \(linux-image-[0-9][^ ]*\)$/\1/p')
+series=$FAIRC_KERNEL_SERIES
+release=$(chroot "$root" apt-cache depends --no-recommends --no-suggests \
+    linux-modules-cloud-amd64/trixie-backports | sed -n 's/^ *Depends: linux-modules-\([0-9][^ ]*\)$/\1/p')
+case $release in
+    "$series".*) ;;
+    *)
+        echo "E: Debian has a kernel ${release:-that is unknown} now, and this fairc needs one of series $series" >&2
+        exit 1
+        ;;
+esac
 mkdir -p "$pool"
 chmod 777 "$pool"
-(cd "$pool" && chroot "$root" sh -c "cd /tmp/kernel && apt-get download --quiet $package")
-dpkg-deb -x "$pool"/linux-image-*.deb "$pool/tree"
+(cd "$pool" && chroot "$root" sh -c \
+    "cd /tmp/kernel && apt-get download --quiet linux-binary-$release linux-modules-$release")
+for package in "$pool"/*.deb; do
+    dpkg-deb -x "$package" "$pool/tree"
+done
 mkdir -p "$root/usr/lib/modules"
-cp -a "$pool"/tree/lib/modules/* "$root/usr/lib/modules/"
-cp "$pool"/tree/boot/vmlinuz-* "$root/boot/vmlinuz"
-release=$(ls "$root/usr/lib/modules")
+cp -a "$pool"/tree/usr/lib/modules/* "$root/usr/lib/modules/"
+mv "$root/usr/lib/modules/$release/vmlinuz" "$root/boot/vmlinuz"
 chroot "$root" depmod "$release"
 
 mkdir -p "$root/usr/share/fairc"
 {
-    echo "kernel $(basename "$pool"/linux-image-*.deb .deb) $(sha256sum "$pool"/linux-image-*.deb | cut -d' ' -f1)"
+    for package in "$pool"/*.deb; do
+        echo "kernel $(basename "$package" .deb) $(sha256sum "$package" | cut -d' ' -f1)"
+    done
     chroot "$root" dpkg-query -W -f '${Package} ${Version}\n'
 } > "$root/usr/share/fairc/packages.txt"
 echo "$release" > "$root/usr/share/fairc/kernel-release"

@@ -11,7 +11,8 @@ import pytest
 from fairc import dsl
 from fairc.compiler import Cell, compile
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.engines.vm import VmEngine, variant_of
+from fairc.runtime.engines.guest_job import variant_of
+from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.results import RawResult
 from fairc.runtime.vm import recipe
 

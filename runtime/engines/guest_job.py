@@ -1,0 +1,59 @@
+"""A cell's job on its way into a virtual-time guest, and its results on their way out."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from fairc.compiler.plan import Cell, LoadWorkload
+from fairc.compiler.targets import mininet
+from fairc.runtime.engines.script import failure
+from fairc.runtime.vm import exchange, recipe
+
+# After its deadline a script still has to stop processes and to write its results.
+DEADLINE_MARGIN_S = 30.0
+# Every cell begins at this instant of the guest's clock, which shows 2020-01-01 at the boot: how long
+# its set-up took leaves no trace in its results.
+EPOCH_NS = (1_577_836_800 + 600) * 10**9
+EPOCH_S = 600.0
+
+
+def deadline_s(cell: Cell) -> float:
+    """Return the virtual time after which the guest ends the cell's program, s after it began."""
+    return EPOCH_S + cell.deadline_ns / 1e9 + DEADLINE_MARGIN_S
+
+
+def write(cell: Cell, device: Path, computing_is_free: bool = False) -> None:
+    """Write a new exchange that holds the cell's program."""
+    seed = hashlib.sha256(f"kernel {cell.seed}".encode()).digest()
+    header = {
+        "kind": "job",
+        "script": "cell.py",
+        "seed": seed.hex(),
+        "deadline_s": deadline_s(cell),
+    }
+    program = mininet.render(cell, late_ns=0, epoch_ns=EPOCH_NS)
+    exchange.create(device, header, {"cell.py": program.encode()}, exchange.SIZE)
+
+
+def read(device: Path, artefacts: Path, error: str) -> tuple[str, float]:
+    """Fetch what a guest has left; return why the cell failed, or nothing, and its virtual time, s.
+
+    artefacts: an empty folder. error: why the machine had to be stopped, or nothing.
+    """
+    try:
+        header = exchange.read_header(device)
+        if header["kind"] == "result":
+            exchange.extract(device, artefacts)
+            error = header["error"] and (failure(artefacts) or header["error"])
+            return error, header["virtual_s"]
+    except (ValueError, KeyError, TypeError, OSError) as problem:
+        return f"the virtual machine's results are broken: {problem}", 0.0
+    return error or "the virtual machine crashed: see its console", 0.0
+
+
+def variant_of(cell: Cell) -> recipe.Variant:
+    """Return what the cell needs: the machine with a browser exactly for loads in a browser."""
+    loads = (flow.workload for flow in cell.flows if isinstance(flow.workload, LoadWorkload))
+    chromium = any(load.client == "chromium" for load in loads)
+    return recipe.BROWSER if chromium else recipe.PLAIN

@@ -1,0 +1,165 @@
+"""The fast engine: the real kernel as a program of this host, in virtual time, booted for every cell."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import queue
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from fairc.compiler.plan import Cell
+from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
+from fairc.runtime import archive, supervisor
+from fairc.runtime.engines.base import EngineUnavailable, programs_identity, refuse_images
+from fairc.runtime.results import RawResult
+from fairc.runtime.uml import confinement, kernel, machine
+from fairc.runtime.vm import image, initramfs, recipe
+from fairc.runtime.vm.guest_files import guest_files
+
+from . import guest_job
+
+POLL_S = 0.01
+
+
+class UmlEngine:
+    """Runs the emitted Mininet program of a cell under User-Mode Linux. Needs no root.
+
+    pinned: keep each machine on a core of its own; wrong where other processes like this one share
+    the cores, for all would choose the same.
+    """
+
+    name = "uml"
+    parallel = True
+    pinned = True
+
+    def __init__(self, progress: Callable[[str], None] = lambda _: None) -> None:
+        self._progress = progress
+        self._endpoints = Path()
+        self._kernel: kernel.Kernel | None = None
+        self._initrds: dict[str, bytes] = {}  # by the name of their variant
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._cores: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for core in sorted(os.sched_getaffinity(0)):
+            self._cores.put(core)
+
+    @property
+    def identity(self) -> str:
+        """Hash of kernel, its command line, image, guest files, and what writes programs."""
+        return self._identity(recipe.PLAIN)
+
+    def identity_for(self, cell: Cell) -> str:
+        """Return the identity of the machine that the cell needs. Raises EngineUnavailable."""
+        refuse_images(cell)
+        return self._identity(guest_job.variant_of(cell))
+
+    def _identity(self, variant: recipe.Variant) -> str:
+        assert self._kernel is not None, "prepare comes first"
+        parts = {
+            "kernel": self._kernel.sha256,
+            "image": image.require(variant).digest,
+            "initramfs": hashlib.sha256(self._initrd(variant)).hexdigest(),
+            "arguments": machine.kernel_arguments(variant),
+            "programs": programs_identity(),
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What the lock records, of every machine that is in use."""
+        assert self._kernel is not None, "prepare comes first"
+        found = {
+            "kernel": self._kernel.version,
+            "kernel program": self._kernel.sha256,
+            "confined": (confinement.missing() and f"no: {confinement.missing()}") or "yes",
+            "programs": programs_identity(),
+        }
+        for variant in recipe.VARIANTS:
+            if variant.name in self._initrds:
+                of = recipe.suffix(variant)
+                found |= {
+                    f"image{of}": image.require(variant).digest,
+                    f"machine{of}": self._identity(variant),
+                }
+        return found
+
+    def prepare(self) -> None:
+        """Find the kernel and the image, and verify them. Raises EngineUnavailable."""
+        for tool in ("taskset", "setpriv"):
+            if shutil.which(tool) is None:
+                raise EngineUnavailable(
+                    (f"{tool} is not installed",),
+                    "sudo apt-get install --no-install-recommends util-linux",
+                )
+        self._kernel = kernel.require()
+        try:
+            self._endpoints = find_endpoints()
+        except EndpointsMissing as problem:
+            raise EngineUnavailable((str(problem),), "make setup") from problem
+        self._initrd(recipe.PLAIN)
+
+    def _initrd(self, variant: recipe.Variant) -> bytes:
+        """Return the initramfs of a variant."""
+        with self._lock:
+            if variant.name not in self._initrds:
+                files = guest_files(variant, self._endpoints, "machine_uml.py")
+                busybox = image.require(variant).busybox.read_bytes()
+                self._initrds[variant.name] = initramfs.pack(
+                    initramfs.guest_entries("init-uml", busybox, [], files)
+                )
+            return self._initrds[variant.name]
+
+    def run(self, cell: Cell, workdir: Path) -> RawResult:
+        """Boot a machine, run the cell's program in it, and fetch what it left."""
+        core = self._cores.get()
+        try:
+            return self._run(cell, workdir, core if self.pinned else None)
+        finally:
+            self._cores.put(core)
+
+    def _run(self, cell: Cell, workdir: Path, core: int | None) -> RawResult:
+        variant = guest_job.variant_of(cell)
+        started = time.monotonic()
+        artefacts = workdir / "artefacts"
+        artefacts.mkdir()
+        with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("uml")) as scratch:
+            folder = Path(scratch)
+            guest_job.write(cell, folder / machine.EXCHANGE, computing_is_free=True)
+            (folder / machine.INITRD).write_bytes(self._initrd(variant))
+            error = self._boot(variant, folder, machine.Limits(guest_job.deadline_s(cell)), core)
+            error, virtual_s = guest_job.read(folder / machine.EXCHANGE, artefacts, error)
+            console = (folder / "console").read_text(errors="replace")
+        return RawResult(
+            error=error,
+            artefacts=artefacts,
+            sha256="" if error else archive.digest(artefacts),
+            console=console,
+            virtual_s=virtual_s,
+            wall_s=time.monotonic() - started,
+        )
+
+    def _boot(
+        self, variant: recipe.Variant, folder: Path, limits: machine.Limits, core: int | None
+    ) -> str:
+        """Run a machine to its end; return why it had to be stopped, or nothing."""
+        assert self._kernel is not None, "prepare comes first"
+        guest = machine.Machine(self._kernel, variant, image.require(variant).root, folder, core)
+        try:
+            while not guest.ended:
+                if self._closed.wait(POLL_S):
+                    return "interrupted"
+                if why := guest.overrun(limits):
+                    return f"the machine was stopped: {why}"
+            return ""
+        finally:
+            guest.close()
+
+    def close(self) -> None:
+        """Stop the machines that are running."""
+        self._closed.set()

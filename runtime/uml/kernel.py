@@ -1,0 +1,211 @@
+"""The kernel of the `uml` engine: compiled in a Debian root of its own, cached, verified before use."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from fairc.runtime import supervisor
+from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.vm import recipe
+
+from . import source
+
+BUILD_COMMAND = "fairc image build"
+OTHER_WAYS = (
+    "`fairc image build --kernel-source FILE` with a linux-source tarball of that series,"
+    " `fairc image load FILE` with an image that another machine saved, or `--engine vm`"
+)
+PARTS = ("kernel", "config", "version")
+REPORT_EVERY_S = 5.0
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A built kernel.
+
+    folder: holds `kernel` (a static program), `config`, `version`, `manifest.json`, and what it was
+    made from: the source's archive, `patches/`, `kernel.config`, `build.sh`. recipe: the hash of what
+    it was built by. sha256: of the program.
+    """
+
+    folder: Path
+    recipe: str
+    version: str
+    sha256: str
+
+    @property
+    def program(self) -> Path:
+        """The kernel as a program."""
+        return self.folder / "kernel"
+
+    def verify(self) -> None:
+        """Raise EngineUnavailable unless the program is what was built."""
+        with self.program.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != self.sha256:
+            raise EngineUnavailable(
+                (f"the kernel in {self.folder} is damaged: its hash is not the one recorded",),
+                f"fairc image rm, then {BUILD_COMMAND}",
+            )
+
+
+def folder() -> Path:
+    """Return where the kernel of the present recipe belongs."""
+    return recipe.cache_directory() / "kernels" / source.recipe_hash()
+
+
+def find() -> Kernel | None:
+    """Return the kernel of the present recipe if it has been built."""
+    place = folder()
+    try:
+        manifest = json.loads((place / "manifest.json").read_text())
+        return Kernel(place, manifest["recipe"], manifest["version"], manifest["sha256"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise EngineUnavailable(
+            (f"{place} is damaged: its manifest cannot be read",),
+            f"fairc image rm, then {BUILD_COMMAND}",
+        ) from None
+
+
+def require() -> Kernel:
+    """Return the kernel, verified; raise EngineUnavailable with the command that builds it."""
+    kernel = find()
+    if kernel is None:
+        raise EngineUnavailable(
+            ("the kernel of the engine `uml` has not been built",),
+            f"{BUILD_COMMAND}; for one that other machines have too: fairc image load FILE",
+        )
+    kernel.verify()
+    return kernel
+
+
+def build(progress: Callable[[str], None] = lambda _: None, tarball: Path | None = None) -> Kernel:
+    """Build the kernel of the present recipe, or return it if it is there.
+
+    progress: called with a line of text now and then. tarball: the kernel's source, instead of
+    Debian's package. Needs no root: mmdebstrap uses user namespaces then. Raises EngineUnavailable
+    when a tool is missing, the archive has no such source, a patch does not apply, or a build fails.
+    """
+    existing = find()
+    if existing is not None:
+        return existing
+    if shutil.which("mmdebstrap") is None:
+        raise EngineUnavailable(
+            ("mmdebstrap is not installed",),
+            "sudo apt-get install --no-install-recommends mmdebstrap",
+        )
+    if tarball is not None and not tarball.is_file():
+        raise EngineUnavailable((f"{tarball} is not a file",), "name a linux-source tarball")
+    target = folder()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix="building-") as temporary:
+        work = Path(temporary)
+        work.chmod(0o755)  # mmdebstrap's user namespace has to enter it
+        _compile(work, progress, tarball)
+        for path in (source.CONFIGURATION, source.BUILD_SCRIPT):
+            shutil.copy(path, work)
+        shutil.copytree(source.PATCHES, work / "patches")
+        with (work / "kernel").open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        manifest = {
+            "recipe": source.recipe_hash(),
+            "version": (work / "version").read_text().strip(),
+            "sha256": sha256,
+        }
+        (work / "kernel").chmod(0o755)
+        (work / "manifest.json").write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n")
+        finished = work.parent / f"{work.name}.done"
+        work.rename(finished)
+        work.mkdir()  # the context manager removes its folder
+        try:
+            finished.rename(target)
+        except OSError:  # somebody else has built it meanwhile
+            shutil.rmtree(finished)
+    return require()
+
+
+def _compile(work: Path, progress: Callable[[str], None], tarball: Path | None) -> None:
+    """Leave the parts of the kernel and its source's archive in `work`."""
+    here = shlex.quote
+    fetch = (
+        f'cp {here(str(tarball.absolute()))} "$1/build/{source.TARBALL}"'
+        if tarball is not None
+        else f'chroot "$1" sh -ec "cd /tmp; apt-get download --quiet {source.PACKAGE};'
+        f" dpkg-deb --fsys-tarfile {source.PACKAGE}_*.deb"
+        f" | tar -xO ./usr/src/{source.TARBALL} > /build/{source.TARBALL};"
+        f' rm {source.PACKAGE}_*.deb"'
+    )
+    copy_in = [source.BUILD_SCRIPT, source.CONFIGURATION, source.PATCHES]
+    leaves = " ".join(f"/build/{name}" for name in (*PARTS, source.TARBALL))
+    environment = " ".join(f"{name}={here(v)}" for name, v in source.BUILD_ENVIRONMENT.items())
+    hooks = (
+        'mkdir "$1/build"',
+        f"copy-in {' '.join(here(str(path)) for path in copy_in)} /build",
+        fetch,
+        f'chroot "$1" env {environment} sh /build/build.sh',
+        f"copy-out {leaves} {here(str(work))}",
+    )
+    command = [
+        *("mmdebstrap", "--variant=minbase", "--format=null"),
+        "--include=" + ",".join(source.COMPILER_PACKAGES),
+        '--aptopt=Apt::Install-Recommends "false"',
+        *(f"--customize-hook={hook}" for hook in hooks),
+        *(recipe.SUITE, "/dev/null"),
+        *recipe.PLAIN.sources(),
+    ]
+    progress("fetching a compiler and the kernel's source (170 MB)")
+    log = recipe.cache_directory() / "kernels" / "build.log"
+    environment_of_build = {**os.environ, "LC_ALL": "C"}
+    with (
+        log.open("w") as kept,
+        supervisor.start(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment_of_build
+        ) as process,
+    ):
+        assert process.stdout is not None
+        _follow(process.stdout, kept, progress)
+        process.wait()
+    if process.returncode:
+        raise EngineUnavailable((f"{_failure(log.read_text())} ({log})",), OTHER_WAYS)
+
+
+def _follow(lines: IO[bytes], kept: IO[str], progress: Callable[[str], None]) -> None:
+    """Keep the build's output, and say how far it is."""
+    files, said = 0, time.monotonic()
+    for line in io.TextIOWrapper(lines, errors="replace"):
+        kept.write(line)
+        kept.flush()
+        files += line.startswith("  CC ")
+        if time.monotonic() > said + REPORT_EVERY_S and files:
+            progress(f"compiling the kernel: {files} files")
+            said = time.monotonic()
+
+
+def _failure(log: str) -> str:
+    """Return why a build failed, from its output."""
+    lines = log.splitlines()
+    reasons = [
+        line
+        for line in lines
+        if "error:" in line or line.startswith("E: ") or "FAILED" in line or "has no" in line
+    ]
+    why = (reasons or lines[-1:] or ["it printed nothing"])[0].strip()
+    if any("Unable to locate package" in line or "No packages found" in line for line in lines):
+        why = f"Debian has no {source.PACKAGE} any more"
+    if (broken := [line for line in lines if line.startswith("applying ")]) and "FAILED" in why:
+        why = f"{broken[-1].removeprefix('applying ')} does not apply: {why}"
+    return f"the kernel of the engine `uml` could not be built: {why}"

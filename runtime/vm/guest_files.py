@@ -1,0 +1,24 @@
+"""What a virtual-time machine's initramfs brings along for its agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from . import recipe
+
+
+def guest_files(variant: recipe.Variant, endpoints: Path, machine: str) -> dict[str, bytes]:
+    """Return the files by plain name.
+
+    endpoints: the program of the endpoints. machine: the module that becomes the agent's `machine`.
+    """
+    files = {
+        "agent.py": (recipe.GUEST / "agent.py").read_bytes(),
+        "machine.py": (recipe.GUEST / machine).read_bytes(),
+        "exchange.py": Path(__file__).with_name("exchange.py").read_bytes(),
+        "fairc-endpoints": endpoints.read_bytes(),
+    }
+    if variant is recipe.BROWSER:
+        files["warm_browser.py"] = (recipe.GUEST / "warm_browser.py").read_bytes()
+        files["fairc-browser"] = (recipe.GUEST / "browser.py").read_bytes()
+    return files
