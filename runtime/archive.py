@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tarfile
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from pathlib import Path, PurePosixPath
 
 LEVEL = 3
@@ -16,6 +16,11 @@ def pack(folder: Path, archive: Path, left_out: Container[str] = ()) -> None:
 
     left_out: names of files that are no part of it.
     """
+    pack_several({"": folder}, archive, left_out)
+
+
+def pack_several(folders: Mapping[str, Path], archive: Path, left_out: Container[str] = ()) -> None:
+    """Write several folders to one archive, each below the name that it is given."""
     import zstandard
 
     with (
@@ -23,13 +28,14 @@ def pack(folder: Path, archive: Path, left_out: Container[str] = ()) -> None:
         zstandard.ZstdCompressor(level=LEVEL).stream_writer(file, closefd=False) as stream,
         tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as tar,
     ):
-        for path in sorted(folder.rglob("*")):
-            if not path.is_file() or path.is_symlink() or path.name in left_out:
-                continue
-            member = tarfile.TarInfo(path.relative_to(folder).as_posix())
-            member.size = path.stat().st_size
-            with path.open("rb") as content:
-                tar.addfile(member, content)
+        for name, folder in sorted(folders.items()):
+            for path in sorted(folder.rglob("*")):
+                if not path.is_file() or path.is_symlink() or path.name in left_out:
+                    continue
+                member = tarfile.TarInfo((name / path.relative_to(folder)).as_posix())
+                member.size = path.stat().st_size
+                with path.open("rb") as content:
+                    tar.addfile(member, content)
 
 
 def unpack(archive: Path, folder: Path) -> None:

@@ -12,6 +12,8 @@ from functools import partial
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime.engines import ENGINES, host
 from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.uml import confinement
+from fairc.runtime.uml import kernel as kernels
 from fairc.runtime.vm import image, qemu, recipe
 
 APT = "sudo apt-get install --no-install-recommends"
@@ -80,6 +82,34 @@ def vm() -> Iterator[Finding]:
     )
     yield endpoints()
     yield cache_space()
+
+
+def uml() -> Iterator[Finding]:
+    """Yield what the fast engine needs."""
+    machine = os.uname().machine
+    yield Finding("processor", machine == "x86_64", machine, "`--engine vm` on an x86-64 host")
+    for tool in ("taskset", "setpriv"):
+        yield program(tool, "util-linux")
+    try:
+        built = kernels.find()
+    except EngineUnavailable as error:
+        yield Finding("kernel", False, "; ".join(error.missing), error.remedy)
+    else:
+        found = f"{built.version}, {built.folder}" if built else "not built"
+        yield Finding("kernel", built is not None, found, kernels.BUILD_COMMAND)
+    there = image.find()
+    yield Finding(
+        "image", there is not None, str(there.folder) if there else "not built", image.BUILD_COMMAND
+    )
+    yield endpoints()
+    lacking = confinement.missing()
+    yield Finding(
+        "confinement",
+        not lacking,
+        lacking or "namespaces of its own for files, processes and network",
+        f"{confinement.INSTALL_COMMAND}, and a host that allows user namespaces",
+        needed=False,
+    )
 
 
 def cache_space() -> Finding:
@@ -165,6 +195,7 @@ def endpoints() -> Finding:
 
 
 EXAMINATIONS: dict[str, Callable[[], Iterator[Finding]]] = {
+    "uml": uml,
     "vm": vm,
     "mininet": mininet,
     "docker": docker,

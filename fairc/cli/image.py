@@ -25,10 +25,16 @@ def image() -> None:
 
 @image.command()
 @engine_option
-@click.option("--browser", is_flag=True, help="the image with Chromium, too")
+@click.option("--browser", is_flag=True, help="The image with Chromium, too.")
+@click.option(
+    "--kernel-source",
+    type=type_path,
+    metavar="FILE",
+    help="A linux-source tarball for the kernel of the engine uml, where Debian has it no more.",
+)
 @quiet()
-def build(engine: str, browser: bool) -> None:
-    """Build the image, unless it is there."""
+def build(engine: str, browser: bool, kernel_source: Path | None) -> None:
+    """Build the image of the virtual-time engines and the kernel of the fast one, unless they are there."""
     if engine == "docker":
         from fairc.runtime.containers import client
         from fairc.runtime.containers import image as container_images
@@ -37,9 +43,12 @@ def build(engine: str, browser: bool) -> None:
             made = container_images.build(docker, console.say)
         console.result(f"{made.name}: {size(made.size)}")
         return
+    from fairc.runtime.uml import kernel
     from fairc.runtime.vm import image as images
     from fairc.runtime.vm import recipe
 
+    built_kernel = kernel.build(console.say, kernel_source)
+    console.result(f"{built_kernel.folder}: kernel {built_kernel.version} of the engine uml")
     for variant in recipe.VARIANTS if browser else (recipe.PLAIN,):
         built = images.build(variant, console.say)
         console.result(
@@ -61,6 +70,7 @@ def info(engine: str) -> int:
         console.result(f"{'sha256':<8}{made.digest}")
         console.result(f"{'size':<8}{size(made.size)}")
         return Status.WELL
+    from fairc.runtime.uml import kernel
     from fairc.runtime.vm import image as images
     from fairc.runtime.vm import recipe
 
@@ -79,6 +89,14 @@ def info(engine: str) -> int:
             ("size", size(image.size_bytes())),
         ):
             console.result(f"{label:<8}{value}")
+    if built := kernel.find():
+        for label, value in (
+            ("kernel", f"{built.version}, of the engine uml"),
+            ("folder", built.folder),
+            ("recipe", built.recipe),
+            ("sha256", built.sha256),
+        ):
+            console.result(f"{label:<8}{value}")
     return Status.WELL
 
 
@@ -87,16 +105,22 @@ def info(engine: str) -> int:
 @click.option("--browser", is_flag=True, help="The image with Chromium instead.")
 @quiet()
 def save(file: Path, browser: bool) -> None:
-    """Write the virtual machine's image to FILE, for machines that are to have the same one."""
+    """Write an image and the fast engine's kernel (with its source) to FILE, for other machines."""
+    from fairc.runtime.uml import kernel
     from fairc.runtime.vm import image as images
     from fairc.runtime.vm import portable, recipe
 
     found = images.require(recipe.BROWSER if browser else recipe.PLAIN)
+    parts = [portable.Part("images", found.folder, found.digest)]
+    if built := kernel.find():
+        parts.append(portable.Part("kernels", built.folder, built.digest))
     if not file.absolute().parent.is_dir():
         raise Wrong(f"{file.parent} is not a folder")
     console.say("packing the image")
-    sha256 = portable.save(found, file)
-    console.result(f"{file}: image {found.digest}, {size(file.stat().st_size)}")
+    sha256 = portable.save(parts, file)
+    for part in parts:
+        console.result(f"{part.kind[:-1]:<8}{part.digest}")
+    console.result(f"size    {size(file.stat().st_size)}")
     console.result(f"sha256  {sha256}")
 
 
@@ -110,15 +134,23 @@ def save(file: Path, browser: bool) -> None:
 )
 @quiet()
 def load(file: Path, boot: bool) -> None:
-    """Put the image in FILE where the virtual machine looks for it, after checking its hash."""
+    """Put the image and the kernel in FILE where the engines look for them, after checking their hashes."""
     from fairc.compiler.targets.binary import find_endpoints
+    from fairc.runtime.uml import source
     from fairc.runtime.vm import image as images
     from fairc.runtime.vm import portable, recipe, snapshot
 
-    folder, digest = portable.load(file, [variant.hash() for variant in recipe.VARIANTS])
-    console.result(f"{folder}: image {digest}")
-    if boot:
-        (variant,) = (v for v in recipe.VARIANTS if v.hash() == folder.name)
+    recipes = {
+        "images": [variant.hash() for variant in recipe.VARIANTS],
+        "kernels": [source.recipe_hash()],
+    }
+    parts = portable.load(file, recipes)
+    for part in parts:
+        console.result(f"{part.folder}: {part.kind[:-1]} {part.digest}")
+    for part in parts if boot else ():
+        if part.kind != "images":
+            continue
+        (variant,) = (v for v in recipe.VARIANTS if v.hash() == part.folder.name)
         taken = snapshot.obtain(images.require(variant), find_endpoints(), console.say)
         console.result(f"snapshot {taken.identity}")
 
@@ -126,7 +158,7 @@ def load(file: Path, boot: bool) -> None:
 @image.command()
 @engine_option
 def rm(engine: str) -> None:
-    """Remove every image (and the virtual machine's snapshots)."""
+    """Remove every image, the kernel, and the virtual machine's snapshots."""
     if engine == "docker":
         from fairc.runtime.containers import client
         from fairc.runtime.containers import image as container_images

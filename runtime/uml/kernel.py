@@ -18,7 +18,7 @@ from typing import IO
 
 from fairc.runtime import supervisor
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.vm import recipe
+from fairc.runtime.vm import image, recipe
 
 from . import source
 
@@ -28,6 +28,7 @@ OTHER_WAYS = (
     " `fairc image load FILE` with an image that another machine saved, or `--engine vm`"
 )
 PARTS = ("kernel", "config", "version")
+RECORDED = ("recipe", "version", "sha256", "digest")
 REPORT_EVERY_S = 5.0
 
 
@@ -37,13 +38,14 @@ class Kernel:
 
     folder: holds `kernel` (a static program), `config`, `version`, `manifest.json`, and what it was
     made from: the source's archive, `patches/`, `kernel.config`, `build.sh`. recipe: the hash of what
-    it was built by. sha256: of the program.
+    it was built by. sha256: of the program. digest: over all files.
     """
 
     folder: Path
     recipe: str
     version: str
     sha256: str
+    digest: str
 
     @property
     def program(self) -> Path:
@@ -71,7 +73,7 @@ def find() -> Kernel | None:
     place = folder()
     try:
         manifest = json.loads((place / "manifest.json").read_text())
-        return Kernel(place, manifest["recipe"], manifest["version"], manifest["sha256"])
+        return Kernel(place, *(str(manifest[name]) for name in RECORDED))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError):
@@ -123,6 +125,7 @@ def build(progress: Callable[[str], None] = lambda _: None, tarball: Path | None
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         manifest = {
             "recipe": source.recipe_hash(),
+            "digest": image.digest(work),
             "version": (work / "version").read_text().strip(),
             "sha256": sha256,
         }

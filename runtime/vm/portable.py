@@ -1,7 +1,8 @@
-"""The image as one file, so that other machines have the same one, byte by byte.
+"""An image and the kernel that goes with it as one file, so that other machines have the same ones.
 
 Debian's packages vanish from mirrors, and an image that is built a month later is another one: its
-cells have another identity.
+cells have another identity. The kernel of the engine `uml` travels with its source and its patches,
+as its licence asks.
 """
 
 from __future__ import annotations
@@ -9,16 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Collection
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from fairc.runtime import archive
 
 from . import image, recipe
-from .image import Image
 
 MANIFEST = "manifest.json"
-# What is no part of the image: it differs from build to build.
+# What is no part of an image: it differs from build to build.
 LEFT_OUT = ("build.log",)
 
 
@@ -26,16 +27,29 @@ class ImageFileError(Exception):
     """A file is not an image that can be used here; the message says why and what to do."""
 
 
-def save(saved: Image, file: Path) -> str:
-    """Write an image to a file, whole or not at all; return the file's SHA-256.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a file brings: an image or a kernel.
 
-    An equal image gives an equal file. Raises OSError.
+    kind: the folder of the cache that it belongs to, `images` or `kernels`. folder: where it is now.
+    digest: over all its files.
+    """
+
+    kind: str
+    folder: Path
+    digest: str
+
+
+def save(parts: Sequence[Part], file: Path) -> str:
+    """Write an image and its kernel to a file, whole or not at all; return the file's SHA-256.
+
+    Equal parts give an equal file. Raises OSError.
     """
     with tempfile.TemporaryDirectory(
         prefix=f".{file.name}.", dir=file.absolute().parent
     ) as scratch:
         packed = Path(scratch, "packed")
-        archive.pack(saved.folder, packed, LEFT_OUT)
+        archive.pack_several({part.kind: part.folder for part in parts}, packed, LEFT_OUT)
         with packed.open("rb") as content:
             sha256 = hashlib.file_digest(content, "sha256").hexdigest()
         packed.chmod(0o644)
@@ -43,49 +57,67 @@ def save(saved: Image, file: Path) -> str:
     return sha256
 
 
-def load(file: Path, recipes: Collection[str]) -> tuple[Path, str]:
-    """Unpack an image into the cache; return its folder and its digest, which has been checked.
+def load(file: Path, recipes: Mapping[str, Sequence[str]]) -> list[Part]:
+    """Unpack a file into the cache; return what it brought, whose digests have been checked.
 
-    recipes: the hashes of those that this version of fairc uses. Raises ImageFileError, OSError.
+    recipes: kind -> the hashes of the recipes that this version of fairc uses. Raises
+    ImageFileError, OSError.
     """
-    images = recipe.cache_directory() / "images"
     if not file.is_file():
         raise ImageFileError(f"{file} is not a file")
-    images.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="loading-", dir=images) as scratch:
-        work = Path(scratch, "image")
+    cache = recipe.cache_directory()
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="loading-", dir=cache) as scratch:
+        work = Path(scratch, "parts")
         work.mkdir()
-        manifest = _unpacked(file, work)
-        if manifest["recipe"] not in recipes:
-            raise ImageFileError(
-                f"{file} is an image of another version of fairc: its recipe is"
-                f" {manifest['recipe']}, and this version's {', '.join(recipes)}"
-            )
-        target = images / manifest["recipe"]
-        if target.exists():
-            there = json.loads((target / MANIFEST).read_text())["digest"]
-            if there != manifest["digest"]:
+        try:
+            archive.unpack(file, work)
+        except ValueError:
+            raise ImageFileError(_wrong(file)) from None
+        kinds = sorted(path.name for path in work.iterdir())
+        if not kinds or not set(kinds) <= set(recipes):
+            raise ImageFileError(_wrong(file))
+        manifests = {kind: _manifest(file, work / kind) for kind in kinds}
+        for kind, manifest in manifests.items():
+            if manifest["recipe"] not in recipes[kind]:
                 raise ImageFileError(
-                    f"{target} is another image of the same recipe ({there[:16]}, and not"
-                    f" {manifest['digest'][:16]}); `fairc image rm` removes it"
+                    f"{file} is an image of another version of fairc: the recipe of its {kind[:-1]} is"
+                    f" {manifest['recipe']}, and this version's {', '.join(recipes[kind])}"
                 )
-        else:
-            work.rename(target)
-    return target, manifest["digest"]
+        return [_install(cache, kind, work / kind, manifests[kind]) for kind in kinds]
 
 
-def _unpacked(file: Path, work: Path) -> dict[str, str]:
-    """Unpack a file and return its manifest. Raises ImageFileError where it is not whole."""
-    wrong = f"{file} is damaged, or not what `fairc image save` writes"
-    try:
-        archive.unpack(file, work)
-    except ValueError:
-        raise ImageFileError(wrong) from None
+def _install(cache: Path, kind: str, work: Path, manifest: dict[str, str]) -> Part:
+    """Move an unpacked part to where it belongs, unless it is there. Raises ImageFileError."""
+    target = cache / kind / manifest["recipe"]
+    if target.exists():
+        there = json.loads((target / MANIFEST).read_text())["digest"]
+        if there != manifest["digest"]:
+            raise ImageFileError(
+                f"{target} is another {kind[:-1]} of the same recipe ({there[:16]}, not"
+                f" {manifest['digest'][:16]}); `fairc image rm` removes it"
+            )
+    else:
+        target.parent.mkdir(exist_ok=True)
+        work.rename(target)
+    if kind == "kernels":
+        (target / "kernel").chmod(0o755)  # the archive has no modes
+    return Part(kind, target, manifest["digest"])
+
+
+def _wrong(file: Path) -> str:
+    return f"{file} is damaged, or not what `fairc image save` writes"
+
+
+def _manifest(file: Path, work: Path) -> dict[str, str]:
+    """Return the manifest of an unpacked part. Raises ImageFileError where it is not whole."""
     try:
         manifest = json.loads((work / MANIFEST).read_text())
-        expected = {name: str(manifest[name]) for name in ("recipe", "digest", "kernel")}
-    except (ValueError, KeyError, TypeError, FileNotFoundError):
-        raise ImageFileError(wrong) from None
+        expected = {name: str(manifest[name]) for name in ("recipe", "digest")}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise ImageFileError(_wrong(file)) from None
     if image.digest(work) != expected["digest"]:
-        raise ImageFileError(f"{file} is damaged: its content has not the hash that it names")
+        raise ImageFileError(f"{file} is damaged: its content does not have the hash that it names")
+    if not expected["recipe"].isalnum():
+        raise ImageFileError(_wrong(file))
     return expected

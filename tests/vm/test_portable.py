@@ -37,15 +37,20 @@ def built(content: bytes = b"root") -> image.Image:
     return found
 
 
+def save(saved: image.Image, file: Path) -> str:
+    return portable.save([portable.Part("images", saved.folder, saved.digest)], file)
+
+
 def load(file: Path) -> tuple[Path, str]:
-    return portable.load(file, (RECIPE,))
+    (part,) = portable.load(file, {"images": (RECIPE,), "kernels": ()})
+    return part.folder, part.digest
 
 
 def test_an_image_comes_back_as_it_was(tmp_path: Path, cache: Path) -> None:
     saved = built()
-    sha256 = portable.save(saved, tmp_path / "image")
+    sha256 = save(saved, tmp_path / "image")
     (saved.folder / "build.log").write_text("tomorrow")
-    assert portable.save(saved, tmp_path / "again") == sha256
+    assert save(saved, tmp_path / "again") == sha256
     assert (tmp_path / "again").read_bytes() == (tmp_path / "image").read_bytes()
     assert image.remove() == [cache]
     assert image.find() is None
@@ -76,7 +81,7 @@ def gone(file: Path) -> None:
 def test_a_file_that_is_no_image(
     tmp_path: Path, cache: Path, change: Callable[[Path], None], words: str
 ) -> None:
-    portable.save(built(), tmp_path / "image")
+    save(built(), tmp_path / "image")
     image.remove()
     change(tmp_path / "image")
     with pytest.raises(portable.ImageFileError, match=words):
@@ -87,17 +92,17 @@ def test_a_file_that_is_no_image(
 def test_content_that_has_not_its_hash(tmp_path: Path) -> None:
     saved = built()
     (saved.folder / "root.ext2").write_bytes(b"changed")
-    portable.save(saved, tmp_path / "image")
+    save(saved, tmp_path / "image")
     image.remove()
-    with pytest.raises(portable.ImageFileError, match="has not the hash that it names"):
+    with pytest.raises(portable.ImageFileError, match="does not have the hash"):
         load(tmp_path / "image")
     assert image.find() is None
 
 
 def test_another_version_and_another_build_are_refused(tmp_path: Path, cache: Path) -> None:
-    portable.save(built(), tmp_path / "image")
+    save(built(), tmp_path / "image")
     with pytest.raises(portable.ImageFileError, match="another version of fairc"):
-        portable.load(tmp_path / "image", ("fedcba9876543210",))
+        portable.load(tmp_path / "image", {"images": ("fedcba9876543210",)})
     image.remove()
     there = built(b"built a month later")
     with pytest.raises(portable.ImageFileError, match="`fairc image rm` removes it"):

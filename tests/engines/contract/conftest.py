@@ -16,6 +16,7 @@ from fairc.runtime.engines.base import Engine, EngineUnavailable
 from fairc.runtime.engines.docker import DockerEngine
 from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.engines.mininet import MininetEngine
+from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.engines.vm import VmEngine
 
 # No loss and no delay: a host without netem can run it, too.
@@ -83,6 +84,12 @@ def vm() -> Subject:
     return Subject(VmEngine, short, endless, exact=True)
 
 
+def uml() -> Subject:
+    """The uml engine: `make setup` has built its kernel and image."""
+    short, endless = cell("file(100kB)", ""), cell("bulk", "duration = 1000000s")
+    return Subject(UmlEngine, short, endless, exact=True)
+
+
 def docker() -> Subject:
     """The docker engine; the fixture `docker_engine` has seen to it that it runs."""
     short, endless = cell("file(100kB)", ""), cell("bulk", "duration = 300s")
@@ -93,6 +100,7 @@ ENGINES: dict[str, Callable[[], Subject]] = {
     "docker": docker,
     "fake": fake,
     "mininet": mininet,
+    "uml": uml,
     "vm": vm,
 }
 
