@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PLAIN = "flow a { cca = cubic  workload = file(100kB) }"
 OWN = 'flow own { cca = bpf("gentle.bpf.o")  workload = file(100kB) }'
 IMAGE = 'flow other { over = quic(image: "localhost/quic:1")  workload = file(100kB) }'
-PAGE = """flow page { cca = bbr  workload = load(page(document: 5kB), client: chromium) }"""
+PAGE = """flow page { cca = bbr  workload = load(page(html: 5kB), client: chromium) }"""
 PARAMETERS = "flow a { cca = cubic(hystart: off)  workload = file(100kB) }"
 
 
@@ -64,21 +64,17 @@ def test_one_configuration_decides_for_all_cells() -> None:
     assert without.plan.engine == "uml"
 
 
-def test_users_of_one_flow_are_one_reason(tmp_path: Path) -> None:
-    flow = 'users many(20) { flow own { cca = bpf("gentle.bpf.o")  workload = file(10kB) } }'
-    text = f"""fexp 1
-    experiment e {{
-      topology {{ node server  router r  node gate
-        link server -- r {{ rate = 1Mbit/s }}
-        link r -- gate {{ rate = 1Mbit/s }} }}
-      {flow}
-      measure = [goodput]
-    }}
-    """
+def test_users_of_one_flow_are_one_reason() -> None:
+    users = "users many { count = 20 }"
+    flow = 'flow own { users = many  cca = bpf("gentle.bpf.o")  workload = file(10kB) }'
+    topology = "topology = access(rate: 10Mbit/s, rtt: 40ms)"
+    text = f"fexp 1\nexperiment e {{ {topology}  {users}  {flow}  measure = [goodput] }}\n"
     experiment, found = load(Source(str(ROOT / "examples/bpf/e.fexp"), text))
-    if experiment is None:
-        pytest.fail(str([d.message for d in found]))
-    assert len(compile(experiment).choice.reasons) == 1
+    assert experiment is not None, [d.message for d in found]
+    made = compile(experiment)
+    assert len(made.choice.reasons) == 1
+    (cell,) = made.cells()
+    assert len(cell.flows) == 20 and len(list(kind("uml").cannot(cell))) == 1
 
 
 def test_images_need_containers() -> None:
