@@ -102,11 +102,12 @@ class Compilation:
 
     @cached_property
     def choice(self) -> Choice:
-        """What runs every cell, and why nothing faster does; looks at every configuration.
+        """What runs every cell, and why nothing faster does; looks at every configuration if it must.
 
         Raises CompileError when the engine that was asked for cannot run them, or none can.
         """
-        self._note_all()
+        if engine_choice.may_matter(self._engine, self._experiment.mentions):
+            self._note_all()
         if self._engine is None:
             return engine_choice.choose(self._asks)
         return engine_choice.given(self._engine, self._asks)

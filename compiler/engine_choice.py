@@ -72,9 +72,13 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Something that an engine cannot do: what, whether it is asked for, and that in words."""
+    """Something that an engine cannot do: what, whether it is asked for, and that in words.
+
+    word: of the language, without which nothing asks for it; empty where no single word does.
+    """
 
     what: str
+    word: str
     asked: Callable[[Asks], bool]
     does: str
     cannot: str
@@ -89,24 +93,28 @@ class Limit:
 
 BPF = Limit(
     "CCAs in BPF",
+    "bpf",
     lambda asks: asks.bpf,
     "uses a BPF congestion controller",
     "load",
 )
 IMAGE = Limit(
     "images of others",
+    "image",
     lambda asks: asks.image is not None,
     "runs the image `{image}`",
     "run",
 )
 BROWSER = Limit(
     "loads in a browser",
+    "chromium",
     lambda asks: asks.browser,
     "loads pages in a browser",
     "start",
 )
 PARAMETERS = Limit(
     "parameters of the kernel's CCAs",
+    "",
     lambda asks: asks.parameters,
     "sets parameters of its CCA for the whole kernel",
     "do",
@@ -180,6 +188,20 @@ def cannot(engine: str, asked: Iterable[Asks]) -> Iterator[Reason]:
             if reason is not None and reason not in seen:
                 seen.add(reason)
                 yield reason
+
+
+def may_matter(engine: str | None, mentions: Callable[[str], bool]) -> bool:
+    """Whether the choice can depend on what flows ask for, as far as their texts tell.
+
+    engine: that was asked for, or None. mentions: whether a word stands in any of the texts. Where it
+    does not matter, a grid of millions of configurations need not be looked at.
+    """
+    if engine is None:
+        looked_at = [CHOICES[0]]
+    else:
+        looked_at = [*CHOICES[: CHOICES.index(engine) if engine in CHOICES else 0], engine]
+    limits = (limit for name in looked_at for limit in LIMITS.get(name, ()))
+    return any(not limit.word or mentions(limit.word) for limit in limits)
 
 
 def choose(asked: Iterable[Asks]) -> Choice:

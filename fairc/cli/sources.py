@@ -73,7 +73,7 @@ def show_choice(plan: Plan) -> None:
     for reason in plan.engine_reasons[:SHOWN_REASONS]:
         console.say(f"engine {plan.engine}: {reason}")
     if (more := len(plan.engine_reasons) - SHOWN_REASONS) > 0:
-        console.say(f"engine {plan.engine}: {more} more such reasons, in plan.json")
+        console.say(f"engine {plan.engine}: {more} more, in plan.json")
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def _engines(run: Run) -> str:
     reasons = [one_line(reason) for reason in run.plan.engine_reasons]
     why = [f" {reason[:1].upper()}{reason[1:]}." for reason in reasons[:SHOWN_REASONS]]
     if (more := len(reasons) - SHOWN_REASONS) > 0:
-        why.append(f" And {more} more such reasons: plan.json.")
+        why.append(f" And {more} more, in plan.json.")
     return f"Engine: {listed(told)}.{''.join(why)}"
 
 

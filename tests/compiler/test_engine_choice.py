@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,34 @@ def test_one_configuration_decides_for_all_cells() -> None:
     assert sum(cell.flows[0].cca_object is not None for cell in made.cells()) == 2
     without = compiled(flow, rest=sweep + ' exclude cca == bpf("gentle.bpf.o")')
     assert without.plan.engine == "uml"
+
+
+def test_a_word_that_is_imported_or_set_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only where a word stands nowhere is the grid not looked at."""
+    monkeypatch.chdir(tmp_path)  # what is set names files from here
+    shutil.copy(ROOT / "examples/bpf/gentle.bpf.o", tmp_path)
+    (tmp_path / "ccas.fexp").write_text('fexp 1\nlet mine = bpf("gentle.bpf.o")\n')
+    body = "topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)  measure = [goodput]"
+    flow = "flow a { cca = mine  workload = file(1kB) }"
+    imports = f'fexp 1\nimport "ccas.fexp"\nexperiment e {{ {body}  {flow} }}\n'
+    lets = f"fexp 1\nlet mine = reno\nexperiment e {{ {body}  {flow} }}\n"
+    for text, settings, engine in (
+        (imports, {}, "vm"),
+        (lets, {}, "uml"),
+        (lets, {"mine": 'bpf("gentle.bpf.o")'}, "vm"),
+    ):
+        experiment, found = load(Source(str(tmp_path / "e.fexp"), text), settings)
+        assert experiment is not None, [d.message for d in found]
+        assert compile(experiment).plan.engine == engine
+
+
+def test_a_grid_is_not_looked_at_where_no_word_asks_for_anything() -> None:
+    made = compiled(PLAIN)
+    assert made.choice.engine == "uml" and not made._seen_all
+    asked = compiled(OWN)
+    assert asked.choice.engine == "vm" and asked._seen_all
 
 
 def test_users_of_one_flow_are_one_reason() -> None:
