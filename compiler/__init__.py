@@ -20,10 +20,11 @@ In order of control flow:
     grid      a lowered configuration and a repetition give a cell
     seeds     identities and random streams; draws: random numbers of a distribution
     variation what the seeds vary, in words
+    engine_choice  what each engine cannot run, and which one runs the plan
     compilation   the plan's header and the stream of cells
     plan      the contract: Plan and Cell
     schema    the plan's JSON Schema
-    estimate  what a run will take
+    estimate  what a run will take; costs: on which engine
     emission  a folder with the plan and the emitted programs
     targets   what can be emitted
 """

@@ -10,6 +10,8 @@ from fairc.dsl import model
 from fairc.dsl.diagnostics import Diagnostic, Diagnostics, Severity
 from fairc.dsl.model import Configuration, Experiment
 
+from . import engine_choice
+from .engine_choice import Asks, Choice
 from .grid import Lowered, Settings
 from .lower import Lowering
 from .measured import Measured
@@ -19,19 +21,24 @@ from .variation import in_order, variations
 KEPT_CONFIGURATIONS = 2000  # some 30 kB each; those beyond are lowered again per repetition
 
 
-def compile(experiment: Experiment) -> Compilation:
-    """Prepare to compile an experiment; the work is done as `plan` and `cells()` are asked for."""
-    return Compilation(experiment)
+def compile(experiment: Experiment, engine: str | None = None) -> Compilation:
+    """Prepare to compile an experiment; the work is done as `plan` and `cells()` are asked for.
+
+    engine: what shall run it, by name; None: the fastest engine in virtual time that can.
+    """
+    return Compilation(experiment, engine)
 
 
 class Compilation:
     """A plan in the making. Equal input gives an equal plan and equal cells, in the same order."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: Experiment, engine: str | None = None) -> None:
         self._experiment = experiment
+        self._engine = engine
         self._settings = Settings(experiment.name, experiment.seed, experiment.paired)
         self._variations: frozenset[str] = frozenset()
         self._inputs: dict[str, str] = {}
+        self._asks: dict[Asks, None] = {}
         self._seen_all = False
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
         self._lowering = Lowering(self._report)
@@ -39,12 +46,18 @@ class Compilation:
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Everything found so far, by the front end too; complete when `cells()` is exhausted."""
-        return Diagnostics([*self._experiment.diagnostics, *self._found.values()])
+        """Everything found so far, by the front end too; complete when `cells()` is exhausted.
+
+        Once the engine is known, without what is no concern of it.
+        """
+        engine = self.choice.engine if "choice" in self.__dict__ else ""
+        beside = engine_choice.NO_CONCERN.get(engine, frozenset())
+        found = (diagnostic for diagnostic in self._found.values() if diagnostic.code not in beside)
+        return Diagnostics([*self._experiment.diagnostics, *found])
 
     @cached_property
     def plan(self) -> Plan:
-        """The header. Raises CompileError when the grid cannot be counted."""
+        """The header. Raises CompileError when the grid cannot be counted, or no engine can run it."""
         experiment = self._experiment
         configurations, cells, excluded, unsampled = experiment.count()
         return Plan(
@@ -80,10 +93,24 @@ class Compilation:
                 for request in experiment.figures
             ),
             varied=self._varied(),
+            engine=self.choice.engine,
+            engine_reasons=self.choice.words,
             inputs=tuple(
                 Input(path=path, sha256=sha256) for path, sha256 in sorted(self._inputs.items())
             ),
         )
+
+    @cached_property
+    def choice(self) -> Choice:
+        """What runs every cell, and why nothing faster does; looks at every configuration if it must.
+
+        Raises CompileError when the engine that was asked for cannot run them, or none can.
+        """
+        if engine_choice.may_matter(self._engine, self._experiment.mentions):
+            self._note_all()
+        if self._engine is None:
+            return engine_choice.choose(self._asks)
+        return engine_choice.given(self._engine, self._asks)
 
     def cells(self) -> Iterator[Cell]:
         """Yield every cell: all configurations of repetition 1, then of repetition 2, ...
@@ -140,12 +167,16 @@ class Compilation:
         self._found.setdefault((diagnostic.code, name, start), diagnostic)
 
     def _varied(self) -> tuple[str, ...]:
-        """Say what the seeds vary in any configuration; build none again that is lowered."""
+        """Say what the seeds vary in any configuration."""
+        self._note_all()
+        return in_order(self._variations)
+
+    def _note_all(self) -> None:
+        """Look at every configuration; build none again that is lowered."""
         if not self._seen_all:
             for configuration in self._experiment.configurations():
                 self._note(configuration)
             self._seen_all = True
-        return in_order(self._variations)
 
     def _see_all(self) -> None:
         """Every configuration has been lowered: what none of them has can be said."""
@@ -154,8 +185,10 @@ class Compilation:
             self._report(warning)
 
     def _note(self, configuration: Configuration) -> None:
-        """Remember what a configuration varies, and which files it reads."""
+        """Remember what a configuration varies, which files it reads, what it asks of engines."""
         self._variations |= variations(configuration.scenario)
+        asked = engine_choice.of_scenario(configuration.scenario)
+        self._asks |= dict.fromkeys(asks for asks in asked if asks.special)
         self._inputs |= {file.path: file.sha256 for file in configuration.scenario.inputs}
 
 

@@ -48,18 +48,20 @@ def _write(compilation: Compilation, directory: Path, targets: Collection[Target
     """Write everything into an empty folder, one cell at a time."""
     writers = [target.begin(directory) for target in targets if target.begin]
     finishers = [target.finish for target in targets if target.finish]
-    estimate = Estimate(jobs=1)
+    # The choice looks at every configuration once more; nothing but the finishers needs it so early.
+    estimate = Estimate(jobs=1, engine=compilation.choice.engine) if finishers else None
     with (directory / "cells.jsonl").open("w", encoding="utf-8") as lines:
         for cell in compilation.cells():
             lines.write(cell.model_dump_json() + "\n")
             for write in writers:
                 write(cell)
-            if finishers:
+            if estimate is not None:
                 estimate.add(cell)
     (directory / "plan.json").write_text(
         compilation.plan.model_dump_json(indent=2) + "\n", encoding="utf-8"
     )
     for finish in finishers:
+        assert estimate is not None
         finish(directory, compilation.plan, estimate)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 
+from .costs import Costs, costs_of
 from .frames import segment_bytes
 from .plan import (
     Cell,
@@ -18,19 +19,9 @@ from .plan import (
 
 UNSHAPED_BPS = 100_000_000
 
-# Fitted to docs/benchmarks.md (vm engine, one core): wall seconds of a cell whatever it does, for
-# every virtual second, and for every data packet with its ack and captures; what a packet over QUIC
-# takes beyond that, from 10 MB over TCP beside 10 MB over QUIC.
-FIXED_S, PER_VIRTUAL_S, PER_PACKET_S = 1.85, 0.013, 0.00036
-PER_QUIC_PACKET_S = 0.00033
 # Of page loads: round trips of handshakes, request and slow start; what a browser takes to start, in
-# virtual seconds. On the wall, from docs/browser.md, "What a load costs": 18 to 20 s for a load of 11 kB,
-# 36 to 48 s for one of 5.3 MB, of which its packets are 1.3 s.
+# virtual seconds.
 PAGE_RTTS, BROWSER_VIRTUAL_S = 8, 5.0
-BROWSER_LOAD_S, BROWSER_PER_BYTE_S = 19.0, 4e-6
-# A cell with an image of others runs in containers, in real time, one at a time: start-up and tear-down
-# (docs/benchmarks.md), and the time that its server has until the first client begins.
-CONTAINERS_S, IMAGE_S = 2.7, 8.0
 # Compressed bytes that remain of a packet in one capture; and of all else, per flow and second.
 CAPTURED_BYTES, LOGGED_BYTES_PER_S = 22, 800
 
@@ -38,19 +29,19 @@ CAPTURED_BYTES, LOGGED_BYTES_PER_S = 22, 800
 class Estimate:
     """Sums over cells, one after the other, so that any number of them fits.
 
-    jobs: cells that run at once; None: as many as there are cores. longest_s: wall seconds of the
+    jobs: cells that run at once; None: as many as there are cores. engine: what runs them. longest_s: wall seconds of the
     cell that takes longest, on a core of its own. browsers: whether any cell starts one.
     """
 
-    def __init__(self, jobs: int | None = None) -> None:
-        self.jobs = jobs or len(os.sched_getaffinity(0))
+    def __init__(self, jobs: int | None = None, engine: str = "vm") -> None:
+        self.costs = costs_of(engine)
+        self.jobs = (jobs or len(os.sched_getaffinity(0))) if self.costs.parallel else 1
         self.cells = 0
         self.virtual_s = 0.0
         self.longest_s = 0.0
         self.browsers = False
         self.disk_bytes = 0.0
         self._wall_s = 0.0
-        self._alone_s = 0.0
 
     def add(self, cell: Cell, times: int = 1) -> None:
         """Count a cell, and others that differ from it in their seeds only."""
@@ -60,16 +51,10 @@ class Estimate:
         self.virtual_s += times * length_s
         self.disk_bytes += times * len(cell.captures) * CAPTURED_BYTES * sent
         self.disk_bytes += times * LOGGED_BYTES_PER_S * length_s * len(cell.flows)
-        if any(flow.image for flow in cell.flows):
-            wall_s = CONTAINERS_S + IMAGE_S + length_s
-            self.longest_s = max(self.longest_s, wall_s)
-            self._alone_s += times * wall_s
-            return
-        each_s = PER_PACKET_S + PER_QUIC_PACKET_S * quic_share(cell, length_s)
-        wall_s = FIXED_S + browsers_s(cell) + PER_VIRTUAL_S * length_s + each_s * sent
-        first_s = beside_s(cell)
+        wall_s = cell_s(self.costs, cell, length_s, sent)
+        first_s = beside_s(self.costs, cell)
         self.longest_s = max(self.longest_s, wall_s + first_s)
-        self.browsers = self.browsers or browsers_s(cell) > 0
+        self.browsers = self.browsers or bool(in_browsers(cell))
         self._wall_s += times * wall_s + first_s
 
     def extrapolate(self, cells: int) -> None:
@@ -78,13 +63,19 @@ class Estimate:
         self.cells = cells
         self.virtual_s *= factor
         self._wall_s *= factor
-        self._alone_s *= factor
         self.disk_bytes *= factor
 
     @property
     def wall_s(self) -> float:
         """Wall seconds of all cells on so many cores."""
-        return self._alone_s + self._wall_s / max(1, min(self.jobs, self.cells))
+        return self._wall_s / max(1, min(self.jobs, self.cells))
+
+
+def cell_s(costs: Costs, cell: Cell, length_s: float, sent: float) -> float:
+    """Return what a cell of a length (s) with so many data packets takes, wall seconds on one core."""
+    each_s = costs.per_packet_s + costs.per_quic_packet_s * quic_share(cell, length_s)
+    own_s = costs.fixed_s + (costs.image_s if any(flow.image for flow in cell.flows) else 0.0)
+    return own_s + browsers_s(costs, cell) + costs.per_virtual_s * length_s + each_s * sent
 
 
 def rate_bps(cell: Cell, place: tuple[str, str]) -> int:
@@ -159,14 +150,16 @@ def pages_s(flow: Flow, workload: LoadWorkload) -> float:
     return sum(workload.idle_ns) / 1e9 + len(workload.protocols) * each_s
 
 
-def browsers_s(cell: Cell) -> float:
+def browsers_s(costs: Costs, cell: Cell) -> float:
     """Return the wall seconds that browsers add to a cell, beside those of its packets."""
-    return sum(browser_load_s(loads) * len(loads.protocols) for loads in in_browsers(cell))
+    return sum(browser_load_s(costs, load) * len(load.protocols) for load in in_browsers(cell))
 
 
-def beside_s(cell: Cell) -> float:
+def beside_s(costs: Costs, cell: Cell) -> float:
     """Return the wall seconds of the load from the client itself, which only repetition 1 has."""
-    return sum(map(browser_load_s, in_browsers(cell))) if cell.repetition == 1 else 0.0
+    if cell.repetition != 1:
+        return 0.0
+    return sum(browser_load_s(costs, load) for load in in_browsers(cell))
 
 
 def in_browsers(cell: Cell) -> list[LoadWorkload]:
@@ -175,9 +168,10 @@ def in_browsers(cell: Cell) -> list[LoadWorkload]:
     return [workload for workload in loads if workload.client != "plain"]
 
 
-def browser_load_s(workload: LoadWorkload) -> float:
+def browser_load_s(costs: Costs, workload: LoadWorkload) -> float:
     """Return the wall seconds of one load in a browser: its start, and what it does with each byte."""
-    return BROWSER_LOAD_S + BROWSER_PER_BYTE_S * sum(item.bytes for item in workload.page)
+    size = sum(item.bytes for item in workload.page)
+    return costs.browser_load_s + costs.browser_per_byte_s * size
 
 
 def offered_bps(flow: Flow) -> float | None:

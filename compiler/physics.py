@@ -30,9 +30,9 @@ def warn(draft: Draft) -> None:
             _report(
                 draft,
                 "fast-link",
-                f"a bottleneck of {flow.rate_bps / 1e6:g} Mbit/s is fast for an engine",
+                f"a bottleneck of {flow.rate_bps / 1e6:g} Mbit/s is fast for the engine vm",
                 shaped.span,
-                "above about 100 Mbit/s the emulated CPU may become the bottleneck",
+                "above about 100 Mbit/s its emulated CPU may become the bottleneck",
                 "watch the validity verdicts, or scale the rate down and the RTT up",
             )
     _warn_late(draft)

@@ -155,6 +155,7 @@ class Checker:
             diagnostics=self.diagnostics,
             grid=grid,
             builder=builder,
+            texts=frozenset(d.span.source.text for d in self._declarations) | self._overrides.texts,
         )
 
     def _version(self) -> None:

@@ -34,6 +34,7 @@ class CheckedExperiment:
     diagnostics: Diagnostics
     grid: Grid = field(repr=False)
     builder: Builder = field(repr=False)
+    texts: frozenset[str] = field(repr=False)
 
     def configurations(self, repetition: int = 1) -> Iterator[model.Configuration]:
         """Yield every configuration that keeps a repetition and is drawn, as they are to be run.
@@ -58,6 +59,10 @@ class CheckedExperiment:
                 raise CompileError(runnable(Diagnostics(error.diagnostics))) from None
             text = {name: value.canonical for name, value in bound.items()}
             yield model.Configuration(text, kept, scenario)
+
+    def mentions(self, word: str) -> bool:
+        """Whether a word stands anywhere in the file, in what it imports, or in what is set."""
+        return any(word in text for text in self.texts)
 
     def count(self) -> model.Count:
         """Count configurations and cells without building scenarios."""

@@ -32,6 +32,11 @@ class Overrides:
         """The names that are set."""
         return frozenset(self._values)
 
+    @property
+    def texts(self) -> frozenset[str]:
+        """What is set, as it was written."""
+        return frozenset(word.span.source.text for word, _ in self._values.values())
+
     def apply(
         self, bindings: list[syntax.Binding], lets: dict[str, syntax.Expr], block: Block
     ) -> None:

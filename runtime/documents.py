@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from fairc.compiler.engine_choice import LIMITS, VIRTUAL_TIME
 from fairc.compiler.targets import TARGETS
 
 from .columns import TABLES
@@ -73,11 +74,29 @@ def _engines() -> Iterator[str]:
     yield from ("", "| target | what it writes |", "|---|---|")
     for target in TARGETS:
         yield f"| `{target.name}` | {target.about} |"
-    yield from ("", "| engine | what it is |", "|---|---|")
+    yield from ("", "| engine | what it is | what it cannot run |", "|---|---|---|")
     for engine in ENGINES:
         if not engine.hidden:
-            yield f"| `{engine.name}` | {engine.summary} |"
+            yield f"| `{engine.name}` | {engine.summary} | {_cannot(engine.name)} |"
+    yield from ("", "## Which engine runs an experiment", "")
+    order = ", ".join(f"`{name}`" for name in VIRTUAL_TIME)
+    yield f"An experiment has one engine: the first of {order} that can run every cell of its plan. The"
+    yield "plan alone decides, so neither the machine nor `--where` does. Where a flow runs an image of"
+    yield "others, which only containers can, it is `docker` (and still nothing runs without"
+    yield "`--allow-image`). `--engine NAME` asks for another one, of `plan`, `compile` and `run`; one that"
+    yield "cannot run every cell is refused."
     yield ""
+    yield "`plan.json` records the engine (`engine`) and what in the file keeps faster ones from it"
+    yield "(`engine_reasons`); `fairc plan`, `run` and the report say so. A plan of an earlier version has"
+    yield "neither, and means `vm`. `fairc cell` runs what its plan says. A run directory keeps its engine:"
+    yield "another one is refused and needs a directory of its own (`-o`); without `--engine` the one that"
+    yield "is there goes on. A machine that lacks what the engine needs ends with exit status 3, and with"
+    yield "the other engine that can run the experiment, if there is one."
+    yield ""
+
+
+def _cannot(engine: str) -> str:
+    return ", ".join(limit.what for limit in LIMITS[engine]) or "-"
 
 
 DOCUMENTS: dict[str, Callable[[], str]] = {

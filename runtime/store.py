@@ -125,6 +125,26 @@ class Store:
             raise StoreError(f"{self.path / LOCK} cannot be read: it is not an object")
         return document
 
+    @property
+    def engine(self) -> str | None:
+        """The engine whose results are here, by the lock; None where nothing has been run yet.
+
+        A lock that names none is of an earlier version: then the plan does. Raises StoreError.
+        """
+        if not (self.path / LOCK).exists():
+            return None
+        named = self.lock.get("engine")
+        name = named.get("name") if isinstance(named, dict) else None
+        return name if isinstance(name, str) else self.plan.engine
+
+    def keep_engine(self, wanted: str) -> None:
+        """Raise StoreError if the results here are another engine's: an experiment has one."""
+        if self.engine not in (None, wanted):
+            raise StoreError(
+                f"{self.path} holds results of the engine {self.engine}, and a run directory keeps its"
+                f" engine; give {wanted} a directory of its own with -o, such as {self.path}-{wanted}"
+            )
+
     # Cells
 
     def scratch(self, name: str) -> Path:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
 
 from .base import Model
 
 PLAN_VERSION: Final = 1
+
+EngineName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$", max_length=1000)]
+"""A line of text that a terminal may be shown."""
 
 
 class Axis(Model):
@@ -68,6 +74,8 @@ class Plan(Model):
     varied: in words, what differs between repetitions (measurement.md, rule 11).
     source: the text of the file itself, so that a run directory explains itself.
     excluded, unsampled: cells that `exclude` drops, and of the others those that `sample` does.
+    engine: what runs every cell; a plan of an earlier version names none, and means `vm`.
+    engine_reasons: in words, what in the file keeps faster engines from it.
     """
 
     format: Literal["fairc-plan"] = "fairc-plan"
@@ -89,3 +97,5 @@ class Plan(Model):
     figures: tuple[FigureRequest, ...]
     varied: tuple[str, ...]
     inputs: tuple[Input, ...] = ()
+    engine: EngineName = "vm"
+    engine_reasons: tuple[Line, ...] = ()

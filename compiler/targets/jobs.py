@@ -14,12 +14,7 @@ from fairc.compiler.plan import Plan
 
 from .mininet import comment
 
-# The main memory of the guest, the file through which it hands over results (a memory file system may
-# hold it), and what fairc itself needs to analyse a cell; runtime/vm has the first two. The machine
-# with a browser has 1 GiB more, and as much for QEMU's translated code.
-MEMORY_MIB = 1024 + 1024 + 1024
-BROWSER_MIB = 1024 + 1024
-# The same file, the raw artefacts and their archive.
+# What a cell leaves behind, the raw artefacts and their archive (for the vm engine runtime/vm has the first).
 DISK_MIB = 4096
 # A cluster's processor can be this much slower than the one of docs/benchmarks.md.
 SLOWER = 5
@@ -57,7 +52,8 @@ def deal(plan: Plan, estimate: Estimate, most: int) -> Jobs:
     """Deal the cells of an estimated plan out to at most so many jobs."""
     chunk = max(1, math.ceil(plan.cells / most))
     limit_s = max(LEAST_LIMIT_S, SLOWER * chunk * estimate.longest_s)
-    memory_mib = MEMORY_MIB + (BROWSER_MIB if estimate.browsers else 0)
+    costs = estimate.costs
+    memory_mib = costs.memory_mib + (costs.browser_memory_mib if estimate.browsers else 0)
     count = math.ceil(plan.cells / chunk)
     return Jobs(count, chunk, 60 * math.ceil(limit_s / 60), memory_mib, estimate.browsers)
 

@@ -1,6 +1,6 @@
 """Target `kubernetes`: an Indexed Job whose pods run the cells (template: `kubernetes-job.yaml.j2`).
 
-How it is used: docs/cluster.md. Pods have no privileges: the virtual machine needs none.
+How it is used: docs/cluster.md. Pods have no privileges: engines in virtual time need none.
 """
 
 from __future__ import annotations
@@ -11,20 +11,36 @@ from pathlib import Path
 import fairc
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
+from fairc.dsl.diagnostics import CompileError, Diagnostic
 
 from .jobs import DISK_MIB, deal, job_name, render
 
 # Kubernetes takes more completions only with restrictions (API reference, JobSpec.completions).
 MOST_COMPLETIONS = 100_000
+PRIVILEGED = ("mininet", "docker")
 # A user that no image has.
 USER = 65532
 
 
 def finish(directory: Path, plan: Plan, estimate: Estimate) -> None:
-    """Write `kubernetes/volume.yaml` (where plan and results lie) and `kubernetes/job.yaml`."""
+    """Write `kubernetes/volume.yaml` (where plan and results lie) and `kubernetes/job.yaml`.
+
+    Raises CompileError for an engine that needs privileges.
+    """
+    if plan.engine in PRIVILEGED:
+        raise CompileError(
+            [
+                Diagnostic(
+                    code="engine-needs-privileges",
+                    message=f"pods have no privileges, which the engine {plan.engine} needs",
+                    help="leave out `--engine`: engines in virtual time need none",
+                )
+            ]
+        )
     values = {
         "file": plan.file,
         "experiment": plan.experiment,
+        "engine": plan.engine,
         "cells": plan.cells,
         "jobs": deal(plan, estimate, MOST_COMPLETIONS),
         "name": job_name(plan),

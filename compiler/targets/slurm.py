@@ -27,6 +27,7 @@ def finish(directory: Path, plan: Plan, estimate: Estimate) -> None:
             "slurm.sh.j2",
             file=plan.file,
             experiment=plan.experiment,
+            engine=plan.engine,
             cells=plan.cells,
             jobs=jobs,
             name=job_name(plan),

@@ -134,6 +134,10 @@ class Experiment(Protocol):
         """Yield at most so many configurations, evenly spread over all. Raises CompileError."""
         ...
 
+    def mentions(self, word: str) -> bool:
+        """Whether a word stands anywhere in the texts that it comes from; True where nobody knows."""
+        ...
+
     def count(self) -> Count:
         """Count configurations and cells without building scenarios."""
         ...

@@ -11,13 +11,14 @@ import click
 from . import console
 from .failures import Status, Wrong
 from .options import quiet, type_path
+from .sources import wished
 
 RESULTS = Path("results") / "calibration"
 
 
 @click.command()
-@click.option("--engine", metavar="NAME", help="vm, mininet or docker.  [default: vm]")
-@click.option("-o", "--output", metavar="DIR", type=type_path, help=f"[default: {RESULTS}]")
+@click.option("--engine", metavar="NAME", help="uml, vm, mininet or docker.  [default: uml]")
+@click.option("-o", "--output", metavar="DIR", type=type_path, help=f"[default: {RESULTS}-ENGINE]")
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Cells at once.  [default: all cores]")
 @click.option(
     "--case", "chosen", metavar="NAME", multiple=True, help="Only this case.  [repeatable]"
@@ -39,18 +40,17 @@ def calibrate(
     unfairness, slow start; a load at the limit; half the guest's speed. Exit status 1 when a number
     is outside its accepted range. The whole suite's table is kept, and locks of later runs name it.
     """
+    from fairc.compiler.engine_choice import VIRTUAL_TIME
     from fairc.runtime import calibration, engines
     from fairc.runtime.calibration.suite import Bench, slower_than
 
     known = [case.name for case in calibration.CASES]
     if unknown := [name for name in chosen if name not in known]:
         raise Wrong(f"no case is called `{unknown[0]}`; known: {', '.join(known)}")
-    try:
-        made = engines.make(engine, console.say)
-    except LookupError as error:
-        raise Wrong(error.args[0]) from None
+    made = engines.make(wished(engine) or VIRTUAL_TIME[0], console.say)
     cases = [case for case in calibration.CASES if not chosen or case.name in chosen]
-    bench = Bench(output or RESULTS, console.progress, jobs or len(os.sched_getaffinity(0)))
+    folder = output or RESULTS.with_name(f"{RESULTS.name}-{made.name}")
+    bench = Bench(folder, console.progress, jobs or len(os.sched_getaffinity(0)))
     with ExitStack() as stack:
         stack.enter_context(closing(made))
         made.prepare()

@@ -6,6 +6,7 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ import click
 from . import console
 from .failures import Status, Wrong
 from .options import quiet, type_path
+from .sources import offering
 
 
 @click.command()
@@ -31,7 +33,9 @@ from .options import quiet, type_path
     show_default=True,
     help="Number chunks of so many cells instead of cells.",
 )
-@click.option("--engine", metavar="NAME", help="vm, mininet or docker.  [default: vm]")
+@click.option(
+    "--engine", metavar="NAME", help="Only if the plan has this one.  [default: the plan's]"
+)
 @click.option("--fresh", is_flag=True, help="Run them also if their results are there.")
 @quiet()
 def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) -> int:
@@ -41,8 +45,8 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
     --collect` puts the results together. SIGTERM and Ctrl-C leave the cell undone.
     """
     from fairc.runtime import cluster, engines
-    from fairc.runtime.engines.vm import VmEngine
-    from fairc.runtime.store import read_plan
+    from fairc.runtime.engines.base import Pinning
+    from fairc.runtime.store import read_cells, read_plan
 
     if not plan.is_dir():
         raise Wrong(f"{plan} is not the folder of a compiled plan", "fairc compile FILE -o DIR")
@@ -50,14 +54,20 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
     wanted = list(chosen(indices, chunk, header.cells))
     cluster.cell_at(plan, header, wanted[-1])  # before anything is prepared
     try:
-        made = engines.make(engine, console.say)
+        if engine and engines.kind_of(engine).name != header.engine:
+            raise Wrong(
+                f"{plan} is a plan for the engine {header.engine}, and an experiment has one engine",
+                f"compile it for the other one: fairc compile FILE -o DIR --engine {engine}",
+            )
+        made = engines.make(header.engine, console.say)
     except LookupError as error:
         raise Wrong(error.args[0]) from None
-    if isinstance(made, VmEngine):
+    if isinstance(made, Pinning):
         made.pinned = False  # others like this one may be on the same machine
     status = Status.WELL
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with closing(made):
+    again = "compile it again, into another folder, with `--engine {}`"
+    with offering(header.engine, partial(read_cells, plan), again), closing(made):
         try:
             made.prepare()
             for index in wanted:

@@ -37,6 +37,7 @@ def collect(plan: Path, output: Path | None, machine: str | None, jobs: int) -> 
             shutil.copyfile(plan / name, staged / name)
 
     with Store(run) as store:
+        store.keep_engine(chosen.engine)
         store.adopt(store.stage(copy))
         counts, taken = collection.collect(plan, store, chosen, console.progress(), jobs)
         if counts.total == 0:

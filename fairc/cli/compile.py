@@ -8,8 +8,8 @@ import click
 
 from . import console
 from .failures import Wrong
-from .options import quiet, settings, type_path
-from .sources import compiled, show_warnings
+from .options import engine, quiet, settings, type_path
+from .sources import compiled, show_choice, show_warnings
 
 
 @click.command("compile")
@@ -24,17 +24,25 @@ from .sources import compiled, show_warnings
     show_default=True,
     help="What to emit beside the plan: `fairc show targets` lists them; may be repeated.",
 )
+@engine()
 @settings()
 @quiet()
-def compile_(file: Path, output: Path, targets: tuple[str, ...], settings: dict[str, str]) -> None:
+def compile_(
+    file: Path,
+    output: Path,
+    targets: tuple[str, ...],
+    engine: str | None,
+    settings: dict[str, str],
+) -> None:
     """Write the plan and the emitted programs; byte-identical each time."""
     from fairc.compiler import emit
 
-    compilation = compiled(file, settings)
+    compilation = compiled(file, settings, engine)
     try:
         emit(compilation, output, targets)
     except (FileExistsError, NotADirectoryError) as error:
         raise Wrong(str(error), "name another folder with -o") from None
     show_warnings(compilation)
+    show_choice(compilation.plan)
     cells = compilation.plan.cells
     console.result(f"{output}: {cells} {'cell' if cells == 1 else 'cells'}")

@@ -41,6 +41,12 @@ def settings() -> Decorator:
     )
 
 
+def engine() -> Decorator:
+    """`--engine NAME`: the text, or None."""
+    words = "uml, vm, mininet or docker.  [default: the fastest in virtual time that can]"
+    return click.option("--engine", metavar="NAME", help=words)
+
+
 def where(help: str) -> Decorator:
     """`--where EXPR`: the text, or None."""
     return click.option("--where", metavar="EXPR", help=help)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from . import console
-from .options import quiet, settings, type_path
+from .options import engine, quiet, settings, type_path
 from .sources import compiled, show_warnings
 
 LOOKED_AT = 500
@@ -22,6 +22,7 @@ LABELS = (
     ("unsampled", "cells not drawn"),
     ("repetitions", "repetitions"),
     ("cells", "cells"),
+    ("engine", "engine"),
     ("virtual_s", "virtual time"),
     ("wall_s", "wall time, about"),
     ("disk_bytes", "disk, about"),
@@ -33,17 +34,22 @@ LABELS = (
 @settings()
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Cells at once [default: all cores].")
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text")
+@engine()
 @quiet()
-def plan(file: Path, settings: dict[str, str], jobs: int | None, form: str) -> None:
+def plan(
+    file: Path, settings: dict[str, str], jobs: int | None, form: str, engine: str | None
+) -> None:
     """Show cells, estimated time and disk, and warnings; nothing is run."""
     from fairc.compiler.estimate import Estimate
     from fairc.runtime.progress import duration
 
-    compilation = compiled(file, settings)
+    compilation = compiled(file, settings, engine)
     experiment = compilation.experiment
     count = experiment.count()
-    estimate = Estimate(jobs)
-    for cell, repetitions in compilation.representatives(LOOKED_AT):
+    cells = list(compilation.representatives(LOOKED_AT))
+    choice = compilation.choice
+    estimate = Estimate(jobs, choice.engine)
+    for cell, repetitions in cells:
         estimate.add(cell, repetitions)
     estimate.extrapolate(count.cells)
     document: dict[str, Any] = {
@@ -55,6 +61,8 @@ def plan(file: Path, settings: dict[str, str], jobs: int | None, form: str) -> N
         "wall_s": round(estimate.wall_s, 1),
         "disk_bytes": round(estimate.disk_bytes),
         "warnings": [d.message for d in compilation.diagnostics],
+        "engine": choice.engine,
+        "engine_reasons": list(choice.words),
     }
     if count.unsampled:
         document["unsampled"] = count.unsampled
@@ -65,12 +73,14 @@ def plan(file: Path, settings: dict[str, str], jobs: int | None, form: str) -> N
         **document,
         "repetitions": experiment.repeat,
         "virtual_s": duration(estimate.virtual_s),
-        "wall_s": f"{duration(estimate.wall_s)} on {estimate.jobs} cores",
+        "wall_s": f"{duration(estimate.wall_s)} on {estimate.jobs} {'core' if estimate.jobs == 1 else 'cores'}",
         "disk_bytes": size(estimate.disk_bytes),
     }
     for key, label in LABELS:
         if key in words:
             console.result(f"{label:<18}{words[key]}")
+    for reason in choice.words:
+        console.result(f"engine {choice.engine}: {reason}")
     if count.configurations > LOOKED_AT:
         console.result(f"estimated from {LOOKED_AT} configurations, evenly spread")
     show_warnings(compilation)

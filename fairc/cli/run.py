@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from . import console
+from . import console, options
 from .collect import collect
 from .conclusion import conclude, default_run
 from .failures import Status, Wrong
 from .options import quiet, settings, type_path, where
-from .sources import compiled, selection, show_warnings
+from .sources import offering, selection, show_choice, wished
+from .targets import check, on_engine, ready
 
 if TYPE_CHECKING:
-    from fairc.compiler.plan import Plan
+    from fairc.compiler.plan import Cell
     from fairc.runtime.engines.base import Engine
+    from fairc.runtime.store import Store
 
 
 @click.command()
 @click.argument("target", metavar="FILE|DIR", type=type_path)
 @click.option("-o", "--output", metavar="RUN", type=type_path, help="[default: results/EXPERIMENT]")
-@click.option("--engine", metavar="NAME", help="vm, mininet or docker.  [default: vm]")
+@options.engine()
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Cells at once.  [default: all cores]")
 @settings()
 @where("Run only cells that fulfil a condition, as in `exclude`.")
@@ -68,81 +69,62 @@ def run(
         return collect(target, output, machine, jobs or len(os.sched_getaffinity(0)))
     if machine:
         raise Wrong("--machine says whose results --collect takes; `run` knows its own")
-    from fairc.runtime import engines, lock
-    from fairc.runtime.store import LOCK, Store
+    from fairc.runtime.store import Store, read_cells
+
+    what, wish = ready(target, settings), wished(engine)
+    wanted = selection(where, what.axes)
+    with Store(output or default_run(what.experiment)) as store:
+        if engine:
+            store.keep_engine(engine)
+        plan, write = on_engine(what, store.engine, engine, wish)
+        staged = store.stage(write)
+        show_choice(plan)
+        check(plan.engine, staged, allow_image)
+
+        def cells() -> Iterator[Cell]:
+            return read_cells(staged if staged.exists() else store.path)
+
+        again = "`--engine {0}`" + (f" with `-o {store.path}-{{0}}`" if store.engine else "")
+        with (
+            offering(plan.engine, cells, again),
+            closing(prepared(plan.engine, allow_image)) as made,
+        ):
+            store.adopt(staged)
+            return sweep(store, made, jobs or len(os.sched_getaffinity(0)), wanted, fresh)
+
+
+def prepared(name: str, allow_image: bool) -> Engine:
+    """Return an engine that is ready to run. Raises EngineUnavailable."""
+    from fairc.runtime import engines
+
+    made = engines.make(name, console.say)
+    if allow_image and name == "docker":
+        from fairc.runtime.engines.docker import DockerEngine
+
+        assert isinstance(made, DockerEngine)
+        made.allow_images = True
+    try:
+        made.prepare()
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def sweep(
+    store: Store, engine: Engine, jobs: int, wanted: Callable[[Cell], bool], fresh: bool
+) -> int:
+    """Run what is missing of the store's plan, and report; return the exit status."""
+    from fairc.runtime import lock
+    from fairc.runtime.store import LOCK
     from fairc.runtime.sweep import Sweep
 
-    plan, write = planned(target, settings)
-    wanted = selection(where, (axis.name for axis in plan.axes))
+    store.write_json(LOCK, lock.describe(store.path, engine))
     try:
-        made = engines.make(engine, console.say)
-    except LookupError as error:
-        raise Wrong(error.args[0]) from None
-    with closing(made), Store(output or default_run(plan.experiment)) as store:
-        staged = store.stage(write)
-        allow_images(made, staged, allow_image)
-        made.prepare()
-        store.adopt(staged)
-        store.write_json(LOCK, lock.describe(store.path, made))
-        sweep = Sweep(
-            store, made, console.progress(), jobs or len(os.sched_getaffinity(0)), wanted, fresh
-        )
-        try:
-            counts = sweep.run()
-        except KeyboardInterrupt:
-            console.complain("interrupted: finished cells are kept; the same command resumes")
-            return Status.INTERRUPTED
-        if counts.total == 0:
-            raise Wrong("no cell of the plan fulfils the condition of --where")
-        return conclude(store, counts)
-
-
-def allow_images(engine: Engine, staged: Path, allowed: bool) -> None:
-    """Let the engine run the images that flows name, or refuse them. Raises Wrong."""
-    from fairc.compiler.targets.images import names
-    from fairc.runtime.store import read_cells
-
-    wanted = sorted({name for cell in read_cells(staged) for name in names(cell)})
-    if not wanted:
-        return
-    listed = ", ".join(f"`{name}`" for name in wanted)
-    if engine.name != "docker":
-        raise Wrong(
-            f"the engine {engine.name} cannot run images: {listed}",
-            "`--engine docker --allow-image` runs them in containers",
-        )
-    if not allowed:
-        raise Wrong(
-            f"flows name images of others, which are code: {listed}",
-            "`--allow-image` says that they may run: each in containers without capabilities, host"
-            " network or files of yours; never pulled, only what this machine's Docker engine has",
-        )
-    from fairc.runtime.engines.docker import DockerEngine
-
-    if isinstance(engine, DockerEngine):
-        engine.allow_images = True
-
-
-def planned(target: Path, settings: dict[str, str]) -> tuple[Plan, Callable[[Path], None]]:
-    """Return a plan's header, and what writes the plan into a folder. Raises CompileError."""
-    if target.is_dir():
-        from fairc.runtime.store import CELLS, PLAN, read_plan
-
-        if settings:
-            raise Wrong(f"--set changes a file; {target} is a plan that has been compiled already")
-
-        def copy(folder: Path) -> None:
-            for name in (PLAN, CELLS):
-                shutil.copyfile(target / name, folder / name)
-
-        return read_plan(target), copy
-
-    from fairc.compiler import emit
-
-    compilation = compiled(target, settings)
-
-    def write(folder: Path) -> None:
-        emit(compilation, folder, ("json",))
-        show_warnings(compilation)
-
-    return compilation.plan, write
+        counts = Sweep(store, engine, console.progress(), jobs, wanted, fresh).run()
+    except KeyboardInterrupt:
+        console.complain("interrupted: finished cells are kept; the same command resumes")
+        return Status.INTERRUPTED
+    if counts.total == 0:
+        raise Wrong("no cell of the plan fulfils the condition of --where")
+    return conclude(store, counts)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import console
+from .failures import Wrong
 
 if TYPE_CHECKING:
     from fairc.compiler import Compilation
-    from fairc.compiler.plan import Cell
+    from fairc.compiler.plan import Cell, Plan
     from fairc.dsl.diagnostics import Diagnostics
     from fairc.dsl.model import Experiment
+
+SHOWN_REASONS = 3
 
 
 def load(path: Path, settings: Mapping[str, str]) -> tuple[Experiment | None, Diagnostics]:
@@ -23,25 +27,75 @@ def load(path: Path, settings: Mapping[str, str]) -> tuple[Experiment | None, Di
     return dsl.load(dsl.read(path), settings)
 
 
-def compiled(path: Path, settings: Mapping[str, str]) -> Compilation:
-    """Return the compilation of a file that can run. Raises CompileError.
+def runnable(path: Path, settings: Mapping[str, str]) -> Experiment:
+    """Return the experiment in a file that can run. Raises CompileError.
 
     Warnings are shown later, by `show_warnings`: the compiler has some of its own.
     """
-    from fairc import compiler, dsl
+    from fairc import dsl
     from fairc.dsl.diagnostics import CompileError
 
     experiment, found = load(path, settings)
     dsl.runnable(found).raise_if_errors()
     if experiment is None:
         raise CompileError(found)
-    return compiler.compile(experiment)
+    return experiment
+
+
+def compiled(path: Path, settings: Mapping[str, str], engine: str | None) -> Compilation:
+    """Return the compilation of a file that can run. Raises CompileError, Wrong.
+
+    engine: what `--engine` says, or None: then FAIRC_ENGINE does, or the plan chooses.
+    """
+    from fairc import compiler
+
+    return compiler.compile(runnable(path, settings), wished(engine))
+
+
+def wished(engine: str | None) -> str | None:
+    """Return the engine that is wished for, by `--engine` or by FAIRC_ENGINE. Raises Wrong."""
+    from fairc.runtime import engines
+
+    try:
+        return engines.wish(engine)
+    except LookupError as error:
+        raise Wrong(error.args[0]) from None
 
 
 def show_warnings(compilation: Compilation) -> None:
     """Show what the compiler found, once its cells have been asked for."""
     if len(compilation.diagnostics):
         show(compilation.diagnostics)
+
+
+def show_choice(plan: Plan) -> None:
+    """Say what in the file keeps faster engines from running it, if anything does."""
+    for reason in plan.engine_reasons[:SHOWN_REASONS]:
+        console.say(f"engine {plan.engine}: {reason}")
+    if (more := len(plan.engine_reasons) - SHOWN_REASONS) > 0:
+        console.say(f"engine {plan.engine}: {more} more, in plan.json")
+
+
+@contextmanager
+def offering(engine: str, cells: Callable[[], Iterable[Cell]], how: str) -> Iterator[None]:
+    """Where this machine lacks what an engine in virtual time needs, name the other one that can.
+
+    cells: reads those of the plan. how: to run them on the engine `{}`.
+    """
+    from fairc.compiler.engine_choice import VIRTUAL_TIME
+    from fairc.runtime import engines
+    from fairc.runtime.engines.base import EngineUnavailable
+
+    try:
+        yield
+    except EngineUnavailable as lacking:
+        if engine not in VIRTUAL_TIME:
+            raise  # it knows what else there is
+        other = engines.instead(engine, cells())
+        if other is None:
+            raise
+        words = f"{lacking.remedy}\nhelp: or {how.format(other)}: that engine can run it, too"
+        raise EngineUnavailable(lacking.missing, words) from lacking
 
 
 def show(diagnostics: Diagnostics) -> None:

@@ -57,13 +57,14 @@ class Bench:
     def run(self, file: Path, engine: Engine, name: str) -> Iterator[tuple[str, list[Measurement]]]:
         """Run an experiment; yield each configuration in words, with its measured repetitions.
 
-        Failed cells go to `failures`.
+        Failed cells go to `failures`. Raises StoreError where results of another engine are.
         """
         experiment, found = dsl.load(dsl.read(file), {})
         dsl.runnable(found).raise_if_errors()
         assert experiment is not None, "the suite's experiments are sound"
-        compilation = compiler.compile(experiment)
+        compilation = compiler.compile(experiment, engine.name)
         with Store(self.folder / name) as store:
+            store.keep_engine(engine.name)
             store.adopt(store.stage(lambda to: compiler.emit(compilation, to, ("json",))))
             store.write_json(LOCK, lock.describe(store.path, engine))
             Sweep(store, engine, self._progress(), self._jobs).run()

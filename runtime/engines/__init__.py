@@ -1,15 +1,19 @@
 """Engines: what runs a cell. `base` is the contract; one module each for the engines.
 
-`ENGINES` names them for the command line; a module is imported when its engine is asked for.
+`ENGINES` names them for the command line; a module is imported when its engine is asked for. What each
+cannot run, and which one runs a plan, is for the plan to say: `fairc.compiler.engine_choice`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from importlib import import_module
 
+from fairc.compiler import engine_choice
+from fairc.compiler.engine_choice import VIRTUAL_TIME, Reason
+from fairc.compiler.plan import Cell
 from fairc.dsl.registry import Registry, suggest
 
 from .base import Engine
@@ -24,7 +28,8 @@ class EngineKind:
 
     summary: what it is, on one line. factory: `module:class` below this package; the class takes
     a function that is told what a long preparation is doing. hidden: not offered to a user. slower:
-    the name of the same engine with half the guest's speed, for `fairc calibrate`.
+    the name of the same engine with half the guest's speed, for `fairc calibrate`. like: the engine
+    whose limits it has; itself, unless it is one for tests.
     """
 
     name: str
@@ -32,6 +37,13 @@ class EngineKind:
     factory: str
     hidden: bool = False
     slower: str = ""
+    like: str = ""
+
+    def cannot(self, cell: Cell) -> Iterator[Reason]:
+        """Yield what in a cell it cannot run, whatever machine it is on; nothing if it can."""
+        asked = engine_choice.of_cell(cell)
+        for reason in engine_choice.cannot(self.like or self.name, asked):
+            yield replace(reason, engine=self.name)
 
     def make(self, report: Report) -> Engine:
         """Return the engine, not yet prepared."""
@@ -45,39 +57,60 @@ ENGINES: Registry[EngineKind] = Registry(
     "engine",
     (
         EngineKind(
-            "uml", "the real kernel as a program, in virtual time, without root", "uml:UmlEngine"
+            "uml", "the Linux kernel as a program in virtual time, without root", "uml:UmlEngine"
         ),
         EngineKind(
             "vm", "a Linux machine in virtual time, without root", "vm:VmEngine", slower="vm-half"
         ),
-        EngineKind("vm-half", "vm with half the guest's speed", "vm:HalfSpeedVmEngine", True),
+        EngineKind(
+            "vm-half", "vm with half the guest's speed", "vm:HalfSpeedVmEngine", True, like="vm"
+        ),
         EngineKind(
             "mininet", "this machine's kernel in real time, as root", "mininet:MininetEngine"
         ),
         EngineKind("docker", "containers on this machine, in real time", "docker:DockerEngine"),
-        EngineKind(FAKE, "invented results, for tests of fairc itself", "fake:FakeEngine", True),
+        EngineKind(
+            FAKE, "invented results, for tests of fairc itself", "fake:FakeEngine", True, like="vm"
+        ),
     ),
 )
-DEFAULT = "vm"
+VARIABLE = "FAIRC_ENGINE"
 
 
 def names() -> list[str]:
-    """Return the engines that a user can ask for; the fake one only where FAIRC_ENGINE names it."""
-    asked = os.environ.get("FAIRC_ENGINE")
+    """Return the engines that a user can ask for; a hidden one only where FAIRC_ENGINE names it."""
+    asked = os.environ.get(VARIABLE)
     return [kind.name for kind in ENGINES if not kind.hidden or kind.name == asked]
 
 
-def make(name: str | None, report: Report) -> Engine:
-    """Return the engine with a name, not yet prepared.
-
-    name: None: what FAIRC_ENGINE says, else the default.
-    Raises LookupError for a name that there is not.
-    """
-    name = name or os.environ.get("FAIRC_ENGINE") or DEFAULT
+def kind_of(name: str) -> EngineKind:
+    """Return what is known of the engine with a name. Raises LookupError for a name that there is not."""
     known = names()
     for kind in ENGINES:
         if kind.name == name and name in known:
-            return kind.make(report)
+            return kind
     near = suggest(name, known)
     hint = f"did you mean `{near}`?" if near else f"known: {', '.join(known)}"
     raise LookupError(f"no engine is called `{name}`; {hint}")
+
+
+def wish(name: str | None) -> str | None:
+    """Return the engine that is wished for where no plan has one yet; None: the plan may choose.
+
+    name: what `--engine` says; without it FAIRC_ENGINE does. Raises LookupError.
+    """
+    name = name or os.environ.get(VARIABLE)
+    return kind_of(name).name if name else None
+
+
+def make(name: str, report: Report) -> Engine:
+    """Return the engine with a name, not yet prepared. Raises LookupError for one that there is not."""
+    return kind_of(name).make(report)
+
+
+def instead(name: str, cells: Iterable[Cell]) -> str | None:
+    """Return the fastest other engine in virtual time that can run all of some cells, if there is one."""
+    able = {kind.name: kind for kind in ENGINES if kind.name in VIRTUAL_TIME and kind.name != name}
+    for cell in cells:
+        able = {word: kind for word, kind in able.items() if not any(kind.cannot(cell))}
+    return next((word for word in VIRTUAL_TIME if word in able), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import fairc.compiler
 from fairc.compiler.plan import Cell
@@ -97,3 +97,14 @@ class Engine(Protocol):
     def close(self) -> None:
         """Release what `prepare` took; also stops running cells (their `run` returns an error)."""
         ...
+
+
+@runtime_checkable
+class Pinning(Protocol):
+    """An engine that can keep each of its cells on a core of its own.
+
+    pinned: whether it does; wrong where other processes like this one share the cores, for all would
+    choose the same.
+    """
+
+    pinned: bool

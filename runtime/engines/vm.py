@@ -1,4 +1,4 @@
-"""The default engine: a Linux machine whose clock counts instructions, restored for every cell."""
+"""The engine vm: a Linux machine whose clock counts instructions, restored for every cell."""
 
 from __future__ import annotations
 

@@ -20,6 +20,8 @@ VERDICTS = {
     "failed": "did not finish; no numbers",
 }
 
+SHOWN_REASONS = 3
+
 
 def headline(run: Run) -> str:
     """Say in a sentence what was run: network, flows, sweep, repetitions."""
@@ -43,13 +45,20 @@ def headline(run: Run) -> str:
 
 
 def _engines(run: Run) -> str:
-    """Say what the cells ran on; the engine's own summary tells measured from invented."""
+    """Say what the cells ran on, and what in the file asked for that instead of a faster engine.
+
+    The engine's own summary tells measured from invented.
+    """
     from fairc.runtime.engines import ENGINES
 
     summaries = {kind.name: kind.summary for kind in ENGINES}
     used = [name for (name,) in run.rows("SELECT DISTINCT engine FROM cells ORDER BY ALL")]
     told = [f"{name} ({summaries[name]})" if name in summaries else name for name in used]
-    return f"Engine: {listed(told)}."
+    reasons = [one_line(reason) for reason in run.plan.engine_reasons]
+    why = [f" {reason[:1].upper()}{reason[1:]}." for reason in reasons[:SHOWN_REASONS]]
+    if (more := len(reasons) - SHOWN_REASONS) > 0:
+        why.append(f" And {more} more, in plan.json.")
+    return f"Engine: {listed(told)}.{''.join(why)}"
 
 
 def _several(texts: Iterable[str], otherwise: str) -> str:

@@ -38,7 +38,7 @@ def test_plan_as_json(fairc: Fairc) -> None:
     plan = json.loads(called.out)
     assert list(plan) == [
         *("experiment", "configurations", "excluded", "cells"),
-        *("virtual_s", "wall_s", "disk_bytes", "warnings"),
+        *("virtual_s", "wall_s", "disk_bytes", "warnings", "engine", "engine_reasons"),
     ]
     assert (plan["experiment"], plan["configurations"], plan["cells"]) == ("tiny", 2, 6)
     # Two files of 100 kB take 1.673 s at 1 Mbit/s, with their headers; half of it at 2 Mbit/s.

@@ -150,6 +150,9 @@ class MadeExperiment:
     def some(self, most: int) -> Iterator[Configuration]:
         yield from self.made[:: -(-len(self.made) // most)]
 
+    def mentions(self, word: str) -> bool:
+        return True
+
     def count(self) -> Count:
         return Count(len(self.made), sum(len(c.repetitions) for c in self.made), 0, 0)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fairc.compiler import Cell, compile
-from fairc.compiler.estimate import PER_QUIC_PACKET_S, Estimate, length, packets, quic_share
+from fairc.compiler.costs import VM
+from fairc.compiler.estimate import Estimate, length, packets, quic_share
 from fairc.dsl import CompileError, Source, load
 
 TEXT = """fexp 1
@@ -170,7 +171,7 @@ def test_packets_over_quic_take_longer(flows: str, share: float) -> None:
     for estimate, one in zip(both, (cell, plain), strict=True):
         estimate.add(one)
     more_s = both[0].wall_s - both[1].wall_s
-    assert more_s == pytest.approx(PER_QUIC_PACKET_S * share * packets(cell, 60))
+    assert more_s == pytest.approx(VM.per_quic_packet_s * share * packets(cell, 60))
 
 
 def test_the_extra_round_trip_stays_when_the_delay_changes() -> None:

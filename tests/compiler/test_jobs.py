@@ -16,7 +16,7 @@ import yaml
 from fairc.compiler import Plan, compile, emit
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.targets import jobs, kubernetes, slurm
-from fairc.dsl import Source, load
+from fairc.dsl import CompileError, Source, load
 from fairc.runtime.vm import exchange, recipe
 
 ROOT = Path(__file__).parents[2]
@@ -129,7 +129,7 @@ def test_a_job_has_the_memory_of_the_guest() -> None:
 
 
 def test_jobs_with_a_browser_say_that_they_need_its_image(tmp_path: Path) -> None:
-    plan: Any = SimpleNamespace(cells=1, experiment="e", file="e.fexp")
+    plan: Any = SimpleNamespace(cells=1, experiment="e", file="e.fexp", engine="vm")
     for browsers in (False, True):
         folder = tmp_path / str(browsers)
         folder.mkdir()
@@ -142,6 +142,16 @@ def test_jobs_with_a_browser_say_that_they_need_its_image(tmp_path: Path) -> Non
             assert ("\n# Pages are loaded in Chromium" in text) is browsers
             assert f"{5120 if browsers else 3072}M" in text
         assert documents(folder / "kubernetes/job.yaml")["Job"]
+
+
+@pytest.mark.parametrize("engine", ["mininet", "docker"])
+def test_pods_cannot_run_engines_with_privileges(
+    make: SimpleNamespace, tmp_path: Path, engine: str
+) -> None:
+    with pytest.raises(CompileError) as caught:
+        emit(compile(make.experiment(make.quickstart()), engine), tmp_path / "out", ["kubernetes"])
+    assert caught.value.diagnostics[0].code == "engine-needs-privileges"
+    assert not (tmp_path / "out").exists()
 
 
 def test_slurm_takes_its_script(emitted: Path) -> None:

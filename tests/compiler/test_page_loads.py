@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from fairc.compiler import Cell, compile
-from fairc.compiler.estimate import FIXED_S, Estimate, beside_s, length
+from fairc.compiler.costs import VM
+from fairc.compiler.estimate import Estimate, beside_s, length
 from fairc.compiler.plan import LoadWorkload
 from fairc.compiler.targets.programs import client, proxies, server
 from fairc.dsl.model import Distribution, Load, Page, PageObject, Pep
@@ -124,7 +125,7 @@ def test_the_estimate_of_loads_in_chromium_is_what_they_took(
         assert estimate.longest_s == estimate.wall_s
         return estimate.wall_s
 
-    assert least_s < (wall_s(1, 2) - FIXED_S) / 3 < most_s
+    assert least_s < (wall_s(1, 2) - VM.fixed_s) / 3 < most_s
     assert least_s < wall_s(1, 2) - wall_s(2, 2) < most_s
 
 
@@ -133,7 +134,7 @@ def test_the_estimate_of_cells_with_images_is_real_time_one_after_the_other(
 ) -> None:
     cell = one(make)
     image = cell.flows[0].model_copy(update={"image": "localhost/quic:1"})
-    estimate = Estimate(jobs=4)
+    estimate = Estimate(jobs=4, engine="docker")
     estimate.add(cell.model_copy(update={"flows": (image,)}), times=3)
     assert estimate.wall_s > 3 * (length(cell) + 8)
 
@@ -143,7 +144,7 @@ def test_the_estimate_has_one_more_load_per_configuration(make: SimpleNamespace)
     once, ten = Estimate(jobs=1), Estimate(jobs=1)
     once.add(cell)
     ten.add(cell, 10)
-    load_s = beside_s(cell)
+    load_s = beside_s(VM, cell)
     assert load_s > 18
     assert ten.wall_s == pytest.approx(10 * (once.wall_s - load_s) + load_s)
 

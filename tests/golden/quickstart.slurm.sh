@@ -6,12 +6,12 @@
 #     SLURM_ARRAY_TASK_ID=3 ./slurm.sh          one of them here, without Slurm
 #     fairc run . --collect                     afterwards: one run directory, and what is missing
 #
-# Nodes need QEMU, fairc with its endpoints, and the image of its machine: docs/cluster.md.
+# Nodes need fairc with its endpoints, and what its engine uml needs: docs/cluster.md.
 #SBATCH --job-name=fairc-quickstart
 #SBATCH --array=0-5%6
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=1
-#SBATCH --mem=3072M
+#SBATCH --mem=2560M
 #SBATCH --time=00:15:00
 #SBATCH --output=logs/%A_%a.out
 #SBATCH --open-mode=append

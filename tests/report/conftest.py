@@ -45,6 +45,7 @@ class Spec:
     constant: bool = False
     connections: int = 1
     engine: str = "vm"
+    engine_reasons: tuple[str, ...] = ()
     first_ends_early: int = 0
     fairness: bool = True
     transports: tuple[str, ...] = ("tcp", "tcp")
@@ -252,6 +253,7 @@ def write_run(path: Path, spec: Spec) -> Path:
         measure=(plan.MetricRequest(name="fairness"), plan.MetricRequest(name="goodput")),
         figures=spec.figures,
         varied=("the start of each flow: uniform in 0 to 50 ms", "hash secrets of the kernel"),
+        engine_reasons=spec.engine_reasons,
     )
     (path / "plan.json").write_text(header.model_dump_json(indent=2), encoding="utf-8")
     with (path / "cells.jsonl").open("w", encoding="utf-8") as out:

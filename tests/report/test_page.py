@@ -120,6 +120,18 @@ def test_invented_results_are_called_so(make_run: Maker) -> None:
         )
 
 
+def test_what_forced_a_slower_engine_is_said(make_run: Maker) -> None:
+    why = "flow `<b>` uses a BPF congestion controller (line 9), which uml cannot load"
+    path = make_run(repeat=1, duration_s=2.0, engine_reasons=(why,) * 4)
+    page, text = (p.read_text("utf-8") for p in build(path, ["html", "md"]))
+    said = "congestion controller (line 9), which uml cannot load. "
+    for content in (page, text):
+        assert "without root). Flow " in content
+        assert content.count(said) == 3
+        assert "And 1 more, in plan.json." in content
+    assert "<b> uses" not in page and "<b>` uses" not in page
+
+
 def test_confirmatory_and_exploratory(make_run: Maker) -> None:
     text = build(make_run(repeat=2, duration_s=3.0), ["md"])[0].read_text(encoding="utf-8")
     kinds = {

@@ -1,0 +1,265 @@
+"""Which engine runs an experiment: what each cannot run, and the fastest that can run every cell.
+
+The plan alone decides: neither the machine on which it is compiled, nor `--where`, nor which cells
+are missing. So an experiment has one engine wherever it is run, and its header records it. What a
+machine lacks for that engine is for the engine to say, when it gets ready there.
+
+A word of the language that an engine cannot run is a field of `Asks` and a `Limit` of that engine:
+nothing else compares names of engines. (No word says so far that the processors of hosts matter.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from fairc.dsl import model
+from fairc.dsl.diagnostics import CompileError, Diagnostic
+
+from .plan import Cell, Flow, LoadWorkload, Pep
+
+VIRTUAL_TIME = ("uml", "vm")
+"""The engines that are chosen by themselves, the fastest first."""
+
+CHOICES = (*VIRTUAL_TIME, "docker")
+"""In real time nothing is run unasked, but for what neither of the others can run at all: images."""
+
+KERNEL = ("tcp", "web")
+"""Transports whose CCA is the kernel's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """What a flow, or a pair of proxies, asks for that not every engine has.
+
+    who: it in words. line: of the file, or 0. bpf: whether its CCA is a BPF program. image: the
+    container image that it runs. browser: whether it loads pages in a browser. parameters: whether
+    its CCA has parameters that are those of a whole kernel.
+    """
+
+    who: str
+    line: int
+    bpf: bool = False
+    image: str | None = None
+    browser: bool = False
+    parameters: bool = False
+
+    @property
+    def special(self) -> bool:
+        """Whether it asks for anything at all."""
+        return self.bpf or self.image is not None or self.browser or self.parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why an engine cannot run something: what asks for it, what it does, what the engine cannot.
+
+    image: the container image, if that is why.
+    """
+
+    engine: str
+    who: str
+    does: str
+    line: int
+    cannot: str
+    image: str | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        """Say it in a sentence without its full stop."""
+        where = f" (line {self.line})" if self.line else ""
+        return f"{self.who} {self.does}{where}, which {self.engine} cannot {self.cannot}"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Something that an engine cannot do: what, whether it is asked for, and that in words.
+
+    word: of the language, without which nothing asks for it; empty where no single word does.
+    """
+
+    what: str
+    word: str
+    asked: Callable[[Asks], bool]
+    does: str
+    cannot: str
+
+    def against(self, engine: str, asks: Asks) -> Reason | None:
+        """Return why the engine cannot do what is asked for, or None."""
+        if not self.asked(asks):
+            return None
+        does = self.does.format(image=asks.image)
+        return Reason(engine, asks.who, does, asks.line, self.cannot, asks.image)
+
+
+BPF = Limit(
+    "CCAs in BPF",
+    "bpf",
+    lambda asks: asks.bpf,
+    "uses a BPF congestion controller",
+    "load",
+)
+IMAGE = Limit(
+    "images of others",
+    "image",
+    lambda asks: asks.image is not None,
+    "runs the image `{image}`",
+    "run",
+)
+BROWSER = Limit(
+    "loads in a browser",
+    "chromium",
+    lambda asks: asks.browser,
+    "loads pages in a browser",
+    "start",
+)
+PARAMETERS = Limit(
+    "parameters of the kernel's CCAs",
+    "",
+    lambda asks: asks.parameters,
+    "sets parameters of its CCA for the whole kernel",
+    "do",
+)
+
+LIMITS: dict[str, tuple[Limit, ...]] = {
+    "uml": (BPF, IMAGE),
+    "vm": (IMAGE,),
+    "mininet": (IMAGE,),
+    "docker": (BPF, BROWSER, PARAMETERS),
+}
+"""What engines cannot do. One that is not named here can do everything."""
+
+NO_CONCERN = {"uml": frozenset({"fast-link"})}
+"""Codes of warnings that say nothing of an engine: computing takes no time there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The engine of an experiment, and why it is none of those that would be chosen before it."""
+
+    engine: str
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The reasons in words; one that keeps several engines from it is given once."""
+        engines: dict[Reason, list[str]] = {}
+        for reason in self.reasons:
+            engines.setdefault(replace(reason, engine=""), []).append(reason.engine)
+        return tuple(str(replace(r, engine=" and ".join(e))) for r, e in engines.items())
+
+
+def of_cell(cell: Cell) -> Iterator[Asks]:
+    """Yield what the flows and proxies of a cell ask for."""
+    for flow in cell.flows:
+        workload = flow.workload
+        yield Asks(
+            f"flow `{flow.declared or flow.name}`",
+            _line(flow),
+            flow.cca_object is not None,
+            flow.image,
+            isinstance(workload, LoadWorkload) and workload.client != "plain",
+            bool(flow.transport in KERNEL and flow.cca_parameters),
+        )
+    for pep in cell.peps:
+        yield Asks(f"pep `{pep.name}`", _line(pep), parameters=bool(pep.cca_parameters))
+
+
+def of_scenario(scenario: model.Scenario) -> Iterator[Asks]:
+    """Yield the same before anything has been lowered; proxies count also where they split nothing."""
+    for flow in scenario.flows:
+        yield Asks(
+            f"flow `{flow.declared or flow.name}`",
+            flow.span.line,
+            flow.own_cca is not None,
+            flow.image,
+            isinstance(flow.workload, model.Load) and flow.workload.client != "plain",
+            bool(flow.transport in KERNEL and flow.cca_parameters),
+        )
+    for pep in scenario.network.peps:
+        yield Asks(f"pep `{pep.name}`", pep.span.line, parameters=bool(pep.cca_parameters))
+
+
+def cannot(engine: str, asked: Iterable[Asks]) -> Iterator[Reason]:
+    """Yield why an engine cannot do what is asked for, each reason once."""
+    seen: set[Reason] = set()
+    for asks in asked:
+        for limit in LIMITS.get(engine, ()):
+            reason = limit.against(engine, asks)
+            if reason is not None and reason not in seen:
+                seen.add(reason)
+                yield reason
+
+
+def may_matter(engine: str | None, mentions: Callable[[str], bool]) -> bool:
+    """Whether the choice can depend on what flows ask for, as far as their texts tell.
+
+    engine: that was asked for, or None. mentions: whether a word stands in any of the texts. Where it
+    does not matter, a grid of millions of configurations need not be looked at.
+    """
+    if engine is None:
+        looked_at = [CHOICES[0]]
+    else:
+        looked_at = [*CHOICES[: CHOICES.index(engine) if engine in CHOICES else 0], engine]
+    limits = (limit for name in looked_at for limit in LIMITS.get(name, ()))
+    return any(not limit.word or mentions(limit.word) for limit in limits)
+
+
+def choose(asked: Iterable[Asks]) -> Choice:
+    """Return the first engine of `CHOICES` that can do everything. Raises CompileError if none can."""
+    everything = tuple(asked)
+    reasons: list[Reason] = []
+    for engine in CHOICES:
+        against = tuple(cannot(engine, everything))
+        if not against:
+            return Choice(engine, tuple(reasons))
+        reasons.extend(against)
+    raise CompileError(
+        [
+            Diagnostic(
+                code="no-engine",
+                message="no engine can run every cell of this experiment",
+                notes=tuple(map(str, reasons)),
+                help="split it into several experiments",
+            )
+        ]
+    )
+
+
+def given(engine: str, asked: Iterable[Asks]) -> Choice:
+    """Return the engine that was asked for, and why it is none of those that are chosen before it.
+
+    Raises CompileError if it cannot run everything.
+    """
+    everything = tuple(asked)
+    if against := tuple(cannot(engine, everything)):
+        raise CompileError([refusal(engine, against)])
+    if engine not in CHOICES:
+        return Choice(engine)
+    before = [tuple(cannot(other, everything)) for other in CHOICES[: CHOICES.index(engine)]]
+    # Where one of them could, the engine was a wish, and nothing in the file is the reason for it.
+    return Choice(engine, tuple(r for found in before for r in found) if all(before) else ())
+
+
+def refusal(engine: str, reasons: Iterable[Reason]) -> Diagnostic:
+    """Say that an engine that was asked for cannot run an experiment."""
+    found = tuple(reasons)
+    images = sorted({f"`{reason.image}`" for reason in found if reason.image})
+    if images:
+        return Diagnostic(
+            code="engine-cannot",
+            message=f"the engine {engine} cannot run images: {', '.join(images)}",
+            notes=tuple(map(str, found)),
+            help="`--engine docker --allow-image` runs them in containers",
+        )
+    return Diagnostic(
+        code="engine-cannot",
+        message=f"the engine {engine} cannot run every cell of this experiment",
+        notes=tuple(map(str, found)),
+        help="without `--engine`, the fastest engine that can is chosen",
+    )
+
+
+def _line(part: Flow | Pep) -> int:
+    """Return the line of a part's `source` (`file:line`), or 0."""
+    line = part.source.rpartition(":")[2]
+    return int(line) if line.isdecimal() else 0

@@ -1,0 +1,138 @@
+"""What `fairc run` takes, a file or a compiled plan, and which engine may run it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .failures import Wrong
+from .sources import runnable, show_warnings
+
+if TYPE_CHECKING:
+    from fairc.compiler.plan import Plan
+
+Written = tuple["Plan", Callable[[Path], None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What is to be run, before it has an engine.
+
+    axes: the names that are swept. engine: what a compiled plan is for; None for a file. on: an
+    engine, or None for the one that the plan chooses -> the plan's header, and what writes the plan
+    into a folder. Raises CompileError.
+    """
+
+    experiment: str
+    axes: tuple[str, ...]
+    engine: str | None
+    on: Callable[[str | None], Written]
+
+
+def ready(target: Path, settings: dict[str, str]) -> Ready:
+    """Read a file or a compiled plan. Raises CompileError, StoreError, Wrong."""
+    if not target.is_dir():
+        return _file(target, settings)
+    if settings:
+        raise Wrong(f"--set changes a file; {target} is a plan that has been compiled already")
+    return _folder(target)
+
+
+def _file(file: Path, settings: dict[str, str]) -> Ready:
+    from fairc import compiler
+
+    experiment = runnable(file, settings)
+    experiment.count()
+
+    def on(engine: str | None) -> Written:
+        compilation = compiler.compile(experiment, engine)
+
+        def write(folder: Path) -> None:
+            compiler.emit(compilation, folder, ("json",))
+            show_warnings(compilation)
+
+        return compilation.plan, write
+
+    return Ready(experiment.name, tuple(axis.name for axis in experiment.axes), None, on)
+
+
+def _folder(target: Path) -> Ready:
+    from fairc.compiler import engine_choice
+    from fairc.runtime.store import CELLS, PLAN, Store, read_cells, read_plan
+
+    header = read_plan(target)
+
+    def on(engine: str | None) -> Written:
+        plan = header
+        if engine not in (None, header.engine):
+            asked = (asks for cell in read_cells(target) for asks in engine_choice.of_cell(cell))
+            choice = engine_choice.given(str(engine), dict.fromkeys(asked))
+            update = {"engine": choice.engine, "engine_reasons": choice.words}
+            plan = header.model_copy(update=update)
+
+        def write(folder: Path) -> None:
+            for name in (PLAN, CELLS):
+                shutil.copyfile(target / name, folder / name)
+            if plan is not header:
+                text = plan.model_dump_json(indent=2) + "\n"
+                (folder / PLAN).write_text(text, encoding="utf-8")
+
+        return plan, write
+
+    axes = tuple(axis.name for axis in header.axes)
+    # A run directory is a plan, too; its results say more than a plan of an earlier version.
+    return Ready(header.experiment, axes, Store(target).engine or header.engine, on)
+
+
+def on_engine(what: Ready, kept: str | None, asked: str | None, wish: str | None) -> Written:
+    """Return the plan on its engine: the one that is asked for, or has results, or is the plan's.
+
+    kept: whose results are in the run directory. wish: what runs a file where nothing else says so.
+    Raises CompileError when the engine cannot run the plan.
+    """
+    from fairc.dsl.diagnostics import CompileError
+
+    try:
+        return what.on(asked or kept or what.engine or wish)
+    except CompileError as error:
+        if asked or not kept or any(d.code != "engine-cannot" for d in error.diagnostics):
+            raise
+        help = (
+            f"the run directory has results of {kept}, and keeps its engine: name another with -o"
+        )
+        raise CompileError([replace(d, help=help) for d in error.diagnostics]) from None
+
+
+def check(engine: str, staged: Path, allowed: bool) -> None:
+    """See that an engine can run every cell, and that images may run.
+
+    Raises CompileError for what it cannot run, Wrong for images without leave and for an engine
+    that there is not.
+    """
+    from fairc.compiler.engine_choice import Reason, refusal
+    from fairc.compiler.targets.images import names
+    from fairc.dsl.diagnostics import CompileError
+    from fairc.runtime.engines import kind_of
+    from fairc.runtime.store import read_cells
+
+    try:
+        kind = kind_of(engine)
+    except LookupError as error:
+        raise Wrong(error.args[0]) from None
+    images: set[str] = set()
+    reasons: dict[Reason, None] = {}
+    for cell in read_cells(staged):
+        reasons |= dict.fromkeys(kind.cannot(cell))
+        images.update(names(cell))
+    if reasons:
+        raise CompileError([refusal(engine, reasons)])
+    if images and not allowed:
+        listed = ", ".join(f"`{name}`" for name in sorted(images))
+        raise Wrong(
+            f"flows name images of others, which are code: {listed}",
+            "`--allow-image` says that they may run: each in containers without capabilities, host"
+            " network or files of yours; never pulled, only what this machine's Docker engine has",
+        )
