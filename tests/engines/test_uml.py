@@ -1,0 +1,273 @@
+"""The uml engine: equal results whatever the host is and does, and guests that misbehave."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fairc import dsl
+from fairc.compiler import Cell, compile
+from fairc.compiler.targets import mininet
+from fairc.runtime import supervisor
+from fairc.runtime.engines import guest_job
+from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.engines.uml import UmlEngine
+from fairc.runtime.results import RawResult
+from fairc.runtime.uml import confinement, kernel, machine
+
+ROOT = Path(__file__).parents[2]
+
+# Random loss and seeded starts: whatever is random in a cell takes part in the comparison.
+SPEC = """fexp 1
+experiment determinism {
+  topology = bottleneck(rate: 10Mbit/s, rtt: 20ms, loss: 1%, queue: fifo(1bdp))
+  flow a { cca = cubic  workload = file(500kB) }
+  flow b { cca = bbr    workload = file(500kB) }
+  flow c { over = quic  cca = cubic  workload = file(500kB) }
+  repeat  = 2
+  measure = [goodput]
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def cells() -> tuple[Cell, ...]:
+    """Return two repetitions of one configuration."""
+    experiment, found = dsl.load(dsl.Source("determinism.fexp", SPEC))
+    assert experiment is not None, dsl.render_full(found)
+    return tuple(compile(experiment).cells())
+
+
+@pytest.fixture
+def engine() -> Iterator[UmlEngine]:
+    """Return a prepared engine."""
+    made = UmlEngine()
+    made.prepare()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def golden(cells: tuple[Cell, ...], tmp_path_factory: pytest.TempPathFactory) -> RawResult:
+    """Return the first cell's result, run as it comes."""
+    engine = UmlEngine()
+    engine.prepare()
+    result = engine.run(cells[0], tmp_path_factory.mktemp("golden"))
+    assert result.error == "", result.console
+    return result
+
+
+@pytest.fixture
+def hog() -> Iterator[None]:
+    """Keep every core busy twice over."""
+    busy = [supervisor.start([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    yield
+    for process in busy:
+        process.kill()
+        process.wait()
+
+
+def run(engine: UmlEngine, cell: Cell, folder: Path) -> RawResult:
+    folder.mkdir()
+    return engine.run(cell, folder)
+
+
+@pytest.mark.usefixtures("hog")
+def test_the_same_bytes_beside_cpu_hogs(
+    engine: UmlEngine, cells: tuple[Cell, ...], golden: RawResult, tmp_path: Path
+) -> None:
+    loaded = run(engine, cells[0], tmp_path / "loaded")
+    assert loaded.virtual_s == golden.virtual_s
+    for path in golden.artefacts.iterdir():
+        assert path.read_bytes() == (loaded.artefacts / path.name).read_bytes(), path.name
+    assert loaded.sha256 == golden.sha256
+
+
+def test_the_same_bytes_where_the_host_allows_no_confinement(
+    engine: UmlEngine,
+    cells: tuple[Cell, ...],
+    golden: RawResult,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(confinement, "missing", lambda: "forbidden")
+    assert run(engine, cells[0], tmp_path / "open").sha256 == golden.sha256
+
+
+# As Docker's seccomp profile does: personality() is denied, so addresses stay random.
+DENY_PERSONALITY = """
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+code = ((0x20, 0, 0, 0), (0x15, 0, 1, 135), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7FFF0000))
+filter = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
+program = struct.pack("H6xP", len(code), ctypes.addressof(filter))
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):
+    sys.exit(os.strerror(ctypes.get_errno()))
+assert libc.personality(0x40000) == -1
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+# What a host may do differently: the words before the command that runs the cell.
+HOSTS = {
+    "no personality(): random addresses": [sys.executable, "-c", DENY_PERSONALITY],
+    "few files and a small stack": ["prlimit", "--nofile=256", "--stack=1048576"],
+    "in a namespace without rights": ["unshare", "--user", "--net"],
+    "with another environment": [
+        "env",
+        "-i",
+        "PATH=/usr/bin:/bin",
+        "X=" + "y" * 5000,
+        "LANG=tr_TR",
+    ],
+}
+PROGRAM = """
+    import pathlib, sys
+    from fairc.compiler.plan import Cell
+    from fairc.runtime.engines.uml import UmlEngine
+    cell = Cell.model_validate_json({cell!r})
+    engine = UmlEngine()
+    engine.prepare()
+    result = engine.run(cell, pathlib.Path({folder!r}))
+    print(result.error or result.sha256)
+"""
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_same_bytes_on_another_host(
+    cells: tuple[Cell, ...], golden: RawResult, tmp_path: Path, host: str
+) -> None:
+    program = PROGRAM.format(cell=cells[0].model_dump_json(), folder=str(tmp_path))
+    command = [*HOSTS[host], sys.executable, "-c", textwrap.dedent(program)]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(kernel.folder().parents[2])}
+    if host == "with another environment":
+        command[2:2] = [f"XDG_CACHE_HOME={environment['XDG_CACHE_HOME']}"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment
+    )
+    assert done.stdout.strip() == golden.sha256, done.stdout + done.stderr
+
+
+def test_another_seed_gives_another_sample_path(
+    engine: UmlEngine, cells: tuple[Cell, ...], golden: RawResult, tmp_path: Path
+) -> None:
+    other = run(engine, cells[1], tmp_path / "other")
+    name = f"{cells[0].captures[-1].name}.pcap"
+    assert (golden.artefacts / name).read_bytes() != (other.artefacts / name).read_bytes()
+
+
+FILL = """
+import sys
+with open(sys.argv[1] + "/x", "wb") as file:
+    for _ in range(2000):
+        file.write(b"x" * (1 << 20))
+"""
+OFF = "import ctypes; ctypes.CDLL(None).reboot(0x4321FEDC)"
+
+# What a guest may do instead of running its cell, for how many virtual seconds, and what the failed
+# cell then says.
+MISBEHAVIOUR = {
+    "hangs": ("import time; time.sleep(1e6)", 1.0, "virtual deadline"),
+    "computes for ever": ("while True: pass", 1.0, "its clock stood"),
+    "asks for ever": ("import os\nwhile True: os.getpid()", 1.0, "its clock stood"),
+    "raises": ("raise RuntimeError('broken in this way')", 1.0, "status 1"),
+    "switches itself off": (OFF, 1.0, "crashed"),
+    "runs out of memory": ("x = [b'x' * (1 << 20) for _ in range(4000)]", 100.0, "crashed"),
+    "fills its disk": (FILL, 100.0, "status 1"),
+}
+
+
+@pytest.mark.parametrize("what", MISBEHAVIOUR)
+def test_a_guest_that_misbehaves_is_a_failed_cell_with_its_console(
+    engine: UmlEngine,
+    cells: tuple[Cell, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    what: str,
+) -> None:
+    script, seconds, expected = MISBEHAVIOUR[what]
+    monkeypatch.setattr(mininet, "render", lambda _, **__: script)
+    monkeypatch.setattr(guest_job, "EPOCH_S", 0.0)
+    monkeypatch.setattr(guest_job, "DEADLINE_MARGIN_S", seconds)
+    if expected == "its clock stood":
+        monkeypatch.setattr(machine, "STANDSTILL_CPU_S", 1.0)
+    cell = cells[0].model_copy(update={"deadline_ns": 0})
+
+    result = run(engine, cell, tmp_path / "cell")
+
+    assert expected in result.error
+    assert result.sha256 == ""
+    assert result.console
+    if what == "raises":
+        assert "broken in this way" in result.console
+
+
+def test_killed_at_any_moment_nothing_stays(tmp_path: Path) -> None:
+    """fairc itself is killed; the kernel and the processes of its guest go with it."""
+    endless = SPEC.replace("file(500kB)", "bulk").replace("repeat  = 2", "duration = 100000s")
+    (tmp_path / "endless.fexp").write_text(endless)
+    command = [sys.executable, "-m", "fairc", "run", str(tmp_path / "endless.fexp")]
+    command += ["--engine", "uml", "-o", str(tmp_path / "run")]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    mark = f"{supervisor.MARK}={process.pid}:".encode()
+
+    def started() -> list[str]:
+        """Return the processes that carry the mark or belong to a guest."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            try:
+                if entry.name.isdigit() and mark in (entry / "environ").read_bytes():
+                    found.append(entry.name)
+            except OSError:
+                continue
+        return found
+
+    def wait_for(condition: Callable[[], bool]) -> bool:
+        until = time.monotonic() + 60
+        while not condition() and time.monotonic() < until:
+            time.sleep(0.05)
+        return condition()
+
+    assert wait_for(lambda: len(started()) >= 1)
+    time.sleep(1.0)
+    process.kill()
+    process.wait()
+    assert wait_for(lambda: not started())
+
+
+def test_a_damaged_kernel_is_found_before_a_cell_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = kernel.require()
+    place = tmp_path / "fairc" / "kernels" / built.folder.name
+    place.mkdir(parents=True)
+    for name in ("kernel", "manifest.json"):
+        shutil.copy(built.folder / name, place / name)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert kernel.require().sha256 == built.sha256
+    with (place / "kernel").open("r+b") as file:
+        file.seek(100_000)
+        file.write(b"x")
+    with pytest.raises(EngineUnavailable, match="is damaged"):
+        UmlEngine().prepare()
+    (place / "manifest.json").write_text("[")
+    with pytest.raises(EngineUnavailable, match="is damaged"):
+        UmlEngine().prepare()
+
+
+def test_a_kernel_that_was_not_built_names_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(EngineUnavailable) as lacking:
+        UmlEngine().prepare()
+    assert "fairc image build" in lacking.value.remedy
