@@ -19,6 +19,5 @@ def guest_files(variant: recipe.Variant, endpoints: Path, machine: str) -> dict[
         "fairc-endpoints": endpoints.read_bytes(),
     }
     if variant is recipe.BROWSER:
-        files["warm_browser.py"] = (recipe.GUEST / "warm_browser.py").read_bytes()
         files["fairc-browser"] = (recipe.GUEST / "browser.py").read_bytes()
     return files

@@ -76,6 +76,8 @@ def boot_archive(image: Image, endpoints: Path) -> bytes:
     """Return the initramfs that the machine boots from."""
     files = guest_files(image.variant, endpoints, "machine_qemu.py")
     files["modules"] = ("\n".join(recipe.MODULES) + "\n").encode()
+    if image.variant is recipe.BROWSER:
+        files["warm_browser.py"] = (recipe.GUEST / "warm_browser.py").read_bytes()
     entries = initramfs.guest_entries(
         "init-qemu", image.busybox.read_bytes(), image.root_modules(), files
     )

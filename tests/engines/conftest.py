@@ -1,4 +1,4 @@
-"""One cell on the virtual machine for a whole module: the experiment is the module's `SPEC`."""
+"""One cell on the fast engine for a whole module: the experiment is the module's `SPEC`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
-from fairc.runtime.engines.vm import VmEngine
+from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.measurement import Measurement, load
 
 
@@ -25,7 +25,7 @@ def cell(request: pytest.FixtureRequest) -> Cell:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, cell: Cell) -> Path:
     """The artefacts of the cell, run once."""
-    engine = VmEngine()
+    engine = UmlEngine()
     engine.prepare()
     result = engine.run(cell, tmp_path_factory.mktemp("cell"))
     engine.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairc.compiler import Cell
-from fairc.runtime.engines.vm import VmEngine
+from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.loads import PageLoad
 from fairc.runtime.validity import judge
@@ -57,7 +57,7 @@ def test_what_a_script_names_comes_after_it(measured: Measurement) -> None:
 
 
 def test_it_runs_twice_the_same(cell: Cell, folder: Path, tmp_path: Path) -> None:
-    engine = VmEngine()
+    engine = UmlEngine()
     engine.prepare()
     again = engine.run(cell, tmp_path)
     engine.close()

@@ -11,7 +11,7 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import compile
-from fairc.runtime.engines.vm import VmEngine
+from fairc.runtime.engines.uml import UmlEngine
 
 FILE_BYTES, RATE_BPS, RTT_S, GROUND_S = 10_000_000, 25e6, 0.75, 0.03
 PACKET_BYTES, PAYLOAD_BYTES, INITIAL_WINDOW = 1500, 1448, 10
@@ -34,7 +34,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> dict[bool, Events]:
     """What the programs of both cells wrote, by whether the connection is split."""
     experiment, found = dsl.load(dsl.Source("satellite.fexp", SPEC))
     assert experiment is not None, dsl.render_full(found)
-    engine = VmEngine()
+    engine = UmlEngine()
     engine.prepare()
     try:
         written = {}

@@ -13,7 +13,6 @@ import select
 import signal
 import socket
 import struct
-import subprocess
 import sys
 import time
 import traceback
@@ -52,7 +51,7 @@ def loopback_up() -> None:
 
 
 def prepare() -> None:
-    """Do what all cells share: mounts, modules, imports, programs in the page cache."""
+    """Do what all cells share: mounts, modules, imports."""
     os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", HOME="/root", LANG="C.UTF-8")
     mount("tmpfs", "/tmp", "size=50%")
     mount("devpts", "/dev/pts")
@@ -74,14 +73,6 @@ def prepare() -> None:
     import mininet.link
     import mininet.net
     import mininet.node  # noqa: F401
-
-    for command in (["ip", "-V"], ["tc", "-V"]):
-        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    subprocess.run([f"{HERE}/fairc-endpoints", "--version"], stdout=subprocess.DEVNULL, check=True)
-    if os.path.exists(f"{HERE}/warm_browser.py"):
-        import warm_browser  # from HERE
-
-        warm_browser.warm()
 
 
 def reseed(seed: bytes) -> None:
@@ -128,7 +119,6 @@ def main() -> None:
     with open(f"{HERE}/exchange") as file:
         device_name = file.read().strip()
     os.mkdir(OUT)
-    print("fairc: ready", flush=True)
     machine.ready()
 
     started = time.monotonic()

@@ -1,4 +1,4 @@
-"""A cell of the virtual machine, run as a cluster does: the tables of `fairc run`, byte by byte."""
+"""A cell, run as a cluster does: the tables of `fairc run`, byte by byte."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairc import dsl
 from fairc.cli.results import refresh
 from fairc.compiler import compile, emit
 from fairc.runtime import cluster, collection, lock
-from fairc.runtime.engines.vm import VmEngine
+from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.progress import Silent
 from fairc.runtime.store import LOCK, Store, read_plan
 from fairc.runtime.sweep import Sweep
@@ -29,7 +29,7 @@ def test_the_tables_are_those_of_a_run(tmp_path: Path) -> None:
     assert experiment is not None
     compiled, plan = compile(experiment), tmp_path / "plan"
     emit(compiled, plan, ["slurm"])
-    engine = VmEngine()
+    engine = UmlEngine()
     engine.pinned = False
     engine.prepare()
     header = read_plan(plan)
