@@ -53,7 +53,7 @@ class Lowered:
         seed = cell_seed(settings.seed, self._bindings, repetition, paired=settings.paired)
         starts_ns = [_starts_ns(flow, seed) for flow in draft.flows]
         cell = plan.Cell(
-            id="",
+            id="0" * 16,  # its hash is taken below
             experiment=settings.experiment,
             configuration=self._configuration,
             bindings=self._bindings,

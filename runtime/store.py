@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from fairc.compiler.plan import Cell, Plan
 
-from . import archive
+from . import archive, machines
 from .results import CellResult
 
 PLAN, CELLS, LOCK = "plan.json", "cells.jsonl", "lock.json"
@@ -47,6 +47,11 @@ class Store:
 
     def __enter__(self) -> Self:
         """Take the directory's lock and remove what killed runs left. Raises StoreError."""
+        if (self.path / PARTIAL).exists() and not (self.path / ".lock").is_file():
+            raise StoreError(
+                f"{self.path} is no run directory, and holds a folder {PARTIAL} of something else;"
+                " give this run a directory of its own with -o"
+            )
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
@@ -116,14 +121,11 @@ class Store:
     def lock(self) -> dict[str, Any]:
         """What made the numbers (runtime/lock.py). Raises StoreError."""
         try:
-            document = json.loads((self.path / LOCK).read_text(encoding="utf-8"))
+            return machines.read(self.path / LOCK)
         except FileNotFoundError:
             raise StoreError(f"{self.path} is not a run directory: it has no {LOCK}") from None
-        except (OSError, ValueError) as error:
+        except ValueError as error:
             raise StoreError(f"{self.path / LOCK} cannot be read: {error}") from None
-        if not isinstance(document, dict):
-            raise StoreError(f"{self.path / LOCK} cannot be read: it is not an object")
-        return document
 
     # Cells
 
@@ -151,7 +153,7 @@ class Store:
         Raises StoreError.
         """
         engine = self.lock.get("engine")
-        if not isinstance(engine, dict) or not {"name", "identity"} <= engine.keys():
+        if engine is None:
             raise StoreError(
                 f"{self.path / LOCK} names no engine: no cell can be told from another"
             )
@@ -224,25 +226,49 @@ def read_plan(folder: Path) -> Plan:
 
 
 def read_cells(folder: Path) -> Iterator[Cell]:
-    """Yield the cells of a compiled plan in order. Raises StoreError."""
+    """Yield the cells of a compiled plan in order: each once, and all of them. Raises StoreError."""
+    plan = read_plan(folder)
+    seen: set[str] = set()
     try:
         with (folder / CELLS).open("rb") as lines:
             for number, line in enumerate(lines, 1):
-                try:
-                    yield Cell.model_validate_json(line)
-                except ValidationError as error:
+                cell = read_cell(folder, plan, line, number)
+                if cell.id in seen:
                     raise StoreError(
-                        f"{folder / CELLS}:{number} is not a cell of this version: {_first(error)}"
-                    ) from None
+                        f"{folder / CELLS}:{number}: the cell {cell.id} is there twice"
+                    )
+                seen.add(cell.id)
+                yield cell
+        if len(seen) != plan.cells:
+            raise StoreError(
+                f"{folder / CELLS} has {len(seen)} cells where {PLAN} counts {plan.cells}:"
+                " the plan is not whole; compile it again"
+            )
     except FileNotFoundError:
         raise StoreError(f"{folder} holds no plan: it has no {CELLS}") from None
     except OSError as error:
         raise StoreError(f"{folder / CELLS} cannot be read: {error.strerror}") from None
 
 
+def read_cell(folder: Path, plan: Plan, line: bytes, number: int) -> Cell:
+    """Read a line of `cells.jsonl`, counted from 1, as a cell of the plan. Raises StoreError."""
+    try:
+        cell = Cell.model_validate_json(line)
+    except ValidationError as error:
+        raise StoreError(
+            f"{folder / CELLS}:{number} is not a cell of this version: {_first(error)}"
+        ) from None
+    if cell.experiment != plan.experiment or list(cell.bindings) != [a.name for a in plan.axes]:
+        raise StoreError(f"{folder / CELLS}:{number} is no cell of the plan in {PLAN}")
+    return cell
+
+
 def _first(error: ValidationError) -> str:
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'the document'}: {first['msg']}"
+    """Say the first thing that is wrong with a document; what a stranger has written is not quoted."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(str(part)[:80] for part in first["loc"]) or "the document"
+    words = f"{where}: {first['msg'].removeprefix('Value error, ')}"[:400]
+    return "".join(char if char.isprintable() else "?" for char in words)
 
 
 def sync(path: Path) -> None:

@@ -6,6 +6,8 @@ language nor the header. Integers carry their unit in the name: ns, bit/s, bytes
 
 From the smallest part to the whole:
 
+    text       what each text may hold: names, addresses, words for people
+    numbers    what each number may be
     base       what every part is made of
     queues     the queue of an interface
     links      rate, delay and losses of a link, and how they change
@@ -13,7 +15,9 @@ From the smallest part to the whole:
     workloads  what connections move
     flows      who sends what to whom
     peps       proxies that split connections
+    consistency  what a cell may not say
     cells      a cell, its captures
+    requests   what a header may not say
     header     the plan: what was swept, what is measured and shown
 """
 

@@ -7,7 +7,6 @@ cells have another identity.
 from __future__ import annotations
 
 import hashlib
-import json
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
@@ -63,7 +62,7 @@ def load(file: Path, recipes: Collection[str]) -> tuple[Path, str]:
             )
         target = images / manifest["recipe"]
         if target.exists():
-            there = json.loads((target / MANIFEST).read_text())["digest"]
+            there = _there(target)
             if there != manifest["digest"]:
                 raise ImageFileError(
                     f"{target} is another image of the same recipe ({there[:16]}, and not"
@@ -74,17 +73,24 @@ def load(file: Path, recipes: Collection[str]) -> tuple[Path, str]:
     return target, manifest["digest"]
 
 
+def _there(folder: Path) -> str:
+    """Return the digest of an image of the cache. Raises ImageFileError."""
+    try:
+        return image.described((folder / MANIFEST).read_bytes())["digest"]
+    except (ValueError, FileNotFoundError, IsADirectoryError):
+        raise ImageFileError(f"{folder} is damaged; `fairc image rm` removes it") from None
+
+
 def _unpacked(file: Path, work: Path) -> dict[str, str]:
     """Unpack a file and return its manifest. Raises ImageFileError where it is not whole."""
     wrong = f"{file} is damaged, or not what `fairc image save` writes"
     try:
         archive.unpack(file, work)
-    except ValueError:
+    except (ValueError, FileExistsError, NotADirectoryError, IsADirectoryError):
         raise ImageFileError(wrong) from None
     try:
-        manifest = json.loads((work / MANIFEST).read_text())
-        expected = {name: str(manifest[name]) for name in ("recipe", "digest", "kernel")}
-    except (ValueError, KeyError, TypeError, FileNotFoundError):
+        expected = image.described((work / MANIFEST).read_bytes())
+    except (ValueError, FileNotFoundError, IsADirectoryError):
         raise ImageFileError(wrong) from None
     if image.digest(work) != expected["digest"]:
         raise ImageFileError(f"{file} is damaged: its content has not the hash that it names")
