@@ -258,7 +258,10 @@ def read_cell(folder: Path, plan: Plan, line: bytes, number: int) -> Cell:
         raise StoreError(
             f"{folder / CELLS}:{number} is not a cell of this version: {_first(error)}"
         ) from None
-    if cell.experiment != plan.experiment or list(cell.bindings) != [a.name for a in plan.axes]:
+    fits = cell.experiment == plan.experiment and len(cell.bindings) == len(plan.axes)
+    for axis, (name, value) in zip(plan.axes, cell.bindings.items(), strict=False):
+        fits = fits and name == axis.name and value in axis.values
+    if not fits:
         raise StoreError(f"{folder / CELLS}:{number} is no cell of the plan in {PLAN}")
     return cell
 

@@ -44,6 +44,8 @@ class Red(Limited):
     tc derives the weight of the average. ecn: mark packets that can be marked.
     """
 
+    limit_bytes: QueueBytes
+    limit_packets: None = None
     kind: Literal["red"] = "red"
     min_bytes: QueueBytes
     max_bytes: QueueBytes
