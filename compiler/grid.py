@@ -86,6 +86,11 @@ def identity_of(cell: plan.Cell) -> str:
     return identity(cell.model_dump_json(exclude=NOT_IN_IDENTITY | {"peps": peps}))
 
 
+def genuine(cell: plan.Cell) -> bool:
+    """Whether the names of a cell are the hashes of its content, under which results are stored."""
+    return cell.id == identity_of(cell) and cell.configuration == identity(canonical(cell.bindings))
+
+
 def _seeded(node: plan.Node, seed: int) -> plan.Node:
     """Give all that is random on a hop a stream of its own, named after the link and the direction.
 

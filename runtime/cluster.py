@@ -28,7 +28,18 @@ from fairc.runtime.engines.base import Engine
 from . import lock, machines, supervisor
 from .progress import Silent
 from .results import CellResult
-from .store import CELLS, PLAN, RESULT, Store, StoreError, key_of, read_cell, sync
+from .store import (
+    CELLS,
+    PLAN,
+    RESULT,
+    Store,
+    StoreError,
+    content,
+    key_of,
+    read_cell,
+    require_genuine,
+    sync,
+)
 from .sweep import Sweep
 
 MADE = "made.json"
@@ -50,13 +61,15 @@ def cell_at(folder: Path, plan: Plan, index: int) -> Cell:
         raise StoreError(
             f"{folder / CELLS}:{index + 1} is missing: the plan is not whole; compile it again"
         )
-    return read_cell(folder, plan, line, index + 1)
+    cell = read_cell(folder, plan, line, index + 1)
+    require_genuine(folder, cell, index + 1)
+    return cell
 
 
 def stored(folder: Path, key: str) -> CellResult | None:
     """Return what is stored of a cell in a plan's folder; None when there is none, or it is broken."""
     try:
-        return CellResult.model_validate_json((folder / RESULTS / key / RESULT).read_bytes())
+        return CellResult.model_validate_json(content(folder / RESULTS / key / RESULT))
     except (OSError, ValidationError):
         return None
 

@@ -21,7 +21,7 @@ from fairc.compiler.plan import Cell
 from . import cluster, lock, tables
 from .progress import Progress
 from .results import RawResult
-from .store import LOCK, RESULT, Store, StoreError, key_of, read_cells
+from .store import LOCK, RESULT, Store, StoreError, content, key_of, read_cells
 from .sweep import Counts, Sweep
 
 
@@ -187,7 +187,7 @@ def _unread(plan: Path) -> list[int]:
     for folder in cluster.folders(plan):
         if cluster.stored(plan, folder.name) is None:
             try:
-                document = json.loads((folder / RESULT).read_bytes())
+                document = json.loads(content(folder / RESULT))
             except (OSError, ValueError, RecursionError):  # nobody knows of which cell it was
                 continue
             named.add(str(document.get("cell")) if isinstance(document, dict) else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -14,6 +15,7 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
+from fairc.compiler.grid import genuine
 from fairc.compiler.plan import Cell, Plan
 
 from . import archive, machines
@@ -27,6 +29,10 @@ PARTIAL = ".partial"
 
 class StoreError(Exception):
     """The run directory cannot be used; the message says why and what to do."""
+
+
+class IrregularError(OSError):
+    """A pipe, a folder or a device is where a file should be."""
 
 
 def key_of(cell: Cell, engine: str, identity: str) -> str:
@@ -143,8 +149,8 @@ class Store:
     def result(self, key: str) -> CellResult | None:
         """Return what is stored of a cell; None when there is none, or it cannot be read."""
         try:
-            return CellResult.model_validate_json((self.folder(key) / RESULT).read_bytes())
-        except (FileNotFoundError, NotADirectoryError, ValidationError):
+            return CellResult.model_validate_json(content(self.folder(key) / RESULT))
+        except (FileNotFoundError, NotADirectoryError, IrregularError, ValidationError):
             return None  # an older version's result is as good as none: the cell runs again
 
     def finished(self) -> Iterator[tuple[Cell, Path]]:
@@ -211,10 +217,17 @@ class Store:
             raise StoreError(f"{folder} cannot be removed: {error.strerror}") from None
 
 
+def content(path: Path) -> bytes:
+    """Return the content of a regular file; anything else might never end. Raises OSError."""
+    if path.exists() and not path.is_file():
+        raise IrregularError(errno.EINVAL, "it is not a regular file", str(path))
+    return path.read_bytes()
+
+
 def read_plan(folder: Path) -> Plan:
     """Read the header of a compiled plan. Raises StoreError."""
     try:
-        return Plan.model_validate_json((folder / PLAN).read_bytes())
+        return Plan.model_validate_json(content(folder / PLAN))
     except FileNotFoundError:
         raise StoreError(f"{folder} holds no plan: it has no {PLAN}") from None
     except OSError as error:
@@ -230,6 +243,8 @@ def read_cells(folder: Path) -> Iterator[Cell]:
     plan = read_plan(folder)
     seen: set[str] = set()
     try:
+        if (folder / CELLS).exists() and not (folder / CELLS).is_file():
+            raise StoreError(f"{folder / CELLS} cannot be read: it is not a regular file")
         with (folder / CELLS).open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 cell = read_cell(folder, plan, line, number)
@@ -248,6 +263,29 @@ def read_cells(folder: Path) -> Iterator[Cell]:
         raise StoreError(f"{folder} holds no plan: it has no {CELLS}") from None
     except OSError as error:
         raise StoreError(f"{folder / CELLS} cannot be read: {error.strerror}") from None
+
+
+def copy_plan(source: Path, folder: Path) -> None:
+    """Copy a compiled plan that is whole, and none of whose cells has the name of another.
+
+    Raises StoreError, OSError.
+    """
+    for name in (PLAN, CELLS):
+        try:
+            shutil.copyfile(source / name, folder / name)
+        except shutil.SpecialFileError:
+            raise StoreError(f"{source / name} cannot be read: it is not a regular file") from None
+    for number, cell in enumerate(read_cells(folder), 1):
+        require_genuine(folder, cell, number)
+
+
+def require_genuine(folder: Path, cell: Cell, number: int) -> None:
+    """Raise StoreError for a cell that a stored result of another one would be taken for."""
+    if not genuine(cell):
+        raise StoreError(
+            f"{folder / CELLS}:{number}: the cell {cell.id} has been changed: that is not the hash of"
+            " its content; compile it again"
+        )
 
 
 def read_cell(folder: Path, plan: Plan, line: bytes, number: int) -> Cell:

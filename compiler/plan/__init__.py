@@ -28,7 +28,7 @@ from .header import PLAN_VERSION, Axis, FigureRequest, Input, MetricRequest, Pla
 from .links import Change, GilbertElliott, Impairment, Shaper
 from .network import Cable, Interface, Node, Route
 from .peps import Pep
-from .queues import Cake, CoDel, Fifo, Fq, FqCoDel, FqPie, Limited, Pie, Queue, Red, Sfq
+from .queues import Cake, CoDel, Fifo, Fq, FqCoDel, FqPie, Pie, Queue, Red, Sfq
 from .workloads import (
     BulkWorkload,
     Distribution,
@@ -63,7 +63,6 @@ __all__ = [
     "Impairment",
     "Input",
     "Interface",
-    "Limited",
     "LoadWorkload",
     "MetricRequest",
     "Model",

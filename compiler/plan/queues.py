@@ -10,23 +10,21 @@ from .base import Model
 from .numbers import Packets, Probability, QueueBytes, Small, TimeNs
 
 
-class Limited(Model):
-    """What every queue has: exactly one limit. Bytes are frame bytes that wait."""
-
-    limit_bytes: QueueBytes | None = None
-    limit_packets: Packets | None = None
-
-
-class InPackets(Limited):
+class InPackets(Model):
     """What is limited in packets."""
 
     limit_bytes: None = None
     limit_packets: Packets
 
 
-class Fifo(Limited):
-    """First in, first out; what does not fit is dropped (tc: bfifo or pfifo)."""
+class Fifo(Model):
+    """First in, first out; what does not fit is dropped (tc: bfifo or pfifo).
 
+    It has one limit; bytes are frame bytes that wait.
+    """
+
+    limit_bytes: QueueBytes | None = None
+    limit_packets: Packets | None = None
     kind: Literal["fifo"] = "fifo"
 
     @model_validator(mode="after")
@@ -36,7 +34,7 @@ class Fifo(Limited):
         return self
 
 
-class Red(Limited):
+class Red(Model):
     """Random Early Detection over the average queue (limit in bytes).
 
     min_bytes, max_bytes: where dropping begins, and where it has reached `probability`; above

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,16 +126,12 @@ def allow_images(engine: Engine, staged: Path, allowed: bool) -> None:
 def planned(target: Path, settings: dict[str, str]) -> tuple[Plan, Callable[[Path], None]]:
     """Return a plan's header, and what writes the plan into a folder. Raises CompileError."""
     if target.is_dir():
-        from fairc.runtime.store import CELLS, PLAN, read_plan
+        from fairc.runtime.store import copy_plan, read_plan
 
         if settings:
             raise Wrong(f"--set changes a file; {target} is a plan that has been compiled already")
 
-        def copy(folder: Path) -> None:
-            for name in (PLAN, CELLS):
-                shutil.copyfile(target / name, folder / name)
-
-        return read_plan(target), copy
+        return read_plan(target), partial(copy_plan, target)
 
     from fairc.compiler import emit
 

@@ -52,8 +52,8 @@ def cells() -> list[dict[str, Any]]:
 
 def listed(folder: Path) -> set[str]:
     """Return everything below a folder but what runs are for."""
-    own = ("bad", "results", "run", "state")
-    return {p for p in os.listdir(folder) if p not in own}
+    own = ("bad", "results", "run", "piped", "state")
+    return {p.name for p in folder.iterdir() if p.name not in own}
 
 
 def assert_refused(called: Any, *words: str) -> None:
@@ -66,7 +66,7 @@ def assert_refused(called: Any, *words: str) -> None:
 
 def test_no_header_ends_in_an_internal_error(plan: Fairc, tmp_path: Path) -> None:
     document, rng, before = header(), random.Random(SEED), listed(tmp_path)
-    found = [m for m in hostile.mutants(document, rng, 1)]
+    found = list(hostile.mutants(document, rng, 1))
     taken = 0
     for what, mutant in rng.sample(found, PLANS):
         try:
@@ -109,6 +109,15 @@ def test_what_is_unfinished_elsewhere_is_not_removed(plan: Fairc) -> None:
     assert Path("mine/.partial/kept").read_text() == "kept"
 
 
+@pytest.mark.parametrize("name", ["plan.json", "cells.jsonl"])
+def test_a_pipe_is_no_part_of_a_plan(plan: Fairc, name: str) -> None:
+    """Reading it would wait for ever."""
+    hurt()
+    Path("bad", name).unlink()
+    os.mkfifo(Path("bad", name))
+    assert_refused(plan("run", "bad"), name, "not a regular file")
+
+
 def test_cells_that_are_no_cells_of_the_plan(plan: Fairc) -> None:
     good = cells()
     hurt(cells=[*good[:-1], good[0]])
@@ -123,6 +132,11 @@ def test_cells_that_are_no_cells_of_the_plan(plan: Fairc) -> None:
     assert_refused(plan("run", "bad"), "cells.jsonl:6", "flows")
     hurt(cells=[*good[:-1], good[-1] | {"experiment": "other"}])
     assert_refused(plan("cell", "bad", "--index", "5"), "cells.jsonl:6", "no cell of the plan")
+    hurt(cells=[*good[:-1], good[-1] | {"warmup_ns": 1}])
+    assert_refused(plan("run", "bad"), "cells.jsonl:6", "has been changed")
+    assert_refused(plan("cell", "bad", "--index", "5"), "cells.jsonl:6", "has been changed")
+    hurt(cells=[*good[:-1], good[-1] | {"configuration": "0" * 16}])
+    assert_refused(plan("run", "bad"), "cells.jsonl:6", "has been changed")
     Path("bad/cells.jsonl").write_text(hostile.DEEP + "\n")
     assert_refused(plan("run", "bad"), "cells.jsonl:1")
     Path("bad/plan.json").write_text(hostile.DEEP)
@@ -148,7 +162,7 @@ def test_no_lock_ends_in_an_internal_error(plan: Fairc) -> None:
 
 def test_no_folder_of_a_job_ends_in_an_internal_error(plan: Fairc, tmp_path: Path) -> None:
     assert plan("cell", "plan", "--index", "0-5").status == 0
-    made = sorted(Path("plan/results").glob("*/made.json"))[0]
+    made = min(Path("plan/results").glob("*/made.json"))
     good, rng = json.loads(made.read_text()), random.Random(SEED)
     before = listed(tmp_path)
     for what, mutant in rng.sample([*hostile.mutants(good, rng, 1)], LOCKS // 2):
@@ -164,6 +178,12 @@ def test_no_folder_of_a_job_ends_in_an_internal_error(plan: Fairc, tmp_path: Pat
     assert plan("run", "plan", "--collect", "-o", "run").status == 1
     made.write_text(json.dumps(good))
     os.mkfifo(made.with_name("pipe"))
+    kept = made.with_name("result.json").read_bytes()
+    made.with_name("result.json").unlink()
+    os.mkfifo(made.with_name("result.json"))
+    assert plan("run", "plan", "--collect", "-o", "piped").status == 1
+    made.with_name("result.json").unlink()
+    made.with_name("result.json").write_bytes(kept)
     made.with_name("link").symlink_to("/etc/hostname")
     made.with_name("folder").mkdir()
     assert plan("run", "plan", "--collect", "-o", "fresh").status == 0
