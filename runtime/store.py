@@ -275,8 +275,11 @@ def copy_plan(source: Path, folder: Path) -> None:
             shutil.copyfile(source / name, folder / name)
         except shutil.SpecialFileError:
             raise StoreError(f"{source / name} cannot be read: it is not a regular file") from None
-    for number, cell in enumerate(read_cells(folder), 1):
-        require_genuine(folder, cell, number)
+    try:
+        for number, cell in enumerate(read_cells(folder), 1):
+            require_genuine(folder, cell, number)
+    except StoreError as error:  # the copy is nothing that a user knows of
+        raise StoreError(str(error).replace(str(folder), str(source))) from None
 
 
 def require_genuine(folder: Path, cell: Cell, number: int) -> None:

@@ -25,6 +25,9 @@ Place = tuple[str, str]
 RESERVED = frozenset({"all", "default", "lo"})
 """Names that Linux gives a meaning to where an interface's name stands."""
 
+LOGS = frozenset({"changes", "monitor"})
+"""What else writes a log beside captures and the programs of flows."""
+
 USUAL_WINDOW = 10
 """Linux's own: another one needs a route of its own from the server to the client."""
 
@@ -181,6 +184,11 @@ def _captures(cell: Cell, parts: Parts) -> str:
     """Say what is wrong with captures."""
     if len({capture.name for capture in cell.captures}) != len(cell.captures):
         return "two captures have one name"
+    others = {f"{flow.name}.{side}" for flow in cell.flows for side in ("server", "client")}
+    others |= {f"{pep.name}.{side}" for pep in cell.peps for side in ("terminal", "gateway")}
+    others |= LOGS
+    if not others.isdisjoint([capture.name for capture in cell.captures]):
+        return "a capture has the name of a program, and so of its log"
     for capture in cell.captures:
         place = capture.node, capture.interface
         if place not in parts.ends or capture.queue not in parts.ends:

@@ -52,7 +52,7 @@ Place = tuple[NodeName, InterfaceName]
 CaptureName = Annotated[
     str,
     Field(
-        pattern=r"^(?:entry|exit|delivered|client)(?:\.[A-Za-z_][A-Za-z0-9_-]*){2,3}$",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z_][A-Za-z0-9_-]*)*$",
         max_length=245,
     ),
 ]

@@ -105,6 +105,7 @@ def test_a_hostile_cell_is_refused_or_stays_data(name: str) -> None:
         (("nodes", 0, "interfaces", 0, "name"), "lo"),
         (("nodes", 0, "name"), "../x"),
         (("captures", 0, "name"), "entry.../../x"),
+        (("captures", 0, "name"), "cubic.server"),
         (("captures", 0, "interface"), "eth7"),
         (("flows", 0, "name"), "../../x"),
         (("flows", 0, "cca"), "../x"),

@@ -87,7 +87,9 @@ def test_an_attack_does_nothing(
     )
     if tool := shutil.which("ip"):  # what the attack would have left
         subprocess.run([tool, "netns", "delete", canary.name], capture_output=True, check=False)
-    assert done.returncode == 2 and "cells.jsonl:1 is not a cell" in done.stderr, done.stderr
+    assert done.returncode == 2 and f"{folder}/cells.jsonl:1 is not a cell" in done.stderr, (
+        done.stderr
+    )
     assert not [*tmp_path.glob("canary*")]
     assert {p: p.stat().st_mtime_ns for p in tmp_path.glob("victim")} == times
     assert not [*(tmp_path / "run").glob("cells/*")]
