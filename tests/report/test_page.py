@@ -65,11 +65,11 @@ def test_nothing_is_loaded_and_the_policy_fits(make_run: Maker) -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_hostile_names_stay_text(make_run: Maker) -> None:
+def test_hostile_texts_stay_text(make_run: Maker) -> None:
+    """No name can hold any of it; values of a sweep can, and all else that people read."""
     path = make_run(
         title=HOSTILE,
-        flows=("<script>alert(2)</script>", "$\\frac{x}$`|"),
-        sweep={HOSTILE: (HOSTILE, "</svg><script>alert(3)</script>")},
+        sweep={"x": (HOSTILE, "$\\frac{x}$`|", "</svg><script>alert(3)</script>")},
         repeat=2,
         duration_s=3.0,
         source=f"# {HOSTILE}\n```\n</pre><script>alert(4)</script>\n",
