@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 
+from pydantic import ValidationError
+
 from fairc.dsl import model
-from fairc.dsl.diagnostics import Diagnostic, Diagnostics, Severity
+from fairc.dsl.diagnostics import CompileError, Diagnostic, Diagnostics, Severity
 from fairc.dsl.model import Configuration, Experiment
 
 from . import engine_choice
@@ -58,6 +61,10 @@ class Compilation:
     @cached_property
     def plan(self) -> Plan:
         """The header. Raises CompileError when the grid cannot be counted, or no engine can run it."""
+        with _as_the_plan_has_it():
+            return self._header()
+
+    def _header(self) -> Plan:
         experiment = self._experiment
         configurations, cells, excluded, unsampled = experiment.count()
         return Plan(
@@ -129,7 +136,9 @@ class Compilation:
                 if repetition == 1 < self._experiment.repeat and len(kept) < KEPT_CONFIGURATIONS:
                     kept[key] = ready
                 if repetition in ready.repetitions:
-                    yield ready.cell(repetition)
+                    with _as_the_plan_has_it():
+                        cell = ready.cell(repetition)
+                    yield cell
             self._see_all()
             self.diagnostics.raise_if_errors()
 
@@ -146,7 +155,9 @@ class Compilation:
         for configuration in self._experiment.some(most):
             ready = self._lower(configuration)
             if ready is not None:
-                yield ready.cell(ready.repetitions[0]), len(ready.repetitions)
+                with _as_the_plan_has_it():
+                    cell = ready.cell(ready.repetitions[0])
+                yield cell, len(ready.repetitions)
         if self._experiment.count().configurations <= most:
             self._see_all()
         self.diagnostics.raise_if_errors()
@@ -155,7 +166,8 @@ class Compilation:
         """Lower one configuration, unless something is wrong already or with this one."""
         self._note(configuration)
         self._measured.note(configuration.scenario)
-        draft = self._lowering(configuration.scenario)
+        with _as_the_plan_has_it():
+            draft = self._lowering(configuration.scenario)
         if any(found.severity is Severity.ERROR for found in self._found.values()):
             return None
         return Lowered(self._settings, configuration, draft)
@@ -190,6 +202,37 @@ class Compilation:
         asked = engine_choice.of_scenario(configuration.scenario)
         self._asks |= dict.fromkeys(asks for asks in asked if asks.special)
         self._inputs |= {file.path: file.sha256 for file in configuration.scenario.inputs}
+
+
+BOUNDS = frozenset(
+    {
+        *("greater_than_equal", "less_than_equal", "too_long"),
+        *("string_too_long", "string_pattern_mismatch"),
+    }
+)
+"""What an experiment can ask for and a plan does not hold; anything else is a mistake of ours."""
+
+
+@contextmanager
+def _as_the_plan_has_it() -> Iterator[None]:
+    """Turn a value that is beyond what a plan holds into a diagnostic. Raises CompileError."""
+    try:
+        yield
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        if found["type"] not in BOUNDS:
+            raise
+        field = ".".join(map(str, found["loc"]))
+        why = found["msg"].removeprefix("Input ").removeprefix("String ")
+        raise CompileError(
+            [
+                Diagnostic(
+                    code="beyond-plan",
+                    message=f"`{field}` of a {error.title.lower()} in the plan {why}",
+                    help="docs/plan.md has the limits of what a plan holds",
+                )
+            ]
+        ) from None
 
 
 def _selection(found: model.Selection | None) -> Selection | None:

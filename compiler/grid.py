@@ -53,7 +53,7 @@ class Lowered:
         seed = cell_seed(settings.seed, self._bindings, repetition, paired=settings.paired)
         starts_ns = [_starts_ns(flow, seed) for flow in draft.flows]
         cell = plan.Cell(
-            id="",
+            id="0" * 16,  # its hash is taken below
             experiment=settings.experiment,
             configuration=self._configuration,
             bindings=self._bindings,
@@ -84,6 +84,11 @@ def identity_of(cell: plan.Cell) -> str:
     """
     peps: Any = {"__all__": {"source": True}} if cell.peps else True
     return identity(cell.model_dump_json(exclude=NOT_IN_IDENTITY | {"peps": peps}))
+
+
+def genuine(cell: plan.Cell) -> bool:
+    """Whether the names of a cell are the hashes of its content, under which results are stored."""
+    return cell.id == identity_of(cell) and cell.configuration == identity(canonical(cell.bindings))
 
 
 def _seeded(node: plan.Node, seed: int) -> plan.Node:

@@ -65,7 +65,7 @@ def refuse_characters(source: Source) -> None:
     comments too: a file must mean what it looks like.
     """
     found = []
-    for match in re.finditer("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]",
+    for match in re.finditer("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]",
                              source.text):  # fmt: skip
         name = unicodedata.name(match[0], f"control character {ord(match[0])}").lower()
         found.append(

@@ -20,8 +20,12 @@ class Source:
 
     @property
     def base_name(self) -> str:
-        """The name without its folders: what a plan carries, which must not depend on where it is."""
-        return self.name.rpartition("/")[2]
+        """The name without its folders: what a plan carries, which must not depend on where it is.
+
+        A file may have any name; what is not to be seen is a question mark here.
+        """
+        name = self.name.rpartition("/")[2]
+        return "".join(char if char.isprintable() else "?" for char in name)
 
     @cached_property
     def _line_starts(self) -> list[int]:

@@ -25,10 +25,21 @@ from fairc.compiler.emission import RESULTS
 from fairc.compiler.plan import Cell, Plan
 from fairc.runtime.engines.base import Engine
 
-from . import lock, supervisor
+from . import lock, machines, supervisor
 from .progress import Silent
 from .results import CellResult
-from .store import CELLS, PLAN, RESULT, Store, StoreError, key_of, sync
+from .store import (
+    CELLS,
+    PLAN,
+    RESULT,
+    Store,
+    StoreError,
+    content,
+    key_of,
+    read_cell,
+    require_genuine,
+    sync,
+)
 from .sweep import Sweep
 
 MADE = "made.json"
@@ -46,17 +57,19 @@ def cell_at(folder: Path, plan: Plan, index: int) -> Cell:
             line = next(islice(lines, index, None), None)
     except OSError as error:
         raise StoreError(f"{folder / CELLS} cannot be read: {error.strerror}") from None
-    try:
-        return Cell.model_validate_json(line or b"")
-    except ValidationError:
-        words = "is not a cell of this version" if line else "is missing: the plan is not whole"
-        raise StoreError(f"{folder / CELLS}:{index + 1} {words}; compile it again") from None
+    if line is None:
+        raise StoreError(
+            f"{folder / CELLS}:{index + 1} is missing: the plan is not whole; compile it again"
+        )
+    cell = read_cell(folder, plan, line, index + 1)
+    require_genuine(folder, cell, index + 1)
+    return cell
 
 
 def stored(folder: Path, key: str) -> CellResult | None:
     """Return what is stored of a cell in a plan's folder; None when there is none, or it is broken."""
     try:
-        return CellResult.model_validate_json((folder / RESULTS / key / RESULT).read_bytes())
+        return CellResult.model_validate_json(content(folder / RESULTS / key / RESULT))
     except (OSError, ValidationError):
         return None
 
@@ -88,7 +101,8 @@ def run(
 def _write(staged: Path, plan: Plan, cell: Cell) -> None:
     """Write a plan of one cell."""
     (staged / CELLS).write_text(cell.model_dump_json() + "\n", encoding="utf-8")
-    (staged / PLAN).write_text(plan.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    alone = plan.model_copy(update={"cells": 1})
+    (staged / PLAN).write_text(alone.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
 
 def _publish(source: Path, results: Path, key: str, fresh: bool) -> None:
@@ -126,11 +140,11 @@ def _publish(source: Path, results: Path, key: str, fresh: bool) -> None:
 def made(folder: Path) -> dict[str, Any]:
     """Read what made the cell in a folder. Raises StoreError."""
     try:
-        document = json.loads((folder / MADE).read_text(encoding="utf-8"))
+        document = machines.read(folder / MADE)
     except (OSError, ValueError) as error:
         raise StoreError(f"{folder / MADE} cannot be read: {error}") from None
-    if not isinstance(document, dict):
-        raise StoreError(f"{folder / MADE} cannot be read: it is not an object")
+    if "engine" not in document:
+        raise StoreError(f"{folder / MADE} cannot be read: it names no engine")
     return document
 
 

@@ -21,7 +21,7 @@ from fairc.compiler.plan import Cell
 from . import cluster, lock, tables
 from .progress import Progress
 from .results import RawResult
-from .store import LOCK, RESULT, Store, StoreError, key_of, read_cells
+from .store import LOCK, RESULT, Store, StoreError, content, key_of, read_cells
 from .sweep import Counts, Sweep
 
 
@@ -187,10 +187,10 @@ def _unread(plan: Path) -> list[int]:
     for folder in cluster.folders(plan):
         if cluster.stored(plan, folder.name) is None:
             try:
-                document = json.loads((folder / RESULT).read_bytes())
-            except (OSError, ValueError):  # nobody knows of which cell it was
+                document = json.loads(content(folder / RESULT))
+            except (OSError, ValueError, RecursionError):  # nobody knows of which cell it was
                 continue
-            named.add(document.get("cell") if isinstance(document, dict) else None)
+            named.add(str(document.get("cell")) if isinstance(document, dict) else "")
     return [index for index, cell in enumerate(read_cells(plan)) if cell.id in named]
 
 
@@ -235,6 +235,8 @@ def _take(plan: Path, store: Store, machine: Machine) -> Taken:
         if kept is None or kept.status == "failed" or kept.result_sha256 != result.result_sha256:
             scratch = store.scratch(f"{key}.cell")
             for path in folder.iterdir():
+                if path.is_symlink() or not path.is_file():
+                    continue  # no engine leaves anything else, and a copy of it might never end
                 if path.name not in (cluster.MADE, RESULT):  # `commit` writes the latter
                     _link_or_copy(path, scratch / path.name)
             store.commit(key, scratch, result)

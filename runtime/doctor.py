@@ -65,18 +65,18 @@ def vm() -> Iterator[Finding]:
         yield Finding("QEMU", False, "; ".join(error.missing), error.remedy)
     for tool in ("taskset", "setpriv"):
         yield program(tool, "util-linux")
-    built = image.find()
+    built, why = _image(recipe.PLAIN)
     if built is not None:
         yield Finding("image", True, f"kernel {built.kernel}, {built.folder}")
     else:
-        yield Finding("image", False, "not built", image.BUILD_COMMAND)
+        yield Finding("image", False, why or "not built", image.BUILD_COMMAND)
         for tool, package in image.TOOLS.items():
             yield program(tool, package)
-    browser = image.find(recipe.BROWSER)
+    browser, why = _image(recipe.BROWSER)
     yield Finding(
         "image with a browser",
         browser is not None,
-        str(browser.folder) if browser else "not built: page loads in Chromium need it",
+        str(browser.folder) if browser else why or "not built: page loads in Chromium need it",
         image.build_command(recipe.BROWSER),
         needed=False,
     )
@@ -112,6 +112,14 @@ def uml() -> Iterator[Finding]:
     )
 
 
+def _image(variant: recipe.Variant) -> tuple[image.Image | None, str]:
+    """Return an image, or None and what is wrong with it; nothing when it has not been built."""
+    try:
+        return image.find(variant), ""
+    except EngineUnavailable as error:
+        return None, "; ".join(error.missing)
+
+
 def cache_space() -> Finding:
     """Return whether the cache's disk has room for an image and snapshots."""
     folder = image.folder()
@@ -122,7 +130,7 @@ def cache_space() -> Finding:
     writable = os.access(folder, os.W_OK)
     return Finding(
         "room for image and snapshots",
-        writable and (free > SPACE_BYTES or image.find() is not None),
+        writable and (free > SPACE_BYTES or _image(recipe.PLAIN)[0] is not None),
         room if writable else f"{folder} cannot be written",
         "make room, or let XDG_CACHE_HOME name another place",
     )

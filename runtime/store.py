@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -14,9 +15,10 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
+from fairc.compiler.grid import genuine
 from fairc.compiler.plan import Cell, Plan
 
-from . import archive
+from . import archive, machines
 from .results import CellResult
 
 PLAN, CELLS, LOCK = "plan.json", "cells.jsonl", "lock.json"
@@ -27,6 +29,10 @@ PARTIAL = ".partial"
 
 class StoreError(Exception):
     """The run directory cannot be used; the message says why and what to do."""
+
+
+class IrregularError(OSError):
+    """A pipe, a folder or a device is where a file should be."""
 
 
 def key_of(cell: Cell, engine: str, identity: str) -> str:
@@ -47,6 +53,11 @@ class Store:
 
     def __enter__(self) -> Self:
         """Take the directory's lock and remove what killed runs left. Raises StoreError."""
+        if (self.path / PARTIAL).exists() and not (self.path / ".lock").is_file():
+            raise StoreError(
+                f"{self.path} is no run directory, and holds a folder {PARTIAL} of something else;"
+                " give this run a directory of its own with -o"
+            )
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
@@ -116,14 +127,11 @@ class Store:
     def lock(self) -> dict[str, Any]:
         """What made the numbers (runtime/lock.py). Raises StoreError."""
         try:
-            document = json.loads((self.path / LOCK).read_text(encoding="utf-8"))
+            return machines.read(self.path / LOCK)
         except FileNotFoundError:
             raise StoreError(f"{self.path} is not a run directory: it has no {LOCK}") from None
-        except (OSError, ValueError) as error:
+        except ValueError as error:
             raise StoreError(f"{self.path / LOCK} cannot be read: {error}") from None
-        if not isinstance(document, dict):
-            raise StoreError(f"{self.path / LOCK} cannot be read: it is not an object")
-        return document
 
     @property
     def engine(self) -> str | None:
@@ -161,8 +169,8 @@ class Store:
     def result(self, key: str) -> CellResult | None:
         """Return what is stored of a cell; None when there is none, or it cannot be read."""
         try:
-            return CellResult.model_validate_json((self.folder(key) / RESULT).read_bytes())
-        except (FileNotFoundError, NotADirectoryError, ValidationError):
+            return CellResult.model_validate_json(content(self.folder(key) / RESULT))
+        except (FileNotFoundError, NotADirectoryError, IrregularError, ValidationError):
             return None  # an older version's result is as good as none: the cell runs again
 
     def finished(self) -> Iterator[tuple[Cell, Path]]:
@@ -171,7 +179,7 @@ class Store:
         Raises StoreError.
         """
         engine = self.lock.get("engine")
-        if not isinstance(engine, dict) or not {"name", "identity"} <= engine.keys():
+        if engine is None:
             raise StoreError(
                 f"{self.path / LOCK} names no engine: no cell can be told from another"
             )
@@ -229,10 +237,17 @@ class Store:
             raise StoreError(f"{folder} cannot be removed: {error.strerror}") from None
 
 
+def content(path: Path) -> bytes:
+    """Return the content of a regular file; anything else might never end. Raises OSError."""
+    if path.exists() and not path.is_file():
+        raise IrregularError(errno.EINVAL, "it is not a regular file", str(path))
+    return path.read_bytes()
+
+
 def read_plan(folder: Path) -> Plan:
     """Read the header of a compiled plan. Raises StoreError."""
     try:
-        return Plan.model_validate_json((folder / PLAN).read_bytes())
+        return Plan.model_validate_json(content(folder / PLAN))
     except FileNotFoundError:
         raise StoreError(f"{folder} holds no plan: it has no {PLAN}") from None
     except OSError as error:
@@ -244,25 +259,80 @@ def read_plan(folder: Path) -> Plan:
 
 
 def read_cells(folder: Path) -> Iterator[Cell]:
-    """Yield the cells of a compiled plan in order. Raises StoreError."""
+    """Yield the cells of a compiled plan in order: each once, and all of them. Raises StoreError."""
+    plan = read_plan(folder)
+    seen: set[str] = set()
     try:
+        if (folder / CELLS).exists() and not (folder / CELLS).is_file():
+            raise StoreError(f"{folder / CELLS} cannot be read: it is not a regular file")
         with (folder / CELLS).open("rb") as lines:
             for number, line in enumerate(lines, 1):
-                try:
-                    yield Cell.model_validate_json(line)
-                except ValidationError as error:
+                cell = read_cell(folder, plan, line, number)
+                if cell.id in seen:
                     raise StoreError(
-                        f"{folder / CELLS}:{number} is not a cell of this version: {_first(error)}"
-                    ) from None
+                        f"{folder / CELLS}:{number}: the cell {cell.id} is there twice"
+                    )
+                seen.add(cell.id)
+                yield cell
+        if len(seen) != plan.cells:
+            raise StoreError(
+                f"{folder / CELLS} has {len(seen)} cells where {PLAN} counts {plan.cells}:"
+                " the plan is not whole; compile it again"
+            )
     except FileNotFoundError:
         raise StoreError(f"{folder} holds no plan: it has no {CELLS}") from None
     except OSError as error:
         raise StoreError(f"{folder / CELLS} cannot be read: {error.strerror}") from None
 
 
+def copy_plan(source: Path, folder: Path) -> None:
+    """Copy a compiled plan that is whole, and none of whose cells has the name of another.
+
+    Raises StoreError, OSError.
+    """
+    for name in (PLAN, CELLS):
+        try:
+            shutil.copyfile(source / name, folder / name)
+        except shutil.SpecialFileError:
+            raise StoreError(f"{source / name} cannot be read: it is not a regular file") from None
+    try:
+        for number, cell in enumerate(read_cells(folder), 1):
+            require_genuine(folder, cell, number)
+    except StoreError as error:  # the copy is nothing that a user knows of
+        raise StoreError(str(error).replace(str(folder), str(source))) from None
+
+
+def require_genuine(folder: Path, cell: Cell, number: int) -> None:
+    """Raise StoreError for a cell that a stored result of another one would be taken for."""
+    if not genuine(cell):
+        raise StoreError(
+            f"{folder / CELLS}:{number}: the cell {cell.id} has been changed: that is not the hash of"
+            " its content; compile it again"
+        )
+
+
+def read_cell(folder: Path, plan: Plan, line: bytes, number: int) -> Cell:
+    """Read a line of `cells.jsonl`, counted from 1, as a cell of the plan. Raises StoreError."""
+    try:
+        cell = Cell.model_validate_json(line)
+    except ValidationError as error:
+        raise StoreError(
+            f"{folder / CELLS}:{number} is not a cell of this version: {_first(error)}"
+        ) from None
+    fits = cell.experiment == plan.experiment and len(cell.bindings) == len(plan.axes)
+    for axis, (name, value) in zip(plan.axes, cell.bindings.items(), strict=False):
+        fits = fits and name == axis.name and value in axis.values
+    if not fits:
+        raise StoreError(f"{folder / CELLS}:{number} is no cell of the plan in {PLAN}")
+    return cell
+
+
 def _first(error: ValidationError) -> str:
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'the document'}: {first['msg']}"
+    """Say the first thing that is wrong with a document; what a stranger has written is not quoted."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(str(part)[:80] for part in first["loc"]) or "the document"
+    words = f"{where}: {first['msg'].removeprefix('Value error, ')}"[:400]
+    return "".join(char if char.isprintable() else "?" for char in words)
 
 
 def sync(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -19,6 +20,7 @@ from .measurement import ArtefactError
 from .measurement.series import Series
 from .results import CellResult
 from .schema import SEPARATOR, Column, Columns, Stored
+from .store import content
 
 if TYPE_CHECKING:
     import duckdb
@@ -52,7 +54,9 @@ def axis_columns(axes: Sequence[str]) -> dict[str, str]:
 def read_stored(cell: Cell, folder: Path) -> Stored:
     """Read a cell's result.json and series.npz. Raises TableError."""
     try:
-        result = CellResult.model_validate_json((folder / "result.json").read_bytes())
+        result = CellResult.model_validate_json(content(folder / "result.json"))
+        if not (folder / "series.npz").is_file() and result.status == "ok":
+            raise FileNotFoundError(errno.ENOENT, "there is no series.npz", str(folder))
         series = Series.open(folder / "series.npz") if result.status == "ok" else None
     except (OSError, ValidationError, ArtefactError) as error:
         raise TableError(f"the result in {folder} cannot be read: {error}") from None

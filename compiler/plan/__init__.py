@@ -6,6 +6,8 @@ language nor the header. Integers carry their unit in the name: ns, bit/s, bytes
 
 From the smallest part to the whole:
 
+    text       what each text may hold: names, addresses, words for people
+    numbers    what each number may be
     base       what every part is made of
     queues     the queue of an interface
     links      rate, delay and losses of a link, and how they change
@@ -13,7 +15,9 @@ From the smallest part to the whole:
     workloads  what connections move
     flows      who sends what to whom
     peps       proxies that split connections
+    consistency  what a cell may not say
     cells      a cell, its captures
+    requests   what a header may not say
     header     the plan: what was swept, what is measured and shown
 """
 
@@ -24,7 +28,7 @@ from .header import PLAN_VERSION, Axis, FigureRequest, Input, MetricRequest, Pla
 from .links import Change, GilbertElliott, Impairment, Shaper
 from .network import Cable, Interface, Node, Route
 from .peps import Pep
-from .queues import Cake, CoDel, Fifo, Fq, FqCoDel, FqPie, Limited, Pie, Queue, Red, Sfq
+from .queues import Cake, CoDel, Fifo, Fq, FqCoDel, FqPie, Pie, Queue, Red, Sfq
 from .workloads import (
     BulkWorkload,
     Distribution,
@@ -59,7 +63,6 @@ __all__ = [
     "Impairment",
     "Input",
     "Interface",
-    "Limited",
     "LoadWorkload",
     "MetricRequest",
     "Model",

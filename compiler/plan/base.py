@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fairc.dsl.model import MTU
 
+from .numbers import MtuBytes
+
 
 class Model(BaseModel):
     """Base of every part of a plan: immutable, strictly typed, nothing unknown accepted."""
@@ -25,5 +27,5 @@ def usual(value: object) -> bool:
     return value == MTU
 
 
-Mtu = Annotated[int, Field(exclude_if=usual)]
+Mtu = Annotated[MtuBytes, Field(exclude_if=usual)]
 """Largest IP packet, bytes; not in the JSON where it is 1500, so that it leaves identities alone."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
 
 from .base import Model
+from .consistency import contradiction
 from .flows import Flow
 from .network import Cable, Node
+from .numbers import Repetition, Seed, SpanNs, TimeNs
 from .peps import Pep
+from .text import CaptureName, Identity, InterfaceName, NodeName, Place, Text, Word
 
 
 class Capture(Model):
@@ -19,12 +24,12 @@ class Capture(Model):
     queue: the (node, interface) of the bottleneck it belongs to.
     """
 
-    name: str
-    node: str
-    interface: str
+    name: CaptureName
+    node: NodeName
+    interface: InterfaceName
     direction: Literal["in", "out"]
     point: Literal["entry", "exit", "delivered", "client"]
-    queue: tuple[str, str]
+    queue: Place
 
 
 class Cell(Model):
@@ -37,18 +42,24 @@ class Cell(Model):
     duration_ns: a fixed length after the epoch, or None. deadline_ns: the latest end.
     """
 
-    id: str
-    experiment: str
-    configuration: str
-    bindings: dict[str, str]
-    repetition: int
-    seed: int
-    nodes: tuple[Node, ...]
-    cables: tuple[Cable, ...]
-    flows: tuple[Flow, ...]
+    id: Identity
+    experiment: Word
+    configuration: Identity
+    bindings: dict[Word, Text]
+    repetition: Repetition
+    seed: Seed
+    nodes: Annotated[tuple[Node, ...], Field(min_length=1)]
+    cables: Annotated[tuple[Cable, ...], Field(min_length=1)]
+    flows: Annotated[tuple[Flow, ...], Field(min_length=1)]
     captures: tuple[Capture, ...]
     peps: tuple[Pep, ...] = ()
-    warmup_ns: int
-    duration_ns: int | None
-    deadline_ns: int
+    warmup_ns: TimeNs
+    duration_ns: SpanNs | None
+    deadline_ns: SpanNs
     stop: Literal["first", "all"]
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if why := contradiction(self):
+            raise ValueError(why)
+        return self

@@ -10,6 +10,20 @@ from fairc.compiler.frames import frame_bytes
 from fairc.dsl.model import MTU
 
 from .base import Model, Mtu, absent
+from .numbers import Buffer, InitialWindow, Many, Port, Rate, Setting, TimeNs
+from .text import (
+    Address,
+    Base64,
+    CcaName,
+    FlowName,
+    ImageName,
+    Line,
+    NodeName,
+    Nothing,
+    ParameterName,
+    Place,
+    Word,
+)
 from .workloads import VideoWorkload, Workload
 
 
@@ -20,8 +34,8 @@ class TransportOptions(Model):
     the receiver offers; None: as its buffer allows. pacing: for TCP, inside TCP.
     """
 
-    initial_window_packets: int = 10
-    receive_window_bytes: int | None = None
+    initial_window_packets: InitialWindow = 10
+    receive_window_bytes: Buffer | None = None
     ecn: bool = False
     sack: bool = True
     pacing: bool = False
@@ -49,33 +63,33 @@ class Flow(Model):
     is none.
     """
 
-    name: str
-    server: str
-    client: str
-    address: str
-    port: int
+    name: FlowName
+    server: NodeName
+    client: NodeName
+    address: Address
+    port: Port
     transport: Literal["tcp", "quic", "udp", "web"] = "tcp"
-    cca: str | None
-    connections: int
+    cca: CcaName | None
+    connections: Many
     workload: Workload
-    starts_ns: tuple[int, ...]
-    stop_ns: int | None
-    base_rtt_ns: int
-    bottleneck: tuple[str, str]
+    starts_ns: Annotated[tuple[TimeNs, ...], Field(min_length=1, max_length=10_000)]
+    stop_ns: TimeNs | None
+    base_rtt_ns: TimeNs
+    bottleneck: Place
     mtu: Mtu = MTU
-    buffer_bytes: int
-    source: str
-    declared: str = ""
-    users: str | None = None
-    client_address: str = ""
-    cca_parameters: dict[str, int | float | bool] = {}
+    buffer_bytes: Buffer
+    source: Line
+    declared: Word | Nothing = ""
+    users: Word | None = None
+    client_address: Address | Nothing = ""
+    cca_parameters: dict[ParameterName, Setting] = {}
     options: TransportOptions = TransportOptions()
-    rate_bps: int | None = None
-    send_buffer_bytes: int | None = None
-    receive_buffer_bytes: int | None = None
+    rate_bps: Rate | None = None
+    send_buffer_bytes: Buffer | None = None
+    receive_buffer_bytes: Buffer | None = None
     qlog: bool = False
-    cca_object: str | None = None
-    image: Annotated[str | None, Field(exclude_if=absent)] = None
+    cca_object: Base64 | None = None
+    image: Annotated[ImageName | None, Field(exclude_if=absent)] = None
 
     @property
     def frame_bytes(self) -> int:

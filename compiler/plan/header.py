@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Final, Literal, Self
 
-from pydantic import Field
+from pydantic import model_validator
 
 from .base import Model
+from .numbers import Number, Real, Repetition, Seed
+from .requests import contradiction
+from .text import Below, Document, EngineName, FileName, FlowName, MetricName, Sha256, Text, Word
 
 PLAN_VERSION: Final = 1
-
-EngineName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
-Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$", max_length=1000)]
-"""A line of text that a terminal may be shown."""
 
 
 class Axis(Model):
@@ -22,18 +21,18 @@ class Axis(Model):
     dimension, else empty.
     """
 
-    name: str
-    values: tuple[str, ...]
-    numbers: tuple[float, ...] = ()
-    unit: str = ""
+    name: Word
+    values: tuple[Text, ...]
+    numbers: tuple[Real, ...] = ()
+    unit: Text = ""
 
 
 class MetricRequest(Model):
     """An entry of `measure`: metric name, flows named by position, keyword options (SI units)."""
 
-    name: str
-    sessions: tuple[str, ...] = ()
-    options: dict[str, float | str] = {}
+    name: MetricName
+    sessions: tuple[FlowName, ...] = ()
+    options: dict[Word, Real | Text] = {}
 
 
 class Selection(Model):
@@ -43,9 +42,9 @@ class Selection(Model):
     rows: their values for which it holds, in canonical text.
     """
 
-    text: str
-    names: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    text: Text
+    names: tuple[Word, ...]
+    rows: tuple[tuple[Text, ...], ...]
 
 
 class FigureRequest(Model):
@@ -55,17 +54,17 @@ class FigureRequest(Model):
     shows, or None for all.
     """
 
-    kind: str
-    metric: str | None = None
-    options: dict[str, str | float | tuple[str, ...]] = {}
+    kind: Word
+    metric: MetricName | None = None
+    options: dict[Word, Text | Real | tuple[Text, ...]] = {}
     where: Selection | None = None
 
 
 class Input(Model):
     """A file that the spec reads: its path from the spec's folder, its SHA-256."""
 
-    path: str
-    sha256: str
+    path: Below
+    sha256: Sha256
 
 
 class Plan(Model):
@@ -80,22 +79,28 @@ class Plan(Model):
 
     format: Literal["fairc-plan"] = "fairc-plan"
     version: Literal[1] = PLAN_VERSION
-    experiment: str
-    title: str
-    citation: str
-    file: str
-    source: str
-    source_sha256: str
+    experiment: Word
+    title: Text
+    citation: Text
+    file: FileName
+    source: Document
+    source_sha256: Sha256
     axes: tuple[Axis, ...]
-    repeat: int
-    seed: int
-    configurations: int
-    excluded: int
-    unsampled: int = 0
-    cells: int
+    repeat: Repetition
+    seed: Seed
+    configurations: Number
+    excluded: Number
+    unsampled: Number = 0
+    cells: Number
     measure: tuple[MetricRequest, ...]
     figures: tuple[FigureRequest, ...]
-    varied: tuple[str, ...]
+    varied: tuple[Text, ...]
     inputs: tuple[Input, ...] = ()
     engine: EngineName = "vm"
-    engine_reasons: tuple[Line, ...] = ()
+    engine_reasons: tuple[Text, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if why := contradiction(self):
+            raise ValueError(why)
+        return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from .base import Model
+from .numbers import Buffer, Packets, Probability, Rate, Seed, TimeNs
 
 
 class Shaper(Model):
@@ -13,8 +14,8 @@ class Shaper(Model):
     Programs that run in real time make the burst larger: see `LATE_NS` of the target's tc.
     """
 
-    rate_bps: int
-    burst_bytes: int
+    rate_bps: Rate
+    burst_bytes: Buffer
 
 
 class GilbertElliott(Model):
@@ -24,10 +25,10 @@ class GilbertElliott(Model):
     passes in the bad and in the good state (Elliott, Bell System Technical Journal 42, 1963).
     """
 
-    p: float
-    r: float
-    h: float
-    k: float
+    p: Probability
+    r: Probability
+    h: Probability
+    k: Probability
 
 
 class Impairment(Model):
@@ -44,16 +45,16 @@ class Impairment(Model):
     duplicate: probability that a packet is sent twice; the copy can be lost as well.
     """
 
-    delay_ns: int
-    loss: float
+    delay_ns: TimeNs
+    loss: Probability
     bursts: GilbertElliott | None = None
-    limit_packets: int
-    seed: int | None
-    jitter_ns: int = 0
+    limit_packets: Packets
+    seed: Seed | None
+    jitter_ns: TimeNs = 0
     jitter_distribution: Literal["uniform", "normal", "pareto", "paretonormal"] = "uniform"
     in_order: bool = False
-    reorder: float = 0.0
-    duplicate: float = 0.0
+    reorder: Probability = 0.0
+    duplicate: Probability = 0.0
 
     @property
     def random(self) -> bool:
@@ -68,6 +69,6 @@ class Change(Model):
     impairment: all of it, with a seed of its own.
     """
 
-    at_ns: int
-    rate_bps: int | None = None
+    at_ns: TimeNs
+    rate_bps: Rate | None = None
     impairment: Impairment | None = None

@@ -11,7 +11,9 @@ from fairc.dsl.model import MTU
 
 from .base import Model, Mtu, absent
 from .links import Change, Impairment, Shaper
+from .numbers import MtuBytes, SpanNs
 from .queues import Queue
+from .text import Address, InterfaceAddress, InterfaceName, Line, NodeName, Place
 
 
 class Interface(Model):
@@ -27,16 +29,16 @@ class Interface(Model):
     source: `file:line` of the statement that it comes from.
     """
 
-    name: str
-    address: str
+    name: InterfaceName
+    address: InterfaceAddress
     mtu: Mtu = MTU
     shaper: Shaper | None = None
     queue: Queue | None = None
     impairment: Impairment | None = None
     bottleneck: bool = False
     changes: tuple[Change, ...] = ()
-    repeat_ns: int | None = None
-    source: str
+    repeat_ns: SpanNs | None = None
+    source: Line
 
     @property
     def frame_bytes(self) -> int:
@@ -51,15 +53,15 @@ class Route(Model):
     else left out.
     """
 
-    destination: str
-    via: str
-    mtu: Annotated[int | None, Field(exclude_if=absent)] = None
+    destination: InterfaceAddress
+    via: Address
+    mtu: Annotated[MtuBytes | None, Field(exclude_if=absent)] = None
 
 
 class Node(Model):
     """An emulated host, a router, or a delay hop that the compiler put into a link."""
 
-    name: str
+    name: NodeName
     kind: Literal["host", "router", "hop"]
     interfaces: tuple[Interface, ...]
     routes: tuple[Route, ...]
@@ -68,5 +70,5 @@ class Node(Model):
 class Cable(Model):
     """A pair of interfaces (node name, interface name) that are connected."""
 
-    a: tuple[str, str]
-    b: tuple[str, str]
+    a: Place
+    b: Place

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from fairc.dsl.model import MTU
 
 from .base import Model, Mtu
+from .numbers import Buffer, Many, Port, Rate, Setting
+from .text import Address, CcaName, FlowName, Line, NodeName, ParameterName
 
 
 class Pep(Model):
@@ -21,18 +27,18 @@ class Pep(Model):
     each of the three connections.
     """
 
-    name: str
-    terminal: str
-    gateway: str
-    terminal_address: str
-    gateway_address: str
-    port: int
-    ports: tuple[int, ...]
-    cca: str
-    cca_parameters: dict[str, int | float | bool] = {}
-    pool: int
+    name: FlowName
+    terminal: NodeName
+    gateway: NodeName
+    terminal_address: Address
+    gateway_address: Address
+    port: Port
+    ports: Annotated[tuple[Port, ...], Field(max_length=10_000)]
+    cca: CcaName
+    cca_parameters: dict[ParameterName, Setting] = {}
+    pool: Many
     mtu: Mtu = MTU
-    window_bytes: int
-    rate_bps: tuple[int, int]
-    buffer_bytes: int
-    source: str
+    window_bytes: Buffer
+    rate_bps: tuple[Rate, Rate]
+    buffer_bytes: Buffer
+    source: Line

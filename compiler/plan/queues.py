@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from .base import Model
+from .numbers import Packets, Probability, QueueBytes, Small, TimeNs
 
 
-class Limited(Model):
-    """What every queue has: exactly one limit. Bytes are frame bytes that wait."""
+class InPackets(Model):
+    """What is limited in packets."""
 
-    limit_bytes: int | None = None
-    limit_packets: int | None = None
+    limit_bytes: None = None
+    limit_packets: Packets
 
 
-class Fifo(Limited):
-    """First in, first out; what does not fit is dropped (tc: bfifo or pfifo)."""
+class Fifo(Model):
+    """First in, first out; what does not fit is dropped (tc: bfifo or pfifo).
 
+    It has one limit; bytes are frame bytes that wait.
+    """
+
+    limit_bytes: QueueBytes | None = None
+    limit_packets: Packets | None = None
     kind: Literal["fifo"] = "fifo"
 
+    @model_validator(mode="after")
+    def _has_one_limit(self) -> Self:
+        if (self.limit_bytes is None) == (self.limit_packets is None):
+            raise ValueError("a queue has one limit: limit_bytes or limit_packets")
+        return self
 
-class Red(Limited):
+
+class Red(Model):
     """Random Early Detection over the average queue (limit in bytes).
 
     min_bytes, max_bytes: where dropping begins, and where it has reached `probability`; above
@@ -30,94 +42,96 @@ class Red(Limited):
     tc derives the weight of the average. ecn: mark packets that can be marked.
     """
 
+    limit_bytes: QueueBytes
+    limit_packets: None = None
     kind: Literal["red"] = "red"
-    min_bytes: int
-    max_bytes: int
-    average_packet_bytes: int
-    burst_packets: int
-    probability: float
+    min_bytes: QueueBytes
+    max_bytes: QueueBytes
+    average_packet_bytes: Small
+    burst_packets: Small
+    probability: Probability
     ecn: bool
 
 
-class CoDel(Limited):
+class CoDel(InPackets):
     """Controlled Delay (limit in packets): drops at the head while the delay exceeds the target."""
 
     kind: Literal["codel"] = "codel"
-    target_ns: int
-    interval_ns: int
+    target_ns: TimeNs
+    interval_ns: TimeNs
     ecn: bool
 
 
-class FqCoDel(Limited):
+class FqCoDel(InPackets):
     """Fair queueing, CoDel in each of `flows` hashed queues (limit in packets)."""
 
     kind: Literal["fq_codel"] = "fq_codel"
-    target_ns: int
-    interval_ns: int
-    flows: int
-    quantum_bytes: int
-    memory_bytes: int
-    drop_batch: int
+    target_ns: TimeNs
+    interval_ns: TimeNs
+    flows: Small
+    quantum_bytes: Small
+    memory_bytes: QueueBytes
+    drop_batch: Small
     ecn: bool
 
 
-class Pie(Limited):
+class Pie(InPackets):
     """Proportional Integral controller Enhanced (limit in packets).
 
     alpha, beta: as tc takes them, in units of 1/16 Hz.
     """
 
     kind: Literal["pie"] = "pie"
-    target_ns: int
-    update_ns: int
-    alpha: int
-    beta: int
+    target_ns: TimeNs
+    update_ns: TimeNs
+    alpha: Small
+    beta: Small
     ecn: bool
 
 
-class FqPie(Limited):
+class FqPie(InPackets):
     """Fair queueing, PIE in each of `flows` hashed queues (limit in packets).
 
     ecn_percent: packets are marked, not dropped, up to this drop probability.
     """
 
     kind: Literal["fq_pie"] = "fq_pie"
-    target_ns: int
-    update_ns: int
-    alpha: int
-    beta: int
-    flows: int
-    quantum_bytes: int
-    memory_bytes: int
-    ecn_percent: int
+    target_ns: TimeNs
+    update_ns: TimeNs
+    alpha: Small
+    beta: Small
+    flows: Small
+    quantum_bytes: Small
+    memory_bytes: QueueBytes
+    ecn_percent: Annotated[int, Field(ge=0, le=100)]
     ecn: bool
 
 
-class Fq(Limited):
+class Fq(InPackets):
     """Fair queueing with one queue per flow (limit in packets).
 
     Forwarded packets have no socket and no departure time, so its pacing does not act on them.
     """
 
     kind: Literal["fq"] = "fq"
-    flow_limit_packets: int
-    quantum_bytes: int
-    initial_quantum_bytes: int
-    buckets: int
+    flow_limit_packets: Small
+    quantum_bytes: Small
+    initial_quantum_bytes: Small
+    buckets: Small
 
 
-class Sfq(Limited):
+class Sfq(InPackets):
     """Stochastic fair queueing (limit in packets); `depth_packets` of one flow at most."""
 
     kind: Literal["sfq"] = "sfq"
-    flows: int
-    divisor: int
-    depth_packets: int
-    quantum_bytes: int
-    perturb_s: int
+    flows: Small
+    divisor: Small
+    depth_packets: Small
+    quantum_bytes: Small
+    perturb_s: Small
 
 
-class Cake(Limited):
+class Cake(InPackets):
     """Common Applications Kept Enhanced, its own shaper off (limit in full frames).
 
     memory_bytes: that many frames as the kernel accounts for them; rtt_ns: sets its CoDel, target
@@ -125,8 +139,8 @@ class Cake(Limited):
     """
 
     kind: Literal["cake"] = "cake"
-    rtt_ns: int
-    memory_bytes: int
+    rtt_ns: TimeNs
+    memory_bytes: QueueBytes
 
 
 Queue = Annotated[

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from .base import Model
+from .numbers import Buffer, MtuBytes, NotNegative, Rate, Seed, Setting, Size, SpanNs, TimeNs
+from .text import MimeType, ObjectPath, ParameterName
 
 
 class FileWorkload(Model):
     """Each connection moves exactly `bytes` and ends."""
 
     kind: Literal["file"] = "file"
-    bytes: int
+    bytes: Size
 
 
 class BulkWorkload(Model):
     """Each connection sends until it is stopped."""
 
     kind: Literal["bulk"] = "bulk"
+
+
+_PARAMETERS = {
+    "constant": {"value"},
+    "uniform": {"low", "high"},
+    "exponential": {"mean"},
+    "pareto": {"mean", "shape"},
+    "gamma": {"mean", "shape"},
+    "normal": {"mean", "deviation"},
+}
 
 
 class Distribution(Model):
@@ -30,7 +42,13 @@ class Distribution(Model):
     """
 
     kind: Literal["constant", "uniform", "exponential", "pareto", "gamma", "normal"]
-    parameters: dict[str, float]
+    parameters: dict[ParameterName, NotNegative]
+
+    @model_validator(mode="after")
+    def _has_its_parameters(self) -> Self:
+        if self.parameters.keys() != _PARAMETERS[self.kind]:
+            raise ValueError(f"`{self.kind}` has {', '.join(sorted(_PARAMETERS[self.kind]))}")
+        return self
 
     @property
     def mean(self) -> float:
@@ -49,14 +67,14 @@ class VideoWorkload(Model):
     """
 
     kind: Literal["video"] = "video"
-    bitrate_bps: int
-    length_ns: int
-    burst_ns: int
-    chunk_bytes: int
-    factor: float
-    play_ns: int
-    stall_ns: int
-    send_buffer_bytes: int
+    bitrate_bps: Rate
+    length_ns: TimeNs
+    burst_ns: TimeNs
+    chunk_bytes: Size
+    factor: NotNegative
+    play_ns: TimeNs
+    stall_ns: TimeNs
+    send_buffer_bytes: Buffer
 
 
 class RequestsWorkload(Model):
@@ -68,7 +86,7 @@ class RequestsWorkload(Model):
     kind: Literal["requests"] = "requests"
     size: Distribution
     every: Distribution
-    seed: int
+    seed: Seed
 
 
 class OnOffWorkload(Model):
@@ -78,11 +96,11 @@ class OnOffWorkload(Model):
     """
 
     kind: Literal["onoff"] = "onoff"
-    rate_bps: int
+    rate_bps: Rate
     on: Distribution
     off: Distribution
-    packet_bytes: int
-    seed: int
+    packet_bytes: MtuBytes
+    seed: Seed
 
 
 class PageObject(Model):
@@ -92,10 +110,10 @@ class PageObject(Model):
     position of the object that refers to it, smaller than its own; None for the document.
     """
 
-    path: str
-    bytes: int
-    type: str
-    parent: int | None
+    path: ObjectPath
+    bytes: Size
+    type: MimeType
+    parent: Annotated[int, Field(ge=0, le=1000)] | None
 
 
 class LoadWorkload(Model):
@@ -108,12 +126,23 @@ class LoadWorkload(Model):
     """
 
     kind: Literal["load"] = "load"
-    page: tuple[PageObject, ...]
+    page: Annotated[tuple[PageObject, ...], Field(min_length=1, max_length=1000)]
     client: Literal["chromium", "plain"]
-    protocols: tuple[Literal["h1", "h2", "h3"], ...]
-    idle_ns: tuple[int, ...]
-    timeout_ns: int
-    quic_parameters: dict[str, int | float | bool] = {}
+    protocols: Annotated[tuple[Literal["h1", "h2", "h3"], ...], Field(min_length=1, max_length=100)]
+    idle_ns: tuple[TimeNs, ...]
+    timeout_ns: SpanNs
+    quic_parameters: dict[ParameterName, Setting] = {}
+
+    @model_validator(mode="after")
+    def _is_a_page(self) -> Self:
+        for number, item in enumerate(self.page):
+            if (item.parent is None) != (number == 0) or (item.parent or 0) > max(0, number - 1):
+                raise ValueError("an object of a page comes after the one that names it")
+        if len({item.path for item in self.page}) < len(self.page) or self.page[0].path != "/":
+            raise ValueError("the document of a page is at `/`, and no two objects at one path")
+        if len(self.idle_ns) != len(self.protocols):
+            raise ValueError("each load of a page has a protocol and a pause")
+        return self
 
 
 Workload = Annotated[

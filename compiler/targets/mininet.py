@@ -24,6 +24,7 @@ from .hosts import (
     sysctls,
     window_routes,
 )
+from .lines import line, word
 from .programs import SAMPLE_EVERY_NS, client, proxies, server
 from .tc import LATE_NS, change_line, interface_lines
 
@@ -98,17 +99,23 @@ def program(cell: Cell, name: str, late_ns: int = LATE_NS, **more: object) -> st
                 node.name,
                 node.kind,
                 (sysctls(node, cell.flows) | pep_sysctls(node, cell.peps)).items(),
-                list(
-                    _ip_lines(
-                        node, {i.name: ends[peers[node.name, i.name]] for i in node.interfaces}
+                [
+                    *map(
+                        line,
+                        (
+                            *_ip_lines(
+                                node,
+                                {i.name: ends[peers[node.name, i.name]] for i in node.interfaces},
+                            ),
+                            *window_routes(node, cell.flows),
+                            *pep_routes(node, cell.peps),
+                        ),
                     )
-                )
-                + window_routes(node, cell.flows)
-                + list(pep_routes(node, cell.peps)),
+                ],
                 [
                     (i.source, lines)
                     for i in node.interfaces
-                    if (lines := list(interface_lines(i, late_ns)))
+                    if (lines := list(map(line, interface_lines(i, late_ns))))
                 ],
             )
             for node in cell.nodes
@@ -117,9 +124,9 @@ def program(cell: Cell, name: str, late_ns: int = LATE_NS, **more: object) -> st
         cables=[
             (
                 ends[cable.a].source,
-                *cable.a,
+                *map(word, cable.a),
                 mac_address(ends[cable.a].address),
-                *cable.b,
+                *map(word, cable.b),
                 mac_address(ends[cable.b].address),
             )
             for cable in cell.cables
@@ -136,7 +143,7 @@ def program(cell: Cell, name: str, late_ns: int = LATE_NS, **more: object) -> st
                 interface.source,
                 *place,
                 interface.repeat_ns,
-                [(c.at_ns, change_line(interface, c, late_ns)) for c in interface.changes],
+                [(c.at_ns, line(change_line(interface, c, late_ns))) for c in interface.changes],
             )
             for place, interface in ends.items()
             if interface.changes

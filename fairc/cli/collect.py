@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ TOLD = 10
 def collect(plan: Path, output: Path | None, machine: str | None, jobs: int) -> int:
     """Collect the results in a compiled plan's folder; return the exit status. Raises StoreError."""
     from fairc.runtime import collection
-    from fairc.runtime.store import CELLS, PLAN, Store, StoreError, read_plan
+    from fairc.runtime.store import Store, StoreError, copy_plan, read_plan
 
     if not plan.is_dir():
         raise Wrong(f"--collect takes the folder of a compiled plan, and {plan} is none")
@@ -32,13 +32,9 @@ def collect(plan: Path, output: Path | None, machine: str | None, jobs: int) -> 
     if run.resolve() == plan.resolve():
         raise Wrong(f"{plan} is the plan; the run needs a directory of its own", "-o RUN")
 
-    def copy(staged: Path) -> None:
-        for name in (PLAN, CELLS):
-            shutil.copyfile(plan / name, staged / name)
-
     with Store(run) as store:
         store.keep_engine(chosen.engine)
-        store.adopt(store.stage(copy))
+        store.adopt(store.stage(partial(copy_plan, plan)))
         counts, taken = collection.collect(plan, store, chosen, console.progress(), jobs)
         if counts.total == 0:
             tell(plan, header.cells, taken)

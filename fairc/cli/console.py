@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, TextIO
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
     from fairc.runtime.progress import Progress
 
+# Control characters, and those that reorder what is read.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _quiet = False
 
 
@@ -34,7 +37,7 @@ class ReaderGoneError(Exception):
 def result(text: str) -> None:
     """Print a part of the result. Raises ReaderGoneError."""
     try:
-        print(text, flush=True)
+        print(visible(text), flush=True)
     except BrokenPipeError:
         raise ReaderGoneError from None
 
@@ -42,19 +45,28 @@ def result(text: str) -> None:
 def say(text: str) -> None:
     """Tell what is going on."""
     if not _quiet:
-        print(text, file=sys.stderr, flush=True)
+        print(visible(text), file=sys.stderr, flush=True)
 
 
 def complain(text: str) -> None:
     """Tell what is wrong; also when quiet."""
+    _complain(visible(text))
+
+
+def diagnostics(text: str) -> None:
+    """Print rendered diagnostics, if there are any; `dsl.render` has made them safe and coloured."""
+    if text:
+        _complain(text.rstrip("\n"))
+
+
+def _complain(text: str) -> None:
     sys.stdout.flush()
     print(text, file=sys.stderr, flush=True)
 
 
-def diagnostics(text: str) -> None:
-    """Print rendered diagnostics, if there are any."""
-    if text:
-        complain(text.rstrip("\n"))
+def visible(text: str) -> str:
+    """Replace what a terminal would obey: results and logs quote what programs and strangers wrote."""
+    return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def coloured(stream: TextIO) -> bool:

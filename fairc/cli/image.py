@@ -132,8 +132,13 @@ def save(file: Path, browser: bool) -> None:
     is_flag=True,
     help="Also boot it once, so that cells find the machine ready; needs QEMU and the endpoints.",
 )
+@click.option(
+    "--trust",
+    is_flag=True,
+    help="Also take its kernel, which is a program that will run on this machine.",
+)
 @quiet()
-def load(file: Path, boot: bool) -> None:
+def load(file: Path, boot: bool, trust: bool) -> None:
     """Put the image and the kernel in FILE where the engines look for them, after checking their hashes."""
     from fairc.compiler.targets.binary import find_endpoints
     from fairc.runtime.uml import source
@@ -144,7 +149,7 @@ def load(file: Path, boot: bool) -> None:
         "images": [variant.hash() for variant in recipe.VARIANTS],
         "kernels": [source.recipe_hash()],
     }
-    parts = portable.load(file, recipes)
+    parts = portable.load(file, recipes, recipes if trust else ("images",))
     for part in parts:
         console.result(f"{part.folder}: {part.kind[:-1]} {part.digest}")
     for part in parts if boot else ():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,7 +60,7 @@ def _file(file: Path, settings: dict[str, str]) -> Ready:
 
 def _folder(target: Path) -> Ready:
     from fairc.compiler import engine_choice
-    from fairc.runtime.store import CELLS, PLAN, Store, read_cells, read_plan
+    from fairc.runtime.store import PLAN, Store, copy_plan, read_cells, read_plan
 
     header = read_plan(target)
 
@@ -74,8 +73,7 @@ def _folder(target: Path) -> Ready:
             plan = header.model_copy(update=update)
 
         def write(folder: Path) -> None:
-            for name in (PLAN, CELLS):
-                shutil.copyfile(target / name, folder / name)
+            copy_plan(target, folder)
             if plan is not header:
                 text = plan.model_dump_json(indent=2) + "\n"
                 (folder / PLAN).write_text(text, encoding="utf-8")
@@ -93,8 +91,14 @@ def on_engine(what: Ready, kept: str | None, asked: str | None, wish: str | None
     kept: whose results are in the run directory. wish: what runs a file where nothing else says so.
     Raises CompileError when the engine cannot run the plan.
     """
+    from fairc.compiler.engine_choice import CHOICES
     from fairc.dsl.diagnostics import CompileError
 
+    if what.engine and not (asked or kept) and what.engine not in CHOICES:
+        raise Wrong(
+            f"the plan names the engine {what.engine}, which is not run unasked",
+            f"`--engine {what.engine}` runs it there",
+        )
     try:
         return what.on(asked or kept or what.engine or wish)
     except CompileError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from fairc.compiler.plan import Cell, Plan, Queue
+from fairc.compiler.plan import Cell, Queue
+from fairc.runtime.store import Store, StoreError, read_plan
 
 if TYPE_CHECKING:
     import duckdb
@@ -86,8 +86,11 @@ class Run:
         self.path = path
         if not path.is_dir():
             raise ReportError(f"{path} is not a run directory: there is no such directory")
-        self.plan = self._plan()
-        self.lock = self._json("lock.json")
+        try:
+            self.plan = read_plan(path)
+            self.lock = Store(path).lock
+        except StoreError as error:
+            raise ReportError(str(error)) from None
         from fairc.runtime.columns import TABLES
 
         missing = [t for t in TABLES if not (path / "tables" / f"{t}.parquet").is_file()]
@@ -96,26 +99,6 @@ class Run:
                 f"{path} has no results yet: {', '.join(f'tables/{t}.parquet' for t in missing)}"
                 f" missing; run `fairc run {path}` first"
             )
-
-    def _json(self, name: str) -> Any:
-        try:
-            return json.loads((self.path / name).read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise ReportError(f"{self.path} is not a run directory: it has no {name}") from None
-        except (OSError, ValueError) as error:
-            raise ReportError(f"{self.path / name} cannot be read: {error}") from None
-
-    def _plan(self) -> Plan:
-        document = json.dumps(self._json("plan.json"))
-        try:
-            return Plan.model_validate_json(document)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise ReportError(
-                f"{self.path / 'plan.json'} is not a plan of this version of fairc:"
-                f" {where}: {first['msg']}"
-            ) from None
 
     @cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:

@@ -25,10 +25,9 @@ from . import source
 BUILD_COMMAND = "fairc image build"
 OTHER_WAYS = (
     "`fairc image build --kernel-source FILE` with a linux-source tarball of that series,"
-    " `fairc image load FILE` with an image that another machine saved, or `--engine vm`"
+    " `fairc image load FILE --trust` with what another machine saved, or `--engine vm`"
 )
 PARTS = ("kernel", "config", "version")
-RECORDED = ("recipe", "version", "sha256", "digest")
 REPORT_EVERY_S = 5.0
 
 
@@ -69,18 +68,24 @@ def folder() -> Path:
 
 
 def find() -> Kernel | None:
-    """Return the kernel of the present recipe if it has been built."""
+    """Return the kernel of the present recipe if it has been built.
+
+    Raises EngineUnavailable when its manifest is rubbish.
+    """
     place = folder()
     try:
-        manifest = json.loads((place / "manifest.json").read_text())
-        return Kernel(place, *(str(manifest[name]) for name in RECORDED))
+        content = (place / "manifest.json").read_bytes()
+        manifest, sha256 = image.described(content), json.loads(content).get("sha256")
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError):
+        manifest, sha256 = {}, None
+    if not isinstance(sha256, str):
         raise EngineUnavailable(
-            (f"{place} is damaged: its manifest cannot be read",),
+            (f"the kernel in {place} is damaged: its manifest.json does not describe it",),
             f"fairc image rm, then {BUILD_COMMAND}",
-        ) from None
+        )
+    return Kernel(place, manifest["recipe"], manifest["kernel"], sha256, manifest["digest"])
 
 
 def require() -> Kernel:
@@ -89,7 +94,7 @@ def require() -> Kernel:
     if kernel is None:
         raise EngineUnavailable(
             ("the kernel of the engine `uml` has not been built",),
-            f"{BUILD_COMMAND}; for one that other machines have too: fairc image load FILE",
+            f"{BUILD_COMMAND}; for one that other machines have too: fairc image load FILE --trust",
         )
     kernel.verify()
     return kernel
@@ -126,7 +131,7 @@ def build(progress: Callable[[str], None] = lambda _: None, tarball: Path | None
         manifest = {
             "recipe": source.recipe_hash(),
             "digest": image.digest(work),
-            "version": (work / "version").read_text().strip(),
+            "kernel": (work / "version").read_text().strip(),
             "sha256": sha256,
         }
         (work / "kernel").chmod(0o755)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import lzma
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -70,13 +71,43 @@ def folder(variant: recipe.Variant = recipe.PLAIN) -> Path:
 
 
 def find(variant: recipe.Variant = recipe.PLAIN) -> Image | None:
-    """Return the image of a variant's present recipe if it has been built."""
+    """Return the image of a variant's present recipe if it has been built.
+
+    Raises EngineUnavailable when its manifest is rubbish.
+    """
     place = folder(variant)
     try:
-        manifest = json.loads((place / "manifest.json").read_text())
+        manifest = described((place / "manifest.json").read_bytes())
     except FileNotFoundError:
         return None
+    except (ValueError, IsADirectoryError):
+        raise EngineUnavailable(
+            (f"the image in {place} is damaged: its manifest.json does not describe it",),
+            f"fairc image rm; {build_command(variant)}",
+        ) from None
     return Image(variant, place, manifest["recipe"], manifest["digest"], manifest["kernel"])
+
+
+_MANIFEST = {
+    "recipe": re.compile("[0-9a-f]{16}"),
+    "digest": re.compile("[0-9a-f]{64}"),
+    "kernel": re.compile("[0-9A-Za-z][0-9A-Za-z.+~_-]{0,99}"),
+}
+
+
+def described(content: bytes) -> dict[str, str]:
+    """Return what a manifest says of its image. Raises ValueError for anything else than that."""
+    try:
+        document = json.loads(content)
+    except RecursionError:
+        raise ValueError("too deep") from None
+    found: dict[str, str] = {}
+    for name, pattern in _MANIFEST.items():
+        value = document.get(name) if isinstance(document, dict) else None
+        if not isinstance(value, str) or not pattern.fullmatch(value):
+            raise ValueError(f"its `{name}` is none")
+        found[name] = value
+    return found
 
 
 def require(variant: recipe.Variant = recipe.PLAIN) -> Image:

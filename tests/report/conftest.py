@@ -65,6 +65,30 @@ def bindings_of(spec: Spec) -> list[dict[str, str]]:
     return points
 
 
+def around(
+    bottleneck: plan.Interface, flows: int
+) -> tuple[tuple[plan.Node, ...], tuple[plan.Cable, ...]]:
+    """Return the nodes and cables around a bottleneck of r1: a server and a client of each flow."""
+
+    def plain(name: str, address: str) -> plan.Interface:
+        return plan.Interface(name=name, address=address, source="quickstart.fexp:7")
+
+    sides = {"r1": [bottleneck], "r2": [plain("r2-eth1", "10.0.0.2/30")]}
+    hosts, cables = [], [plan.Cable(a=("r1", "r1-eth1"), b=("r2", "r2-eth1"))]
+    for i in range(flows):
+        for letter, net, router in (("s", 1, "r1"), ("c", 2, "r2")):
+            host, there = f"{letter}{i}", f"{router}-eth{i + 2}"
+            end = plain(f"{host}-eth0", f"10.{net}.{i}.1/30")
+            hosts.append(plan.Node(name=host, kind="host", interfaces=(end,), routes=()))
+            sides[router].append(plain(there, f"10.{net}.{i}.2/30"))
+            cables.append(plan.Cable(a=(host, f"{host}-eth0"), b=(router, there)))
+    routers = [
+        plan.Node(name=name, kind="router", interfaces=tuple(ends), routes=())
+        for name, ends in sides.items()
+    ]
+    return (*routers, *hosts), tuple(cables)
+
+
 def cell_of(spec: Spec, index: int, bindings: dict[str, str], repetition: int) -> plan.Cell:
     interface = plan.Interface(
         name="r1-eth1",
@@ -74,12 +98,13 @@ def cell_of(spec: Spec, index: int, bindings: dict[str, str], repetition: int) -
         bottleneck=True,
         source="quickstart.fexp:7",
     )
+    nodes, cables = around(interface, len(spec.flows))
     flows = tuple(
         plan.Flow(
             name=name,
             server=f"s{i}",
             client=f"c{i}",
-            address=f"10.0.1.{i + 1}",
+            address=f"10.1.{i}.1",
             port=5000 + i,
             transport=cast(Any, bindings.get(f"over_{name}") or spec.transports[i % 2]),
             cca=("cubic", "bbr", "reno", "vegas")[i % 4],
@@ -97,14 +122,14 @@ def cell_of(spec: Spec, index: int, bindings: dict[str, str], repetition: int) -
         for i, name in enumerate(spec.flows)
     )
     return plan.Cell(
-        id=f"cell{index:04d}{repetition:03d}",
+        id=f"{index:08d}{repetition:08d}",
         experiment="quickstart",
-        configuration=f"conf{index:04d}",
+        configuration=f"{index:016d}",
         bindings=bindings,
         repetition=repetition,
         seed=1000 * index + repetition,
-        nodes=(plan.Node(name="r1", kind="router", interfaces=(interface,), routes=()),),
-        cables=(),
+        nodes=nodes,
+        cables=cables,
         flows=flows,
         captures=(),
         warmup_ns=0,
@@ -241,7 +266,7 @@ def write_run(path: Path, spec: Spec) -> Path:
         experiment="quickstart",
         title=spec.title,
         citation="",
-        file="/home/someone/quickstart.fexp",
+        file="quickstart.fexp",
         source=spec.source,
         source_sha256="cd" * 32,
         axes=spec.axes or tuple(plan.Axis(name=k, values=v) for k, v in spec.sweep.items()),
@@ -259,8 +284,13 @@ def write_run(path: Path, spec: Spec) -> Path:
     with (path / "cells.jsonl").open("w", encoding="utf-8") as out:
         out.writelines(cell.model_dump_json() + "\n" for _, cell in cells)
     lock = {
-        "fairc": "0.1.0",
-        "engine": {"name": "vm", "qemu": "7.2.15", "image": "sha256:" + "ef" * 32},
+        "fairc": {"version": "0.1.0"},
+        "engine": {
+            "name": "vm",
+            "identity": "ab" * 32,
+            "qemu": "7.2.15",
+            "image": "sha256:" + "ef" * 32,
+        },
         "kernel": "6.12.43+deb12-cloud-amd64",
         "packages": {"iproute2": "6.15.0-1~bpo12+1", "mininet": "2.3.0-1.1"},
     }

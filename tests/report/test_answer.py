@@ -144,7 +144,7 @@ def test_invalid_and_failed_cells_are_left_out_with_their_number(make_run: Maker
     assert "2 of 8 cells left out" in page
     for reason in ("service rate 4 % below 1 Mbit/s", "CPU at 75 %", "the guest hung"):
         assert reason in page
-    assert "repetition 5 (cell0000005)" in page
+    assert "repetition 5 (0000000000000005)" in page
 
 
 def test_a_value_that_is_not_defined_says_why(make_run: Maker) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.vm import image, portable, recipe
 
 RECIPE = "0123456789abcdef"
@@ -95,6 +96,32 @@ def test_content_that_has_not_its_hash(tmp_path: Path) -> None:
     save(saved, tmp_path / "image")
     image.remove()
     with pytest.raises(portable.ImageFileError, match="does not have the hash"):
+        load(tmp_path / "image")
+    assert image.find() is None
+
+
+RUBBISH = (
+    "[]",
+    "7",
+    "null",
+    "{}",
+    "\x00\xff",
+    "[" * 5000 + "]" * 5000,
+    '{"recipe": [], "digest": {}, "kernel": 1}',
+    json.dumps({"recipe": "../../x", "digest": "0" * 64, "kernel": "6.12"}),
+    json.dumps({"recipe": RECIPE, "digest": "0" * 64, "kernel": "\x1b[2J"}),
+)
+
+
+@pytest.mark.parametrize("manifest", RUBBISH)
+def test_rubbish_in_a_manifest(tmp_path: Path, manifest: str) -> None:
+    saved = built()
+    (saved.folder / "manifest.json").write_text(manifest, encoding="latin-1")
+    with pytest.raises(EngineUnavailable, match="is damaged"):
+        image.find()
+    save(saved, tmp_path / "image")
+    image.remove()
+    with pytest.raises(portable.ImageFileError, match="is damaged"):
         load(tmp_path / "image")
     assert image.find() is None
 

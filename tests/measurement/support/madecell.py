@@ -6,6 +6,7 @@ packet by packet in integers, so that tests can compare with numbers found anoth
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -122,7 +123,7 @@ def made_cell(
     return Cell(
         id=id,
         experiment="made",
-        configuration="c" + "-".join((bindings or {}).values()),
+        configuration=hashlib.sha256(repr(bindings).encode()).hexdigest()[:16],
         bindings=dict(bindings or {}),
         repetition=repetition,
         seed=1,

@@ -1,0 +1,257 @@
+"""What a cell may not say: parts that name each other without being there, or that contradict.
+
+The writers of programs rely on it: every name that a cell uses is that of one of its parts, so a
+plan from a stranger cannot bring them into a state that no compiled experiment has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from ipaddress import IPv4Interface
+from typing import TYPE_CHECKING
+
+from fairc.dsl.cca_words import QUIC_CCAS, TCP_CCAS, Knob
+from fairc.dsl.kinds import Quantities
+
+if TYPE_CHECKING:
+    from .cells import Cell
+    from .flows import Flow
+    from .network import Interface, Node
+
+Place = tuple[str, str]
+
+RESERVED = frozenset({"all", "default", "lo"})
+"""Names that Linux gives a meaning to where an interface's name stands."""
+
+LOGS = frozenset({"changes", "monitor"})
+"""What else writes a log beside captures and the programs of flows."""
+
+USUAL_WINDOW = 10
+"""Linux's own: another one needs a route of its own from the server to the client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a cell by what names them. owners: address -> name of the node that has it."""
+
+    nodes: dict[str, Node]
+    ends: dict[Place, Interface]
+    owners: dict[str, str]
+
+
+def contradiction(cell: Cell) -> str:
+    """Return the first thing that contradicts another one in a cell; nothing where all is well.
+
+    Every cell that is read passes through here, 10,000 in a second: hence no step is repeated.
+    """
+    ends = {(node.name, end.name): end for node in cell.nodes for end in node.interfaces}
+    owners = {end.address.partition("/")[0]: place[0] for place, end in ends.items()}
+    parts = Parts({node.name: node for node in cell.nodes}, ends, owners)
+    for check in (_network, _flows, _peps, _captures):
+        if why := check(cell, parts):
+            return why
+    return ""
+
+
+def _network(cell: Cell, parts: Parts) -> str:
+    """Say what is wrong with nodes, interfaces, cables and routes."""
+    ends = parts.ends
+    interfaces = sum([len(node.interfaces) for node in cell.nodes])
+    if len(parts.nodes) != len(cell.nodes):
+        return "two nodes have one name"
+    if len(ends) != interfaces:
+        return "a node has two interfaces of one name"
+    if len(parts.owners) != interfaces:
+        return "two interfaces have one address"
+    cabled = {place for cable in cell.cables for place in (cable.a, cable.b)}
+    if 2 * len(cell.cables) != interfaces or cabled != ends.keys():
+        return "each interface is at one end of one cable, and each end of a cable is an interface"
+    # What can be reached over one cable: where a node's routes may lead.
+    next_to: set[tuple[str, str]] = set()
+    for cable in cell.cables:
+        a, b = _pair(ends[cable.a].address, ends[cable.b].address)
+        if not b:
+            return f"the two ends of a cable of `{cable.a[0]}` are not in one network"
+        next_to.add((cable.a[0], b))
+        next_to.add((cable.b[0], a))
+    for node in cell.nodes:
+        for route in node.routes:
+            if not _is_network(route.destination):
+                return f"`{route.destination}` is no network: it has bits beyond its prefix"
+            if (node.name, route.via) not in next_to:
+                return f"`{route.via}` is no neighbour of `{node.name}`"
+    for place, end in ends.items():
+        if place[1] in RESERVED:
+            return f"no interface can be called `{end.name}`"
+        if end.changes and (why := _changes(end)):
+            return why
+    return ""
+
+
+def _changes(end: Interface) -> str:
+    """Say what is wrong with the changes of an interface."""
+    shaped = end.shaper is not None and end.queue is not None
+    for change in end.changes:
+        if (change.rate_bps is None) == (change.impairment is None):
+            return (
+                f"a change of `{end.name}` is neither of the rate nor of the impairment, or of both"
+            )
+        if change.impairment is None and not shaped:
+            return f"the rate of `{end.name}` changes, and it has none"
+        if change.rate_bps is None and end.impairment is None:
+            return f"the impairment of `{end.name}` changes, and it has none"
+    if end.repeat_ns is not None and end.repeat_ns < end.changes[-1].at_ns:
+        return f"the changes of `{end.name}` come again before the last of them"
+    return ""
+
+
+def _flows(cell: Cell, parts: Parts) -> str:
+    """Say what is wrong with flows."""
+    nodes, owners = parts.nodes, parts.owners
+    if len({flow.name for flow in cell.flows}) != len(cell.flows):
+        return "two flows have one name"
+    for flow in cell.flows:
+        server, client = flow.server, flow.client
+        if server not in nodes or client not in nodes or server == client:
+            return f"the flow `{flow.name}` does not run between two nodes of the cell"
+        if owners.get(flow.address) != server:
+            return f"`{flow.address}` is no address of `{server}`"
+        if flow.client_address and owners.get(flow.client_address) != client:
+            return f"`{flow.client_address}` is no address of `{client}`"
+        if flow.bottleneck not in parts.ends:
+            return f"the bottleneck of `{flow.name}` is no interface of the cell"
+        if len(flow.starts_ns) != flow.connections:
+            return f"not every connection of `{flow.name}` has a start, or one has two"
+        if flow.transport == "udp" and flow.port + flow.connections > 65_536:
+            return f"the flow `{flow.name}` needs ports that there are not"
+        if why := _stack(flow):
+            return why
+        window = flow.options.initial_window_packets
+        if window != USUAL_WINDOW and not _reaches(nodes[server], flow.client_address):
+            return f"`{server}` has no route to the client of `{flow.name}`"
+    return ""
+
+
+def _stack(flow: Flow) -> str:
+    """Say what does not go together in a flow: transport, workload, CCA and image."""
+    kind, transport = flow.workload.kind, flow.transport
+    if (transport == "web") != (kind == "load"):
+        return f"the flow `{flow.name}` cannot move `{kind}` over `{transport}`"
+    if flow.image is not None and (kind != "file" or transport != "quic"):
+        return f"the image of `{flow.name}` can only move a file over QUIC"
+    if flow.cca is None and transport != "udp" and flow.image is None:
+        return f"the flow `{flow.name}` has no CCA"
+    if flow.cca_object is not None and transport not in ("tcp", "web"):
+        return f"the BPF program of `{flow.name}` is a CCA of the kernel's TCP"
+    why = ""
+    if flow.cca_parameters:
+        knobs = _knobs("quic" if transport == "quic" else "tcp", flow.cca or "")
+        why = _settings(knobs, flow.cca_parameters, flow.name)
+    if flow.workload.kind == "load" and flow.workload.quic_parameters:
+        knobs = _knobs("quic", flow.cca or "")
+        why = why or _settings(knobs, flow.workload.quic_parameters, flow.name)
+    return why
+
+
+def _peps(cell: Cell, parts: Parts) -> str:
+    """Say what is wrong with proxies."""
+    if len({pep.name for pep in cell.peps}) != len(cell.peps):
+        return "two proxies have one name"
+    nodes, owners = parts.nodes, parts.owners
+    for pep in cell.peps:
+        terminal, gateway = nodes.get(pep.terminal), nodes.get(pep.gateway)
+        if terminal is None or gateway is None or terminal is gateway:
+            return f"the proxy `{pep.name}` is not at two nodes of the cell"
+        if (owners.get(pep.terminal_address), owners.get(pep.gateway_address)) != (
+            pep.terminal,
+            pep.gateway,
+        ):
+            return f"the addresses of the proxy `{pep.name}` are not those of its nodes"
+        if not _reaches(terminal, pep.gateway_address) or not _reaches(
+            gateway, pep.terminal_address
+        ):
+            return f"the two ends of the proxy `{pep.name}` have no route to each other"
+        if pep.cca_parameters:
+            why = _settings(_knobs("tcp", pep.cca), pep.cca_parameters, pep.name)
+            if why:
+                return why
+    return ""
+
+
+def _captures(cell: Cell, parts: Parts) -> str:
+    """Say what is wrong with captures."""
+    if len({capture.name for capture in cell.captures}) != len(cell.captures):
+        return "two captures have one name"
+    others = {f"{flow.name}.{side}" for flow in cell.flows for side in ("server", "client")}
+    others |= {f"{pep.name}.{side}" for pep in cell.peps for side in ("terminal", "gateway")}
+    others |= LOGS
+    if not others.isdisjoint([capture.name for capture in cell.captures]):
+        return "a capture has the name of a program, and so of its log"
+    for capture in cell.captures:
+        place = capture.node, capture.interface
+        if place not in parts.ends or capture.queue not in parts.ends:
+            return f"the capture `{capture.name}` is not of interfaces of the cell"
+    return ""
+
+
+def _reaches(node: Node, address: str) -> bool:
+    """Whether a node has an interface or a route towards an address."""
+    prefixes = (*(i.address for i in node.interfaces), *(r.destination for r in node.routes))
+    return address != "" and any(_covers(prefix, address) for prefix in prefixes)
+
+
+@lru_cache(4096)
+def _pair(a: str, b: str) -> tuple[str, str]:
+    """Return two addresses without their prefixes; nothing twice if they are in different networks."""
+    one, other = IPv4Interface(a), IPv4Interface(b)
+    return (str(one.ip), str(other.ip)) if one.network == other.network else ("", "")
+
+
+@lru_cache(4096)
+def _is_network(prefix: str) -> bool:
+    interface = IPv4Interface(prefix)
+    return interface.ip == interface.network.network_address
+
+
+@lru_cache(4096)
+def _covers(prefix: str, address: str) -> bool:
+    return IPv4Interface(address).ip in IPv4Interface(prefix).network
+
+
+# ---- Parameters of CCAs ----------------------------------------------------------------------
+
+
+def _settings(knobs: Mapping[str, Knob], given: Mapping[str, float | bool], user: str) -> str:
+    """Say what is wrong with parameters of a CCA: those of a kernel hold for the whole machine."""
+    for name, value in given.items():
+        knob = knobs.get(name)
+        if knob is None or isinstance(value, bool) != isinstance(knob.initial, bool):
+            return f"the CCA of `{user}` has no such parameter: `{name}`"
+        if not isinstance(value, bool) and not _within(knob, value):
+            return f"`{name}` of the CCA of `{user}` is beyond its limits"
+    return ""
+
+
+@cache
+def _knobs(transport: str, cca: str) -> Mapping[str, Knob]:
+    """Return the parameters of a CCA of the language by their names in the plan."""
+    for entry in QUIC_CCAS if transport == "quic" else TCP_CCAS:
+        if entry.name == cca:
+            return {p.field: p for p in entry.parameters if isinstance(p, Knob)}
+    return {}
+
+
+def _within(knob: Knob, value: float) -> bool:
+    """Whether a number is one that the language takes; `initial` tells the unit of the plan."""
+    kind = knob.kind
+    if not isinstance(kind, Quantities):  # a switch that the kernel keeps as a number
+        return value in (0, 1)
+    if kind.whole and value != int(value):
+        return False
+    scale = 1000 if knob.field.endswith("_ms") else 1
+    low, high = kind.low, kind.high
+    return (low is None or value >= float(low) * scale) and (
+        high is None or value <= float(high) * scale
+    )

@@ -1,0 +1,70 @@
+"""The numbers of a plan: what each may be, so that none of them is beyond what kernels and tools take."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import Field
+
+LONGEST_NS: Final = 2 * 10**15
+"""23 days, ns: poll(2) waits no longer."""
+
+_INT32: Final = 2**31 - 1
+_INT63: Final = 2**63 - 1
+
+TimeNs = Annotated[int, Field(ge=0, le=LONGEST_NS)]
+"""A time or a duration, ns."""
+
+SpanNs = Annotated[int, Field(ge=1, le=LONGEST_NS)]
+"""A duration that is more than nothing, ns."""
+
+Rate = Annotated[int, Field(ge=1, le=10**13)]
+"""Bit/s."""
+
+Size = Annotated[int, Field(ge=0, le=10**15)]
+"""Bytes that are moved."""
+
+Buffer = Annotated[int, Field(ge=1, le=_INT32)]
+"""Bytes of a socket's buffer or window: an int of the kernel."""
+
+QueueBytes = Annotated[int, Field(ge=0, le=10**15)]
+"""Bytes of a queue; what is above 4 GiB tc refuses."""
+
+Packets = Annotated[int, Field(ge=0, le=10**12)]
+"""Packets of a queue; what is above 2^32 tc refuses."""
+
+Small = Annotated[int, Field(ge=0, le=_INT32)]
+"""A parameter of a queueing discipline."""
+
+MtuBytes = Annotated[int, Field(ge=68, le=65_535)]
+"""A largest IP packet (RFC 791), bytes."""
+
+Port = Annotated[int, Field(ge=1, le=65_535)]
+"""A port of TCP or UDP."""
+
+Many = Annotated[int, Field(ge=1, le=10_000)]
+"""Connections of a flow."""
+
+InitialWindow = Annotated[int, Field(ge=1, le=10_000)]
+"""Packets of a first congestion window."""
+
+Number = Annotated[int, Field(ge=0, le=10**12)]
+"""How many of something a plan counts."""
+
+Repetition = Annotated[int, Field(ge=1, le=10**6)]
+"""The number of a repetition, or how many there are."""
+
+Seed = Annotated[int, Field(ge=0, le=_INT63)]
+"""A seed of 63 bits."""
+
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+"""A probability or a share."""
+
+Real = Annotated[float, Field(allow_inf_nan=False)]
+"""A number that is one: neither infinite nor undefined."""
+
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""Such a number that is not below zero."""
+
+Setting = Annotated[int, Field(ge=-_INT63, le=_INT63)] | Real | bool
+"""What a parameter of a CCA is set to."""

@@ -1,0 +1,84 @@
+"""What a header may not say: axes that are there twice, figures that lack an option or name no axis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairc.dsl.kinds import Quantities, Words
+from fairc.dsl.report_words import ALWAYS, FIGURES
+
+if TYPE_CHECKING:
+    from .header import Axis, FigureRequest, Plan
+
+ENTRIES = {entry.name: entry for entry in FIGURES}
+APART = frozenset({"metric", "where"})
+"""Parameters of a figure that are no options of it in a plan."""
+
+NAMING = ("x", "y", "by", "facet")
+"""Options whose values are swept names, or what every cell has."""
+
+Option = str | float | tuple[str, ...]
+
+
+def contradiction(plan: Plan) -> str:
+    """Return the first thing that contradicts another one in a header; nothing where all is well."""
+    names = {axis.name for axis in plan.axes}
+    if len(names) != len(plan.axes):
+        return "two axes have one name"
+    for axis in plan.axes:
+        if why := _axis(axis):
+            return why
+    for figure in plan.figures:
+        if why := _figure(figure, names | set(ALWAYS)):
+            return f"the figure `{figure.kind}` {why}"
+    return ""
+
+
+def _axis(axis: Axis) -> str:
+    if len(set(axis.values)) != len(axis.values):
+        return f"a value of the axis `{axis.name}` is there twice"
+    if axis.numbers and len(axis.numbers) != len(axis.values):
+        return f"each value of the axis `{axis.name}` has a number, or none has"
+    return ""
+
+
+def _figure(figure: FigureRequest, names: set[str]) -> str:
+    """Say what is wrong with a figure."""
+    entry = ENTRIES.get(figure.kind)
+    if entry is None:
+        return ""  # of another version: the report says that it cannot draw it
+    parameters = {p.name: p for p in entry.parameters if p.name not in APART}
+    if figure.metric is None:
+        return "shows no metric"
+    for name, parameter in parameters.items():
+        if name not in figure.options and (parameter.required or parameter.default):
+            return f"lacks its option `{name}`"
+    for name, value in figure.options.items():
+        if name not in parameters:
+            return f"has no option `{name}`"
+        kind = parameters[name].kind
+        if isinstance(kind, Quantities):
+            if not isinstance(value, float | int) or not _within(kind, value):
+                return f"takes another number for its option `{name}`"
+        elif isinstance(kind, Words) and value not in kind.choices:
+            return f"takes another word for its option `{name}`"
+        if name in NAMING and not {value if isinstance(value, str) else "", *_several(value)} <= {
+            "",
+            *names,
+        }:
+            return f"names what is no axis in its option `{name}`"
+    chosen = figure.where
+    if chosen is not None and (
+        not set(chosen.names) <= names or any(len(row) != len(chosen.names) for row in chosen.rows)
+    ):
+        return "has a condition whose rows are not values of axes"
+    return ""
+
+
+def _several(value: Option) -> tuple[str, ...]:
+    return value if isinstance(value, tuple) else ()
+
+
+def _within(kind: Quantities, value: float) -> bool:
+    low, high = kind.low, kind.high
+    return (low is None or value >= float(low)) and (high is None or value <= float(high))

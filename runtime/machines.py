@@ -1,0 +1,95 @@
+"""What made numbers, as it is read: `lock.json` of a run, `made.json` of a cell that a cluster ran.
+
+Others may have written them, so what is used of them has a type, nothing is deep, and no text holds
+what a terminal or a page would obey.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from fairc.compiler.plan.text import Text, Word
+
+DEEPEST = 6
+LARGEST_BYTES = 4_000_000
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", max_length=80)]
+Anything = dict[str, Any]
+
+
+class _Open(BaseModel):
+    """What is not used is kept as it is."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class _Engine(_Open):
+    name: Name
+    identity: Text
+    identities: list[Text] = []
+    versions: dict[Text, Text] = {}
+
+
+class _Program(_Open):
+    version: Text | None = None
+    commit: Text | None = None
+
+
+class _Plan(_Open):
+    experiment: Word | None = None
+    file: Text | None = None
+
+
+class _Document(_Open):
+    fairc: _Program = _Program()
+    engine: _Engine | None = None
+    plan: _Plan = _Plan()
+    host: Anything | None = None
+    hosts: list[Anything] = []
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return the document in a file. Raises OSError, ValueError that says what is wrong with it."""
+    if not path.is_file():
+        raise FileNotFoundError(2, "no such file", str(path))
+    with path.open("rb") as file:
+        content = file.read(LARGEST_BYTES + 1)
+    if len(content) > LARGEST_BYTES:
+        raise ValueError("it is too large")
+    try:
+        document = json.loads(content)
+    except RecursionError:
+        raise ValueError("it is too deep") from None
+    if not isinstance(document, dict):
+        raise ValueError("it is not an object")  # noqa: TRY004  as of every other wrong document
+    _refuse(document, DEEPEST)
+    try:
+        _Document.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    if document.get("engine", "") is None:
+        del document["engine"]
+    return document
+
+
+def _refuse(part: object, deeper: int) -> None:
+    """Raise ValueError for what is too deep, and for texts that are not plain."""
+    if isinstance(part, str) and not _plain(part):
+        raise ValueError("a text in it has a control character")
+    if isinstance(part, dict | list):
+        if deeper == 0:
+            raise ValueError("it is too deep")
+        for item in part.values() if isinstance(part, dict) else part:
+            _refuse(item, deeper - 1)
+        for key in part if isinstance(part, dict) else ():
+            _refuse(key, 1)
+
+
+def _plain(text: str) -> bool:
+    """Whether a text has no character that is obeyed instead of shown."""
+    return all(char.isprintable() or char == "\N{NO-BREAK SPACE}" for char in text)

@@ -1,0 +1,201 @@
+"""A cell or header from a stranger is refused, or cannot become anything but data in a program."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import hostile
+import pytest
+from pydantic import ValidationError
+
+from fairc import dsl
+from fairc.compiler import Cell, compile
+from fairc.compiler.plan import Plan
+from fairc.compiler.targets import containers, mininet
+from fairc.compiler.targets.lines import line, word
+from fairc.dsl.diagnostics import CompileError
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+SEED = 15
+PLACES = 130  # of each cell; a program is written and parsed for each that is taken
+
+# What no golden plan has.
+MORE = """fexp 1
+topology line() {
+  node s  router r  node c
+  link s -- r { rate = 100Mbit/s  delay = 1ms  duplicate = 1% }
+  link r -- c {
+    rate = 2Mbit/s  delay = 20ms  jitter = 3ms
+    loss = gilbert_elliott(p: 1%, r: 30%)
+    queue = red(80pkt)
+    at 5s { rate = 1Mbit/s }
+  }
+}
+experiment more {
+  topology = line()
+  flow q { from = s  to = c  over = quic  cca = cubic(connections: 2)  workload = file(1MB) }
+  flow i { from = s  to = c  over = quic(image: "my-quic:latest")  workload = file(1MB) }
+  flow t { from = s  to = c  cca = cubic(hystart: off)  workload = file(1MB)  initial_window = 30pkt }
+  flow u { from = s  to = c  over = udp  workload = onoff(rate: 1Mbit/s, on: exponential(1s), off: exponential(1s)) }
+  duration = 20s
+  measure = [goodput]
+  report { boxplot(goodput) }
+}
+"""  # fmt: skip
+
+
+def more() -> tuple[Plan, Cell]:
+    """Compile `MORE`."""
+    experiment, found = dsl.load(dsl.Source("more.fexp", MORE))
+    assert experiment is not None, dsl.render_full(found)
+    compilation = compile(experiment)
+    return compilation.plan, next(compilation.cells())
+
+
+@cache
+def documents() -> dict[str, Any]:
+    """The cells of golden plans, and of one with what these lack."""
+    found = {
+        path.name.partition(".")[0]: json.loads(path.read_text())
+        for path in sorted(GOLDEN.glob("*.cell.json"))
+    }
+    return {**found, "more": json.loads(more()[1].model_dump_json())}
+
+
+def programs(cell: Cell) -> tuple[str, str]:
+    """Write the Mininet program of a cell and the one of its containers; the Compose file, too."""
+    job = containers.describe(cell)
+    containers.render_compose(cell, job, "image")
+    return mininet.render(cell), containers.render(cell, job)
+
+
+@pytest.mark.parametrize("name", ["custom", "pages", "quickstart", "more"])
+def test_a_hostile_cell_is_refused_or_stays_data(name: str) -> None:
+    document = documents()[name]
+    usual = programs(Cell.model_validate_json(json.dumps(document)))
+    rng, seen = random.Random(SEED), Counter[str]()
+    for path in rng.sample([*hostile.places(document)], PLACES):
+        for what, mutant in hostile.at(document, path, rng, 2):
+            try:
+                cell = Cell.model_validate_json(json.dumps(mutant))
+            except (ValidationError, ValueError):
+                seen["refused"] += 1
+                continue
+            seen["taken"] += 1
+            for program, known in zip(programs(cell), usual, strict=True):
+                try:
+                    hostile.refuse_program(program, known)
+                except AssertionError as error:
+                    pytest.fail(f"{what}: {error}")
+    assert seen["refused"] > 3 * seen["taken"] > 0, seen
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("nodes", 0, "routes", 0, "via"), "10.0.0.2\nnetns add x"),
+        (("nodes", 0, "routes", 0, "via"), "10.9.9.9"),
+        (("nodes", 0, "routes", 0, "destination"), "10.0.0.1/8"),
+        (("nodes", 0, "interfaces", 0, "address"), "10.0.0.01/30"),
+        (("nodes", 0, "interfaces", 0, "name"), "lo"),
+        (("nodes", 0, "name"), "../x"),
+        (("captures", 0, "name"), "entry.../../x"),
+        (("captures", 0, "name"), "cubic.server"),
+        (("captures", 0, "interface"), "eth7"),
+        (("flows", 0, "name"), "../../x"),
+        (("flows", 0, "cca"), "../x"),
+        (("flows", 0, "cca_parameters"), {"../../../x/parameters/y": 1}),
+        (("flows", 0, "cca_parameters"), {"beta": 1}),
+        (("flows", 0, "cca_parameters"), {"hystart": 7}),
+        (("flows", 0, "starts_ns"), [-(10**18)]),
+        (("flows", 0, "bottleneck"), ["left", "no-eth0"]),
+        (("flows", 0, "server"), "nobody"),
+        (("flows", 0, "client_address"), "10.0.0.1"),
+        (("flows", 0, "image"), "x; id"),
+        (("flows", 0, "source"), "a\x1b[2J:1"),
+        (("flows",), []),
+        (("experiment",), "/tmp/x"),
+        (("bindings",), {"x": "a\nb"}),
+        (("deadline_ns",), 10**400),
+    ],
+)
+def test_each_way_in_is_shut(path: hostile.Path, value: object) -> None:
+    document = documents()["quickstart"]
+    Cell.model_validate_json(json.dumps(document))
+    with pytest.raises(ValidationError):
+        Cell.model_validate_json(json.dumps(hostile.replaced(document, path, value)))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("experiment",), "/tmp/x"),
+        (("experiment",), "../x"),
+        (("experiment",), "a\n"),
+        (("title",), "\x1b]0;owned\x07"),
+        (("source",), "a\x9b31m"),
+        (("file",), "../x"),
+        (("source_sha256",), "x"),
+        (("figures", 0, "options"), {}),
+        (("figures", 0, "options", "by"), "nothing"),
+        (("figures", 0, "kind"), "<b>"),
+        (("measure", 0, "name"), "../x"),
+        (("axes",), [{"name": "x", "values": ["1"]}] * 2),
+        (("axes",), [{"name": "x", "values": ["1", "2"], "numbers": [1.0]}]),
+        (("inputs",), [{"path": "../x", "sha256": "0" * 64}]),
+    ],
+)
+def test_a_hostile_header_is_refused(path: hostile.Path, value: object) -> None:
+    document = json.loads(more()[0].model_dump_json())
+    Plan.model_validate_json(json.dumps(document))
+    with pytest.raises(ValidationError):
+        Plan.model_validate_json(json.dumps(hostile.replaced(document, path, value)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "a  b", "a\nb", "a\rb", "a\tb", "a;b", "a\\b", 'a"b', "a#b", "a\x00", "ä", " a"],
+)
+def test_a_line_of_a_batch_is_words(text: str) -> None:
+    with pytest.raises(ValueError, match="not a line"):
+        line(text)
+    assert line("route add 10.0.0.0/8 via 10.0.0.2") == "route add 10.0.0.0/8 via 10.0.0.2"
+
+
+def test_an_interface_is_one_word() -> None:
+    with pytest.raises(ValueError, match="not one word"):
+        word("eth0 netns")
+
+
+def test_lines_do_not_rely_on_the_types_of_the_plan() -> None:
+    """Even a cell that nobody has checked adds no line."""
+    cell = Cell.model_validate_json(json.dumps(documents()["quickstart"]))
+    node = cell.nodes[0]
+    route = node.routes[0].model_copy(update={"via": f"{node.routes[0].via}\nnetns add x"})
+    hurt = node.model_copy(update={"routes": (route,)})
+    with pytest.raises(ValueError, match="not a line"):
+        mininet.render(cell.model_copy(update={"nodes": (hurt, *cell.nodes[1:])}))
+
+
+def test_what_is_beyond_a_plan_is_a_diagnostic() -> None:
+    """23 days are the longest time: nothing waits longer."""
+    text = MORE.replace("duration = 20s", "duration = 1000h")
+    experiment, _ = dsl.load(dsl.Source("more.fexp", text))
+    assert experiment is not None
+    with pytest.raises(CompileError) as refused:
+        next(compile(experiment).cells())
+    (found,) = refused.value.diagnostics
+    assert found.code == "beyond-plan" and found.message.startswith("`duration_ns` of a cell")
+
+
+def test_a_file_of_any_name_can_be_compiled() -> None:
+    experiment, _ = dsl.load(dsl.Source("/tmp/a\n\x1b[2J.fexp", MORE))
+    assert experiment is not None
+    compilation = compile(experiment)
+    assert compilation.plan.file == "a??[2J.fexp"
+    assert next(compilation.cells()).flows[0].source.startswith("a??[2J.fexp:")
