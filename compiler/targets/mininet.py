@@ -65,7 +65,9 @@ def render(cell: Cell, late_ns: int = LATE_NS, epoch_ns: int | None = None) -> s
     return program(cell, "mininet.py.j2", late_ns, epoch_ns=epoch_ns)
 
 
-def program(cell: Cell, name: str, late_ns: int = LATE_NS, **more: object) -> str:
+def program(
+    cell: Cell, name: str, late_ns: int = LATE_NS, epoch_ns: int | None = None, **more: object
+) -> str:
     """Write a cell with a template of programs; more: what that one needs beside."""
     ends = {
         (node.name, interface.name): interface
@@ -76,6 +78,7 @@ def program(cell: Cell, name: str, late_ns: int = LATE_NS, **more: object) -> st
     return template(name).render(
         more,
         id=cell.id,
+        epoch_ns=epoch_ns,
         header=list(header(cell)),
         duration_ns=cell.duration_ns,
         deadline_ns=cell.deadline_ns,
