@@ -196,6 +196,6 @@ def test_what_is_beyond_a_plan_is_a_diagnostic() -> None:
 def test_a_file_of_any_name_can_be_compiled() -> None:
     experiment, _ = dsl.load(dsl.Source("/tmp/a\n\x1b[2J.fexp", MORE))
     assert experiment is not None
-    compilation = compile(experiment)
+    compilation = compile(experiment, "fake")
     assert compilation.plan.file == "a??[2J.fexp"
     assert next(compilation.cells()).flows[0].source.startswith("a??[2J.fexp:")
