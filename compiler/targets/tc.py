@@ -137,7 +137,7 @@ def _sfq(queue: plan.Sfq, rate_bps: int) -> str:
 
 def _cake(queue: plan.Cake, rate_bps: int) -> str:
     return (
-        f"unlimited besteffort flows nonat nowash no-ack-filter no-split-gso raw overhead 0"
+        f"unlimited besteffort flows nowash no-ack-filter no-split-gso raw overhead 0"
         f" rtt {duration(queue.rtt_ns)} memlimit {queue.memory_bytes}"
     )
 

@@ -132,6 +132,21 @@ class QueueRecord:
         return int(packets.max(initial=0)), int(data.max(initial=0))
 
     @cached_property
+    def met(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The frames, and their bytes, that waited when each dropped frame came in.
+
+        Of what shares its instant, what was captured before it waits already, and what leaves does
+        so after it: in virtual time a burst arrives in one instant.
+        """
+        waits, lost = ~self.through.lost, self.through.lost
+        left = self.left_s[~self.through.strangers]
+        gone = np.searchsorted(left, self.drops_s, side="left")
+        sizes = np.concatenate(([0], np.cumsum(self.left.frame_bytes[~self.through.strangers])))
+        packets = np.cumsum(waits)[lost] - gone
+        data = np.cumsum(np.where(waits, self.entered.frame_bytes, 0))[lost] - sizes[gone]
+        return packets.astype(np.int64), data.astype(np.int64)
+
+    @cached_property
     def drops_s(self) -> Floats:
         """When each frame that the queue dropped came in, s after the epoch."""
         return self.seconds(self.entered)[self.through.lost]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from fairc.runtime.measurement import Measurement
 
 from .finding import Finding
@@ -22,14 +20,14 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
         if planned is None or planned.kind == "cake":  # its limit is memory, not packets
             continue
         most_packets, most_bytes = queue.largest_backlog
-        before = np.nextafter(queue.drops_s, -np.inf)
+        met_packets, met_bytes = queue.met
         if planned.limit_bytes is not None:
             most, limit, unit = most_bytes, planned.limit_bytes, "bytes"
             slack = queue.interface.frame_bytes
-            after = queue.backlog_bytes(before) + queue.entered.frame_bytes[queue.through.lost]
+            after = met_bytes + queue.entered.frame_bytes[queue.through.lost]
         else:
             most, limit, slack, unit = most_packets, planned.limit_packets or 0, 1, "packets"
-            after = queue.backlog_packets(before) + 1
+            after = met_packets + 1
         if most > limit + slack:
             yield Finding(
                 "invalid", f"{most} {unit} waited at {queue.name}, more than its limit of {limit}"

@@ -120,7 +120,7 @@ def test_every_queue_of_the_language_is_built() -> None:
         (
             "cake(20pkt)",
             (
-                "cake unlimited besteffort flows nonat nowash no-ack-filter no-split-gso raw"
+                "cake unlimited besteffort flows nowash no-ack-filter no-split-gso raw"
                 " overhead 0 rtt 100ms memlimit 46880"
             ),
         ),

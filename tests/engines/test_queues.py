@@ -184,7 +184,7 @@ def test_tc_reads_back_what_the_plan_says(cell: Cell, folder: Path, kind: str) -
 UNSAID = {
     "fq": {
         *("bands", "priomap ", "weights ", "low_rate_threshold", "refill_delay", "timer_slack"),
-        *("horizon", "horizon_drop"),
+        *("horizon", "horizon_drop", "offload_horizon"),
     },
     "cake": {"ingress", "fwmark"},
 }
