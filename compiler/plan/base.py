@@ -25,5 +25,7 @@ def usual(value: object) -> bool:
     return value == MTU
 
 
+MAX_PROCESSING_NS = 4_000_000_000
+
 Mtu = Annotated[int, Field(exclude_if=usual)]
 """Largest IP packet, bytes; not in the JSON where it is 1500, so that it leaves identities alone."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from .base import Model
+from pydantic import Field
+
+from .base import MAX_PROCESSING_NS, Model, absent
 from .flows import Flow
 from .network import Cable, Node
 from .peps import Pep
@@ -35,6 +37,9 @@ class Cell(Model):
     configuration: the same over the bindings, keys sorted; so repetitions share it.
     bindings: swept name -> canonical value. stop: when the cell ends by itself.
     duration_ns: a fixed length after the epoch, or None. deadline_ns: the latest end.
+    processing_ns: a host delays each packet that it sends by a random time in [0, processing_ns], behind
+    its link's queue and rate, and in order; sources at a constant rate vary their gaps. 0: neither. Left out
+    where the file says nothing: then as the engine needs it (targets/processing.py).
     """
 
     id: str
@@ -52,3 +57,6 @@ class Cell(Model):
     duration_ns: int | None
     deadline_ns: int
     stop: Literal["first", "all"]
+    processing_ns: Annotated[
+        int | None, Field(ge=0, le=MAX_PROCESSING_NS, exclude_if=absent)
+    ] = None

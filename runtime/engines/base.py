@@ -29,7 +29,7 @@ WRITERS = (
     *("frames.py", "freeze.py", "ports.py", "queues.py"),
     *(
         f"targets/{name}.py"
-        for name in ("containers", "hosts", "images", "mininet", "programs", "tc")
+        for name in ("containers", "hosts", "images", "mininet", "processing", "programs", "tc")
     ),
     *(f"targets/templates/{name}.py.j2" for name in ("containers", "mininet")),
 )
