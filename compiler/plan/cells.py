@@ -57,6 +57,6 @@ class Cell(Model):
     duration_ns: int | None
     deadline_ns: int
     stop: Literal["first", "all"]
-    processing_ns: Annotated[
-        int | None, Field(ge=0, le=MAX_PROCESSING_NS, exclude_if=absent)
-    ] = None
+    processing_ns: Annotated[int | None, Field(ge=0, le=MAX_PROCESSING_NS, exclude_if=absent)] = (
+        None
+    )
