@@ -36,11 +36,11 @@ class Processing:
             return
         A_RANDOM_TIME.check(value, use, at)
         if value.name != UNIFORM:
-            fail("out-of-range", f"{use} must be {self.words}", value.span, help=_HELP)
+            fail("bad-processing", f"{use} must be {self.words}", value.span, help=_HELP)
         low, high = _limits(value)
         if low.number != 0:
             fail(
-                "out-of-range",
+                "bad-processing",
                 f"{use} must begin at zero",
                 low.span,
                 note=f"this is {low.canonical}",
@@ -48,7 +48,7 @@ class Processing:
             )
         if not LEAST_NS <= nanoseconds(high) <= MOST_NS:
             fail(
-                "out-of-range",
+                "bad-processing",
                 f"{use} must end between {LEAST_NS} ns and {MOST_NS // 10**9} s",
                 high.span,
                 note=f"this is {high.canonical}",

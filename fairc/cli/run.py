@@ -16,6 +16,7 @@ from .collect import collect
 from .conclusion import conclude, default_run
 from .failures import Status, Wrong
 from .options import quiet, settings, type_path, where
+from .phase import check_phases
 from .sources import compiled, selection, show_warnings
 
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ if TYPE_CHECKING:
 @settings()
 @where("Run only cells that fulfil a condition, as in `exclude`.")
 @click.option("--fresh", is_flag=True, help="Run all cells again, also those that are there.")
+@click.option(
+    "--phase-check",
+    "phases",
+    is_flag=True,
+    help="Then repeat a part with hosts that take up to a full frame's time for a packet.",
+)
 @click.option(
     "--collect",
     "collecting",
@@ -54,6 +61,7 @@ def run(
     settings: dict[str, str],
     where: str | None,
     fresh: bool,
+    phases: bool,
     collecting: bool,
     machine: str | None,
     allow_image: bool,
@@ -63,8 +71,10 @@ def run(
     Ctrl-C at any time: finished cells are kept, and the same command resumes.
     """
     if collecting:
-        if settings or engine or where or fresh:
-            raise Wrong("--collect runs nothing: --set, --engine, --where and --fresh mean nothing")
+        if settings or engine or where or fresh or phases:
+            raise Wrong(
+                "--collect runs nothing: --set, --engine, --where, --fresh and --phase-check mean nothing"
+            )
         return collect(target, output, machine, jobs or len(os.sched_getaffinity(0)))
     if machine:
         raise Wrong("--machine says whose results --collect takes; `run` knows its own")
@@ -87,14 +97,17 @@ def run(
         sweep = Sweep(
             store, made, console.progress(), jobs or len(os.sched_getaffinity(0)), wanted, fresh
         )
+        checked = None
         try:
             counts = sweep.run()
+            if counts.total == 0:
+                raise Wrong("no cell of the plan fulfils the condition of --where")
+            if phases:
+                checked = check_phases(store, made, sweep.jobs, wanted, fresh)
         except KeyboardInterrupt:
             console.complain("interrupted: finished cells are kept; the same command resumes")
             return Status.INTERRUPTED
-        if counts.total == 0:
-            raise Wrong("no cell of the plan fulfils the condition of --where")
-        return conclude(store, counts)
+        return conclude(store, counts, checked)
 
 
 def allow_images(engine: Engine, staged: Path, allowed: bool) -> None:
