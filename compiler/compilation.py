@@ -32,6 +32,7 @@ class Compilation:
         self._settings = Settings(experiment.name, experiment.seed, experiment.paired)
         self._variations: frozenset[str] = frozenset()
         self._inputs: dict[str, str] = {}
+        self._processing_ns: set[int] = set()
         self._seen_all = False
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
         self._lowering = Lowering(self._report)
@@ -83,6 +84,7 @@ class Compilation:
             inputs=tuple(
                 Input(path=path, sha256=sha256) for path, sha256 in sorted(self._inputs.items())
             ),
+            processing_ns=self.processing_ns,
         )
 
     def cells(self) -> Iterator[Cell]:
@@ -105,6 +107,11 @@ class Compilation:
                     yield ready.cell(repetition)
             self._see_all()
             self.diagnostics.raise_if_errors()
+
+    @property
+    def processing_ns(self) -> tuple[int, ...]:
+        """The limits of what hosts take for a packet in the configurations that were looked at, ns."""
+        return tuple(sorted(self._processing_ns))
 
     @property
     def experiment(self) -> Experiment:
@@ -154,8 +161,10 @@ class Compilation:
             self._report(warning)
 
     def _note(self, configuration: Configuration) -> None:
-        """Remember what a configuration varies, and which files it reads."""
+        """Remember what a configuration varies, what its hosts take, and which files it reads."""
         self._variations |= variations(configuration.scenario)
+        if configuration.scenario.processing_ns is not None:
+            self._processing_ns.add(configuration.scenario.processing_ns)
         self._inputs |= {file.path: file.sha256 for file in configuration.scenario.inputs}
 
 

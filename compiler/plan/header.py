@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from .base import Model
+from pydantic import Field
+
+from .base import Model, empty
 
 PLAN_VERSION: Final = 1
 
@@ -67,6 +69,8 @@ class Plan(Model):
 
     varied: in words, what differs between repetitions (measurement.md, rule 11).
     source: the text of the file itself, so that a run directory explains itself.
+    processing_ns: the limits of the time that hosts take for a packet, of all configurations, where the file
+    says something; left out where it does not, and the engine decides.
     excluded, unsampled: cells that `exclude` drops, and of the others those that `sample` does.
     """
 
@@ -89,3 +93,4 @@ class Plan(Model):
     figures: tuple[FigureRequest, ...]
     varied: tuple[str, ...]
     inputs: tuple[Input, ...] = ()
+    processing_ns: Annotated[tuple[int, ...], Field(exclude_if=empty)] = ()

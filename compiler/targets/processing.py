@@ -37,6 +37,17 @@ class Nic:
     impairment: Impairment
 
 
+def words(bounds_ns: tuple[int, ...]) -> str:
+    """Say what hosts take for a packet; bounds_ns: what a file says, none where it says nothing.
+
+    >>> words(()), words((0, 2_500_000))
+    ('up to 10us where computing takes no time, else nothing', 'nothing, or up to 2500us')
+    """
+    if not bounds_ns:
+        return f"up to {DEFAULT_NS / 1e3:g}us where computing takes no time, else nothing"
+    return ", or ".join(f"up to {ns / 1e3:.7g}us" if ns else "nothing" for ns in bounds_ns)
+
+
 def resolved(cell: Cell, computing_is_free: bool) -> Cell:
     """Return the cell with what its hosts take, ns, written out."""
     if cell.processing_ns is not None:

@@ -25,6 +25,7 @@ LABELS = (
     ("virtual_s", "virtual time"),
     ("wall_s", "wall time, about"),
     ("disk_bytes", "disk, about"),
+    ("processing", "hosts take"),
 )
 
 
@@ -37,6 +38,7 @@ LABELS = (
 def plan(file: Path, settings: dict[str, str], jobs: int | None, form: str) -> None:
     """Show cells, estimated time and disk, and warnings; nothing is run."""
     from fairc.compiler.estimate import Estimate
+    from fairc.compiler.targets.processing import words as processing
     from fairc.runtime.progress import duration
 
     compilation = compiled(file, settings)
@@ -56,6 +58,8 @@ def plan(file: Path, settings: dict[str, str], jobs: int | None, form: str) -> N
         "disk_bytes": round(estimate.disk_bytes),
         "warnings": [d.message for d in compilation.diagnostics],
     }
+    if compilation.processing_ns:
+        document["processing_s"] = [ns / 1e9 for ns in compilation.processing_ns]
     if count.unsampled:
         document["unsampled"] = count.unsampled
     if form == "json":
@@ -67,6 +71,7 @@ def plan(file: Path, settings: dict[str, str], jobs: int | None, form: str) -> N
         "virtual_s": duration(estimate.virtual_s),
         "wall_s": f"{duration(estimate.wall_s)} on {estimate.jobs} cores",
         "disk_bytes": size(estimate.disk_bytes),
+        "processing": f"{processing(compilation.processing_ns)}, for a packet",
     }
     for key, label in LABELS:
         if key in words:

@@ -24,7 +24,8 @@ class EngineKind:
 
     summary: what it is, on one line. factory: `module:class` below this package; the class takes
     a function that is told what a long preparation is doing. hidden: not offered to a user. slower:
-    the name of the same engine with half the guest's speed, for `fairc calibrate`.
+    the name of the same engine with half the guest's speed, for `fairc calibrate`. computing_is_free:
+    whether what hosts compute takes no time of its clock (targets/processing.py).
     """
 
     name: str
@@ -32,6 +33,7 @@ class EngineKind:
     factory: str
     hidden: bool = False
     slower: str = ""
+    computing_is_free: bool = False
 
     def make(self, report: Report) -> Engine:
         """Return the engine, not yet prepared."""
