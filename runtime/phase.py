@@ -5,6 +5,11 @@ the same way. Floyd and Jacobson (On traffic phase effects in packet-switched ga
 and Experience 3, 1992, section 3) show that a random processing time, uniform from zero to the bottleneck's
 time for one packet, takes these effects away. A result that changes with it is one of the phases.
 
+A result changes when the values of its repetitions move (Mann-Whitney), or when they were further apart before: which
+flow is shut out may differ from one repetition to the next, and the median knows nothing of it. For that the distances
+from each sample's median are compared by the same test (Brown and Forsythe, Robust tests for the equality of variances,
+JASA 69, 1974, with ranks for their analysis of variance). That values are further apart with more chance is no news.
+
 What is repeated: at most `CONFIGURATIONS` configurations, drawn with the experiment's seed where there are more, and
 of each its first `REPETITIONS` repetitions, with the same seeds. It is a run of its own in a folder of the run.
 """
@@ -225,13 +230,19 @@ def _results(
         if metric in wanted and side.first and side.second and side.first.values
     ]
     tested = [found for found in both if found[2].second and found[2].second.values]
-    compared = compare((_values(side)) for _, _, side in tested)
+    pairs = [_values(side) for _, _, side in tested]
+    # One family of tests: p-values are adjusted over all of them together.
+    compared = compare([*pairs, *((_distances(a), _distances(b)) for a, b in pairs)])
     who = _Dominance(run, check, axes, plan, cells)
-    known = {id(side): found for (_, _, side), found in zip(tested, compared, strict=True)}
+    known = {
+        id(side): (place, spread)
+        for (_, _, side), place, spread in zip(
+            tested, compared[: len(tested)], compared[len(tested) :], strict=True
+        )
+    }
     for metric, unit, side in both:
-        found = known.get(id(side))
         first, second = _values(side)
-        verdict, words = _judged(found)
+        verdict, words = _judged(*known.get(id(side), (None, None)))
         if metric == _F and verdict != SENSITIVE:
             verdict, words = who.judged(side, verdict, words)
         yield Result(metric, unit, side.present.by, verdict, median(first), median(second), words)
@@ -242,10 +253,19 @@ def _values(side: Side) -> tuple[list[float], list[float]]:
     return side.first.values, side.second.values
 
 
-def _judged(found: Comparison | None) -> tuple[Verdict, str]:
-    if found is None:
+def _distances(values: list[float]) -> list[float]:
+    middle = median(values).value
+    assert middle is not None
+    return [abs(value - middle) for value in values]
+
+
+def _judged(place: Comparison | None, spread: Comparison | None) -> tuple[Verdict, str]:
+    """Return the verdict on a value; place: of its values, spread: of their distances from the median."""
+    if place is None or spread is None:
         return "cannot tell", "no valid value in the phase check"
-    return _VERDICTS[found.kind], found.words
+    if place.kind != "different" and spread.kind == "different" and (spread.delta or 0.0) > 0:
+        return "phase-sensitive", f"the repetitions were further apart: {spread.words}"
+    return _VERDICTS[place.kind], place.words
 
 
 class _Dominance:
