@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from typing import Any
 
@@ -78,11 +79,14 @@ def test_only_where_computing_is_free_a_default_holds() -> None:
 
 def test_the_delay_lies_below_the_queue_of_a_host_and_nowhere_else() -> None:
     cell = compiled("hosts { processing = uniform(0us, 1ms) }")[1][0]
-    script: dict[str, Any] = {}
     text = render(cell, late_ns=0)
-    for name in ("IP", "TC"):
-        begin = text.index(f"\n{name} = {{")
-        exec(text[begin : text.index("\n}", begin) + 2], script)
+    script = {
+        statement.targets[0].id: ast.literal_eval(statement.value)
+        for statement in ast.parse(text).body
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.targets[0], ast.Name)
+        and statement.targets[0].id in ("IP", "TC")
+    }
     server = script["IP"]["server"]
     assert server[:4] == [
         "link set dev lo up",
