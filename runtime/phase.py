@@ -7,8 +7,9 @@ time for one packet, takes these effects away. A result that changes with it is 
 
 A result changes when the values of its repetitions move (Mann-Whitney), or when they were further apart before: which
 flow is shut out may differ from one repetition to the next, and the median knows nothing of it. For that the distances
-from each sample's median are compared by the same test (Brown and Forsythe, Robust tests for the equality of variances,
-JASA 69, 1974, with ranks for their analysis of variance). That values are further apart with more chance is no news.
+from the median of both samples together are compared by the same test: where both have one distribution, each of them is
+as likely in either sample (Ansari and Bradley, Rank-sum tests for dispersions, Annals of Mathematical Statistics 31,
+1960, have its ranks). That values are further apart with more chance is no news.
 
 What is repeated: at most `CONFIGURATIONS` configurations, drawn with the experiment's seed where there are more, and
 of each its first `REPETITIONS` repetitions, with the same seeds. It is a run of its own in a folder of the run.
@@ -232,7 +233,7 @@ def _results(
     tested = [found for found in both if found[2].second and found[2].second.values]
     pairs = [_values(side) for _, _, side in tested]
     # One family of tests: p-values are adjusted over all of them together.
-    compared = compare([*pairs, *((_distances(a), _distances(b)) for a, b in pairs)])
+    compared = compare([*pairs, *(_distances(a, b) for a, b in pairs)])
     who = _Dominance(run, check, axes, plan, cells)
     known = {
         id(side): (place, spread)
@@ -253,18 +254,21 @@ def _values(side: Side) -> tuple[list[float], list[float]]:
     return side.first.values, side.second.values
 
 
-def _distances(values: list[float]) -> list[float]:
-    middle = median(values).value
+def _distances(first: list[float], second: list[float]) -> tuple[list[float], list[float]]:
+    """Return how far each value is from the median of all."""
+    middle = median([*first, *second]).value
     assert middle is not None
-    return [abs(value - middle) for value in values]
+    return [abs(v - middle) for v in first], [abs(v - middle) for v in second]
 
 
 def _judged(place: Comparison | None, spread: Comparison | None) -> tuple[Verdict, str]:
-    """Return the verdict on a value; place: of its values, spread: of their distances from the median."""
+    """Return the verdict on a value; place: of its values, spread: of their distances from the middle."""
     if place is None or spread is None:
         return "cannot tell", "no valid value in the phase check"
     if place.kind != "different" and spread.kind == "different" and (spread.delta or 0.0) > 0:
-        return "phase-sensitive", f"the repetitions were further apart: {spread.words}"
+        p = "< 0.0001" if (spread.p_holm or 0.0) < 0.0001 else f"= {spread.p_holm:.2g}"
+        how = f"p {p} after Holm, Cliff's delta {spread.delta:+.2f}"
+        return "phase-sensitive", f"the repetitions were further apart before ({how})"
     return _VERDICTS[place.kind], place.words
 
 

@@ -87,7 +87,7 @@ def _told(program: Program, flow: Flow, cell: Cell) -> tuple[str, str]:
 
 
 def _workload(flow: Flow, cell: Cell) -> Fields:
-    varied = {"vary_gaps": True} if processing.varies_gaps(flow, cell) else {}
+    varied: Fields = {"vary_gaps": True} if processing.varies_gaps(flow, cell) else {}
     return flow.workload.model_dump() | varied
 
 

@@ -78,10 +78,17 @@ def processing(run: Run) -> str:
     if not any(bounds):
         what = "nothing" if free else "nothing but the time that it computes"
         return f"For a packet that it sends a host takes {what} ({source})."
-    limits = listed([quantity(bound / 1e9, "s") if bound else "off" for bound in sorted(bounds)])
+    limits = [quantity(bound / 1e9, "s") for bound in sorted(bounds) if bound]
+    told = (
+        "A host delays each packet that it sends by a time of its own, uniform from 0 to"
+        f" {' or '.join(limits)}, in order, and sources at a constant rate vary their gaps by up to"
+        f" half of them ({source})."
+    )
     return (
-        f"A host delays each packet that it sends by a time of its own, uniform from 0 to {limits}, in"
-        f" order, and sources at a constant rate vary their gaps by up to half of them ({source})."
+        told
+        if len(bounds) == 1
+        else f"{told} Which it is depends on the configuration."
+        + (" In some it is neither." if 0 in bounds else "")
     )
 
 
