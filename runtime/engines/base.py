@@ -26,7 +26,7 @@ class EngineUnavailable(Exception):
 
 # What turns a plan's cell into its program, by path in the compiler; the rest makes the plan.
 WRITERS = (
-    *("frames.py", "freeze.py", "ports.py", "queues.py"),
+    *("frames.py", "freeze.py", "ports.py", "queues.py", "seeds.py"),
     *(
         f"targets/{name}.py"
         for name in ("containers", "hosts", "images", "mininet", "processing", "programs", "tc")

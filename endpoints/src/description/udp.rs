@@ -20,7 +20,7 @@ pub struct Pattern {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Times {
-    /// gaps_seed: that of the gaps between datagrams; None: all are equal.
+    /// `gaps_seed`: that of the gaps between datagrams; None: all are equal.
     Constant {
         rate_bps: u64,
         gaps_seed: Option<u64>,
@@ -179,10 +179,7 @@ fn pattern(fields: &mut Fields) -> Result<Pattern, String> {
     let mut constant = |bytes| {
         let needed = "`rate_bps` is null: `file` and `bulk` over UDP need a rate";
         let seed = |fields: &mut Fields| fields.number("gaps_seed", 0, i64::MAX);
-        let gaps_seed = match fields.has("gaps_seed") {
-            false => None,
-            true => Some(seed(fields)? as u64),
-        };
+        let gaps_seed = if fields.has("gaps_seed") { Some(seed(fields)? as u64) } else { None };
         let times = Times::Constant { rate_bps: rate_bps.ok_or(needed)?, gaps_seed };
         let packet_bytes = fields.number("packet_bytes", LEAST_PACKET, LARGEST_PACKET)? as u32;
         Ok(Pattern { times, packet_bytes, bytes })
