@@ -73,6 +73,7 @@ def test_only_where_computing_is_free_a_default_holds() -> None:
     assert "PROCESSING_NS = 10000" in default
     off = compiled("hosts { processing = off }")[1][0]
     assert "macvlan" not in render(off, computing_is_free=True)
+    assert render(off).replace(off.id, "") == render(cell).replace(cell.id, "")
     ten = compiled("hosts { processing = uniform(0us, 10us) }")[1][0]
     assert render(ten) == render(ten, computing_is_free=True)
 
