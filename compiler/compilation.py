@@ -42,6 +42,7 @@ class Compilation:
         self._variations: frozenset[str] = frozenset()
         self._inputs: dict[str, str] = {}
         self._asks: dict[Asks, None] = {}
+        self._processing_ns: set[int] = set()
         self._seen_all = False
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
         self._lowering = Lowering(self._report)
@@ -105,6 +106,7 @@ class Compilation:
             inputs=tuple(
                 Input(path=path, sha256=sha256) for path, sha256 in sorted(self._inputs.items())
             ),
+            processing_ns=self.processing_ns,
         )
 
     @cached_property
@@ -141,6 +143,11 @@ class Compilation:
                     yield cell
             self._see_all()
             self.diagnostics.raise_if_errors()
+
+    @property
+    def processing_ns(self) -> tuple[int, ...]:
+        """The limits of what hosts take for a packet in the configurations that were looked at, ns."""
+        return tuple(sorted(self._processing_ns))
 
     @property
     def experiment(self) -> Experiment:
@@ -197,8 +204,10 @@ class Compilation:
             self._report(warning)
 
     def _note(self, configuration: Configuration) -> None:
-        """Remember what a configuration varies, which files it reads, what it asks of engines."""
+        """Remember what a configuration varies and reads, what its hosts take, what it asks of engines."""
         self._variations |= variations(configuration.scenario)
+        if configuration.scenario.processing_ns is not None:
+            self._processing_ns.add(configuration.scenario.processing_ns)
         asked = engine_choice.of_scenario(configuration.scenario)
         self._asks |= dict.fromkeys(asks for asks in asked if asks.special)
         self._inputs |= {file.path: file.sha256 for file in configuration.scenario.inputs}

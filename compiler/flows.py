@@ -19,16 +19,23 @@ MIN_DEADLINE_NS = 10 * 10**9
 DURATION_MARGIN_NS = 10**9
 
 
+NS = 10**9
+
+
 def find_bottlenecks(draft: Draft) -> None:
     """Find the slowest egress of each flow's data path.
 
-    Of equals the one that most flows cross, and of these the first.
+    Of equals the one that most flows cross, and of these the first. A path that takes no time is refused,
+    whatever the engine: with a clock that moves only while nobody computes, two ends that answer each other
+    at once would stop it for ever, and on any other one they would measure the computer that runs them. A
+    delay alone is no way out: what a window holds would still move in no time.
     """
     crossing = Counter(end.place for flow in draft.flows for end in flow.data)
     for flow in draft.flows:
         shaped = [end for end in flow.data if end.rate_bps]
         if shaped:
             flow.bottleneck = min(shaped, key=lambda end: (end.rate_bps, -crossing[end.place]))
+            _refuse_timeless(draft, flow)
             continue
         draft.report(
             Diagnostic(
@@ -36,9 +43,34 @@ def find_bottlenecks(draft: Draft) -> None:
                 message=f"no link on the path of the flow `{flow.flow.name}` has a rate",
                 note="nothing limits it",
                 span=flow.flow.span,
-                help="give a link between its server and its client a `rate`",
+                notes=(
+                    "its data would move in no time, and a clock in virtual time would stand still",
+                ),
+                help="give a link between its server and its client a `rate`, such as `rate = 1Gbit/s`",
             )
         )
+
+
+def _refuse_timeless(draft: Draft, flow: DraftFlow) -> None:
+    """Report a path without delay whose slowest link takes less than a nanosecond for a full packet."""
+    frame_bits = 8 * frame_bytes(flow.mtu)
+    if flow.base_rtt_ns or frame_bits * NS >= flow.most_bps:
+        return
+    assert flow.bottleneck is not None and flow.bottleneck.shaped is not None
+    frame_ns = frame_bits * 1e9 / flow.most_bps
+    rate = f"{flow.most_bps / 1e12:g} Tbit/s"
+    draft.report(
+        Diagnostic(
+            code="no-time-passes",
+            message=f"no time passes on the path of the flow `{flow.flow.name}`",
+            span=flow.bottleneck.shaped.span,
+            notes=(
+                f"a full packet takes {frame_ns:.2g} ns at {rate}, and clocks count whole ones",
+                "without a delay, a clock in virtual time would stand still",
+            ),
+            help=f"write a `rate` of at most {frame_bits}Gbit/s, or give a link of the path a `delay`",
+        )
+    )
 
 
 def size_buffers(draft: Draft) -> None:

@@ -71,6 +71,7 @@ class Lowered:
             duration_ns=scenario.duration_ns,
             deadline_ns=draft.deadline_ns + _later_ns(draft, starts_ns, seed),
             stop=scenario.stop,
+            processing_ns=scenario.processing_ns,
         )
         return cell.model_copy(update={"id": identity_of(cell)})
 

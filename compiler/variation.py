@@ -54,6 +54,10 @@ def _random_queues(scenario: Scenario) -> bool:
     return any(way.queue.kind in CHANCE for link in links for way in (link.forward, link.backward))
 
 
+def _processing(scenario: Scenario) -> bool:
+    return bool(scenario.processing_ns)
+
+
 VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     (
         _random_starts,
@@ -64,6 +68,7 @@ VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     (_drawn_pauses, "the pauses between the loads of a page: one stream per flow"),
     (_random_losses, "the random losses: one stream per link and direction"),
     (_random_delays, "jitter, reordering and duplicates: from the same stream as the losses"),
+    (_processing, "the time that hosts take for a packet, and the gaps of constant-rate sources"),
     (_random_queues, "the coins and the hashes of the queues, from the kernel's generator"),
 )
 

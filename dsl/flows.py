@@ -158,5 +158,7 @@ def check_ends(flow: syntax.Flow, made: model.Flow, network: model.Network) -> N
                 "same-ends",
                 f"the flow `{flow.name.text}` goes from `{made.server}` to itself",
                 flow.name.span,
+                note="inside a host nothing takes time: a clock in virtual time would stand still",
+                help="data that never leaves a host measures no network: give it another `to`",
             )
     gather.finish()

@@ -27,6 +27,7 @@ from .kinds import (
 from .network_words import A_JITTER, A_LINK_RATE, A_LOSS, A_QUEUE
 from .packet_sizes import A_MTU
 from .problems import Gather, fail, not_yet
+from .processing import A_PROCESSING
 from .random_words import A_RANDOM_TIME
 from .registry import Registry, suggest
 from .report_words import METRICS
@@ -128,6 +129,12 @@ HOSTS: Registry[Parameter] = Registry(
         P("sack", A_SWITCH, "default of the flows", "on"),
         P("pacing", A_SWITCH, "default of the flows", "off; on for bbr and quic"),
         P("fast_open", A_SWITCH, "default of the flows", "off"),
+        P(
+            "processing",
+            A_PROCESSING,
+            "time that a host takes for each packet that it sends; gaps of constant-rate sources vary, too",
+            "uniform(0us, 10us) where computing takes no time, else off",
+        ),
     ],
 )
 

@@ -17,6 +17,7 @@ from .library import preset
 from .names import used_names
 from .networks import argument_scope, build_network
 from .problems import Gather, fail
+from .processing import processing_ns
 from .registry import unknown
 from .sampling import Bindings
 from .sharing import check_sharing
@@ -71,6 +72,11 @@ class Builder:
         hosts = [setting.value for setting in parts.hosts.settings.values()]
         self._network = _Memo(self._build_network, self._depends(topology, names), grid)
         self._timing = _Memo(self._build_timing, self._depends(timing, names), grid)
+        self._processing = _Memo(
+            lambda scope: processing_ns(self._hosts(scope).get("processing")),
+            self._depends(hosts, names),
+            grid,
+        )
         self._groups = _Memo(self._build_groups, self._depends(parts.users, names), grid)
         self._agreeing: Sequence[model.Flow | model.Pep] = ()
         self._expanded: dict[object, tuple[model.Network, model.Network]] = {}
@@ -129,7 +135,7 @@ class Builder:
         if network is None:
             return None
         whole, every = self._with_users(network, flows, groups)
-        return model.Scenario(whole, every, *timing)
+        return model.Scenario(whole, every, *timing, self._processing(bound))
 
     def _with_users(
         self, network: model.Network, flows: Sequence[model.Flow], groups: Mapping[str, Group]

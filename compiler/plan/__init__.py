@@ -21,7 +21,7 @@ From the smallest part to the whole:
     header     the plan: what was swept, what is measured and shown
 """
 
-from .base import Model, Mtu
+from .base import MAX_PROCESSING_NS, Model, Mtu
 from .cells import Capture, Cell
 from .flows import Flow, TransportOptions
 from .header import PLAN_VERSION, Axis, FigureRequest, Input, MetricRequest, Plan, Selection
@@ -42,6 +42,7 @@ from .workloads import (
 )
 
 __all__ = [
+    "MAX_PROCESSING_NS",
     "PLAN_VERSION",
     "Axis",
     "BulkWorkload",

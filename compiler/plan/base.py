@@ -22,10 +22,17 @@ def absent(value: object) -> bool:
     return value is None
 
 
+def empty(value: object) -> bool:
+    """Whether a field is left out of the JSON because nothing is in it."""
+    return value == ()
+
+
 def usual(value: object) -> bool:
     """Whether an MTU is left out of the JSON because it is the one of most links."""
     return value == MTU
 
+
+MAX_PROCESSING_NS = 4_000_000_000
 
 Mtu = Annotated[MtuBytes, Field(exclude_if=usual)]
 """Largest IP packet, bytes; not in the JSON where it is 1500, so that it leaves identities alone."""

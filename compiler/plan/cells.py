@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .base import Model
+from .base import MAX_PROCESSING_NS, Model, absent
 from .consistency import contradiction
 from .flows import Flow
 from .network import Cable, Node
@@ -40,6 +40,9 @@ class Cell(Model):
     configuration: the same over the bindings, keys sorted; so repetitions share it.
     bindings: swept name -> canonical value. stop: when the cell ends by itself.
     duration_ns: a fixed length after the epoch, or None. deadline_ns: the latest end.
+    processing_ns: a host delays each packet that it sends by a random time in [0, processing_ns], behind
+    its link's queue and rate, and in order; sources at a constant rate vary their gaps. 0: neither. Left out
+    where the file says nothing: then as the engine needs it (targets/processing.py).
     """
 
     id: Identity
@@ -57,6 +60,9 @@ class Cell(Model):
     duration_ns: SpanNs | None
     deadline_ns: SpanNs
     stop: Literal["first", "all"]
+    processing_ns: Annotated[int | None, Field(ge=0, le=MAX_PROCESSING_NS, exclude_if=absent)] = (
+        None
+    )
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from .base import Model
+from .base import MAX_PROCESSING_NS, Model, empty
 from .numbers import Number, Real, Repetition, Seed
 from .requests import contradiction
 from .text import Below, Document, EngineName, FileName, FlowName, MetricName, Sha256, Text, Word
@@ -72,6 +72,8 @@ class Plan(Model):
 
     varied: in words, what differs between repetitions (measurement.md, rule 11).
     source: the text of the file itself, so that a run directory explains itself.
+    processing_ns: the limits of the time that hosts take for a packet, of all configurations, where the file
+    says something; left out where it does not, and the engine decides.
     excluded, unsampled: cells that `exclude` drops, and of the others those that `sample` does.
     engine: what runs every cell; a plan of an earlier version names none, and means `vm`.
     engine_reasons: in words, what in the file keeps faster engines from it.
@@ -98,6 +100,9 @@ class Plan(Model):
     inputs: tuple[Input, ...] = ()
     engine: EngineName = "vm"
     engine_reasons: tuple[Text, ...] = ()
+    processing_ns: Annotated[
+        tuple[Annotated[int, Field(ge=0, le=MAX_PROCESSING_NS)], ...], Field(exclude_if=empty)
+    ] = ()
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

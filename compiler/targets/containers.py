@@ -19,7 +19,7 @@ from fairc.compiler.ports import IMAGE_PORT
 from fairc.dsl.diagnostics import CompileError, Diagnostic
 from fairc.dsl.model import MTU
 
-from . import images, mininet
+from . import images, mininet, processing
 from .binary import NAME, find_endpoints
 from .hosts import EVERYWHERE, modules, objects, pep_sysctls, sysctls
 
@@ -156,6 +156,7 @@ def describe(cell: Cell, first: IPv4Address = ADDRESSES.network_address) -> Job:
     addresses = {(n.name, i.name): i.address for n in cell.nodes for i in n.interfaces}
     options = bridge_options(cell)
     serving = {flow.server for flow in cell.flows if flow.image is not None}
+    nics = processing.nics(processing.resolved(cell, computing_is_free=False))
     networks = []
     attachments: dict[tuple[str, str], Attachment] = {}
     for number, cable in enumerate(cell.cables, 1):
@@ -170,7 +171,8 @@ def describe(cell: Cell, first: IPv4Address = ADDRESSES.network_address) -> Job:
         networks.append(network)
         for end, address in ((cable.a, base + 2), (cable.b, base + 3)):
             mac = mininet.mac_address(addresses[end])
-            attachments[end] = Attachment(network.name, str(address), end[1], mac)
+            name = nics[end].name if end in nics else end[1]
+            attachments[end] = Attachment(network.name, str(address), name, mac)
     return Job(
         tuple(networks),
         tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from fairc.compiler.plan import Capture, Cell, Interface, LoadWorkload, Node
 from fairc.compiler.queues import queue_bytes
 
-from . import images
+from . import images, processing
 from .binary import NAME, find_endpoints
 from .hosts import (
     EVERYWHERE,
@@ -56,19 +56,29 @@ def begin(directory: Path) -> Callable[[Cell], None]:
     return write
 
 
-def render(cell: Cell, late_ns: int = LATE_NS, epoch_ns: int | None = None) -> str:
+def render(
+    cell: Cell,
+    late_ns: int = LATE_NS,
+    epoch_ns: int | None = None,
+    computing_is_free: bool = False,
+) -> str:
     """Write the Mininet program of a cell: equal text for equal arguments.
 
     late_ns: how late the timers of its clock may be, as in `tc.interface_lines`. epoch_ns: when its
-    flows begin, ns after 1970; None: as soon as its programs have been started.
+    flows begin, ns after 1970; None: as soon as its programs have been started. computing_is_free:
+    whether what its hosts compute takes no time of that clock; then they delay what they send, by
+    default.
     """
-    return program(cell, "mininet.py.j2", late_ns, epoch_ns=epoch_ns)
+    resolved = processing.resolved(cell, computing_is_free)
+    return program(resolved, "mininet.py.j2", late_ns, epoch_ns=epoch_ns)
 
 
 def program(
     cell: Cell, name: str, late_ns: int = LATE_NS, epoch_ns: int | None = None, **more: object
 ) -> str:
     """Write a cell with a template of programs; more: what that one needs beside."""
+    cell = processing.resolved(cell, computing_is_free=False)
+    nics = processing.nics(cell)
     ends = {
         (node.name, interface.name): interface
         for node in cell.nodes
@@ -109,6 +119,7 @@ def program(
                             *_ip_lines(
                                 node,
                                 {i.name: ends[peers[node.name, i.name]] for i in node.interfaces},
+                                [nics[place] for place in _places(node) if place in nics],
                             ),
                             *window_routes(node, cell.flows),
                             *pep_routes(node, cell.peps),
@@ -119,6 +130,11 @@ def program(
                     (i.source, lines)
                     for i in node.interfaces
                     if (lines := list(map(line, interface_lines(i, late_ns))))
+                ]
+                + [
+                    (f"processing of {node.name}", [line(processing.tc_line(nics[place]))])
+                    for place in _places(node)
+                    if place in nics
                 ],
             )
             for node in cell.nodes
@@ -127,9 +143,11 @@ def program(
         cables=[
             (
                 ends[cable.a].source,
-                *map(word, cable.a),
+                word(cable.a[0]),
+                word(nics[cable.a].name if cable.a in nics else cable.a[1]),
                 mac_address(ends[cable.a].address),
-                *map(word, cable.b),
+                word(cable.b[0]),
+                word(nics[cable.b].name if cable.b in nics else cable.b[1]),
                 mac_address(ends[cable.b].address),
             )
             for cable in cell.cables
@@ -140,7 +158,9 @@ def program(
             (*place, interface.impairment.seed)
             for place, interface in ends.items()
             if interface.impairment is not None and interface.impairment.seed is not None
-        ],
+        ]
+        + [(nic.node, nic.name, nic.impairment.seed) for nic in nics.values()],
+        processing_ns=cell.processing_ns,
         changes=[
             (
                 interface.source,
@@ -231,12 +251,22 @@ def header(cell: Cell) -> Iterator[str]:
     yield f"repetition     {cell.repetition}, seed {cell.seed}"
 
 
-def _ip_lines(node: Node, peers: dict[str, Interface]) -> Iterator[str]:
+def _places(node: Node) -> Iterator[tuple[str, str]]:
+    """Yield (node, interface) of each interface."""
+    for interface in node.interfaces:
+        yield node.name, interface.name
+
+
+def _ip_lines(
+    node: Node, peers: dict[str, Interface], nics: Iterable[processing.Nic]
+) -> Iterator[str]:
     """Yield the lines of `ip -batch` that bring a node's interfaces up and its routes in.
 
-    peers: interface name -> the other end of its cable.
+    peers: interface name -> the other end of its cable. nics: what is below its interfaces.
     """
     yield "link set dev lo up"
+    for nic in nics:
+        yield from processing.ip_lines(nic)
     for interface in node.interfaces:
         name = interface.name
         yield f"link set dev {name} mtu {interface.mtu} gso_max_segs 1 up"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fairc.compiler.frames import frame_bytes
 from fairc.compiler.plan import Cell, Flow, LoadWorkload, OnOffWorkload, Pep
 
-from . import images
+from . import images, processing
 
 SAMPLE_EVERY_NS = 100_000_000
 
@@ -77,13 +77,18 @@ def _told(program: Program, flow: Flow, cell: Cell) -> tuple[str, str]:
         "address": flow.address,
         "port": flow.port,
         "connections": flow.connections,
-        "workload": flow.workload.model_dump(),
+        "workload": _workload(flow, cell),
         "options": flow.options.model_dump(),
         "starts_ns": flow.starts_ns,
     } | program.fields(flow, cell)
     fields.pop(program.without, None)
     # One argument of a program has at most 128 KiB.
     return program.role, json.dumps(fields, separators=(",", ":"))
+
+
+def _workload(flow: Flow, cell: Cell) -> Fields:
+    varied: Fields = {"vary_gaps": True} if processing.varies_gaps(flow, cell) else {}
+    return flow.workload.model_dump() | varied
 
 
 def _sending(flow: Flow) -> Fields:
@@ -128,7 +133,15 @@ def _udp_server(flow: Flow, cell: Cell) -> Fields:
     stop_ns = _stop_ns(flow, cell)
     # A source that pauses brings the size of its packets; others send what the path takes.
     packet: Fields = {} if isinstance(flow.workload, OnOffWorkload) else {"packet_bytes": flow.mtu}
-    return {"peer": flow.client_address, "rate_bps": flow.rate_bps, "stop_ns": stop_ns, **packet}
+    seed = processing.gaps_seed(flow, cell)
+    gaps: Fields = {} if seed is None else {"gaps_seed": seed}
+    return {
+        "peer": flow.client_address,
+        "rate_bps": flow.rate_bps,
+        "stop_ns": stop_ns,
+        **packet,
+        **gaps,
+    }
 
 
 def _udp_client(flow: Flow, cell: Cell) -> Fields:

@@ -21,7 +21,8 @@ class Scenario:
     """Everything that one configuration says, resolved.
 
     stop: `all`: the cell ends when every flow has ended; `first`: when the first one has.
-    offload: False (always, so far): no super-packets.
+    offload: False (always, so far): no super-packets. processing_ns: a host delays each packet that it
+    sends by a random time in [0, processing_ns]; 0: by nothing; None: as the engine needs it.
     """
 
     network: Network
@@ -30,6 +31,7 @@ class Scenario:
     warmup_ns: int
     deadline_ns: int | None
     stop: Literal["first", "all"]
+    processing_ns: int | None = None
 
     @property
     def inputs(self) -> tuple[Input, ...]:

@@ -4,7 +4,7 @@
 //! allowed; where it has not because its buffer is full, it asks again when there is room. Times are
 //! ns after the start of the transfer, and do not decrease.
 
-use crate::random::Draws;
+use crate::random::{Distribution, Draws};
 use crate::workload::{OnOff, Video, Workload};
 
 /// What one connection may send.
@@ -148,7 +148,8 @@ impl Packets {
 /// When the packets of a source are sent: at a constant rate, or at a rate while it is on.
 ///
 /// Packet j is sent when the source has been on for j times the time that a packet takes at the rate,
-/// so that the rate over all on periods is exact however short they are.
+/// so that the rate over all on periods is exact however short they are. With `vary_gaps` each of these
+/// times is drawn anew; the rate is then exact on average.
 #[derive(Debug)]
 pub struct PacketTimes {
     packet_bytes: u32,
@@ -157,7 +158,20 @@ pub struct PacketTimes {
     packet: u64,
     next_ns: i64,
     periods: Option<Periods>,
+    gaps: Option<Gaps>,
 }
+
+/// Gaps between packets that vary as those of ns-2's constant-rate source with `random_`: each is
+/// multiplied by a number of its own, uniform in [1/2, 3/2].
+#[derive(Debug)]
+struct Gaps {
+    factors: Draws,
+    /// Time that the source was on before the next packet, ns.
+    on_ns: i64,
+}
+
+/// Stream of a connection's gaps; those of its on and off periods are 0 and 1.
+const GAPS: u32 = 2;
 
 /// The on period that the next packet lies in.
 #[derive(Debug)]
@@ -174,7 +188,7 @@ impl PacketTimes {
     /// Packets of `packet_bytes` (> 0) at `rate_bps` (> 0), without pauses; the first at 0.
     #[must_use]
     pub fn constant(rate_bps: u64, packet_bytes: u32) -> Self {
-        PacketTimes { packet_bytes, rate_bps, packet: 0, next_ns: 0, periods: None }
+        PacketTimes { packet_bytes, rate_bps, packet: 0, next_ns: 0, periods: None, gaps: None }
     }
 
     /// When packet `number` of those is sent, ns after the start.
@@ -194,8 +208,19 @@ impl PacketTimes {
             periods: Some(periods),
             ..PacketTimes::constant(onoff.rate_bps, onoff.packet_bytes)
         };
+        if onoff.vary_gaps {
+            times = times.vary_gaps(onoff.seed(), connection);
+        }
         times.find();
         times
+    }
+
+    /// Lets the gaps between the packets of connection `connection` vary; before the first `advance`.
+    #[must_use]
+    pub fn vary_gaps(self, seed: u64, connection: u32) -> Self {
+        let half_to_three = Distribution::Uniform { low: 0.5, high: 1.5 };
+        let factors = Draws::new(&half_to_three, seed, connection, GAPS);
+        PacketTimes { gaps: Some(Gaps { factors, on_ns: 0 }), ..self }
     }
 
     /// When the next packet is sent, ns after the start.
@@ -207,12 +232,21 @@ impl PacketTimes {
     /// Goes on to the packet after it.
     pub fn advance(&mut self) {
         self.packet += 1;
+        let nth_ns = |number| PacketTimes::nth_ns(self.rate_bps, self.packet_bytes, number);
+        if let Some(gaps) = &mut self.gaps {
+            let gap_ns = nth_ns(self.packet) - nth_ns(self.packet - 1);
+            let varied_ns = (gap_ns as f64 * gaps.factors.number()).round() as i64;
+            gaps.on_ns = gaps.on_ns.saturating_add(varied_ns);
+        }
         self.find();
     }
 
     /// Finds the time of packet `packet`.
     fn find(&mut self) {
-        let on_ns = PacketTimes::nth_ns(self.rate_bps, self.packet_bytes, self.packet);
+        let on_ns = match &self.gaps {
+            None => PacketTimes::nth_ns(self.rate_bps, self.packet_bytes, self.packet),
+            Some(gaps) => gaps.on_ns,
+        };
         self.next_ns = match &mut self.periods {
             None => on_ns,
             Some(periods) => periods.at(on_ns),
@@ -342,6 +376,58 @@ mod tests {
             times.advance();
         }
         assert_eq!(seen, [0, 10, 20, 130, 140, 250]);
+    }
+
+    #[test]
+    fn gaps_vary_by_half_and_keep_their_mean() {
+        // A packet takes 1 ms.
+        let gaps_of = |seed, connection| -> Vec<i64> {
+            let mut times = PacketTimes::constant(12_000_000, 1500).vary_gaps(seed, connection);
+            assert_eq!(times.next_ns(), 0);
+            (0..10_000)
+                .map(|_| {
+                    let before_ns = times.next_ns();
+                    times.advance();
+                    times.next_ns() - before_ns
+                })
+                .collect()
+        };
+        let gaps = gaps_of(7, 0);
+        assert!(gaps.iter().all(|gap| (MS / 2..=3 * MS / 2).contains(gap)));
+        // Uniform: a standard deviation of 0.289 ms, so 0.0029 ms of the mean.
+        let mean = gaps.iter().sum::<i64>() as f64 / 10_000.0 / MS as f64;
+        assert!((mean - 1.0).abs() < 0.012, "{mean}");
+        let spread = gaps.iter().map(|gap| (*gap as f64 / MS as f64 - 1.0).powi(2)).sum::<f64>();
+        assert!((spread / 10_000.0 - 1.0 / 12.0).abs() < 0.004, "{spread}");
+        assert_eq!(gaps, gaps_of(7, 0));
+        assert_ne!(gaps, gaps_of(8, 0));
+        assert_ne!(gaps, gaps_of(7, 1));
+    }
+
+    #[test]
+    fn gaps_of_a_source_that_pauses_vary_and_leave_its_periods_alone() {
+        let text = |more: &str| {
+            let (on, off) = (constant(0.01), constant(0.03));
+            format!(
+                r#"{{"kind": "onoff", "rate_bps": 12000000, "on": {on}, "off": {off},
+                    "packet_bytes": 1500, "seed": 1{more}}}"#
+            )
+        };
+        let packets = |more: &str| -> Vec<i64> {
+            let Workload::OnOff(onoff) = workload(&text(more)) else {
+                unreachable!("it is onoff");
+            };
+            let mut times = PacketTimes::on_off(&onoff, 0);
+            (0..1_000).map(|_| (times.next_ns(), times.advance()).0).collect()
+        };
+        let (plain, varied) = (packets(""), packets(r#", "vary_gaps": true"#));
+        assert_eq!(plain, packets(r#", "vary_gaps": false"#));
+        assert_ne!(plain, varied);
+        assert!(varied.windows(2).all(|pair| pair[0] <= pair[1]));
+        // On for 10 of every 40 ms, all of them.
+        assert!(varied.iter().all(|ns| ns % (40 * MS) < 10 * MS));
+        let on_ns = varied[999] / (40 * MS) * 10 * MS;
+        assert!((on_ns - 999 * MS).abs() < 50 * MS, "{on_ns}");
     }
 
     #[test]

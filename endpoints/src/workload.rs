@@ -72,6 +72,8 @@ pub struct OnOff {
     off: Distribution,
     /// Size of its packets, bytes of IP.
     pub packet_bytes: u32,
+    /// Whether the gaps between its packets vary.
+    pub vary_gaps: bool,
     seed: u64,
 }
 
@@ -222,10 +224,18 @@ impl OnOff {
             on: Distribution::take(&mut fields.object("on")?)?,
             off: Distribution::take(&mut fields.object("off")?)?,
             packet_bytes: fields.number("packet_bytes", LEAST_PACKET, LARGEST_PACKET)? as u32,
+            // Absent: they do not.
+            vary_gaps: fields.has("vary_gaps") && fields.switch("vary_gaps")?,
             seed: seed(fields)?,
         };
         lasting(&onoff.on, &fields.name("on"))?;
         Ok(onoff)
+    }
+
+    /// Of all its streams of random numbers.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// Lengths of a connection's on and off periods.
@@ -345,6 +355,7 @@ mod tests {
             (ONOFF, "1500", "63", "`packet_bytes` is 63"),
             (ONOFF, "1500", "65536", "`packet_bytes` is 65536"),
             (ONOFF, "{\"value\": 1}", "{\"value\": 0}", "`on` has a mean below"),
+            (ONOFF, "\"seed\"", "\"vary_gaps\": 1, \"seed\"", "`vary_gaps`"),
             (ONOFF, "\"seed\"", "\"colour\"", "`seed` is missing"),
             (ONOFF, "\"seed\"", "\"colour\": 1, \"seed\"", "unknown field `colour`"),
         ] {

@@ -18,10 +18,15 @@ def default_run(experiment: str) -> Path:
     return Path("results") / experiment
 
 
-def conclude(store: Store, counts: Counts) -> int:
-    """Write tables and report, and say how it went; return the exit status."""
+def conclude(store: Store, counts: Counts, checked: Counts | None = None) -> int:
+    """Write tables and report, and say how it went; return the exit status.
+
+    checked: how the cells of the phase check came out, where there was one.
+    """
+    from fairc.runtime import phase
     from fairc.runtime.report import build
 
+    from .phase import told
     from .results import refresh, summary
 
     refresh(store)
@@ -33,7 +38,11 @@ def conclude(store: Store, counts: Counts) -> int:
         f"{counts.total} {'cell' if counts.total == 1 else 'cells'}: {counts.valid} valid, {counts.flagged} flagged,"
         f" {counts.invalid} invalid, {counts.failed} failed"
     )
+    if checked is not None:
+        for line in told(phase.findings(store.path)):
+            console.result(line)
     console.result(f"report: {page}")
     if figures:
         console.result(f"figures, as SVG and PDF: {figures[0].parent}")
-    return Status.WELL if counts.all_well else Status.NOT_ALL_VALID
+    well = counts.all_well and (checked is None or checked.all_well)
+    return Status.WELL if well else Status.NOT_ALL_VALID

@@ -26,6 +26,7 @@ LABELS = (
     ("virtual_s", "virtual time"),
     ("wall_s", "wall time, about"),
     ("disk_bytes", "disk, about"),
+    ("processing", "hosts take"),
 )
 
 
@@ -41,6 +42,7 @@ def plan(
 ) -> None:
     """Show cells, estimated time and disk, and warnings; nothing is run."""
     from fairc.compiler.estimate import Estimate
+    from fairc.compiler.targets.processing import words as processing
     from fairc.runtime.progress import duration
 
     compilation = compiled(file, settings, engine)
@@ -64,6 +66,8 @@ def plan(
         "engine": choice.engine,
         "engine_reasons": list(choice.words),
     }
+    if compilation.processing_ns:
+        document["processing_s"] = [ns / 1e9 for ns in compilation.processing_ns]
     if count.unsampled:
         document["unsampled"] = count.unsampled
     if form == "json":
@@ -75,6 +79,7 @@ def plan(
         "virtual_s": duration(estimate.virtual_s),
         "wall_s": f"{duration(estimate.wall_s)} on {estimate.jobs} {'core' if estimate.jobs == 1 else 'cores'}",
         "disk_bytes": size(estimate.disk_bytes),
+        "processing": f"{processing(compilation.processing_ns)}, for a packet",
     }
     for key, label in LABELS:
         if key in words:

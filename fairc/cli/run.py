@@ -15,6 +15,7 @@ from .collect import collect
 from .conclusion import conclude, default_run
 from .failures import Status, Wrong
 from .options import quiet, settings, type_path, where
+from .phase import check_phases
 from .sources import offering, selection, show_choice, wished
 from .targets import check, on_engine, ready
 
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
 @settings()
 @where("Run only cells that fulfil a condition, as in `exclude`.")
 @click.option("--fresh", is_flag=True, help="Run all cells again, also those that are there.")
+@click.option(
+    "--phase-check",
+    "phases",
+    is_flag=True,
+    help="Then repeat a part with hosts that take up to a full frame's time for a packet.",
+)
 @click.option(
     "--collect",
     "collecting",
@@ -55,6 +62,7 @@ def run(
     settings: dict[str, str],
     where: str | None,
     fresh: bool,
+    phases: bool,
     collecting: bool,
     machine: str | None,
     allow_image: bool,
@@ -64,8 +72,10 @@ def run(
     Ctrl-C at any time: finished cells are kept, and the same command resumes.
     """
     if collecting:
-        if settings or engine or where or fresh:
-            raise Wrong("--collect runs nothing: --set, --engine, --where and --fresh mean nothing")
+        if settings or engine or where or fresh or phases:
+            raise Wrong(
+                "--collect runs nothing: --set, --engine, --where, --fresh and --phase-check mean nothing"
+            )
         return collect(target, output, machine, jobs or len(os.sched_getaffinity(0)))
     if machine:
         raise Wrong("--machine says whose results --collect takes; `run` knows its own")
@@ -90,7 +100,8 @@ def run(
             closing(prepared(plan.engine, allow_image)) as made,
         ):
             store.adopt(staged)
-            return sweep(store, made, jobs or len(os.sched_getaffinity(0)), wanted, fresh)
+            number = jobs or len(os.sched_getaffinity(0))
+            return sweep(store, made, number, wanted, fresh=fresh, phases=phases)
 
 
 def prepared(name: str, allow_image: bool) -> Engine:
@@ -112,19 +123,30 @@ def prepared(name: str, allow_image: bool) -> Engine:
 
 
 def sweep(
-    store: Store, engine: Engine, jobs: int, wanted: Callable[[Cell], bool], fresh: bool
+    store: Store,
+    engine: Engine,
+    jobs: int,
+    wanted: Callable[[Cell], bool],
+    *,
+    fresh: bool,
+    phases: bool,
 ) -> int:
-    """Run what is missing of the store's plan, and report; return the exit status."""
+    """Run what is missing of the store's plan, and report; return the exit status.
+
+    phases: also the phase check.
+    """
     from fairc.runtime import lock
     from fairc.runtime.store import LOCK
     from fairc.runtime.sweep import Sweep
 
     store.write_json(LOCK, lock.describe(store.path, engine))
     try:
-        counts = Sweep(store, engine, console.progress(), jobs, wanted, fresh).run()
+        runs = Sweep(store, engine, console.progress(), jobs, wanted, fresh)
+        counts = runs.run()
+        if counts.total == 0:
+            raise Wrong("no cell of the plan fulfils the condition of --where")
+        checked = check_phases(store, engine, runs.jobs, wanted, fresh) if phases else None
     except KeyboardInterrupt:
         console.complain("interrupted: finished cells are kept; the same command resumes")
         return Status.INTERRUPTED
-    if counts.total == 0:
-        raise Wrong("no cell of the plan fulfils the condition of --where")
-    return conclude(store, counts)
+    return conclude(store, counts, checked)

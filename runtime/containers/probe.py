@@ -14,7 +14,7 @@ from .leftovers import label
 
 TRY = """
 import json, socket, subprocess, sys
-qdiscs, ccas = json.loads(sys.argv[1])
+qdiscs, ccas, devices = json.loads(sys.argv[1])
 there = []
 for kind, words in qdiscs.items():
     add = ["tc", "qdisc", "add", "dev", "lo", "root", kind, *words.split()]
@@ -27,16 +27,31 @@ for cca in ccas:
         there.append(cca)
     except OSError:
         pass
+for number, kind in enumerate(devices):
+    below = f"probe{number}"
+    subprocess.run(["ip", "link", "add", below, "type", "veth"], check=True)
+    add = ["ip", "link", "add", "link", below, "type", kind]
+    if subprocess.run(add, stderr=subprocess.DEVNULL).returncode == 0:
+        there.append(kind)
+    subprocess.run(["ip", "link", "del", below], check=True)
 print(json.dumps(there))
 """
 
 
-def probe(client: Client, image: Image, qdiscs: Iterable[str], ccas: Iterable[str]) -> set[str]:
-    """Return those of these queueing disciplines and CCAs that are there; may load modules.
+def probe(
+    client: Client,
+    image: Image,
+    qdiscs: Iterable[str],
+    ccas: Iterable[str],
+    devices: Iterable[str] = (),
+) -> set[str]:
+    """Return those of these queueing disciplines, CCAs and devices that are there; may load modules.
+
+    devices: kinds of network interfaces that lie on top of others.
 
     Raises EngineUnavailable, also when the engine does not let containers do this at all.
     """
-    wanted = json.dumps([{kind: QDISCS[kind] for kind in qdiscs}, list(ccas)])
+    wanted = json.dumps([{kind: QDISCS[kind] for kind in qdiscs}, list(ccas), list(devices)])
     with translated():
         made = client.api.create_container(
             image.name,

@@ -29,7 +29,8 @@ class EngineKind:
     summary: what it is, on one line. factory: `module:class` below this package; the class takes
     a function that is told what a long preparation is doing. hidden: not offered to a user. slower:
     the name of the same engine with half the guest's speed, for `fairc calibrate`. like: the engine
-    whose limits it has; itself, unless it is one for tests.
+    whose limits it has; itself, unless it is one for tests. computing_is_free: whether what hosts
+    compute takes no time of its clock (targets/processing.py).
     """
 
     name: str
@@ -38,6 +39,7 @@ class EngineKind:
     hidden: bool = False
     slower: str = ""
     like: str = ""
+    computing_is_free: bool = False
 
     def cannot(self, cell: Cell) -> Iterator[Reason]:
         """Yield what in a cell it cannot run, whatever machine it is on; nothing if it can."""
@@ -57,7 +59,10 @@ ENGINES: Registry[EngineKind] = Registry(
     "engine",
     (
         EngineKind(
-            "uml", "the Linux kernel as a program in virtual time, without root", "uml:UmlEngine"
+            "uml",
+            "the Linux kernel as a program in virtual time, without root",
+            "uml:UmlEngine",
+            computing_is_free=True,
         ),
         EngineKind(
             "vm", "a Linux machine in virtual time, without root", "vm:VmEngine", slower="vm-half"

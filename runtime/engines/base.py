@@ -26,10 +26,12 @@ class EngineUnavailable(Exception):
 
 # What turns a plan's cell into its program, by path in the compiler; the rest makes the plan.
 WRITERS = (
-    *("frames.py", "freeze.py", "ports.py", "queues.py"),
+    *("frames.py", "freeze.py", "ports.py", "queues.py", "seeds.py"),
     *(
         f"targets/{name}.py"
-        for name in ("containers", "hosts", "images", "lines", "mininet", "programs", "tc")
+        for name in (
+            *("containers", "hosts", "images", "lines", "mininet", "processing", "programs", "tc"),
+        )
     ),
     *(f"targets/templates/{name}.py.j2" for name in ("containers", "mininet")),
 )

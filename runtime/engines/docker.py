@@ -189,13 +189,15 @@ class DockerEngine:
     def _refuse(self, cell: Cell) -> None:
         """Raise EngineUnavailable for what this kernel or containers cannot do."""
         missing = [diagnostic.message for diagnostic in target.obstacles(cell)]
-        qdiscs, ccas = host.qdiscs(cell), host.ccas(cell)
-        new = [name for name in (*qdiscs, *ccas) if name not in self._found]
+        qdiscs, ccas, devices = host.qdiscs(cell), host.ccas(cell), host.devices(cell)
+        asked = (*qdiscs, *ccas, *devices)
+        new = [name for name in asked if name not in self._found]
         if new and not missing:
             assert self._image is not None, "prepare comes first"
-            there = probe(self._client, self._image, qdiscs, ccas)
-            self._found |= {name: name in there for name in (*qdiscs, *ccas)}
-        kernel = host.Kernel(lambda: True, self._found.__getitem__, self._found.__getitem__)
+            there = probe(self._client, self._image, qdiscs, ccas, devices)
+            self._found |= {name: name in there for name in asked}
+        has = self._found.__getitem__
+        kernel = host.Kernel(lambda: True, has, has, has)
         missing = missing or [
             f"this kernel lacks {what}" for what, there in host.needs(cell, kernel) if not there
         ]

@@ -10,6 +10,7 @@ from typing import Any
 
 from fairc.compiler.frames import segment_bytes
 from fairc.compiler.plan import Capture, Cell, FileWorkload, Flow, LoadWorkload, Pep
+from fairc.compiler.targets.processing import Nic, nics
 from fairc.compiler.targets.tc import qdisc
 from fairc.runtime import pcap
 from fairc.runtime.measurement.paths import Paths
@@ -54,7 +55,7 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
                 "client": flow.client,
                 "server": flow.server,
                 "sent": 10,
-                "rtts_ns": [flow.base_rtt_ns + 40_000] * 10,
+                "rtts_ns": [flow.base_rtt_ns + 40_000 + (cell.processing_ns or 0)] * 10,
             }
             for flow in cell.flows
         ],
@@ -68,7 +69,8 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
             "sysctl": {},
             "offloads": {},
             "ccas": sorted({flow.cca for flow in cell.flows if flow.cca}),
-        },
+        }
+        | ({"processing": {"bound_ns": cell.processing_ns}} if cell.processing_ns else {}),
     )
     names = [f"{flow.name}.{side}" for flow in cell.flows for side in ("server", "client")]
     names += [f"{pep.name}.{end}" for pep in cell.peps for end in ENDS]
@@ -259,7 +261,17 @@ def _qdiscs(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
                 kind = qdisc(interface.queue)
                 rows.append({"kind": "tbf", "handle": "1:", "root": True, **counters})
                 rows.append({"kind": kind, "handle": "2:", "parent": "1:1", **counters})
+    for nic in nics(cell).values():
+        document[nic.node].append(_netem(nic))
     return document
+
+
+def _netem(nic: Nic) -> dict[str, Any]:
+    """Return what it would have said of the delay of a host."""
+    planned = nic.impairment
+    delay = {"delay": planned.delay_ns / 1e9, "jitter": planned.jitter_ns / 1e9, "correlation": 0}
+    options = {"limit": planned.limit_packets, "delay": delay, "rate": {}, "seed": planned.seed}
+    return {"kind": "netem", "handle": "1:", "root": True, "dev": nic.name, "options": options}
 
 
 def _capture(cell: Cell, capture: Capture, trace: Trace, folder: Path) -> None:

@@ -24,7 +24,10 @@ def deadline_s(cell: Cell) -> float:
 
 
 def write(cell: Cell, device: Path, computing_is_free: bool = False) -> None:
-    """Write a new exchange that holds the cell's program."""
+    """Write a new exchange that holds the cell's program.
+
+    computing_is_free: as in `mininet.render`.
+    """
     seed = hashlib.sha256(f"kernel {cell.seed}".encode()).digest()
     header = {
         "kind": "job",
@@ -32,7 +35,9 @@ def write(cell: Cell, device: Path, computing_is_free: bool = False) -> None:
         "seed": seed.hex(),
         "deadline_s": deadline_s(cell),
     }
-    program = mininet.render(cell, late_ns=0, epoch_ns=EPOCH_NS)
+    program = mininet.render(
+        cell, late_ns=0, epoch_ns=EPOCH_NS, computing_is_free=computing_is_free
+    )
     exchange.create(device, header, {"cell.py": program.encode()}, exchange.SIZE)
 
 

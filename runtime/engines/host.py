@@ -80,6 +80,13 @@ def has_veth() -> bool:
 
 
 @cache
+def has_device(kind: str) -> bool:
+    """Whether the kernel has network interfaces of a kind that lie on top of another one."""
+    command = f"ip link add probe0 type veth && ip link add link probe0 type {kind}"
+    return _succeeds(["unshare", "--net", "sh", "-c", command])
+
+
+@cache
 def has_cca(name: str) -> bool:
     """Whether the kernel lets this user choose a congestion control algorithm; may load a module."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
@@ -97,19 +104,20 @@ def is_root() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What a kernel has: whether network interfaces of type veth; which disciplines and CCAs."""
+    """What a kernel has: whether network interfaces of type veth; which disciplines, CCAs and devices."""
 
     has_veth: Callable[[], bool]
     has_qdisc: Callable[[str], bool]
     has_cca: Callable[[str], bool]
+    has_device: Callable[[str], bool]
 
 
-HERE = Kernel(has_veth, has_qdisc, has_cca)
+HERE = Kernel(has_veth, has_qdisc, has_cca, has_device)
 
 
 def qdiscs(cell: Cell) -> list[str]:
     """Return the queueing disciplines of a cell."""
-    kinds = set()
+    kinds = {"netem"} if cell.processing_ns else set()
     for node in cell.nodes:
         for interface in node.interfaces:
             if interface.impairment is not None:
@@ -121,6 +129,11 @@ def qdiscs(cell: Cell) -> list[str]:
     return sorted(kinds)
 
 
+def devices(cell: Cell) -> list[str]:
+    """Return the kinds of network interfaces of a cell that lie on top of others."""
+    return ["macvlan"] if cell.processing_ns else []
+
+
 def ccas(cell: Cell) -> list[str]:
     """Return the CCAs that a cell's kernel must have."""
     kernels = (f for f in cell.flows if f.transport in ("tcp", "web") and not f.cca_object)
@@ -130,6 +143,8 @@ def ccas(cell: Cell) -> list[str]:
 def needs(cell: Cell, kernel: Kernel = HERE) -> Iterator[tuple[str, bool]]:
     """Yield what a cell needs of the kernel, in words, and whether it is there."""
     yield "network interfaces of type veth", kernel.has_veth()
+    for kind in devices(cell):
+        yield f"network interfaces of type {kind}", kernel.has_device(kind)
     for kind in qdiscs(cell):
         words = f"the queueing discipline {kind} (module sch_{module(kind)})"
         yield words, kernel.has_qdisc(kind)

@@ -22,7 +22,7 @@ from fairc.compiler.plan import (
 )
 from fairc.runtime.pcap import TCP, UDP, Capture, Packets
 
-from . import arrivals, changes, endpoints, images, peps, qdisc, queues
+from . import arrivals, changes, endpoints, images, peps, processing, qdisc, queues
 from .applications import Transfers
 from .arrivals import Curve
 from .artefacts import NS, ArtefactError, Artefacts, CaptureCounts, Ending, field
@@ -211,6 +211,7 @@ class Measurement:
     cut_captures: Mapping[str, int]
     histories: Mapping[Place, History]
     peps: tuple[PepRecord, ...] = ()
+    processing: processing.Processing = processing.OFF
 
     @property
     def ended_s(self) -> float:
@@ -317,6 +318,7 @@ def load(cell: Cell, folder: Path) -> Measurement:
         cut_captures={name: capture.cut_bytes for name, capture in captures.items()},
         histories=histories,
         peps=tuple(peps.load(artefacts, pep) for pep in cell.peps),
+        processing=processing.load(artefacts, cell),
     )
 
 

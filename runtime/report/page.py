@@ -14,6 +14,7 @@ from .comparisons import comparisons
 from .differences import differences
 from .figures import Drawing, Sheet
 from .glossary import glossary
+from .phases import phases
 from .render import Rendered
 from .run import Run
 from .story import VERDICTS, commands, file_name, flatten, headline, validity
@@ -72,6 +73,7 @@ def context(
         "remarks": remarks,
         "differences": differences(run),
         "compared": comparisons(run, results),
+        "phases": phases(run),
         "rows": rows,
         "asked": sorted(asked),
         "glossary": glossary(results.measures),

@@ -44,7 +44,8 @@ def base_rtt(measurement: Measurement) -> Iterator[Finding]:
         skipped = 1.0 - float(np.prod([1 - i.reorder for i in impairments]))
         if skipped ** len(pings.rtts_s) > LEVEL:
             continue  # every ping may have skipped a delay
-        planned_s, slack_s = _expected_rtt(flow, impairments, len(pings.rtts_s))
+        hosts = _of_hosts(measurement, flow)
+        planned_s, slack_s = _expected_rtt(flow, impairments, hosts, len(pings.rtts_s))
         measured_s = float(_TYPICAL[bool(skipped), bool(slack_s)](pings.rtts_s))
         tolerance_s = max(BASE_RTT_TOLERANCE_S, BASE_RTT_TOLERANCE * planned_s)
         if abs(measured_s - planned_s) > tolerance_s + slack_s:
@@ -70,14 +71,22 @@ def _on_path(measurement: Measurement, flow: FlowRecord) -> list[Impairment]:
     return [impairment for impairment in found if impairment]
 
 
+def _of_hosts(measurement: Measurement, flow: FlowRecord) -> list[Impairment]:
+    """Return what the two hosts of a flow do to the packets of a ping, which each of them sends."""
+    ways = (measurement.paths.of(flow.plan), measurement.paths.back(flow.plan))
+    found = (measurement.processing.delay_of(*way[0]) for way in ways if way)
+    return [impairment for impairment in found if impairment]
+
+
 def _expected_rtt(
-    flow: FlowRecord, impairments: list[Impairment], pings: int
+    flow: FlowRecord, impairments: list[Impairment], hosts: list[Impairment], pings: int
 ) -> tuple[float, float]:
     """Return the mean round trip that the plan has, and how far chance may move it, s.
 
-    In order, a ping may be held back by the one before it, by less than a deviation on average.
+    In order, a ping may be held back by the one before it, by less than a deviation on average. What
+    hosts take is no part of the planned propagation.
     """
-    moments = [delays.moments(i) for i in impairments if i.jitter_ns]
+    moments = [delays.moments(i) for i in (*impairments, *hosts) if i.jitter_ns]
     nominal_s = sum(i.delay_ns for i in impairments if i.jitter_ns) * 1e-9
     planned_s = flow.plan.base_rtt_ns * 1e-9 + sum(mean for mean, _ in moments) - nominal_s
     deviation_s = float(np.sqrt(sum(variance for _, variance in moments)))

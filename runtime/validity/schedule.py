@@ -76,7 +76,8 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
 
     It meets the entry of the bottleneck a part of the delay back after the server sent it, which is
     one delay there after the start where it answers a client. Where what the client sends can be lost
-    at random, an answer that comes as late as a retry's or a later connection's says nothing.
+    at random, an answer that comes as late as a retry's or a later connection's says nothing. Each host on
+    the way may take its longest time for its packet.
     """
     queue, paths = flow.queue, measurement.paths
     opening = _OPENINGS[flow.plan.transport]
@@ -87,7 +88,8 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
     back = paths.before(queue.place, flow.plan)
     if any(paths.interfaces[place].changes for place in (*there, *back)):
         return 0.0  # its way there may be another one by then
-    expected_s = flow.start_s + paths.delay_s(there) + paths.delay_s(back)
+    hosts_s = (2 if opening.answers else 1) * measurement.processing.bound_ns * NS
+    expected_s = flow.start_s + paths.delay_s(there) + paths.delay_s(back) + hosts_s
     late_s = float(queue.seconds(queue.entered)[answers].min()) - expected_s
     later_s = (ns * NS - flow.start_s for ns in flow.plan.starts_ns if ns > flow.plan.start_ns)
     next_s = min((RETRY_S, *later_s))

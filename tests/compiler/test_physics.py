@@ -155,7 +155,29 @@ def test_a_path_without_any_rate_is_refused(make: SimpleNamespace) -> None:
     links = [make.link("s1", "c1", make.way(None, 5))]
     flow = make.flow("f")
     made = make.scenario(make.network(["s1", "c1"], [], links), [flow])
-    assert make.found(made)["no-bottleneck"].span == flow.span
+    found = make.found(made)["no-bottleneck"]
+    assert found.span == flow.span
+    assert "a clock in virtual time would stand still" in found.notes[0]
+
+
+def test_a_path_on_which_no_time_passes_is_refused(make: SimpleNamespace) -> None:
+    def found(rate_bps: int, delay_ms: int = 0, fastest_bps: int = 0) -> dict[str, Diagnostic]:
+        way = make.way(rate_bps, delay_ms)
+        if fastest_bps:
+            change = Change(at_ns=10**9, rate_bps=fastest_bps)
+            way = replace(way, changes=(change,))
+        links = [make.link("s1", "r1", make.way(None, 0)), make.link("r1", "c1", way)]
+        network = make.network(["s1", "c1"], ["r1"], links)
+        diagnostics: dict[str, Diagnostic] = make.found(make.scenario(network, [make.flow("f")]))
+        return diagnostics
+
+    # A full frame has 12,112 bits.
+    assert "no-time-passes" not in found(12_112 * 10**9)
+    assert "no-time-passes" not in found(12_113 * 10**9, delay_ms=1)
+    refused = found(12_113 * 10**9)["no-time-passes"]
+    assert refused.severity is Severity.ERROR
+    assert refused.help is not None and "at most 12112Gbit/s" in refused.help
+    assert "no-time-passes" in found(10**9, fastest_bps=10**14)
 
 
 @pytest.mark.parametrize(

@@ -608,7 +608,7 @@ TC = {
 MODULES = [
 ]
 
-# Loss streams: (node, interface, seed of its netem).
+# Random streams of losses and delays: (node, interface, seed of its netem).
 SEEDS = [
     ('r2-r3', 'r2-r3-eth0', 1775636408033935273),
     ('r2-r3', 'r2-r3-eth1', 1455911724870472720),
@@ -903,12 +903,12 @@ def write_queues(net, path):
 
 
 def seeds_in_force(queues):
-    """Say which loss streams this kernel or tc does not seed (Linux before 6.6, old iproute2)."""
+    """Say which random streams this kernel or tc does not seed (Linux before 6.6, old iproute2)."""
     notes = []
     for node, interface, seed in SEEDS:
         netem = next(q for q in queues[node] if q["dev"] == interface and q["kind"] == "netem")
         if netem["options"].get("seed") != seed:
-            notes.append(f"the losses at {node}/{interface} are not seeded: no two runs are equal")
+            notes.append(f"what is random at {node}/{interface} is not seeded: no two runs are equal")
     return notes
 
 

@@ -258,7 +258,7 @@ def test_a_shaper_that_overslept(tmp_path: Path) -> None:
 
 def test_notes_of_the_script_are_flagged(tmp_path: Path) -> None:
     made = crowded()
-    made.notes.append("the losses at h/h-eth1 are not seeded: no two runs are equal")
+    made.notes.append("what is random at h/h-eth1 is not seeded: no two runs are equal")
     assert verdict(made, tmp_path) == ("flagged", made.notes[0])
 
 

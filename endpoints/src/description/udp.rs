@@ -20,7 +20,11 @@ pub struct Pattern {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Times {
-    Constant { rate_bps: u64 },
+    /// `gaps_seed`: that of the gaps between datagrams; None: all are equal.
+    Constant {
+        rate_bps: u64,
+        gaps_seed: Option<u64>,
+    },
     OnOff(OnOff),
 }
 
@@ -49,18 +53,40 @@ impl Pattern {
     #[must_use]
     pub fn times_of(&self, connection: u32) -> PacketTimes {
         match &self.times {
-            Times::Constant { rate_bps } => PacketTimes::constant(*rate_bps, self.packet_bytes),
+            Times::Constant { rate_bps, gaps_seed } => {
+                let times = PacketTimes::constant(*rate_bps, self.packet_bytes);
+                match gaps_seed {
+                    None => times,
+                    Some(seed) => times.vary_gaps(*seed, connection),
+                }
+            }
             Times::OnOff(onoff) => PacketTimes::on_off(onoff, connection),
         }
     }
 
-    /// When the last datagram is sent, ns after the start; None: when the flow is stopped.
+    /// What tells when a connection's last datagram is sent; None: it ends when the flow is stopped.
     #[must_use]
-    pub fn last_ns(&self) -> Option<i64> {
-        let Times::Constant { rate_bps } = self.times else {
-            return None;
-        };
-        Some(PacketTimes::nth_ns(rate_bps, self.packet_bytes, self.packets()? - 1))
+    pub fn last_of(&self, connection: u32) -> Option<Last> {
+        Some(Last { times: self.times_of(connection), to_come: self.packets()? - 1 })
+    }
+}
+
+/// Tells when the last datagram of a connection is sent.
+#[derive(Debug)]
+pub struct Last {
+    times: PacketTimes,
+    /// Datagrams after the one that `times` is at.
+    to_come: u64,
+}
+
+impl Last {
+    /// When the last one was sent, ns after the start, if it was by `now_ns`, which never decreases.
+    pub fn sent_ns(&mut self, now_ns: i64) -> Option<i64> {
+        while self.to_come > 0 && self.times.next_ns() <= now_ns {
+            self.times.advance();
+            self.to_come -= 1;
+        }
+        Some(self.times.next_ns()).filter(|last_ns| self.to_come == 0 && *last_ns <= now_ns)
     }
 }
 
@@ -152,7 +178,9 @@ fn pattern(fields: &mut Fields) -> Result<Pattern, String> {
     let rate_bps = rate(fields)?;
     let mut constant = |bytes| {
         let needed = "`rate_bps` is null: `file` and `bulk` over UDP need a rate";
-        let times = Times::Constant { rate_bps: rate_bps.ok_or(needed)? };
+        let seed = |fields: &mut Fields| fields.number("gaps_seed", 0, i64::MAX);
+        let gaps_seed = if fields.has("gaps_seed") { Some(seed(fields)? as u64) } else { None };
+        let times = Times::Constant { rate_bps: rate_bps.ok_or(needed)?, gaps_seed };
         let packet_bytes = fields.number("packet_bytes", LEAST_PACKET, LARGEST_PACKET)? as u32;
         Ok(Pattern { times, packet_bytes, bytes })
     };
@@ -186,7 +214,11 @@ mod tests {
         assert_eq!((pattern.payload_bytes(), pattern.packets()), (1_472, Some(3)));
         assert_eq!([0, 1, 2, 3].map(|n| pattern.useful_bytes(n)), [1_472, 1_472, 56, 0]);
         // A packet takes 1 ms.
-        assert_eq!(pattern.last_ns(), Some(2_000_000));
+        let mut last = pattern.last_of(0).unwrap();
+        assert_eq!(
+            [0, 1_999_999, 2_000_000, 9_000_000].map(|ns| last.sent_ns(ns)),
+            [None, None, Some(2_000_000), Some(2_000_000)]
+        );
         let empty = read::<UdpServer>(&SERVER.replace("3000", "0")).unwrap().pattern;
         assert_eq!((empty.packets(), empty.useful_bytes(0)), (Some(1), 0));
         let small = read::<UdpServer>(&SERVER.replace("1500", "1028")).unwrap().pattern;
@@ -210,7 +242,22 @@ mod tests {
         assert_eq!(second_ns(&text.replace("12000000,", "null,")), 250_000);
         let bulk = SERVER.replace(r#""file", "bytes": 3000"#, r#""bulk""#);
         let pattern = read::<UdpServer>(&bulk).unwrap().pattern;
-        assert_eq!((pattern.packets(), pattern.last_ns()), (None, None));
+        assert!(pattern.packets().is_none() && pattern.last_of(0).is_none());
+    }
+
+    #[test]
+    fn a_seed_makes_gaps_vary_the_same_at_both_ends() {
+        let text = SERVER.replace(r#""packet_bytes""#, r#""gaps_seed": 5, "packet_bytes""#);
+        let pattern = read::<UdpServer>(&text).unwrap().pattern;
+        let mut times = pattern.times_of(1);
+        times.advance();
+        assert!((500_000..=1_500_000).contains(&times.next_ns()) && times.next_ns() != 1_000_000);
+        times.advance();
+        let last_ns = times.next_ns();
+        let mut last = pattern.last_of(1).unwrap();
+        assert_eq!((last.sent_ns(last_ns - 1), last.sent_ns(last_ns)), (None, Some(last_ns)));
+        let message = read::<UdpServer>(&text.replace(": 5,", ": -5,")).unwrap_err();
+        assert!(message.contains("`gaps_seed` is -5"), "{message}");
     }
 
     #[test]

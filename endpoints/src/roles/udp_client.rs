@@ -4,7 +4,8 @@
 //! come when its timer fires.
 
 use crate::clock::Timer;
-use crate::description::{self, udp::UdpClient};
+use crate::description;
+use crate::description::udp::{Last, UdpClient};
 use crate::events::{Event, Log};
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::roles::Failure;
@@ -68,6 +69,8 @@ struct Connection {
     ended: bool,
     /// When the last datagram came, ns after the epoch.
     heard_ns: Option<i64>,
+    /// When the server sends the last one; None: it has no last one.
+    last: Option<Last>,
     /// One has come that is not the server's.
     strange: bool,
 }
@@ -91,6 +94,7 @@ impl Client {
                 opened: false,
                 ended: false,
                 heard_ns: None,
+                last: description.pattern.last_of(number),
                 strange: false,
             });
         }
@@ -157,7 +161,8 @@ impl Client {
             let Connection { number, heard_ns, start_ns, .. } = *connection;
             let (bytes, packets) = (connection.reception.bytes, connection.reception.packets);
             let complete = pattern.packets() == Some(packets);
-            let last_ns = pattern.last_ns().map(|last_ns| start_ns.saturating_add(last_ns));
+            let last_ns = connection.last.as_mut().and_then(|l| l.sent_ns(now_ns - start_ns));
+            let last_ns = last_ns.map(|last_ns| start_ns.saturating_add(last_ns));
             let quiet_ns = last_ns.map(|last_ns| heard_ns.map_or(last_ns, |ns| ns.max(last_ns)));
             let over = quiet_ns.is_some_and(|ns| ns.saturating_add(SILENCE_NS) <= now_ns);
             if !complete && !over {

@@ -1,0 +1,119 @@
+"""What a host takes for a packet: a random delay behind its link's queue and rate, in order.
+
+An emulated host whose computing takes no time answers at the instant at which it is asked. Packets of several hosts
+then meet at the same nanosecond, and who comes first at a full queue is decided by the order of events in the
+kernel, again and again in the same way. A real host takes some microseconds, and never the same.
+
+The delay is netem's, on an interface of its own below the one that the host's packets leave through, so that a
+packet waits for its link first, as it would without it: TCP counts what waits in the host's queue, and netem
+takes packets out of that account (skb_orphan_partial() in the kernel's sch_netem.c) as the wire does. The
+upper interface is a macvlan in passthru mode: it has the lower one to itself, with its MAC address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fairc.compiler.plan import Cell, Flow, Impairment, Interface, OnOffWorkload
+from fairc.compiler.seeds import stream_seed
+
+from .tc import netem_words
+
+DEFAULT_NS = 10_000
+"""Where computing takes no time and the file says nothing: uniform in [0, 10 us]."""
+
+# More than any host has under way in that time: nothing is ever dropped here.
+LIMIT_PACKETS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Nic:
+    """The lower interface of a host: its name, whose it is, and what it does to packets."""
+
+    node: str
+    upper: Interface
+    name: str
+    impairment: Impairment
+
+
+def words(bounds_ns: tuple[int, ...]) -> str:
+    """Say what hosts take for a packet; bounds_ns: what a file says, none where it says nothing.
+
+    >>> words(()), words((0, 2_500_000))
+    ('up to 10us where computing takes no time, else nothing', 'nothing, or up to 2500us')
+    """
+    if not bounds_ns:
+        return f"up to {DEFAULT_NS / 1e3:g}us where computing takes no time, else nothing"
+    return ", or ".join(f"up to {ns / 1e3:.7g}us" if ns else "nothing" for ns in bounds_ns)
+
+
+def resolved(cell: Cell, computing_is_free: bool) -> Cell:
+    """Return the cell with what its hosts take, ns, written out."""
+    if cell.processing_ns is not None:
+        return cell
+    return cell.model_copy(update={"processing_ns": DEFAULT_NS if computing_is_free else 0})
+
+
+def nics(cell: Cell) -> dict[tuple[str, str], Nic]:
+    """Return (node, interface) -> what is below it, for every interface of a host, of a resolved cell.
+
+    Each has a random stream of its own, named after the host and its interface's number.
+    """
+    if not cell.processing_ns:
+        return {}
+    return {
+        (node.name, upper.name): Nic(
+            node.name,
+            upper,
+            _name(upper.name),
+            impairment(
+                cell.processing_ns, stream_seed(cell.seed, "processing", node.name, str(number))
+            ),
+        )
+        for node in cell.nodes
+        if node.kind == "host"
+        for number, upper in enumerate(node.interfaces)
+    }
+
+
+def impairment(bound_ns: int, seed: int | None) -> Impairment:
+    """Return a delay that is uniform in [0, bound_ns], in order."""
+    half_ns = bound_ns // 2
+    return Impairment(
+        delay_ns=half_ns,
+        loss=0.0,
+        limit_packets=LIMIT_PACKETS,
+        seed=seed,
+        jitter_ns=half_ns,
+        in_order=True,
+    )
+
+
+def _name(upper: str) -> str:
+    """Return the name of the interface below `h-eth0` or `eth0`: `h-nic0`, `nic0`."""
+    head, _, number = upper.rpartition("eth")
+    return f"{head}nic{number}"
+
+
+def ip_lines(nic: Nic) -> Iterator[str]:
+    """Yield the lines of `ip -batch` that put a host's interface on top of its lower one."""
+    yield f"link set dev {nic.name} mtu {nic.upper.mtu} gso_max_segs 1 up"
+    yield f"link add link {nic.name} name {nic.upper.name} type macvlan mode passthru"
+
+
+def tc_line(nic: Nic) -> str:
+    """Return the line of `tc -batch` that delays what leaves a host."""
+    return f"qdisc add dev {nic.name} root handle 1: {netem_words(nic.impairment)}"
+
+
+def gaps_seed(flow: Flow, cell: Cell) -> int | None:
+    """Return the seed by which a source over UDP at a constant rate varies its gaps; None: it does not."""
+    if not cell.processing_ns or isinstance(flow.workload, OnOffWorkload):
+        return None
+    return stream_seed(cell.seed, "gaps", flow.name)
+
+
+def varies_gaps(flow: Flow, cell: Cell) -> bool:
+    """Whether an on/off source varies the gaps of its packets; the workload has their seed."""
+    return bool(cell.processing_ns) and isinstance(flow.workload, OnOffWorkload)

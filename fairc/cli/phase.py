@@ -1,0 +1,66 @@
+"""`fairc run --phase-check`: part of the run again, with another processing time of hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from . import console
+
+if TYPE_CHECKING:
+    from fairc.compiler.plan import Cell
+    from fairc.runtime.engines.base import Engine
+    from fairc.runtime.phase import Findings
+    from fairc.runtime.store import Store
+    from fairc.runtime.sweep import Counts
+
+SHOWN = 10
+
+
+def check_phases(
+    run: Store, engine: Engine, jobs: int, wanted: Callable[[Cell], bool], fresh: bool
+) -> Counts:
+    """Run what is missing of a run's phase check; return how its cells came out.
+
+    run: a store whose lock is held, with its cells. Raises StoreError, EngineUnavailable, KeyboardInterrupt.
+    """
+    from fairc.runtime import phase
+    from fairc.runtime.store import Store
+    from fairc.runtime.sweep import Sweep
+
+    from .results import refresh
+
+    with Store(run.path / phase.FOLDER) as store:
+        configurations = phase.adopt(run, store, engine, wanted)
+        cells = store.plan.cells
+        console.say(
+            f"phase check: {cells} cells of {configurations} of {run.plan.configurations}"
+            " configurations again"
+        )
+        counts = Sweep(store, engine, console.progress(), jobs, fresh=fresh).run()
+        refresh(store)
+    return counts
+
+
+def told(found: Findings | None) -> Iterator[str]:
+    """Yield what a run ends with when its phases were checked."""
+    if found is None:
+        return
+    least, most = (f"{ns / 1e3:g} us" for ns in found.longest_ns)
+    limit = most if least == most else f"{least} to {most}"
+    yield (
+        f"phase check: hosts took up to {limit} for a packet in {found.cells} cells of"
+        f" {found.configurations} of {found.of_configurations} configurations"
+    )
+    counted = (f"{n} {word}" for word, n in found.verdicts.items() if word != "valid")
+    if trouble := ", ".join(counted):
+        yield f"  of these cells: {trouble}"
+    sensitive, open_ = found.having("phase-sensitive"), found.having("cannot tell")
+    yield (
+        f"  of {len(found.results)} results {len(sensitive)} are phase-sensitive,"
+        f" of {len(open_)} this cannot be told"
+    )
+    for result in sensitive[:SHOWN]:
+        yield f"  phase-sensitive: {result.what}: {result.words}"
+    if len(sensitive) > SHOWN:
+        yield f"  and {len(sensitive) - SHOWN} more: see the report"

@@ -1,0 +1,137 @@
+"""What hosts took for a packet, and which results change when they take more: the phase check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairc.compiler.targets.processing import DEFAULT_NS
+
+from .run import ReportError, Run
+from .words import counted, listed, number, one_line, quantity, scale_for
+
+if TYPE_CHECKING:
+    from fairc.runtime.phase import Findings, Result
+    from fairc.runtime.statistics.estimates import Estimate
+
+# Rows of a table that somebody reads.
+MAX_ROWS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A result of the phase check as it is printed."""
+
+    what: str
+    verdict: str
+    before: str
+    after: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """processing: what hosts took, in a sentence. sentences: what the check came to; none without one.
+
+    sensitive: what is phase-sensitive, by name. rows: these, then what cannot be told.
+    """
+
+    processing: str
+    sentences: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+
+
+def phases(run: Run) -> Phases:
+    """Return both. Raises ReportError for a phase check that cannot be read."""
+    from fairc.runtime.phase import findings
+    from fairc.runtime.store import StoreError
+    from fairc.runtime.tables import TableError
+
+    try:
+        found = findings(run.path)
+    except (StoreError, TableError) as error:
+        raise ReportError(f"the phase check cannot be read: {error}") from None
+    if found is None:
+        return Phases(processing(run))
+    sensitive, open_ = found.having("phase-sensitive"), found.having("cannot tell")
+    return Phases(
+        processing(run),
+        _sentences(found, len(sensitive), len(open_)),
+        tuple(one_line(result.what) for result in sensitive),
+        tuple(map(_row, (*sensitive, *open_)))[:MAX_ROWS],
+    )
+
+
+def processing(run: Run) -> str:
+    """Say what the hosts took for a packet that they sent."""
+    from fairc.runtime.engines import ENGINES
+
+    used = {name for (name,) in run.rows("SELECT DISTINCT engine FROM cells ORDER BY ALL")}
+    free = any(kind.computing_is_free for kind in ENGINES if kind.name in used)
+    bounds = {
+        scene.processing_ns if scene.processing_ns is not None else DEFAULT_NS * free
+        for scene in run.scenes.values()
+    }
+    given = all(scene.processing_ns is not None for scene in run.scenes.values())
+    source = "as the file says" if given else "the engine's default"
+    if not any(bounds):
+        what = "nothing" if free else "nothing but the time that it computes"
+        return f"For a packet that it sends a host takes {what} ({source})."
+    limits = [quantity(bound / 1e9, "s") for bound in sorted(bounds) if bound]
+    told = (
+        "A host delays each packet that it sends by a time of its own, uniform from 0 to"
+        f" {' or '.join(limits)}, in order, and sources at a constant rate vary their gaps by up to"
+        f" half of them ({source})."
+    )
+    return (
+        told
+        if len(bounds) == 1
+        else f"{told} Which it is depends on the configuration."
+        + (" In some it is neither." if 0 in bounds else "")
+    )
+
+
+def _sentences(found: Findings, sensitive: int, open_: int) -> tuple[str, ...]:
+    least, most = (quantity(ns / 1e9, "s") for ns in found.longest_ns)
+    limit = most if least == most else f"{least} to {most}"
+    cells = counted(found.cells, "cell")
+    told = (
+        f"{cells} of {found.configurations} of {counted(found.of_configurations, 'configuration')}"
+        f" were run again with hosts that take up to one full frame's time at the bottleneck, {limit},"
+        " for a packet (Floyd and Jacobson, 1992)."
+    )
+    trouble = listed([f"{n} {word}" for word, n in found.verdicts.items() if word != "valid"])
+    if trouble:
+        told += f" Of these cells: {trouble}."
+    results = counted(len(found.results), "result")
+    came_to = f"Of {results} none is phase-sensitive: no change was found."
+    if sensitive:
+        came_to = (
+            f"Of {results} {sensitive} {'is' if sensitive == 1 else 'are'} phase-sensitive: with a timing"
+            " of packets that differs by no more than one packet's time they come out differently."
+        )
+    if open_:
+        came_to += f" Of {open_} it cannot be told."
+    return told, came_to
+
+
+def _row(result: Result) -> Row:
+    medians = [e.value for e in (result.before, result.after) if e.value is not None]
+    scale = scale_for(result.unit, medians)
+
+    def shown(estimate: Estimate) -> str:
+        if estimate.value is None:
+            return "no value"
+        values = (estimate.value, estimate.low, estimate.high)
+        middle, low, high = (None if v is None else number(v / scale.factor, 3) for v in values)
+        interval = f" [{low}, {high}]" if low is not None else ""
+        return f"{middle} {scale.unit}".rstrip() + interval
+
+    return Row(
+        one_line(result.what),
+        result.verdict,
+        shown(result.before),
+        shown(result.after),
+        result.words,
+    )

@@ -1,0 +1,158 @@
+"""What hosts take for a packet: in the plan, and in the programs of cells."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import Any
+
+import pytest
+
+from fairc.compiler import Cell, compile
+from fairc.compiler.plan import Plan
+from fairc.compiler.targets import containers, processing, programs
+from fairc.compiler.targets.mininet import render
+from fairc.dsl import load
+from fairc.dsl.source import Source
+
+SPEC = """fexp 1
+experiment e {
+  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)
+  HOSTS
+  flow t { cca = cubic  workload = file(1MB) }
+  flow u { over = udp  rate = 100kbit/s  workload = bulk  stop = 5s }
+  flow o { over = udp  workload = onoff(100kbit/s, on: 1s, off: 1s)  stop = 5s }
+  flow s { cca = reno  workload = onoff(100kbit/s, on: 1s, off: 1s)  stop = 5s }
+  repeat = 2
+  measure = [goodput]
+}
+"""
+
+
+def compiled(hosts: str = "") -> tuple[Plan, list[Cell]]:
+    experiment, found = load(Source("e.fexp", SPEC.replace("HOSTS", hosts)))
+    assert experiment is not None, [d.message for d in found]
+    made = compile(experiment)
+    return made.plan, list(made.cells())
+
+
+def told(cell: Cell, flow: str, end: str) -> dict[str, Any]:
+    (found,) = [f for f in cell.flows if f.name == flow]
+    description: dict[str, Any] = json.loads(getattr(programs, end)(found, cell)[1])
+    return description
+
+
+def test_a_file_that_says_nothing_has_the_plan_that_it_had() -> None:
+    plan, cells = compiled()
+    assert "processing_ns" not in plan.model_dump_json() + cells[0].model_dump_json()
+    assert Cell.model_validate_json(cells[0].model_dump_json()).processing_ns is None
+
+
+@pytest.mark.parametrize(
+    ("written", "bound_ns"),
+    [("uniform(0us, 10us)", 10_000), ("uniform(0s, 2ms)", 2_000_000), ("off", 0)],
+)
+def test_what_a_file_says_is_part_of_a_cell(written: str, bound_ns: int) -> None:
+    plan, cells = compiled(f"hosts {{ processing = {written} }}")
+    assert plan.processing_ns == (bound_ns,)
+    assert {cell.processing_ns for cell in cells} == {bound_ns}
+    assert Plan.model_validate_json(plan.model_dump_json()) == plan
+    before = compiled()[1]
+    assert not {c.id for c in cells} & {c.id for c in before}
+    assert [c.seed for c in cells] == [c.seed for c in before]
+    assert any("time that hosts take" in words for words in plan.varied) == (bound_ns > 0)
+
+
+def test_only_where_computing_is_free_a_default_holds() -> None:
+    cell = compiled()[1][0]
+    assert "macvlan" not in render(cell) + render(cell, late_ns=0)
+    assert render(cell) == render(cell, computing_is_free=False)
+    default = render(cell, computing_is_free=True)
+    assert default.count(" macvlan mode passthru'") == 2
+    assert default.count("netem limit 1000000 delay 5us 5us rate 1000gbit seed") == 2
+    assert "PROCESSING_NS = 10000" in default
+    off = compiled("hosts { processing = off }")[1][0]
+    assert "macvlan" not in render(off, computing_is_free=True)
+    assert render(off).replace(off.id, "") == render(cell).replace(cell.id, "")
+    ten = compiled("hosts { processing = uniform(0us, 10us) }")[1][0]
+    assert render(ten) == render(ten, computing_is_free=True)
+
+
+def test_the_delay_lies_below_the_queue_of_a_host_and_nowhere_else() -> None:
+    cell = compiled("hosts { processing = uniform(0us, 1ms) }")[1][0]
+    text = render(cell, late_ns=0)
+    script = {
+        statement.targets[0].id: ast.literal_eval(statement.value)
+        for statement in ast.parse(text).body
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.targets[0], ast.Name)
+        and statement.targets[0].id in ("IP", "TC")
+    }
+    server = script["IP"]["server"]
+    assert server[:4] == [
+        "link set dev lo up",
+        "link set dev server-nic0 mtu 1500 gso_max_segs 1 up",
+        "link add link server-nic0 name server-eth0 type macvlan mode passthru",
+        "link set dev server-eth0 mtu 1500 gso_max_segs 1 up",
+    ]
+    root, queue, delay = script["TC"]["server"]
+    assert root.startswith("qdisc add dev server-eth0 root handle 1: tbf rate 100000000bit")
+    assert queue.startswith("qdisc add dev server-eth0 parent 1:1")
+    assert delay.startswith(
+        "qdisc add dev server-nic0 root handle 1: netem limit 1000000 delay 500us 500us"
+    )
+    assert "intfName1='server-nic0'" in text and "intfName1='server-eth0'" not in text
+    assert not [line for line in script["IP"]["left"] if "macvlan" in line]
+
+
+def test_each_host_has_a_stream_of_its_own() -> None:
+    first, second = compiled("hosts { processing = uniform(0us, 1ms) }")[1]
+    seeds = [
+        nic.impairment.seed for cell in (first, second) for nic in processing.nics(cell).values()
+    ]
+    assert len(set(seeds)) == 4
+    default = processing.resolved(compiled()[1][0], computing_is_free=True)
+    assert [nic.impairment.seed for nic in processing.nics(default).values()] == seeds[:2]
+
+
+def test_names_of_interfaces_fit_linux() -> None:
+    cell = compiled("hosts { processing = uniform(0us, 1ms) }")[1][0]
+    host = next(node for node in cell.nodes if node.name == "server")
+    short = host.interfaces[0].model_copy(update={"name": "eth0"})
+    long = cell.model_copy(update={"nodes": (host.model_copy(update={"interfaces": (short,)}),)})
+    assert [nic.name for nic in processing.nics(long).values()] == ["nic0"]
+    ethel = short.model_copy(update={"name": "ethel-eth1"})
+    named = cell.model_copy(update={"nodes": (host.model_copy(update={"interfaces": (ethel,)}),)})
+    assert [nic.name for nic in processing.nics(named).values()] == ["ethel-nic1"]
+
+
+def test_constant_rate_sources_vary_their_gaps_with_it() -> None:
+    plain = compiled()[1][0]
+    for flow in "tuos":
+        assert "gaps" not in json.dumps(told(plain, flow, "server"))
+    first, second = compiled("hosts { processing = uniform(0us, 10us) }")[1]
+    assert told(first, "u", "server")["gaps_seed"] == told(first, "u", "client")["gaps_seed"]
+    assert told(first, "u", "server")["gaps_seed"] != told(second, "u", "server")["gaps_seed"]
+    for flow in "os":
+        assert told(first, flow, "server")["workload"]["vary_gaps"] is True
+        assert "gaps_seed" not in told(first, flow, "server")
+    assert "gaps" not in json.dumps(told(first, "t", "server"))
+    off = compiled("hosts { processing = off }")[1][0]
+    assert "gaps" not in json.dumps(told(off, "u", "server"))
+
+
+def test_containers_have_it_where_the_file_says_so() -> None:
+    cell = compiled("hosts { processing = uniform(0us, 1ms) }")[1][0]
+    job = containers.describe(cell)
+    names = {c.name: [a.name for a in c.attachments] for c in job.containers}
+    assert names["server"] == ["server-nic0"] and names["left"] == ["left-eth0", "left-eth1"]
+    assert containers.render(cell, job).count("macvlan mode passthru'") == 2
+    plain = containers.describe(compiled()[1][0])
+    assert [a.name for a in plain.containers[0].attachments] == ["server-eth0"]
+
+
+@pytest.mark.parametrize("value", [-1, 4_000_000_001, 1.5, True])
+def test_a_plan_with_another_time_is_refused(value: object) -> None:
+    document = json.loads(compiled()[1][0].model_dump_json())
+    with pytest.raises(ValueError, match="processing_ns"):
+        Cell.model_validate_json(json.dumps(document | {"processing_ns": value}))

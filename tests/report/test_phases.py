@@ -1,0 +1,71 @@
+"""What the report says of the time that hosts take, and of the phase check."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from fairc.runtime import engines
+from fairc.runtime.phase import Findings, Result
+from fairc.runtime.report import phases
+from fairc.runtime.statistics import Estimate
+
+
+def run(engine: str, *bounds_ns: int | None) -> Any:
+    scenes = {str(n): SimpleNamespace(processing_ns=ns) for n, ns in enumerate(bounds_ns)}
+    return SimpleNamespace(rows=lambda _: [(engine,)], scenes=scenes)
+
+
+@pytest.fixture
+def _free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine whose computing takes no time."""
+    kind = engines.EngineKind("free", "for a test", "no:Engine", computing_is_free=True)
+    monkeypatch.setattr(engines, "ENGINES", [*engines.ENGINES, kind])
+
+
+def test_no_engine_whose_computing_takes_time_says_that_it_is_free() -> None:
+    kinds = {kind.name: kind.computing_is_free for kind in engines.ENGINES}
+    assert not any(kinds[name] for name in ("vm", "mininet", "docker", "fake"))
+
+
+@pytest.mark.usefixtures("_free")
+@pytest.mark.parametrize(
+    ("engine", "bounds_ns", "words"),
+    [
+        ("vm", (None,), "nothing but the time that it computes (the engine's default)"),
+        ("vm", (0,), "nothing but the time that it computes (as the file says)"),
+        ("free", (None,), "uniform from 0 to 10 µs, in order"),
+        ("free", (0, 0), "a host takes nothing (as the file says)"),
+        ("vm", (2_000_000,), "uniform from 0 to 2 ms, in order"),
+        ("vm", (0, 10_000), "depends on the configuration. In some it is neither."),
+        ("vm", (10_000, 20_000), "uniform from 0 to 10 µs or 20 µs"),
+    ],
+)
+def test_what_hosts_take(engine: str, bounds_ns: tuple[int | None, ...], words: str) -> None:
+    assert words in phases.processing(run(engine, *bounds_ns))
+
+
+def test_the_phase_check_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    by: dict[str, str | None] = {"queue": "fifo(4pkt)", "flow": "a"}
+    before, after = Estimate(6, 588e3, 384e3, 588e3), Estimate(6, 484e3)
+    made = [
+        Result("goodput", "bit/s", by, verdict, before, after, "why")
+        for verdict in ("no change found", "cannot tell", "phase-sensitive")
+    ]
+    found = Findings(1, 3, 6, (12_112_000, 12_112_000), {"valid": 5, "failed": 1}, tuple(made))
+    monkeypatch.setattr("fairc.runtime.phase.findings", lambda _: found)
+    one = run("vm", None)
+    one.path = None
+    told = phases.phases(one)
+    assert told.sentences[0].startswith("6 cells of 1 of 3 configurations were run again")
+    assert told.sentences[0].endswith("Of these cells: 1 failed.")
+    assert "Of 3 results 1 is phase-sensitive" in told.sentences[1]
+    assert told.sentences[1].endswith("Of 1 it cannot be told.")
+    assert told.sensitive == ("goodput (queue = fifo(4pkt), flow = a)",)
+    assert [row.verdict for row in told.rows] == ["phase-sensitive", "cannot tell"]
+    assert (told.rows[0].before, told.rows[0].after) == (
+        "0.588 Mbit/s [0.384, 0.588]",
+        "0.484 Mbit/s",
+    )
