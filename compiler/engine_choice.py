@@ -24,6 +24,9 @@ VIRTUAL_TIME = ("uml", "vm")
 CHOICES = (*VIRTUAL_TIME, "docker")
 """In real time nothing is run unasked, but for what neither of the others can run at all: images."""
 
+UNASKED_NEVER = ("mininet",)
+"""Runs as root on this machine's kernel: a plan from somebody else does not choose that."""
+
 KERNEL = ("tcp", "web")
 """Transports whose CCA is the kernel's."""
 

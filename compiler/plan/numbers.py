@@ -18,7 +18,7 @@ TimeNs = Annotated[int, Field(ge=0, le=LONGEST_NS)]
 SpanNs = Annotated[int, Field(ge=1, le=LONGEST_NS)]
 """A duration that is more than nothing, ns."""
 
-Rate = Annotated[int, Field(ge=1, le=10**13)]
+Rate = Annotated[int, Field(ge=1, le=10**14)]
 """Bit/s."""
 
 Size = Annotated[int, Field(ge=0, le=10**15)]

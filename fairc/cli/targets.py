@@ -91,13 +91,13 @@ def on_engine(what: Ready, kept: str | None, asked: str | None, wish: str | None
     kept: whose results are in the run directory. wish: what runs a file where nothing else says so.
     Raises CompileError when the engine cannot run the plan.
     """
-    from fairc.compiler.engine_choice import CHOICES
+    from fairc.compiler.engine_choice import UNASKED_NEVER
     from fairc.dsl.diagnostics import CompileError
 
-    if what.engine and not (asked or kept) and what.engine not in CHOICES:
+    if what.engine in UNASKED_NEVER and not (asked or kept):
         raise Wrong(
-            f"the plan names the engine {what.engine}, which is not run unasked",
-            f"`--engine {what.engine}` runs it there",
+            f"the plan names the engine {what.engine}, which runs as root on this machine's kernel",
+            f"`--engine {what.engine}` says that it may",
         )
     try:
         return what.on(asked or kept or what.engine or wish)

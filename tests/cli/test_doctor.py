@@ -35,7 +35,7 @@ def test_one_engine_is_enough(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_this_machine_can_be_examined() -> None:
     names = [examined.name for examined in doctor.examine()]
-    assert names == ["vm", "mininet", "docker"]
+    assert names == ["uml", "vm", "mininet", "docker"]
     assert all(examined.findings for examined in doctor.examine())
 
 
