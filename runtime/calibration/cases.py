@@ -13,10 +13,16 @@ FOLDER = Path(__file__).parent / "suite"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An experiment of the suite (`suite/NAME.fexp`) and what is read from its cells."""
+    """An experiment of the suite (`suite/NAME.fexp`) and what is read from its cells.
+
+    exact: what is read instead where computing takes no time. fast: whether other engines are too slow
+    for it.
+    """
 
     name: str
     read: Read
+    exact: Read | None = None
+    fast: bool = False
 
     @property
     def file(self) -> Path:
@@ -25,8 +31,9 @@ class Case:
 
 
 CASES: tuple[Case, ...] = (
-    Case("rate", network.rate),
-    Case("delay", network.delay),
+    Case("rate", network.rate, network.exact_rate),
+    Case("gigabit", network.rate, network.exact_rate, fast=True),
+    Case("delay", network.delay, network.exact_delay),
     Case("loss", network.loss),
     Case("buffer", network.buffer),
     Case("reno", transport.square_root),
