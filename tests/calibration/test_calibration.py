@@ -26,6 +26,7 @@ def test_every_experiment_of_the_suite_compiles_without_a_word(file: Path) -> No
     experiment, found = dsl.load(dsl.read(file), {})
     assert experiment is not None
     compilation = compiler.compile(experiment)
+    assert compilation.plan.engine == "uml"
     assert list(compilation.cells())
     assert not list(found) and not list(compilation.diagnostics)
 
