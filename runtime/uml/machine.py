@@ -134,28 +134,26 @@ class Machine:
         self._clock.close()
 
 
-def tree_cpu_s(root: int) -> float:
-    """Return the processor time of a process, its descendants, and those of them that have ended, s.
+def family(root: int) -> dict[int, list[str]]:
+    """Return a process and its descendants, each with its fields of proc_pid_stat(5) from the third on.
 
     A guest's programs are processes of the host, which leave the session of the one that was started.
     """
-    times: dict[int, tuple[int, int]] = {}
+    found: dict[int, list[str]] = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            found[int(entry.name)] = (entry / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        times[int(entry.name)] = int(fields[1]), sum(map(int, fields[11:15]))
-    total, family = 0, {root}
-    # Parents come before children but where numbers were reused: look until nobody is added.
-    while True:
-        added = {
-            pid for pid, (parent, _) in times.items() if parent in family and pid not in family
-        }
-        if not added:
-            break
-        family |= added
-    total = sum(times[pid][1] for pid in family if pid in times)
-    return total / os.sysconf("SC_CLK_TCK")
+    members = {root}
+    while added := {p for p, f in found.items() if int(f[1]) in members and p not in members}:
+        members |= added
+    return {pid: found[pid] for pid in members if pid in found}
+
+
+def tree_cpu_s(root: int) -> float:
+    """Return the processor time of a process, its descendants, and those of them that have ended, s."""
+    ticks = sum(sum(map(int, fields[11:15])) for fields in family(root).values())
+    return ticks / os.sysconf("SC_CLK_TCK")

@@ -13,7 +13,7 @@ from fairc import dsl
 from fairc.compiler import Cell, compile
 from fairc.runtime import archive
 from fairc.runtime.analysis import analyse, write_series
-from fairc.runtime.engines.vm import VmEngine
+from fairc.runtime.engines.base import Engine
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,7 +35,7 @@ def only_cell(text: str) -> Cell:
     return cell
 
 
-def whole_cell(engine: VmEngine, cell: Cell) -> tuple[float, float, str]:
+def whole_cell(engine: Engine, cell: Cell) -> tuple[float, float, str]:
     """Run a cell the whole way; return virtual and wall seconds and the verdict."""
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
