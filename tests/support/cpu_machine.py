@@ -97,7 +97,9 @@ def _boot_archive(plain: image.Image, initrd: bytes) -> bytes:
     )
     return initramfs.pack(
         [
-            initramfs.Entry(entry.path, entry.mode, first.encode()) if entry.path == "init" else entry
+            initramfs.Entry(entry.path, entry.mode, first.encode())
+            if entry.path == "init"
+            else entry
             for entry in entries
         ]
     )
