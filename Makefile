@@ -14,13 +14,14 @@ RUST     := $(shell find endpoints -name target -prune -o -type f -print 2>/dev/
 help: ## what each target does
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
-# `make setup IMAGES=` leaves out the image with Chromium: a minute and 1.4 GB, for page loads only.
+# Beside the plain image and the kernel of `uml`. `make setup IMAGES=` leaves out the one with Chromium: a
+# minute and 1.4 GB, for page loads only.
 IMAGES := --browser
 
-setup: packages $(VENV) $(ENDPOINT) ## install everything: Debian packages, .venv, endpoints, the machine's images
+setup: packages $(VENV) $(ENDPOINT) ## install everything: Debian packages, .venv, endpoints, images, the kernel of `uml`
 	@$(FAIRC) image build $(IMAGES)
 
-demo: setup ## run examples/quickstart.fexp on the virtual-time machine and say where its report is
+demo: setup ## run examples/quickstart.fexp in virtual time and say where its report is
 	@$(FAIRC) run examples/quickstart.fexp
 
 test: setup check ## every check and every test
@@ -50,7 +51,7 @@ docs: $(VENV) ## write the generated parts of docs/ anew
 	$(BIN)/python -m fairc.runtime.documents docs
 	$(BIN)/python -m pytest --quiet --update tests/dsl tests/compiler
 
-clean: ## remove what was built in this folder (not results/, not the image)
+clean: ## remove what was built in this folder (not results/, no image, no kernel)
 	rm -rf .venv build dist *.egg-info endpoints/target .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 packages:

@@ -2,8 +2,9 @@
 
 In order of control flow:
 
-engines      what runs a cell: `base` is the contract; vm, mininet, fake
-vm           the virtual-time machine's image, snapshot, and exchange of files
+engines      what runs a cell: `base` is the contract; uml, vm, mininet, docker, fake
+uml          the kernel as a program: its build, its confinement, a run of it
+vm           the image of both engines in virtual time, snapshot, and exchange of files
 supervisor   starts commands that die with fairc, through `watcher`
 store        the run directory; archive: raw artefacts in one file
 lock         what made the numbers

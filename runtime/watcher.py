@@ -43,11 +43,29 @@ def await_group(group: int) -> None:
     """Wait, but not for ever, until the killed members of a process group have vanished."""
     pause = select.poll()
     for _ in range(GONE_MS // 5):
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
+        if not lives(group):
             return
         pause.poll(5)
+
+
+def lives(group: int) -> bool:
+    """Return whether a process group has a member that is more than an entry in the process table.
+
+    Some hosts' first process, whose children orphans become, collects them late.
+    """
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{number}/stat", "rb") as file:
+                state, _, member = file.read().rpartition(b") ")[2].split()[:3]
+        except OSError:
+            continue
+        if int(member) == group and state not in b"ZX":
+            return True
+    return False
 
 
 if __name__ == "__main__":

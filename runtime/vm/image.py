@@ -1,4 +1,4 @@
-"""The virtual machine's image: a Debian root file system and a kernel, built and cached."""
+"""The image of the engines in virtual time: a Debian root file system, and the kernel of `vm`; built and cached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the virtual machine's image is made of. Its hash names the image in the cache."""
+"""What the image of the engines in virtual time is made of. Its hash names the image in the cache."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ BROWSER_PACKAGES = (
 # Fixed, so that two builds from the same packages are the same file.
 SOURCE_DATE_EPOCH = 1577836800
 
-# Loaded by the initramfs, in this order, to see the root file system.
+# Loaded by the emulated machine's initramfs, in this order, to see the root file system.
 ROOT_MODULES = ("libnvdimm", "nd_btt", "nd_pmem", "nfit")
 
-# Loaded before the snapshot, so that no cell pays for it (fq_codel is built in). Every TCP CCA of the
-# kernel package is added by the guest's agent.
+# Loaded in the emulated machine before its snapshot, so that no cell pays for it (fq_codel is built in). Every
+# TCP CCA of the kernel package is added by guest/machine_qemu.py. User-Mode Linux has no modules.
 MODULES = (
     "veth",
     "sch_cake",
@@ -77,7 +77,7 @@ class Variant:
     packages: beside what apt takes with them. security: whether Debian's security updates are a
     source. hooks: run by mmdebstrap, one after the other. blocks (of 4 KiB), inodes: the size of the
     file system. memory_bytes: the machine's. translation_cache_mb: QEMU's cache of translated code.
-    kernel_arguments: beside those of every machine (qemu.py). syscall_cost_ns: what a system call takes
+    kernel_arguments: of the emulated machine, in addition to those of every machine (qemu.py). syscall_cost_ns: what a system call takes
     where computing takes no time (runtime/uml).
     """
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fairc.runtime import clean
+from fairc.runtime import clean, watcher
 from fairc.runtime.supervisor import mark, namespace, start, started, temporary_prefix
 
 PARENT = """
@@ -131,3 +131,14 @@ def test_temporary_folders_of_dead_runs_are_removed(tmp_path: Path) -> None:
         folder.mkdir()
     assert clean.remove_temporary(tmp_path) == [f"temporary folder {dead}"]
     assert ours.is_dir() and notes.is_dir()
+
+
+def test_a_group_of_which_nobody_has_collected_the_dead_does_not_live() -> None:
+    child = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    assert watcher.lives(child.pid)
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # dead, and still in the table
+    os.killpg(child.pid, 0)
+    assert not watcher.lives(child.pid)
+    child.wait()
+    assert not watcher.lives(child.pid)

@@ -1,0 +1,110 @@
+"""The uml engine on CPUs that this machine does not have, emulated: a cell gives the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import cpu_machine
+import pytest
+
+from fairc import dsl
+from fairc.compiler import Cell, compile
+from fairc.compiler.targets import mininet
+from fairc.runtime import archive
+from fairc.runtime.engines import guest_job
+from fairc.runtime.engines.uml import UmlEngine
+from fairc.runtime.results import RawResult
+from fairc.runtime.vm import recipe
+
+# Short, for emulation is slow: TCP and QUIC, random losses, controllers that compute in floating point.
+SPEC = """fexp 1
+experiment other_cpus {
+  topology = bottleneck(rate: 10Mbit/s, rtt: 20ms, loss: 1%, queue: fifo(1bdp))
+  flow a { cca = bbr    workload = file(100kB) }
+  flow b { over = quic  cca = cubic  workload = file(100kB) }
+  repeat  = 1
+  measure = [goodput]
+}
+"""
+
+# Run before the cell's program: what a program can see of its CPU, and functions of the C library that
+# have other code for other CPUs.
+PROBE = """
+import ctypes, math, mmap, os, sys
+os.chdir(sys.argv[1])
+with open("libm.txt", "w") as file:
+    for step in range(1, 5000):
+        x = step * 0.137
+        for function in (math.exp, math.log, math.sin, math.cos, math.tan, math.atan):
+            print(function(x).hex(), file=file)
+        print(math.pow(x, 1 / 3).hex(), math.exp2(x).hex(), math.log2(x).hex(), file=file)
+page = mmap.mmap(-1, mmap.PAGESIZE, prot=7)
+page.write(bytes.fromhex("0f3148c1e2204809d0c3"))  # rdtsc; shl rdx, 32; or rax, rdx; ret
+clock = ctypes.CFUNCTYPE(ctypes.c_uint64)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+libc = ctypes.CDLL(None)
+libc.getauxval.restype = ctypes.c_ulong
+libc.getauxval.argtypes = [ctypes.c_ulong]
+with open("cpu.txt", "w") as file:
+    print(clock(), libc.getauxval(16), libc.getauxval(26), os.uname(), file=file)  # AT_HWCAP, AT_HWCAP2
+    file.write(open("/proc/cpuinfo").read())
+"""
+
+# By QEMU's name; whether it has FMA, for which libm has other code; and XSAVE, without which programs
+# are followed by ptrace.
+CPUS = {"Haswell-noTSX": (True, True), "Nehalem": (False, False)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def probed() -> Iterator[None]:
+    """Have the probe in front of every cell's program."""
+    render = mininet.render
+    patch = pytest.MonkeyPatch()
+    patch.setattr(
+        mininet,
+        "render",
+        lambda *of, **how: f"{PROBE}\nexec(compile({render(*of, **how)!r}, 'cell.py', 'exec'))\n",
+    )
+    yield
+    patch.undo()
+
+
+@pytest.fixture(scope="module")
+def only() -> Cell:
+    """Return the cell."""
+    experiment, found = dsl.load(dsl.Source("other_cpus.fexp", SPEC))
+    assert experiment is not None, dsl.render_full(found)
+    (cell,) = compile(experiment).cells()
+    return cell
+
+
+@pytest.fixture(scope="module")
+def native(only: Cell, tmp_path_factory: pytest.TempPathFactory) -> RawResult:
+    """Return the cell's result on this machine's CPU."""
+    engine = UmlEngine()
+    engine.prepare()
+    result = engine.run(only, tmp_path_factory.mktemp("native"))
+    assert result.error == "", result.console
+    return result
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+def test_the_same_bytes_on_another_cpu(
+    only: Cell, native: RawResult, tmp_path: Path, cpu: str
+) -> None:
+    engine = UmlEngine()
+    engine.prepare()
+    device, artefacts = tmp_path / "exchange", tmp_path / "artefacts"
+    artefacts.mkdir()
+    guest_job.write(only, device, computing_is_free=True)
+
+    console = cpu_machine.run(cpu, device, engine._initrd(recipe.PLAIN), tmp_path)
+
+    error, virtual_s = guest_job.read(device, artefacts, "")
+    assert error == "", console
+    flags = next(line.split() for line in console.splitlines() if line.startswith("flags"))
+    assert ("fma" in flags, "xsave" in flags) == CPUS[cpu], console
+    assert virtual_s == native.virtual_s
+    for path in native.artefacts.iterdir():
+        assert (artefacts / path.name).read_bytes() == path.read_bytes(), path.name
+    assert archive.digest(artefacts) == native.sha256
