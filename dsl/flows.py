@@ -97,7 +97,12 @@ def build_flow(
         extra_rtt_ns=nanoseconds(rtt) if isinstance(rtt, Quantity) else 0,
         quic_parameters=quic or {},
         image=control.image,
+        ecn_given=_span_of(values.get("ecn") or (hosts or {}).get("ecn")),
     )
+
+
+def _span_of(value: Value | None) -> Span | None:
+    return value.span if value is not None else None
 
 
 def _check_window(key: Value | None, argument: Value) -> None:

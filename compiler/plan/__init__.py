@@ -13,6 +13,7 @@ From the smallest part to the whole:
     workloads  what connections move
     flows      who sends what to whom
     peps       proxies that split connections
+    policers   congestion policing
     cells      a cell, its captures
     header     the plan: what was swept, what is measured and shown
 """
@@ -24,6 +25,7 @@ from .header import PLAN_VERSION, Axis, FigureRequest, Input, MetricRequest, Pla
 from .links import Change, GilbertElliott, Impairment, Shaper
 from .network import Cable, Interface, Node, Route
 from .peps import Pep
+from .policers import Policed, Policer
 from .queues import Cake, CoDel, Fifo, Fq, FqCoDel, FqPie, Limited, Pie, Queue, Red, Sfq
 from .workloads import (
     BulkWorkload,
@@ -70,6 +72,8 @@ __all__ = [
     "Pep",
     "Pie",
     "Plan",
+    "Policed",
+    "Policer",
     "Queue",
     "Red",
     "RequestsWorkload",

@@ -20,6 +20,11 @@ def absent(value: object) -> bool:
     return value is None
 
 
+def empty(value: object) -> bool:
+    """Whether a tuple is left out of the JSON because there is nothing in it."""
+    return value == ()
+
+
 def usual(value: object) -> bool:
     """Whether an MTU is left out of the JSON because it is the one of most links."""
     return value == MTU

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from .base import Model
+from pydantic import Field
+
+from .base import Model, empty
 from .flows import Flow
 from .network import Cable, Node
 from .peps import Pep
+from .policers import Policer
 
 
 class Capture(Model):
@@ -15,7 +18,7 @@ class Capture(Model):
 
     point: `entry` (arriving at the bottleneck's router), `exit` (leaving the bottleneck queue),
     `delivered` (after the loss), `client` (arriving at the client of a page load; of an image of
-    others, also leaving it).
+    others, also leaving it), `policer` (what a policer sees and no other point shows).
     queue: the (node, interface) of the bottleneck it belongs to.
     """
 
@@ -23,7 +26,7 @@ class Capture(Model):
     node: str
     interface: str
     direction: Literal["in", "out"]
-    point: Literal["entry", "exit", "delivered", "client"]
+    point: Literal["entry", "exit", "delivered", "client", "policer"]
     queue: tuple[str, str]
 
 
@@ -31,7 +34,7 @@ class Cell(Model):
     """One configuration and one repetition: everything that an engine needs to run it.
 
     id: SHA-256 of the cell's JSON without white space, fields in the schema's order, without `id`,
-    `bindings`, `captures`, every `source`, and `peps` where there are none; its first 16 hexadecimal digits.
+    `bindings`, `captures`, every `source`, and `peps` and `policers` where there are none; its first 16 hexadecimal digits.
     configuration: the same over the bindings, keys sorted; so repetitions share it.
     bindings: swept name -> canonical value. stop: when the cell ends by itself.
     duration_ns: a fixed length after the epoch, or None. deadline_ns: the latest end.
@@ -48,6 +51,7 @@ class Cell(Model):
     flows: tuple[Flow, ...]
     captures: tuple[Capture, ...]
     peps: tuple[Pep, ...] = ()
+    policers: Annotated[tuple[Policer, ...], Field(exclude_if=empty)] = ()
     warmup_ns: int
     duration_ns: int | None
     deadline_ns: int

@@ -1,7 +1,7 @@
 //! The system calls that the standard library does not offer, each as a safe function.
 //!
 //! All unsafe code of the crate is here, in `packet_ring`, which shares memory with the kernel, and in
-//! `udp::sockets` and `quic::datagrams`, which lend it buffers.
+//! `udp::sockets`, `quic::datagrams` and `policer::egress`, which lend it buffers.
 //! Every pointer that is passed to the kernel is derived from a live reference in the same call,
 //! with the length of what it points to.
 

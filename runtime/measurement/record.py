@@ -22,7 +22,7 @@ from fairc.compiler.plan import (
 )
 from fairc.runtime.pcap import TCP, UDP, Capture, Packets
 
-from . import arrivals, changes, endpoints, images, peps, qdisc, queues
+from . import arrivals, changes, endpoints, images, peps, policers, qdisc, queues
 from .applications import Transfers
 from .arrivals import Curve
 from .artefacts import NS, ArtefactError, Artefacts, CaptureCounts, Ending, field
@@ -31,6 +31,7 @@ from .endpoints import Endpoints
 from .loads import PageLoad
 from .paths import PathError, Paths, Place, max_min
 from .peps import PepRecord
+from .policers import PolicerRecord
 from .queues import QueueRecord
 from .slots import apportion, edges
 
@@ -211,6 +212,7 @@ class Measurement:
     cut_captures: Mapping[str, int]
     histories: Mapping[Place, History]
     peps: tuple[PepRecord, ...] = ()
+    policers: tuple[PolicerRecord, ...] = ()
 
     @property
     def ended_s(self) -> float:
@@ -297,8 +299,10 @@ def load(cell: Cell, folder: Path) -> Measurement:
     captures = {capture.name: artefacts.capture(capture.name) for capture in cell.captures}
     after = qdisc.load(artefacts, "qdisc-after.json")
     histories = changes.load(artefacts, cell)
+    policing = policers.load(artefacts, cell, captures, ending.epoch_ns)
+    dropped = policers.dropped_packets(policing)
     try:
-        records = queues.assemble(captures, Paths(cell), ending.epoch_ns, after, histories)
+        records = queues.assemble(captures, Paths(cell), ending.epoch_ns, after, histories, dropped)
     except PathError as error:
         raise ArtefactError(f"the plan's network is broken: {error}") from None
     by_place = {queue.place: queue for queue in records}
@@ -317,6 +321,7 @@ def load(cell: Cell, folder: Path) -> Measurement:
         cut_captures={name: capture.cut_bytes for name, capture in captures.items()},
         histories=histories,
         peps=tuple(peps.load(artefacts, pep) for pep in cell.peps),
+        policers=policing,
     )
 
 
