@@ -84,7 +84,9 @@ def _refuse_quic(
                     message=f"the policer cannot read the flow `{declared.declared or declared.name}`:"
                     " QUIC encrypts",
                     span=declared.span,
-                    labels=(Label(policer.span, "it learns of losses and marks from TCP's headers"),),
+                    labels=(
+                        Label(policer.span, "it learns of losses and marks from TCP's headers"),
+                    ),
                     help="run it over TCP, or write `policer = none`",
                 )
             )

@@ -11,6 +11,7 @@ from .images import check_image
 from .keys import FLOW, Block
 from .loads import INITIAL_WINDOW_PACKETS, check_load, control_of_load, remark
 from .problems import Gather, fail
+from .source import Span
 from .transports import check_workload, control_of, options_of, refuse_later
 from .values import Applied, Quantity, Symbol, Value, nanoseconds
 from .workloads import random_start, workload_of

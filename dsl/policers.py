@@ -93,8 +93,7 @@ def place_policers(
                     )
     gather.finish()
     return tuple(
-        replace(link, forward=ways[link.a, link.b], backward=ways[link.b, link.a])
-        for link in links
+        replace(link, forward=ways[link.a, link.b], backward=ways[link.b, link.a]) for link in links
     )
 
 

@@ -108,7 +108,7 @@ METRICS: Registry[Entry] = Registry(
             "1",
             "Share of packets lost",
             _FLOW,
-            values=("total", "queue", "random"),
+            values=("total", "queue", "random", "policer"),
             runs=True,
         ),
         _metric(
@@ -158,6 +158,14 @@ METRICS: Registry[Entry] = Registry(
             runs=True,
         ),
         _metric("unfairness", "1", "Ratio of what a user of two groups gets", _TWO, runs=True),
+        _metric(
+            "policing",
+            "1/s",
+            "Tokens, drops and level of a user's bucket, and windows that are too small",
+            _FLOW,
+            values=("tokens", "drops", "level", "empty", "small_window", "unexposed"),
+            runs=True,
+        ),
         _metric(
             "convergence_time",
             "s",

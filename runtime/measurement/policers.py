@@ -14,6 +14,7 @@ from fairc.runtime import pcap
 
 from .artefacts import NS, ArtefactError, Artefacts, field
 from .policing import ECHOES, Decisions, Seen, decide, levels, policed
+from .queues import QueueRecord
 
 Int64s = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -47,7 +48,7 @@ class PolicerRecord:
     """A policer: its plan, its log by number of the packet, and the packets as they came.
 
     decisions: what it must have done, from the captures. total: None: it never ended properly.
-    arrivals: name of the capture of what came; dropped: which of these packets it says it dropped.
+    arrivals: name of the capture of what came, packets: what is in it; dropped: which of these packets it says it dropped.
     apart_s: the most that the policer's and the capture's time of one packet differ by, s. epoch_ns: zero
     of the other `*_s`.
     """
@@ -58,6 +59,7 @@ class PolicerRecord:
     errors: tuple[str, ...]
     decisions: Decisions
     arrivals: str
+    packets: pcap.Packets
     dropped: Bools
     apart_s: float
     epoch_ns: int
@@ -157,6 +159,7 @@ def _load(
         errors=tuple(errors),
         decisions=decisions,
         arrivals=name,
+        packets=packets,
         dropped=dropped,
         apart_s=float(late_ns) * NS,
         epoch_ns=epoch_ns,
@@ -187,6 +190,48 @@ def _capture(cell: Cell, node: str, interface: str, direction: str) -> str | Non
         if (capture.node, capture.interface, capture.direction) == (node, interface, direction):
             return capture.name
     return None
+
+
+def unexposed_losses(record: PolicerRecord, queue: QueueRecord | None, ours: Bools) -> int | None:
+    """Count packets with data that were lost and never sent again, among some that were policed.
+
+    queue: the one behind the policer; without it, losses are not seen: None. Lost is what the policer or
+    the queue dropped, and what random loss took behind it.
+    """
+    if queue is None:
+        return None
+    arrivals = record.packets
+    lost = record.dropped.copy()
+    behind = np.flatnonzero(~record.dropped & (arrivals.ip_bytes > 0))
+    if len(behind) != len(queue.entered):
+        return None
+    lost[behind[queue.through.lost]] = True
+    found = queue.through.found
+    passed = np.flatnonzero(found >= 0)
+    lost[behind[passed[queue.behind.lost[found[passed]]]]] = True
+    chosen = record.decisions.index[ours]
+    chosen = chosen[arrivals.payload_bytes[chosen] > 0]
+    packets = arrivals.select(chosen)
+    rows = zip(
+        packets.destination.tolist(), packets.destination_port.tolist(), packets.sequence.tolist(),
+        packets.payload_bytes.tolist(), lost[chosen].tolist(), strict=True,
+    )  # fmt: skip
+    # Backwards: what is known are the parts of the stream that are sent later.
+    later: dict[tuple[int, int], dict[int, int]] = {}
+    count = 0
+    for address, port, sequence, payload, gone in reversed(list(rows)):
+        known = later.setdefault((address, port), {})
+        if gone and not _again(known, sequence, payload):
+            count += 1
+        known[sequence] = max(payload, known.get(sequence, 0))
+    return count
+
+
+def _again(known: Mapping[int, int], sequence: int, payload: int) -> bool:
+    """Whether the first byte of a packet is sent again: most often by a packet that begins with it."""
+    if sequence in known:
+        return True
+    return any((sequence - begin) % (1 << 32) < length for begin, length in known.items())
 
 
 def dropped_packets(records: tuple[PolicerRecord, ...]) -> Mapping[str, Bools]:

@@ -250,7 +250,9 @@ def decide(
 def policed(policer: Policer, cell: Cell, packets: Packets) -> tuple[Int64s, Int64s]:
     """Return which packets a policer reads, by index, and of which flow (index into `policed`)."""
     flows = {flow.name: flow for flow in cell.flows}
-    places = [(int(IPv4Address(flows[p.flow].address)), flows[p.flow].port) for p in policer.policed]
+    places = [
+        (int(IPv4Address(flows[p.flow].address)), flows[p.flow].port) for p in policer.policed
+    ]
     found = np.full(len(packets), -1, np.int64)
     tcp = (packets.protocol == TCP) & (packets.fragment == 0)
     for number, (address, port) in enumerate(places):
@@ -264,9 +266,7 @@ Note = tuple[int, bool, Key, int, int, Sequence[tuple[int, int]]]
 acknowledgement number, flags and blocks."""
 
 
-def _notes(
-    policer: Policer, cell: Cell, leaving: Seen | None, back: Seen | None
-) -> Iterator[Note]:
+def _notes(policer: Policer, cell: Cell, leaving: Seen | None, back: Seen | None) -> Iterator[Note]:
     """Return what a policer sees beside the arrivals, in order of time; marks first."""
     notes: list[Note] = []
     if policer.feedback == "accurate" and leaving is not None and leaving.feedback is not None:
