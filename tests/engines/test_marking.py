@@ -38,8 +38,10 @@ def counters(cell: Cell, folder: Path, flow: str) -> dict[str, Any]:
     (place,) = [f.bottleneck for f in cell.flows if f.name == flow]
     document = json.loads((folder / "qdisc-after.json").read_text())
     (queue,) = [
-        q for q in document[place[0]] if q["dev"] == place[1] and q["kind"] in ("red", "codel")
+        q for q in document[place[0]] if q["dev"] == place[1] and q["kind"] in ("gred", "codel")
     ]
+    for one in queue.get("options", {}).get("vqs", ()):  # RED is the one queue of a `gred`
+        queue |= {"marked": one["prob_mark"] + one["forced_mark"]}
     return dict(queue)
 
 
