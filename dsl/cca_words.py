@@ -275,6 +275,8 @@ class AnyCca:
         span = value.name_span if isinstance(value, Applied) else value.span
         if value.name in ABSENT:
             why, nearest = ABSENT[value.name]
-            fail("unknown-cca", f"no CCA is called `{value.name}`", span, notes=(why,), help=nearest)
+            fail(
+                "unknown-cca", f"no CCA is called `{value.name}`", span, notes=(why,), help=nearest
+            )
         CCAS.get(value.name, span)
         return None
