@@ -121,7 +121,7 @@ def _policer(cell: Cell, policer: Policer, folder: Path) -> None:
     packets = pcap.read(folder / f"{name}.pcap").packets
     times_ns = packets.time_ns[policed(policer, cell, packets)[0]] - EPOCH_NS
     (folder / f"{policer.name}.policer.times").write_bytes(times_ns.astype("<i8").tobytes())
-    counts = {"packets": len(times_ns), "dropped": 0, "refused": 0, "missed": 0}
+    counts = {"packets": len(times_ns), "dropped": 0, "refused": 0, "late_us": 0, "missed": 0}
     events = [{"t_ns": -1, "event": "ready"}, {"t_ns": 0, "event": "policed", **counts}]
     _lines(folder / f"{policer.name}.policer.ndjson", events)
     (folder / f"{policer.name}.policer.err").write_bytes(b"")

@@ -35,12 +35,16 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What a policer says at its end: all that it policed, dropped, could not queue, and missed."""
+    """What a policer says at its end: all that it policed, dropped, could not queue, and missed.
+
+    late_s: the longest that a packet was there before it was sent on, s.
+    """
 
     packets: int
     dropped: int
     refused: int
     missed: int
+    late_s: float
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,8 @@ def _load(
             log[field(event, "number", file)] = _entry(event, file)
         elif kind == "policed":
             names = ("packets", "dropped", "refused", "missed")
-            total = Total(*(field(event, name, file) for name in names))
+            counts = (field(event, name, file) for name in names)
+            total = Total(*counts, field(event, "late_us", file) * 1e-6)
         elif kind == "error":
             errors.append(f"{policer.name}.policer: {event.get('message')}")
 

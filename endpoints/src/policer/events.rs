@@ -28,8 +28,10 @@ pub enum PolicerEvent {
         packets: u64,
         /// Those that were dropped.
         dropped: u64,
-        /// Those that were not, and that the queue behind did not take.
+        /// Those that were not, and that the queue behind said it had no room for.
         refused: u64,
+        /// The longest that a packet was here before it was sent on, us.
+        late_us: i64,
         /// Packets of all kinds that came and were not seen: the machine is too slow.
         missed: u64,
     },
@@ -46,11 +48,12 @@ impl Report for PolicerEvent {
                 .field("echo", &echo.map(name))?
                 .field("dropped", &decision.dropped)?
                 .field("level", &decision.level)?,
-            PolicerEvent::Policed { packets, dropped, refused, missed } => line
+            PolicerEvent::Policed { packets, dropped, refused, late_us, missed } => line
                 .field("event", "policed")?
                 .field("packets", packets)?
                 .field("dropped", dropped)?
                 .field("refused", refused)?
+                .field("late_us", late_us)?
                 .field("missed", missed)?,
         };
         Ok(())

@@ -14,6 +14,7 @@ use crate::policer::filters;
 use crate::policer::segment::{Segment, HEAD_BYTES};
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::roles::Failure;
+use crate::sys;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -24,6 +25,7 @@ const ARRIVALS: u32 = 4_096;
 const OBSERVED: u32 = 16_384;
 const ETHERNET_BYTES: u32 = 14;
 const NS_PER_S: i64 = 1_000_000_000;
+const NS_PER_US: i64 = 1_000;
 const ARRIVAL: u64 = 0;
 const TICK: u64 = 1;
 
@@ -56,8 +58,9 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     }
     gate.times.flush()?;
     let missed = arrivals.dropped()? + gate.observed.missed()?;
-    let Gate { packets, dropped, refused, .. } = gate;
-    log.now(&PolicerEvent::Policed { packets, dropped, refused, missed });
+    let Gate { packets, dropped, refused, late_ns, .. } = gate;
+    let late_us = late_ns / NS_PER_US;
+    log.now(&PolicerEvent::Policed { packets, dropped, refused, late_us, missed });
     Ok(())
 }
 
@@ -86,6 +89,7 @@ struct Gate {
     packets: u64,
     dropped: u64,
     refused: u64,
+    late_ns: i64,
 }
 
 impl Gate {
@@ -103,6 +107,7 @@ impl Gate {
             packets: 0,
             dropped: 0,
             refused: 0,
+            late_ns: 0,
             description,
         })
     }
@@ -134,6 +139,7 @@ impl Gate {
             }
         }
         self.refused += u64::from(!self.egress.send(packet.head)?);
+        self.late_ns = self.late_ns.max(sys::realtime_ns() - time_ns(packet));
         Ok(())
     }
 
