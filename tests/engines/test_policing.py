@@ -1,14 +1,9 @@
-"""A policer in the real kernel: every packet as computed, users apart, and RED on an idle link."""
+"""A policer in the real kernel: every packet as computed, and users apart."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import numpy as np
-
-from fairc.compiler import Cell
 from fairc.compiler.plan import MetricRequest
-from fairc.runtime import pcap, validity
+from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.policing import ECN, LOSS
 from fairc.runtime.metrics import policing
@@ -72,20 +67,3 @@ def test_the_heavy_user_pays(measured: Measurement) -> None:
     }
     empty = values["policing.empty", "heavy-1"], values["policing.empty", "light-1"]
     assert empty[0] is not None and empty[1] is not None and empty[0] > empty[1]
-
-
-def test_red_forgets_while_the_link_is_idle(
-    cell: Cell, folder: Path, measured: Measurement
-) -> None:
-    """Nothing is marked or dropped that finds an empty queue, once the first overload is a second ago.
-
-    Linux's `red` would go on for as many packets as its average holds (compiler/targets/tc.py).
-    """
-    (queue,) = measured.queues
-    late = queue.drops_s > 3
-    waiting = queue.backlog_packets(np.nextafter(queue.drops_s[late], -np.inf))
-    assert (waiting > 1).all(), waiting
-    (name,) = [capture.name for capture in cell.captures if capture.point == "exit"]
-    marked = pcap.feedback((folder / f"{name}.pcap").read_bytes()).marked
-    found = queue.backlog_packets(np.nextafter(queue.arrival_s, -np.inf))
-    assert marked.any() and not (marked & (queue.left_s > 3) & (found < 2)).any()
