@@ -108,7 +108,7 @@ METRICS: Registry[Entry] = Registry(
             "1",
             "Share of packets lost",
             _FLOW,
-            values=("total", "queue", "random", "policer"),
+            values=("total", "queue", "random"),
             runs=True,
         ),
         _metric(
@@ -163,7 +163,7 @@ METRICS: Registry[Entry] = Registry(
             "1/s",
             "Tokens, drops and level of a user's bucket, and windows that are too small",
             _FLOW,
-            values=("tokens", "drops", "level", "empty", "small_window", "unexposed"),
+            values=("tokens", "loss", "drops", "level", "empty", "small_window", "unexposed"),
             runs=True,
         ),
         _metric(

@@ -130,8 +130,8 @@ def _load(
             log[field(event, "number", file)] = _entry(event, file)
         elif kind == "policed":
             names = ("packets", "dropped", "refused", "missed")
-            counts = (field(event, name, file) for name in names)
-            total = Total(*counts, field(event, "late_us", file) * 1e-6)
+            counts = {name: field(event, name, file) for name in names}
+            total = Total(**counts, late_s=field(event, "late_us", file) * 1e-6)
         elif kind == "error":
             errors.append(f"{policer.name}.policer: {event.get('message')}")
 

@@ -1,10 +1,9 @@
 """Loss rate of a flow's data direction, by its cause.
 
-    loss_rate.policer = P / A    loss_rate.queue = D / E    loss_rate.random = L / X
-    loss_rate.total   = 1 - (1 - loss_rate.policer) * (1 - loss_rate.queue) * (1 - loss_rate.random)
+    loss_rate.queue  = D / E         loss_rate.random = L / X
+    loss_rate.total  = 1 - (1 - P) * (1 - loss_rate.queue) * (1 - loss_rate.random)
 
-A: packets of the flow that came to a policer in front of the queue; P: those of them that it dropped;
-without a policer, there is no such value, and nothing is dropped there.
+P: share of the packets that policers dropped (policing.loss); 0 without one.
 E: packets of the flow that came to the bottleneck queue; D: those of them that it dropped (never seen
 to leave). X: packets that left it; L: those of them that were never delivered, lost at random behind
 it. Packets still on their way when the capture ended are in neither count. From the warm-up on.
@@ -19,22 +18,20 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.results import MetricValue
 
 from .base import UNSEEN, Metric, Value
+from .policing import policed_loss
 
-TOTAL = Value("loss_rate.total", "1", "share of the packets lost for either cause")
+TOTAL = Value("loss_rate.total", "1", "share of the packets lost, whatever the cause")
 QUEUE = Value("loss_rate.queue", "1", "share of the packets that the bottleneck queue dropped")
 RANDOM = Value("loss_rate.random", "1", "share of the packets lost at random behind the queue")
-POLICER = Value("loss_rate.policer", "1", "share of the packets that a policer dropped")
-VALUES = (TOTAL, QUEUE, RANDOM, POLICER)
+VALUES = (TOTAL, QUEUE, RANDOM)
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
     queue = flow.queue
     left = flow.left & (queue.left_s >= measurement.warmup_s) & ~queue.behind.pending
-    policed = _policed(measurement, flow)
     if not left.any():
         reason = "no packet of the flow passed the bottleneck"
-        values = tuple(v.of(None, flow.name, reason) for v in (TOTAL, QUEUE, RANDOM))
-        return values if policed is None else (*values, POLICER.of(policed, flow.name))
+        return tuple(value.of(None, flow.name, reason) for value in VALUES)
     lost = float((left & queue.behind.lost).sum() / left.sum())
     if queue.blind:
         return (
@@ -45,27 +42,12 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     entered = flow.entered & (queue.seconds(queue.entered) >= measurement.warmup_s)
     entered &= ~queue.through.pending
     dropped = float((entered & queue.through.lost).sum() / max(1, entered.sum()))
-    # Written so that a flow without a policer has the same last bit as ever.
-    passed = (1 - dropped) * (1 - lost) * (1.0 if policed is None else 1 - policed)
-    values = (
+    passed = (1 - dropped) * (1 - lost) * (1 - policed_loss(measurement, flow))
+    return (
         TOTAL.of(1 - passed, flow.name),
         QUEUE.of(dropped, flow.name),
         RANDOM.of(lost, flow.name),
     )
-    return values if policed is None else (*values, POLICER.of(policed, flow.name))
-
-
-def _policed(measurement: Measurement, flow: FlowRecord) -> float | None:
-    """Return the share of a flow's packets that policers dropped; None where nobody polices it."""
-    passed = None
-    for policer in measurement.policers:
-        ours = policer.of_flow(flow.name)
-        if ours is None:
-            continue
-        ours &= policer.arrival_s >= measurement.warmup_s
-        dropped = int((ours & policer.decisions.dropped).sum())
-        passed = (1.0 if passed is None else passed) * (1 - dropped / max(1, int(ours.sum())))
-    return None if passed is None else 1 - passed
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:

@@ -1,11 +1,11 @@
 """What a policer does to a flow: tokens, drops, the level of its bucket, and what remains of its window.
 
-    policing.tokens       = T / t        policing.drops = D        policing.level = mean of L(t)
-    policing.empty        = share of time with L(t) <= 0
+    policing.tokens = T / t    policing.loss = D / A    policing.drops = D    policing.level = mean of L(t)
+    policing.empty  = share of time with L(t) <= 0
     policing.small_window = S / N        policing.unexposed = M + U
 
-T: tokens that packets of the flow have taken, t: the time from the warm-up to the end of the cell; D: its
-packets that the policer dropped in that time; L: level of the bucket of its user, at the end of each slot
+T: tokens that packets of the flow have taken, t: the time from the warm-up to the end of the cell; A: its
+packets that came to the policer in that time, D: those of them that it dropped; L: level of the bucket of its user, at the end of each slot
 of 100 ms. Flows of one user share a bucket, and have the same level.
 
 S: samples (every 100 ms, of each connection) of a congestion window of at most two packets, N: all
@@ -17,7 +17,7 @@ again: what a connection owes when it ends (RFC 7786, section 6). All of the cel
 
 Course over time: policing.level, of each flow.
 
-Unit: tokens/s, packets, tokens, 1 and packets. Source: Sanhaji et al., ConEx Performance Evaluation, 2015;
+Unit: tokens/s, 1, packets, tokens, 1, 1 and packets. Source: Sanhaji et al., ConEx Performance Evaluation, 2015;
 RFC 7713, RFC 7786; docs/policing.md has the definition of the policer.
 """
 
@@ -35,12 +35,13 @@ from fairc.runtime.results import MetricValue
 from .base import Metric, Value
 
 TOKENS = Value("policing.tokens", "1/s", "tokens that its packets take per second")
+LOSS = Value("policing.loss", "1", "share of its packets that the policer dropped")
 DROPS = Value("policing.drops", "packets", "packets that the policer dropped")
 LEVEL = Value("policing.level", "tokens", "mean level of its user's bucket")
 EMPTY = Value("policing.empty", "1", "share of time with an empty bucket")
 SMALL = Value("policing.small_window", "1", "share of samples with a window of at most two packets")
 UNEXPOSED = Value("policing.unexposed", "packets", "losses and marks that were never exposed")
-VALUES = (TOKENS, DROPS, LEVEL, EMPTY, SMALL, UNEXPOSED)
+VALUES = (TOKENS, LOSS, DROPS, LEVEL, EMPTY, SMALL, UNEXPOSED)
 SMALL_PACKETS = 2
 
 Floats = NDArray[np.float64]
@@ -65,7 +66,8 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     policer = policer_of(measurement, flow)
     if policer is None:
         others = (value for value in VALUES if value is not SMALL)
-        return (small, *(value.of(None, flow.name, "nobody polices it") for value in others))
+        reason = "nobody polices it" if measurement.policers else "no flow is policed"
+        return (small, *(value.of(None, flow.name, reason) for value in others))
     ours = policer.of_flow(flow.name)
     assert ours is not None
     counted = ours & (policer.arrival_s >= measurement.warmup_s)
@@ -81,12 +83,27 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
             flow.name,
             short,
         ),
+        LOSS.of(_share(policer, counted), flow.name),
         DROPS.of(float((counted & policer.decisions.dropped).sum()), flow.name),
         LEVEL.of(float(levels.mean()) if len(levels) else None, flow.name, short),
         EMPTY.of(float((levels <= 0).mean()) if len(levels) else None, flow.name, short),
         small,
         UNEXPOSED.of(owed, flow.name, "the policer is at no bottleneck: losses are not seen"),
     )
+
+
+def _share(policer: PolicerRecord, counted: NDArray[np.bool_]) -> float:
+    return float((counted & policer.decisions.dropped).sum() / max(1, counted.sum()))
+
+
+def policed_loss(measurement: Measurement, flow: FlowRecord) -> float:
+    """Return the share of a flow's packets that policers drop, from the warm-up on; 0 without one."""
+    passed = 1.0
+    for policer in measurement.policers:
+        ours = policer.of_flow(flow.name)
+        if ours is not None:
+            passed *= 1 - _share(policer, ours & (policer.arrival_s >= measurement.warmup_s))
+    return 1 - passed
 
 
 def _small(measurement: Measurement, flow: FlowRecord) -> float | None:

@@ -10,6 +10,7 @@ from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.policers import PolicerRecord
 
 from .finding import Finding
+from .schedule import LATE_S
 
 MOST_DIFFERENT = 1e-3
 """Share of packets that may be decided otherwise before the cell is invalid. On a virtual clock none
@@ -39,6 +40,11 @@ def policing(measurement: Measurement) -> Iterator[Finding]:
             words = f"{name} saw {policer.total.packets} packets of {captured} that came to it"
             yield Finding("invalid", words)
             continue
+        if policer.total.late_s > LATE_S:
+            yield Finding(
+                "invalid",
+                f"a packet waited {policer.total.late_s * 1e3:.3g} ms in {name}: the machine is too slow",
+            )
         if policer.apart_s > MOST_APART_S:
             yield Finding(
                 "invalid",

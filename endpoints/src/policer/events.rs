@@ -10,7 +10,10 @@ use std::io;
 #[derive(Debug)]
 pub enum PolicerEvent {
     /// It listens, and forwards what comes.
-    Ready,
+    Ready {
+        /// Whether it runs before all ordinary programs.
+        first: bool,
+    },
     /// A packet exposed congestion, or was dropped; all others passed, and cost nothing.
     Packet {
         /// Number of the packet among all that are policed, from 0.
@@ -40,7 +43,7 @@ pub enum PolicerEvent {
 impl Report for PolicerEvent {
     fn write(&self, line: &mut Line) -> io::Result<()> {
         match self {
-            PolicerEvent::Ready => line.field("event", "ready")?,
+            PolicerEvent::Ready { first } => line.field("event", "ready")?.field("first", first)?,
             PolicerEvent::Packet { number, bucket, echo, decision } => line
                 .field("event", "packet")?
                 .field("number", number)?

@@ -43,7 +43,8 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     reactor.add(&timer, Interest::Read, TICK)?;
     let period_ns = description.read_every_ns;
     let mut gate = Gate::open(description)?;
-    log.now(&PolicerEvent::Ready);
+    // A packet must not wait for the others' work, as it would not in a router.
+    log.now(&PolicerEvent::Ready { first: sys::go_first() });
     log.flush();
 
     timer.every(period_ns)?;
