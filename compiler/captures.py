@@ -53,7 +53,8 @@ def _watch_policer(draft: Draft, egress: End) -> None:
     seen = {(c.node, c.interface, c.direction) for c in draft.captures}
     watched: list[tuple[End, Literal["in", "out"]]] = [(ingress, "in")]
     if policer_at(draft, egress).feedback != "none":
-        watched += [(egress, "out"), (egress, "in")]
+        watched.append((egress, "out"))
+        watched.append((egress, "in"))
     for end, direction in watched:
         if (end.node, end.name, direction) not in seen:
             _add(draft, bottleneck, end, direction, "policer")

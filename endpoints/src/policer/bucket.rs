@@ -102,6 +102,7 @@ fn uniform(seed: u64, bucket: u64, n: u64) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp)] // to the last bit: another program computes the same
 mod tests {
     use super::*;
 
@@ -185,13 +186,13 @@ mod tests {
         assert!((2_009..=2_011).contains(&taken), "{taken}");
     }
 
-    /// The same numbers as `runtime/measurement/policing.py` has (tests/measurement/test_policing.py).
+    /// The same numbers as `runtime/measurement/policing.py` has (`tests/measurement/test_policing.py`).
     #[test]
-    #[allow(clippy::unreadable_literal)] // as they were printed
     fn random_numbers_are_fixed() {
         let numbers = [uniform(0, 0, 0), uniform(42, 3, 7), uniform(u64::MAX, 99, 1_000_000)];
         assert_eq!(numbers, RANDOM);
     }
 
+    #[allow(clippy::unreadable_literal)] // as they were printed
     const RANDOM: [f64; 3] = [0.13870941014555427, 0.6686949404958634, 0.8312690680189808];
 }
