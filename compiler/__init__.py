@@ -16,6 +16,7 @@ In order of control flow:
     freeze    nodes and cables as parts of the plan
     traffic   workloads and options as parts of the plan
     peps      proxies that split connections
+    policers  policers, and their buckets
     loads     page loads as parts of the plan, and how long they may take
     grid      a lowered configuration and a repetition give a cell
     seeds     identities and random streams; draws: random numbers of a distribution

@@ -8,6 +8,7 @@ from fairc.dsl.diagnostics import Diagnostic, Severity
 
 from . import plan
 from .draft import Draft, DraftFlow, End, Place
+from .policers import policed_ends, policer_at
 
 
 def place_captures(draft: Draft) -> None:
@@ -27,6 +28,8 @@ def place_captures(draft: Draft) -> None:
             _add(draft, egress, onward, "out", "delivered")
         else:
             _add(draft, egress, ingress, "in", "delivered")
+    for end in policed_ends(draft):
+        _watch_policer(draft, end)
     for flow in draft.flows:
         if flow.flow.transport == "web" and flow.bottleneck is not None:
             _add(draft, flow.bottleneck, draft.peer(flow.data[-1]), "in", "client")
@@ -34,6 +37,27 @@ def place_captures(draft: Draft) -> None:
             own = draft.peer(flow.data[-1])
             _add(draft, flow.bottleneck, own, "in", "client")
             _add(draft, flow.bottleneck, own, "out", "client")
+
+
+def _watch_policer(draft: Draft, egress: End) -> None:
+    """Capture what a policer sees: arrivals, what leaves its queue, and what comes back.
+
+    Each direction of an interface is captured once, whatever for.
+    """
+    flows = [flow for flow in draft.flows if egress in flow.data and flow.bottleneck]
+    if not flows:
+        return
+    bottleneck = flows[0].bottleneck
+    assert bottleneck is not None
+    ingress = next(end for end in draft.nodes[egress.node].ends if end is not egress)
+    seen = {(c.node, c.interface, c.direction) for c in draft.captures}
+    watched: list[tuple[End, Literal["in", "out"]]] = [(ingress, "in")]
+    if policer_at(draft, egress).feedback != "none":
+        watched.append((egress, "out"))
+        watched.append((egress, "in"))
+    for end, direction in watched:
+        if (end.node, end.name, direction) not in seen:
+            _add(draft, bottleneck, end, direction, "policer")
 
 
 def _ingresses(draft: Draft, egress: End) -> list[End]:
@@ -74,13 +98,13 @@ def _add(
     egress: End,
     end: End,
     direction: Literal["in", "out"],
-    point: Literal["entry", "exit", "delivered", "client"],
+    point: Literal["entry", "exit", "delivered", "client", "policer"],
 ) -> None:
     """Add one capture, named after its queue, its point and its interface; a client's after its own."""
     name = f"{point}.{egress.node}.{egress.name}"
     if point == "entry":
         name += f".{end.name}"
-    if point == "client":
+    if point in ("client", "policer"):
         name = f"{point}.{end.node}.{end.name}" + (".out" if direction == "out" else "")
         if any(capture.name == name for capture in draft.captures):
             return

@@ -13,7 +13,8 @@ class Costs:
     """What a cell takes on an engine, s: all of these are added up.
 
     fixed_s: whatever it does. per_virtual_s: for every second of it. per_packet_s: for every data
-    packet with its ack and captures; per_quic_packet_s: beyond that for one over QUIC.
+    packet with its ack and captures; per_quic_packet_s: beyond that for one over QUIC;
+    per_policed_packet_s: beyond that for one that a policer forwards, computed again included.
     browser_load_s, browser_per_byte_s: for every load of a page in a browser, and for its bytes.
     image_s: for an image of others, whose server gets time before the first client begins.
     parallel: whether several cells may run at once. memory_mib, browser_memory_mib: of a job that
@@ -24,6 +25,7 @@ class Costs:
     per_virtual_s: float
     per_packet_s: float = 0.0
     per_quic_packet_s: float = 0.0
+    per_policed_packet_s: float = 0.0
     browser_load_s: float = 0.0
     browser_per_byte_s: float = 0.0
     image_s: float = 0.0
@@ -37,14 +39,18 @@ class Costs:
 # browser: middles of 8 to 14 CPU seconds for three of 11 kB, 14.5 to 35 for three of 5.3 MB. QUIC has
 # not been measured there: the vm engine's ratio of its packets to TCP's is taken. Memory: 512 MiB of
 # guest (2 GiB with a browser), what a cell leaves behind (1 GiB), fairc's analysis (1 GiB).
-UML = Costs(1.0, 0.001, 3.2e-5, 2.9e-5, 3.3, 0.9e-6, memory_mib=2560, browser_memory_mib=1536)
+# A policer: CPU seconds of runs with and without one (docs/policing.md), 1.7 s for 76,000 packets.
+UML = Costs(
+    1.0, 0.001, 3.2e-5, 2.9e-5, 2.2e-5, 3.3, 0.9e-6, memory_mib=2560, browser_memory_mib=1536
+)
 
 # Fitted to docs/benchmarks.md; QUIC: 10 MB over TCP beside 10 MB over QUIC. A load in a browser:
 # docs/browser.md, "What a load costs": 18 to 20 s for 11 kB, 36 to 48 s for 5.3 MB, of which its
 # packets are 1.3 s. Memory: the guest's, the file through which it hands over results (a memory file
 # system may hold it; runtime/vm has both), 1 GiB for fairc's analysis; with a browser 1 GiB of guest
 # more, and as much for QEMU's translated code.
-VM = Costs(1.85, 0.013, 0.00036, 0.00033, 19.0, 4e-6)
+# A policer: the fast engine's ratio to other packets is taken.
+VM = Costs(1.85, 0.013, 0.00036, 0.00033, 0.00025, 19.0, 4e-6)
 
 # In real time, one cell at a time. Start-up and tear-down: docs/benchmarks.md; those of Mininet's
 # nodes have not been measured and are taken to be the containers'.

@@ -111,6 +111,7 @@ class Draft:
     deadline_ns: int = 0
     captures: list[plan.Capture] = field(default_factory=list)
     peps: list[plan.Pep] = field(default_factory=list)
+    policers: list[plan.Policer] = field(default_factory=list)
     frozen_nodes: tuple[plan.Node, ...] = ()
     frozen_cables: tuple[plan.Cable, ...] = ()
 

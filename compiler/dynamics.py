@@ -63,6 +63,12 @@ def most_delay_ns(way: Direction) -> int:
     return max([way.delay_ns, *(change.delay_ns or 0 for change in way.changes)])
 
 
+def most_loss(way: Direction) -> float:
+    """Return the highest probability of a random loss that a link ever has; 1 where it goes down."""
+    losses = (1.0 if change.is_up is False else change.loss or 0.0 for change in way.changes)
+    return max([way.loss, *losses])
+
+
 def touches_hop(changes: tuple[Change, ...]) -> bool:
     """Whether any of these changes needs a hop."""
     return any(c.delay_ns is not None or c.loss is not None or c.is_up is not None for c in changes)

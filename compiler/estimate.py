@@ -74,6 +74,7 @@ class Estimate:
 def cell_s(costs: Costs, cell: Cell, length_s: float, sent: float) -> float:
     """Return what a cell of a length (s) with so many data packets takes, wall seconds on one core."""
     each_s = costs.per_packet_s + costs.per_quic_packet_s * quic_share(cell, length_s)
+    each_s += costs.per_policed_packet_s if cell.policers else 0.0
     own_s = costs.fixed_s + (costs.image_s if any(flow.image for flow in cell.flows) else 0.0)
     return own_s + browsers_s(costs, cell) + costs.per_virtual_s * length_s + each_s * sent
 

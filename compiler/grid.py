@@ -67,6 +67,10 @@ class Lowered:
             ),
             captures=tuple(draft.captures),
             peps=tuple(draft.peps),
+            policers=tuple(
+                policer.model_copy(update={"seed": stream_seed(seed, "policer", policer.name)})
+                for policer in draft.policers
+            ),
             warmup_ns=scenario.warmup_ns,
             duration_ns=scenario.duration_ns,
             deadline_ns=draft.deadline_ns + _later_ns(draft, starts_ns, seed),
@@ -84,7 +88,9 @@ def identity_of(cell: plan.Cell) -> str:
     what came into the plan later, where it is not used: cells keep their ids.
     """
     peps: Any = {"__all__": {"source": True}} if cell.peps else True
-    return identity(cell.model_dump_json(exclude=NOT_IN_IDENTITY | {"peps": peps}))
+    policers: Any = {"__all__": {"source": True}} if cell.policers else True
+    left_out = NOT_IN_IDENTITY | {"peps": peps, "policers": policers}
+    return identity(cell.model_dump_json(exclude=left_out))
 
 
 def genuine(cell: plan.Cell) -> bool:

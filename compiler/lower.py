@@ -16,6 +16,7 @@ from .freeze import freeze
 from .packets import check_packets, limit_packets
 from .peps import reach, split
 from .physics import warn
+from .policers import police
 from .ports import assign_ports
 from .queues import size_queues
 from .routing import route, trace
@@ -40,6 +41,7 @@ TRAFFIC_PASSES: tuple[Pass, ...] = (  # look at workloads and times
     check_packets,
     assign_ports,
     split,  # proxies, and which ports they intercept
+    police,  # policers, and whose bucket is whose
     set_deadline,
     warn,
 )

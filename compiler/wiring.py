@@ -5,6 +5,9 @@ loss, the delay. Rate and queue stay on the link's own end; loss and delay go on
 their own in the middle (kind `hop`, a router that only forwards), so that netem's limit never
 counts what waits in the queue, and the sender's stack never sees what netem holds back.
 
+Where a direction of a link is policed, its rate and queue are on a hop of their own next to the
+router (`a-policer`), whose program forwards what comes one way, in front of the queue.
+
 Where proxies split connections at the ends of a link, rate and queue are on hops of their own next
 to them (`a-modem`): so their packets are seen before the queue, and their stack never sees it.
 """
@@ -36,7 +39,21 @@ def wire(draft: Draft) -> None:
             _wire(draft, index, link, left, right)
             _add_cable(draft, index, link, right, link.b)
         else:
-            _wire(draft, index, link, link.a, link.b)
+            left, right = _policed(draft, index, link)
+            _wire(draft, index, link, left, right)
+            if right != link.b:
+                _add_cable(draft, index, link, right, link.b)
+
+
+def _policed(draft: Draft, index: int, link: Link) -> tuple[str, str]:
+    """Return the nodes that have the queues of a link: hops of their own where it is policed."""
+    left, right = link.a, link.b
+    if link.forward.policer is not None:
+        left = _add_hop(draft, f"{link.a}-policer")
+        _add_cable(draft, index, link, link.a, left)
+    if link.backward.policer is not None:
+        right = _add_hop(draft, f"{link.b}-policer")
+    return left, right
 
 
 def _wire(draft: Draft, index: int, link: Link, left: str, right: str) -> None:

@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from .entries import Entry, Parameter
 from .kinds import A_SWITCH, Quantities, Texts, refuse
+from .problems import fail
 from .registry import Registry
 from .source import Span
 from .units import NUMBER, PACKETS, TIME
@@ -252,6 +253,15 @@ CCAS: Registry[Entry] = Registry(
 """Every CCA, whatever it runs over."""
 
 
+ABSENT: Mapping[str, tuple[str, str]] = {
+    "compound": (
+        "Linux has no Compound TCP: a patch was never merged",
+        "the nearest of its kind is `illinois`: it grows by losses and delay, too; or `bpf(...)` for your own",
+    ),
+}
+"""CCAs that studies name and nothing here has: why, and what is nearest."""
+
+
 @dataclass(frozen=True)
 class AnyCca:
     """The kind "a CCA"; its arguments are checked when the transport is known."""
@@ -262,5 +272,11 @@ class AnyCca:
         """Raise CompileError unless some transport has this CCA."""
         if not isinstance(value, Symbol | Applied):
             return refuse(self, value, use, at)
-        CCAS.get(value.name, value.name_span if isinstance(value, Applied) else value.span)
+        span = value.name_span if isinstance(value, Applied) else value.span
+        if value.name in ABSENT:
+            why, nearest = ABSENT[value.name]
+            fail(
+                "unknown-cca", f"no CCA is called `{value.name}`", span, notes=(why,), help=nearest
+            )
+        CCAS.get(value.name, span)
         return None

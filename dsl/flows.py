@@ -11,6 +11,7 @@ from .images import check_image
 from .keys import FLOW, Block
 from .loads import INITIAL_WINDOW_PACKETS, check_load, control_of_load, remark
 from .problems import Gather, fail
+from .source import Span
 from .transports import check_workload, control_of, options_of, refuse_later
 from .values import Applied, Quantity, Symbol, Value, nanoseconds
 from .workloads import random_start, workload_of
@@ -97,7 +98,12 @@ def build_flow(
         extra_rtt_ns=nanoseconds(rtt) if isinstance(rtt, Quantity) else 0,
         quic_parameters=quic or {},
         image=control.image,
+        ecn_given=_span_of(values.get("ecn") or (hosts or {}).get("ecn")),
     )
+
+
+def _span_of(value: Value | None) -> Span | None:
+    return value.span if value is not None else None
 
 
 def _check_window(key: Value | None, argument: Value) -> None:

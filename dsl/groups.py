@@ -120,6 +120,13 @@ def user(group: Group, number: int) -> str:
     return f"{group.name}-{number}"
 
 
+def user_of(flow: model.Flow) -> str | None:
+    """Return the host of the user whose flow it is, None where it runs on no users."""
+    if flow.users is None:
+        return None
+    return flow.server if flow.client.endswith(f"-{SERVER}") else flow.client
+
+
 def peer(group: Group, number: int) -> str:
     """Return the name of the server of a user."""
     return f"{group.name}-{number}-server"

@@ -152,6 +152,16 @@ PEP: Registry[Parameter] = Registry(
     ],
 )
 
+POLICER: Registry[Parameter] = Registry(
+    "key of policer",
+    "key",
+    [
+        P("at", AnyName("a router"), "router that polices what it sends", required=True),
+        P("to", AnyName("a node"), "to this neighbour", required=True),
+        P("mode", A_POLICER, "what the policer does", required=True),
+    ],
+)
+
 
 def sort_settings(
     settings: Iterable[syntax.Setting], keys: Registry[Parameter], block: str

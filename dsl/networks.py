@@ -20,7 +20,8 @@ from .losses import loss as loss_of
 from .network_words import A_THRESHOLD, QUEUES
 from .packet_sizes import mtu_of, warn_small
 from .peps import peps
-from .problems import Gather, fail, not_yet
+from .policers import place_policers, policer_of
+from .problems import Gather, fail
 from .registry import unknown
 from .source import Span
 from .traces import load_trace
@@ -57,6 +58,7 @@ class _Way:
     trace: model.Trace | None
     queue: model.Queue | None
     mtu: Quantity | None
+    policer: model.Policer | None
     statement: Span
     ends: Span
 
@@ -72,14 +74,16 @@ def build_network(body: syntax.Body, scope: Scope, report: Report) -> model.Netw
     for element in body.elements:
         if isinstance(element, syntax.Link):
             _link(element, scope, nodes, ways, gather, report)
-        elif isinstance(element, syntax.Device) and element.kind != "pep":
-            gather.found.append(not_yet(f"a `{element.kind}` in a topology", element.span))
     links = () if gather.found else _pair(ways, gather, report)
-    proxies = [e for e in body.elements if isinstance(e, syntax.Device) and e.kind == "pep"]
+    devices = [e for e in body.elements if isinstance(e, syntax.Device)]
+    proxies = [device for device in devices if device.kind == "pep"]
     made: tuple[model.Pep, ...] = ()
     if not gather.found:
         with gather.attempt():
             made = peps(proxies, nodes, links, scope)
+        with gather.attempt():
+            policers = [device for device in devices if device.kind == "policer"]
+            links = place_policers(policers, nodes, links, made, scope)
     if not nodes:
         with gather.attempt():
             fail("empty-topology", "this topology has no nodes", body.span)
@@ -171,6 +175,8 @@ def _way(
         setting = block.settings["queue"]
         made = _queue(queue, setting.value.span)
         _check_queue(made, rate)
+    policed = block.value("policer", scope)
+    policer = policer_of(policed, "`policer`") if policed is not None else None
     loss_span = loss.span if loss else None
     more = impaired(block, scope, delay, bursts)
     over_time = changes(dynamic, scope, rate, trace, more)
@@ -186,6 +192,7 @@ def _way(
         trace,
         made,
         mtu,
+        policer,
         statement,
         ends,
     )
@@ -285,6 +292,7 @@ def _direction(way: _Way, opposite: _Way) -> model.Direction:
         way.changes,
         way.trace,
         mtu_of(way.mtu, opposite.mtu, traced=way.trace is not None),
+        way.policer,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from .cca_words import QUIC_CCAS, TCP_CCAS
 from .entries import Entry, Parameter
-from .keys import CHANGE, EXPERIMENT, FLOW, HOSTS, LINK, PEP, USERS
+from .keys import CHANGE, EXPERIMENT, FLOW, HOSTS, LINK, PEP, POLICER, USERS
 from .network_words import JITTERS, LOSSES, QUEUES, RATES
 from .random_words import DISTRIBUTIONS
 from .registry import Registry
@@ -22,6 +22,7 @@ BLOCKS: tuple[tuple[str, Registry[Parameter]], ...] = (
     ("Keys of `at`", CHANGE),
     ("Keys of `users`", USERS),
     ("Keys of `pep`", PEP),
+    ("Keys of `policer`", POLICER),
     ("Keys of `hosts`", HOSTS),
 )
 

@@ -159,6 +159,14 @@ METRICS: Registry[Entry] = Registry(
         ),
         _metric("unfairness", "1", "Ratio of what a user of two groups gets", _TWO, runs=True),
         _metric(
+            "policing",
+            "1/s",
+            "Tokens, drops and level of a user's bucket, and windows that are too small",
+            _FLOW,
+            values=("tokens", "loss", "drops", "level", "empty", "small_window", "unexposed"),
+            runs=True,
+        ),
+        _metric(
             "convergence_time",
             "s",
             "Time until every session has its fair share",

@@ -16,6 +16,7 @@ from .keys import Block
 from .library import preset
 from .names import used_names
 from .networks import argument_scope, build_network
+from .policers import with_feedback
 from .problems import Gather, fail
 from .processing import processing_ns
 from .registry import unknown
@@ -125,6 +126,9 @@ class Builder:
                 ):
                     with gather.attempt():
                         check_ends(flow, done, network)
+        if network is not None:
+            with gather.attempt():
+                flows = with_feedback(network, flows)
         gather.finish()
         assert timing is not None
         proxies = network.peps if network else ()

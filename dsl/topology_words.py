@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from .cca_words import AnyCca
 from .entries import Entries, Entry, Parameter
-from .kinds import A_PACKET_RATE, A_RATE, A_TIME, PACKET_COUNT, Quantities, Words
+from .kinds import A_PACKET_RATE, A_RATE, A_TIME, Quantities, Words
 from .network_words import A_LINK_RATE, A_LOSS, A_QUEUE
 from .packet_sizes import A_MTU
 from .registry import Registry
-from .units import BDP, DATA, NUMBER
+from .units import BDP, DATA, NUMBER, PACKETS
 
 P = Parameter
 
+A_DEPTH = Quantities((PACKETS,), low=1)
 HARSHNESS = Words("harshness", ("soft", "mild", "strict"))
+FEEDBACK = Words("feedback", ("none", "classic", "accurate"))
+CHARGE = Words("charge", ("forwarded", "arrived"))
 
 POLICERS: Registry[Entry] = Registry(
     "policer",
@@ -24,10 +27,12 @@ POLICERS: Registry[Entry] = Registry(
             "Congestion policing: a token bucket for the congestion that a user causes",
             (
                 P("rate", A_PACKET_RATE, "fill rate of the bucket", required=True),
-                P("depth", PACKET_COUNT, "depth of the bucket", required=True),
-                P("harshness", HARSHNESS, "what an empty bucket does", "mild"),
-                P("feedback", Words("feedback", ("accurate", "classic")), "ECN feedback"),
+                P("depth", A_DEPTH, "depth of the bucket, at least a packet", required=True),
+                P("harshness", HARSHNESS, "how much an empty bucket drops", "mild"),
+                P("feedback", FEEDBACK, "which ECN marks senders re-expose, beside losses", "none"),
+                P("charge", CHARGE, "when a re-echo takes its token", "forwarded"),
             ),
+            runs=True,
         ),
     ],
 )

@@ -6,6 +6,7 @@ import numpy as np
 
 from .measurement import SLOT_S
 from .page_tables import PAGE_TABLES
+from .policing_table import BUCKETS
 from .schema import CELL, CONNECTION, FLOW, SEPARATOR, TRANSPORT, Column, Columns, Stored, Table
 
 
@@ -334,6 +335,7 @@ TABLES: dict[str, Table] = {
             ),
             _queue_rows,
         ),
+        BUCKETS,
         *PAGE_TABLES,
     )
 }

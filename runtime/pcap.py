@@ -21,7 +21,7 @@ Int64s = NDArray[np.int64]
 
 ETHERNET = 1
 ICMP, TCP, UDP = 1, 6, 17
-FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
+FIN, SYN, RST, PSH, ACK, ECE, CWR = 1, 2, 4, 8, 16, 64, 128
 
 # The first four bytes of a file: byte order and nanoseconds per unit of the fraction.
 _MAGIC = {
@@ -33,6 +33,7 @@ _MAGIC = {
 _HEADER_BYTES, _RECORD_BYTES = 24, 16
 _ETHERNET_BYTES = 14
 _ETHERTYPE_IPV4 = 0x0800
+_SACK, _TIMESTAMPS = 5, 8  # kinds of TCP options
 # A snapshot of 96 bytes holds 54 of a datagram's payload.
 DIGEST_BYTES = 64
 # Mask of the first 0 to 8 bytes of a little-endian word.
@@ -122,6 +123,48 @@ def parse(data: bytes) -> Capture:
     offsets, end = _record_offsets(data, order)
     buffer = np.frombuffer(data + bytes(_PADDING), np.uint8)
     return Capture(_columns(buffer, offsets, order, tick_ns), len(data) - end)
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What tells a sender of congestion, beside what `Packets` has.
+
+    marked: whether each packet has the mark CE (RFC 3168), shape (packets,). block_of, block_first,
+    block_last: blocks [first, last) that packets acknowledge selectively (RFC 2018), shape (blocks,);
+    block_of: index of the packet, increasing.
+    """
+
+    marked: NDArray[np.bool_]
+    block_of: Int64s
+    block_first: Int64s
+    block_last: Int64s
+
+
+def feedback(data: bytes) -> Feedback:
+    """Read marks and selective acknowledgements of a capture that `parse` reads."""
+    order, _ = _MAGIC[data[:4]]
+    offsets, _ = _record_offsets(data, order)
+    buffer = np.frombuffer(data + bytes(_PADDING), np.uint8)
+    kept = offsets[:, None] + 8 + np.arange(4)
+    frame = offsets + _RECORD_BYTES
+    end = frame + buffer[kept].reshape(-1).view(order + "u4").astype(np.int64)
+    read = _Bytes(buffer, end).field
+    every = np.ones(len(offsets), np.bool_)
+    ip = frame + _ETHERNET_BYTES
+    first = read(ip, 1, every)
+    ipv4 = (read(frame + 12, 2, every) == _ETHERTYPE_IPV4) & (first >> 4 == 4)
+    marked = ipv4 & (read(ip + 1, 1, ipv4) & 3 == 3)
+    tcp = ipv4 & (read(ip + 9, 1, ipv4) == TCP) & (read(ip + 6, 2, ipv4) & 0x1FFF == 0)
+    transport = ip + (first & 15) * 4
+    data_offset = (read(transport + 12, 1, tcp) >> 4) * 4
+    place = _option(buffer, transport, data_offset, end, tcp, _SACK)
+    blocks = np.where(place > 0, (buffer[place + 1].astype(np.int64) - 2) // 8, 0)
+    which = np.repeat(np.arange(len(offsets)), blocks)
+    rank = np.arange(len(which)) - np.repeat(np.cumsum(blocks) - blocks, blocks)
+    at = place[which] + 2 + 8 * rank
+    whole = _Bytes(buffer, end[which]).field
+    present = np.ones(len(which), np.bool_)
+    return Feedback(marked, which, whole(at, 4, present), whole(at + 4, 4, present))
 
 
 def _record_offsets(data: bytes, order: str) -> tuple[Int64s, int]:
@@ -228,7 +271,21 @@ def _timestamps(
     captured: Int64s,
     tcp: NDArray[np.bool_],
 ) -> tuple[Int64s, Int64s]:
-    """Return value and echo of the TCP timestamp option (kind 8) of each packet, 0 without one.
+    """Return value and echo of the TCP timestamp option of each packet, 0 without one."""
+    place = _option(buffer, transport, data_offset, captured, tcp, _TIMESTAMPS)
+    present = place > 0
+    return read(place + 2, 4, present), read(place + 6, 4, present)
+
+
+def _option(
+    buffer: UInt8s,
+    transport: Int64s,
+    data_offset: Int64s,
+    captured: Int64s,
+    tcp: NDArray[np.bool_],
+    wanted: int,
+) -> Int64s:
+    """Return where the TCP option of a kind begins in each packet, 0 where there is none.
 
     All packets walk through their options in step, so the loop runs once per option of the
     packet that has most of them.
@@ -241,11 +298,11 @@ def _timestamps(
         inside = at < end[pending]
         pending, at = pending[inside], at[inside]
         kind, length = buffer[at].astype(np.int64), buffer[at + 1].astype(np.int64)
-        found = (kind == 8) & (length == 10) & (at + 10 <= end[pending])
+        found = (kind == wanted) & (at + length <= end[pending])
+        found &= (length == 10) if wanted == _TIMESTAMPS else (length >= 10)
         place[pending[found]] = at[found]
         # End of options (0), a length that cannot be, and a found option end the walk.
         go_on = (kind == 1) | ((kind != 0) & (length >= 2) & ~found)
         step = np.where(kind == 1, 1, length)
         pending, at = pending[go_on], (at + step)[go_on]
-    present = place > 0
-    return read(place + 2, 4, present), read(place + 6, 4, present)
+    return place

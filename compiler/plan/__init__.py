@@ -15,6 +15,7 @@ From the smallest part to the whole:
     workloads  what connections move
     flows      who sends what to whom
     peps       proxies that split connections
+    policers   congestion policing
     consistency  what a cell may not say
     cells      a cell, its captures
     requests   what a header may not say
@@ -28,6 +29,7 @@ from .header import PLAN_VERSION, Axis, FigureRequest, Input, MetricRequest, Pla
 from .links import Change, GilbertElliott, Impairment, Shaper
 from .network import Cable, Interface, Node, Route
 from .peps import Pep
+from .policers import Policed, Policer
 from .queues import Cake, CoDel, Fifo, Fq, FqCoDel, FqPie, Pie, Queue, Red, Sfq
 from .workloads import (
     BulkWorkload,
@@ -74,6 +76,8 @@ __all__ = [
     "Pep",
     "Pie",
     "Plan",
+    "Policed",
+    "Policer",
     "Queue",
     "Red",
     "RequestsWorkload",

@@ -6,12 +6,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .base import MAX_PROCESSING_NS, Model, absent
+from .base import MAX_PROCESSING_NS, Model, absent, empty
 from .consistency import contradiction
 from .flows import Flow
 from .network import Cable, Node
 from .numbers import Repetition, Seed, SpanNs, TimeNs
 from .peps import Pep
+from .policers import Policer
 from .text import CaptureName, Identity, InterfaceName, NodeName, Place, Text, Word
 
 
@@ -20,7 +21,7 @@ class Capture(Model):
 
     point: `entry` (arriving at the bottleneck's router), `exit` (leaving the bottleneck queue),
     `delivered` (after the loss), `client` (arriving at the client of a page load; of an image of
-    others, also leaving it).
+    others, also leaving it), `policer` (what a policer sees and no other point shows).
     queue: the (node, interface) of the bottleneck it belongs to.
     """
 
@@ -28,7 +29,7 @@ class Capture(Model):
     node: NodeName
     interface: InterfaceName
     direction: Literal["in", "out"]
-    point: Literal["entry", "exit", "delivered", "client"]
+    point: Literal["entry", "exit", "delivered", "client", "policer"]
     queue: Place
 
 
@@ -36,7 +37,7 @@ class Cell(Model):
     """One configuration and one repetition: everything that an engine needs to run it.
 
     id: SHA-256 of the cell's JSON without white space, fields in the schema's order, without `id`,
-    `bindings`, `captures`, every `source`, and `peps` where there are none; its first 16 hexadecimal digits.
+    `bindings`, `captures`, every `source`, and `peps` and `policers` where there are none; its first 16 hexadecimal digits.
     configuration: the same over the bindings, keys sorted; so repetitions share it.
     bindings: swept name -> canonical value. stop: when the cell ends by itself.
     duration_ns: a fixed length after the epoch, or None. deadline_ns: the latest end.
@@ -56,6 +57,7 @@ class Cell(Model):
     flows: Annotated[tuple[Flow, ...], Field(min_length=1)]
     captures: tuple[Capture, ...]
     peps: tuple[Pep, ...] = ()
+    policers: Annotated[tuple[Policer, ...], Field(exclude_if=empty)] = ()
     warmup_ns: TimeNs
     duration_ns: SpanNs | None
     deadline_ns: SpanNs

@@ -66,5 +66,11 @@ Real = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """Such a number that is not below zero."""
 
+Tokens = Annotated[float, Field(ge=1, le=10**9, allow_inf_nan=False)]
+"""What a token bucket holds when it is full, packets."""
+
+PacketRate = Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)]
+"""Packets/s."""
+
 Setting = Annotated[int, Field(ge=-_INT63, le=_INT63)] | Real | bool
 """What a parameter of a CCA is set to."""

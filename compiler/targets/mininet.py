@@ -25,15 +25,18 @@ from .hosts import (
     window_routes,
 )
 from .lines import line, word
-from .programs import SAMPLE_EVERY_NS, client, proxies, server
+from .programs import SAMPLE_EVERY_NS, client, policer, proxies, server
 from .tc import LATE_NS, change_line, interface_lines
 
 SNAPLEN = 96
 RING_PACKETS = 25_000  # 100,000 packets/s for 250 ms: one reading may come late
 MAX_DRAIN_NS = 10_000_000_000
 LEAD_NS = 300_000_000
+MEANINGS = {"client": "client of page loads", "policer": "what a policer sees"}
+"""Of captures that are not of a queue, by their point."""
 LEAD_PER_PROGRAM_NS = 20_000_000
 PROXY_LEAD_NS = 1_000_000_000
+POLICER_PATIENCE_NS = 5_000_000_000
 BROWSER_LEAD_NS = 5_000_000_000  # a browser runs before its first load begins
 IMAGE_LEAD_NS = 8_000_000_000  # its server listens before the first client begins
 
@@ -104,6 +107,7 @@ def program(
             1
             + len(cell.captures)
             + 2 * len(cell.peps)
+            + len(cell.policers)
             + 2 * len(cell.flows)
             + sum(map(changing, cell.nodes))
         ),
@@ -173,8 +177,8 @@ def program(
         ],
         captures=[
             (
-                "client of page loads"
-                if capture.point == "client"
+                MEANINGS[capture.point]
+                if capture.point in MEANINGS
                 else f"{capture.point} of the bottleneck {'/'.join(capture.queue)}",
                 capture.name,
                 capture.node,
@@ -193,6 +197,25 @@ def program(
             for end, node, told in proxies(pep)
         ],
         proxy_patience_ns=proxy_lead_ns(cell),
+        policers=[
+            (
+                one.source,
+                f"{one.name}.policer",
+                one.node,
+                word(one.ingress),
+                *policer(
+                    one,
+                    cell,
+                    (
+                        mac_address(ends[peers[one.node, one.egress]].address),
+                        mac_address(ends[one.node, one.egress].address),
+                    ),
+                    ends[one.node, one.ingress].mtu,
+                ),
+            )
+            for one in cell.policers
+        ],
+        policer_patience_ns=POLICER_PATIENCE_NS,
         servers=[
             (flow.source, f"{flow.name}.server", flow.server, *server(flow, cell))
             for flow in cell.flows

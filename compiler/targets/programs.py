@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from fairc.compiler.frames import frame_bytes
-from fairc.compiler.plan import Cell, Flow, LoadWorkload, OnOffWorkload, Pep
+from fairc.compiler.plan import Cell, Flow, LoadWorkload, OnOffWorkload, Pep, Policer
 
 from . import images, processing
 
@@ -69,6 +69,36 @@ def proxies(pep: Pep) -> Iterator[tuple[str, str, tuple[str, str]]]:
             "sample_every_ns": SAMPLE_EVERY_NS,
         }
         yield name, node, (f"pep-{name}", json.dumps(fields, separators=(",", ":")))
+
+
+def policer(policer: Policer, cell: Cell, macs: tuple[str, str], mtu: int) -> tuple[str, str]:
+    """Return the role and the description of a policer.
+
+    macs: of what leaves: the neighbour's, and that of the policer's own interface. mtu: of its link.
+    """
+    flows = {flow.name: flow for flow in cell.flows}
+    fields = {
+        "policer": policer.name,
+        "ingress": policer.ingress,
+        "egress": policer.egress,
+        "next_mac": macs[0],
+        "own_mac": macs[1],
+        "mtu": mtu,
+        "buckets": max(1, len(policer.buckets)),
+        "policed": [
+            {"address": flows[p.flow].address, "port": flows[p.flow].port, "bucket": p.bucket}
+            for p in policer.policed
+        ],
+        "rate": policer.rate,
+        "depth": policer.depth,
+        "harshness": policer.harshness,
+        "charge": policer.charge,
+        "feedback": policer.feedback,
+        "seed": policer.seed,
+        "times": f"{policer.name}.policer.times",
+        "read_every_ns": SAMPLE_EVERY_NS,
+    }
+    return "policer", json.dumps(fields, separators=(",", ":"))
 
 
 def _told(program: Program, flow: Flow, cell: Cell) -> tuple[str, str]:

@@ -25,15 +25,25 @@ def interface_lines(interface: plan.Interface, late_ns: int = LATE_NS) -> Iterat
         if any(change.rate_bps for change in interface.changes):
             yield f"{device} root handle 1: htb default 1"
             yield rate_line(interface, shaper.rate_bps, "add", late_ns)
-            yield f"{device} parent 1:1 handle 2: {queue_words(queue, shaper.rate_bps)}"
+            yield from _queue_lines(interface.name, queue, shaper.rate_bps)
             return
         burst_bytes = shaper.burst_bytes + _bytes_in(late_ns, shaper.rate_bps)
         bucket = f"rate {shaper.rate_bps}bit burst {burst_bytes}"
         most = queue_bytes(queue, interface.frame_bytes)
         yield f"{device} root handle 1: tbf {bucket} limit {most}"
-        yield f"{device} parent 1:1 handle 2: {queue_words(queue, shaper.rate_bps)}"
+        yield from _queue_lines(interface.name, queue, shaper.rate_bps)
     if interface.impairment is not None:
         yield f"{device} root handle 1: {netem_words(interface.impairment)}"
+
+
+def _queue_lines(name: str, queue: plan.Queue, rate_bps: int) -> Iterator[str]:
+    """Yield the lines that make the queue beneath a shaper; rate_bps: of the shaper."""
+    at = f"dev {name} parent 1:1 handle 2:"
+    if queue.kind == "red":
+        yield f"qdisc add {at} gred setup vqs 1 default 0"
+        yield f"qdisc change {at} {queue_words(queue, rate_bps)}"
+    else:
+        yield f"qdisc add {at} {queue_words(queue, rate_bps)}"
 
 
 def rate_line(interface: plan.Interface, rate_bps: int, verb: str, late_ns: int = LATE_NS) -> str:
@@ -73,7 +83,7 @@ def qdisc(queue: plan.Queue) -> str:
     """Return the name that tc and the kernel have for a queue's discipline."""
     if queue.kind == "fifo":
         return "bfifo" if queue.limit_bytes is not None else "pfifo"
-    return queue.kind
+    return "gred" if queue.kind == "red" else queue.kind
 
 
 def _fifo(queue: plan.Fifo, rate_bps: int) -> str:
@@ -81,8 +91,14 @@ def _fifo(queue: plan.Fifo, rate_bps: int) -> str:
 
 
 def _red(queue: plan.Red, rate_bps: int) -> str:
+    """Return Linux's `gred` with one queue: RED that notices when the link falls idle.
+
+    Linux's `red` counts a link as idle from when it is asked for a packet and has none. Shapers look first
+    (peek) and never ask, so beneath one the average stays as it was while nothing waits, and goes down by
+    the packet alone: it went on to drop on an empty link for seconds. `gred` counts from the last packet.
+    """
     return (
-        f"limit {queue.limit_bytes} min {queue.min_bytes} max {queue.max_bytes}"
+        f"vq 0 limit {queue.limit_bytes} min {queue.min_bytes} max {queue.max_bytes}"
         f" avpkt {queue.average_packet_bytes} burst {queue.burst_packets}"
         f" probability {queue.probability:.10f} bandwidth {rate_bps}bit{' ecn' * queue.ecn}"
     )

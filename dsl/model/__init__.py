@@ -28,6 +28,7 @@ from .links import (
     GilbertElliott,
     Jitter,
     JitterDistribution,
+    Policer,
     Trace,
 )
 from .network import Link, Network, Node, Pep
@@ -78,6 +79,7 @@ __all__ = [
     "Page",
     "PageObject",
     "Pep",
+    "Policer",
     "Queue",
     "Requests",
     "Scenario",

@@ -56,6 +56,7 @@ class Flow:
     own_cca: the object that `cca` comes from, unless it is the kernel's or the QUIC stack's.
     image: the container image of another QUIC stack, which has a CCA of its own.
     quic_parameters: of a page load over HTTP/3: all of those that the CCA has over QUIC.
+    ecn_given: where `ecn` is written for it; None: its default holds.
     """
 
     name: str
@@ -78,3 +79,4 @@ class Flow:
     own_cca: OwnCca | None = None
     quic_parameters: Mapping[str, int | float | bool] = field(default_factory=dict)
     image: str | None = None
+    ecn_given: Span | None = None

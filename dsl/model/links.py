@@ -81,6 +81,24 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
+class Policer:
+    """Congestion policing of what is sent one way of a link (docs/policing.md).
+
+    rate: fill rate of each user's bucket, packets/s, > 0; depth: packets, >= 1. harshness: how much
+    an empty bucket drops. feedback: which ECN marks senders re-expose. charge: when a re-echo takes
+    its token.
+    """
+
+    name: str
+    rate: float
+    depth: float
+    harshness: Literal["soft", "mild", "strict"]
+    feedback: Literal["none", "classic", "accurate"]
+    charge: Literal["forwarded", "arrived"]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Direction:
     """One way of a link. On the way of a packet: queue and rate, then loss, then delay.
 
@@ -89,7 +107,8 @@ class Direction:
     loss: probability of a loss, 0 <= loss < 1: independent of other packets (Bernoulli), or the
     stationary one of `bursts`. reorder: probability that a packet skips the delay. duplicate:
     probability that it arrives twice. changes: in order of time. trace: what the rate follows;
-    rate_bps is then its mean. mtu: the largest IP packet, bytes; the same both ways.
+    rate_bps is then its mean. mtu: the largest IP packet, bytes; the same both ways. policer: in front
+    of the queue.
     """
 
     rate_bps: int | None
@@ -104,6 +123,7 @@ class Direction:
     changes: tuple[Change, ...] = ()
     trace: Trace | None = None
     mtu: int = MTU
+    policer: Policer | None = None
 
     @property
     def frame_bytes(self) -> int:

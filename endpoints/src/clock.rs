@@ -17,6 +17,12 @@ impl Clock {
         Clock { epoch_ns }
     }
 
+    /// Turns a time of `CLOCK_REALTIME`, ns, into one after the epoch.
+    #[must_use]
+    pub fn after_epoch(self, realtime_ns: i64) -> i64 {
+        realtime_ns - self.epoch_ns
+    }
+
     /// The time now, ns after the epoch; negative before it.
     #[must_use]
     pub fn now_ns(self) -> i64 {

@@ -20,6 +20,7 @@ mod packet_ring;
 mod pcap;
 mod pep;
 mod player;
+mod policer;
 mod quic;
 mod random;
 mod reactor;

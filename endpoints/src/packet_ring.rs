@@ -6,7 +6,7 @@ use crate::sys::{checked, owned, set_option};
 use std::ffi::CString;
 use std::io;
 use std::mem::size_of;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr::{null_mut, NonNull};
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,6 +17,8 @@ const BLOCK_BYTES: usize = 64 << 10;
 /// and at least 16 bytes for the Ethernet header (14), whose end is aligned to 16.
 const PACKET_OFFSET: usize = 66;
 const FRAME_ALIGNMENT: usize = 16;
+/// `virtio_net_hdr`, in front of the frames of a ring that keeps them whole.
+pub const VNET_HEADER_BYTES: usize = 10;
 
 /// A socket that sees the packets of one interface, and the ring that the kernel puts them into.
 ///
@@ -30,6 +32,22 @@ pub struct PacketRing {
     frame_bytes: usize,
     frames: usize,
     next: usize,
+    header_bytes: usize,
+}
+
+/// What a ring is to hold.
+#[derive(Debug)]
+pub struct Wanted {
+    /// Which packets, and how much of them.
+    pub filter: Vec<libc::sock_filter>,
+    /// Whether they come from outside alone.
+    pub incoming: bool,
+    /// The most that is kept of one, bytes.
+    pub snaplen: u32,
+    /// How many can wait between two readings, at least.
+    pub packets: u32,
+    /// Whether frames can be sent on: each comes behind a header of `VNET_HEADER_BYTES`.
+    pub whole: bool,
 }
 
 impl PacketRing {
@@ -44,20 +62,36 @@ impl PacketRing {
         snaplen: u32,
         packets: u32,
     ) -> io::Result<Self> {
+        let filter = filter(direction, snaplen).to_vec();
+        let incoming = direction == Direction::In;
+        Self::of(interface, &Wanted { filter, incoming, snaplen, packets, whole: false })
+    }
+
+    /// Listens to an interface for what is wanted.
+    ///
+    /// # Errors
+    /// See `open`.
+    pub fn of(interface: &str, wanted: &Wanted) -> io::Result<Self> {
+        let Wanted { snaplen, packets, .. } = *wanted;
         let index = interface_index(interface)?;
         // Protocol 0: nothing is received before `bind` names one, when everything else is set.
         let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: takes no pointer.
         let socket = owned(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
-        attach(&socket, &filter(direction, snaplen))?;
-        if direction == Direction::In {
+        attach(&socket, &wanted.filter)?;
+        if wanted.incoming {
             // Spares the kernel a copy of what is sent; the filter would refuse it.
             set_option(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
         }
         let version = libc::tpacket_versions::TPACKET_V2 as i32;
         set_option(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, version)?;
 
-        let frame_bytes = (PACKET_OFFSET + snaplen as usize).next_multiple_of(FRAME_ALIGNMENT);
+        let header_bytes = if wanted.whole { VNET_HEADER_BYTES } else { 0 };
+        if wanted.whole {
+            set_option(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, 1)?;
+        }
+        let frame_bytes =
+            (PACKET_OFFSET + header_bytes + snaplen as usize).next_multiple_of(FRAME_ALIGNMENT);
         let blocks = (packets as usize).div_ceil(BLOCK_BYTES / frame_bytes);
         let frames = blocks * (BLOCK_BYTES / frame_bytes);
         let request = libc::tpacket_req {
@@ -78,8 +112,8 @@ impl PacketRing {
         }
         let memory = NonNull::new(memory.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         // From here on `drop` unmaps it.
-        let ring = PacketRing { socket, memory, bytes, frame_bytes, frames, next: 0 };
-        bind(&ring.socket, index)?;
+        let ring = PacketRing { socket, memory, bytes, frame_bytes, frames, next: 0, header_bytes };
+        bind(&ring.socket, index, (libc::ETH_P_ALL as u16).to_be())?;
         Ok(ring)
     }
 
@@ -103,15 +137,17 @@ impl PacketRing {
                 break;
             }
             // SAFETY: while the status says `user` the kernel does not touch the frame, and it has
-            // filled in the header and `tp_snaplen` bytes at `tp_mac`, inside the frame.
+            // filled in the header and `tp_snaplen` bytes at `tp_mac`, inside the frame, and
+            // `header_bytes` before these.
             let packet = unsafe {
                 let header = frame.cast::<libc::tpacket2_hdr>().as_ref();
-                let head = frame.add(usize::from(header.tp_mac)).as_ptr();
+                let head = frame.add(usize::from(header.tp_mac) - self.header_bytes).as_ptr();
+                let kept = header.tp_snaplen as usize + self.header_bytes;
                 Packet {
                     seconds: header.tp_sec,
                     nanoseconds: header.tp_nsec,
                     length: header.tp_len,
-                    head: slice::from_raw_parts(head, header.tp_snaplen as usize),
+                    head: slice::from_raw_parts(head, kept),
                 }
             };
             let taken = take(&packet);
@@ -145,6 +181,12 @@ impl PacketRing {
     }
 }
 
+impl AsRawFd for PacketRing {
+    fn as_raw_fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+}
+
 impl Drop for PacketRing {
     fn drop(&mut self) {
         // SAFETY: this is the mapping that `open` made, and no reference into it is left.
@@ -152,7 +194,7 @@ impl Drop for PacketRing {
     }
 }
 
-fn interface_index(name: &str) -> io::Result<i32> {
+pub(crate) fn interface_index(name: &str) -> io::Result<i32> {
     let name = CString::new(name)?;
     // SAFETY: `name` is live and ends in zero.
     match unsafe { libc::if_nametoindex(name.as_ptr()) } {
@@ -184,10 +226,11 @@ fn attach(socket: &OwnedFd, filter: &[libc::sock_filter]) -> io::Result<()> {
     set_structure(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
 
-fn bind(socket: &OwnedFd, index: i32) -> io::Result<()> {
+/// Ties a packet socket to an interface; protocol: of what it receives, in network order, 0 for nothing.
+pub(crate) fn bind(socket: &OwnedFd, index: i32, protocol: u16) -> io::Result<()> {
     let name = libc::sockaddr_ll {
         sll_family: libc::AF_PACKET as u16,
-        sll_protocol: (libc::ETH_P_ALL as u16).to_be(),
+        sll_protocol: protocol,
         sll_ifindex: index,
         sll_hatype: 0,
         sll_pkttype: 0,

@@ -191,7 +191,7 @@ fn power(base: f64, exponent: f64) -> f64 {
 
 /// One step of `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014, figure 14): a bijection that
 /// spreads every bit of the input over all bits of the output.
-fn mix(value: u64) -> u64 {
+pub(crate) fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

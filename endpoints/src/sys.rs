@@ -1,7 +1,7 @@
 //! The system calls that the standard library does not offer, each as a safe function.
 //!
 //! All unsafe code of the crate is here, in `packet_ring`, which shares memory with the kernel, and in
-//! `udp::sockets` and `quic::datagrams`, which lend it buffers.
+//! `udp::sockets`, `quic::datagrams` and `policer::egress`, which lend it buffers.
 //! Every pointer that is passed to the kernel is derived from a live reference in the same call,
 //! with the length of what it points to.
 
@@ -42,6 +42,14 @@ pub fn realtime_ns() -> i64 {
     // SAFETY: `now` is a live timespec; this clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut now) };
     now.tv_sec * NS_PER_S + now.tv_nsec
+}
+
+/// Puts this process in front of all ordinary ones (`SCHED_FIFO`); whether it may.
+#[must_use]
+pub fn go_first() -> bool {
+    let first = libc::sched_param { sched_priority: 1 };
+    // SAFETY: `first` is live; 0 is this process.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first) == 0 }
 }
 
 /// Number of CPUs that are online, at least 1.

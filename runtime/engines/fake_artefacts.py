@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from fairc.compiler.frames import segment_bytes
-from fairc.compiler.plan import Capture, Cell, FileWorkload, Flow, LoadWorkload, Pep
+from fairc.compiler.plan import Capture, Cell, FileWorkload, Flow, LoadWorkload, Pep, Policer
 from fairc.compiler.targets.processing import Nic, nics
 from fairc.compiler.targets.tc import qdisc
 from fairc.runtime import pcap
 from fairc.runtime.measurement.paths import Paths
 from fairc.runtime.measurement.peps import ENDS
+from fairc.runtime.measurement.policing import policed
 
 from . import fake_pages
 from .fluid import HEADER_BYTES, Frame, Trace
@@ -39,6 +40,8 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
         for end in ENDS:
             _lines(folder / f"{pep.name}.{end}.ndjson", _proxy(cell, pep))
             (folder / f"{pep.name}.{end}.err").write_bytes(b"")
+    for policer in cell.policers:
+        _policer(cell, policer, folder)
     ticks = _every(trace.ended_ns)
     busy = EVERY_NS // 20
     _lines(
@@ -74,6 +77,7 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
     )
     names = [f"{flow.name}.{side}" for flow in cell.flows for side in ("server", "client")]
     names += [f"{pep.name}.{end}" for pep in cell.peps for end in ENDS]
+    names += [f"{policer.name}.policer" for policer in cell.policers]
     _json(
         folder / "cell.json",
         {
@@ -107,6 +111,22 @@ def _proxy(cell: Cell, pep: Pep) -> Iterator[dict[str, Any]]:
     count = sum(len(load.protocols) for load in loads) + sum(flow.connections for flow in split)
     for number in range(count):
         yield {"t_ns": 0, "event": "joined", "connection": number, "window_packets": packets}
+
+
+def _policer(cell: Cell, policer: Policer, folder: Path) -> None:
+    """Write what a policer would have: here nothing is sent again or marked, so it drops nothing."""
+    (name,) = (
+        c.name
+        for c in cell.captures
+        if (c.node, c.interface, c.direction) == (policer.node, policer.ingress, "in")
+    )
+    packets = pcap.read(folder / f"{name}.pcap").packets
+    times_ns = packets.time_ns[policed(policer, cell, packets)[0]] - EPOCH_NS
+    (folder / f"{policer.name}.policer.times").write_bytes(times_ns.astype("<i8").tobytes())
+    counts = {"packets": len(times_ns), "dropped": 0, "refused": 0, "late_us": 0, "missed": 0}
+    events = [{"t_ns": -1, "event": "ready"}, {"t_ns": 0, "event": "policed", **counts}]
+    _lines(folder / f"{policer.name}.policer.ndjson", events)
+    (folder / f"{policer.name}.policer.err").write_bytes(b"")
 
 
 def _every(end_ns: int) -> range:

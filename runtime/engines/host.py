@@ -31,7 +31,7 @@ QDISCS = {
     "tbf": "rate 1mbit burst 1514 limit 3028",
     "bfifo": "limit 3028",
     "pfifo": "limit 10",
-    "red": "limit 60000 min 6000 max 20000 avpkt 1514 burst 8 bandwidth 1mbit",
+    "gred": "setup vqs 1 default 0",
     "codel": "limit 10",
     "fq_codel": "limit 10",
     "pie": "limit 10",

@@ -158,14 +158,19 @@ def assemble(
     epoch_ns: int,
     qdiscs: Qdiscs,
     histories: Mapping[Place, History],
+    dropped: Mapping[str, Bools] | None = None,
 ) -> tuple[QueueRecord, ...]:
     """Put the captures of each bottleneck queue together, in order of place.
 
-    captures: by name, all that the cell has. qdiscs: those of each interface at the end.
+    captures: by name, all that the cell has. qdiscs: those of each interface at the end. dropped: of
+    captures by name, the packets that a policer in front of the queue dropped.
     Raises ArtefactError, and PathError for routes that lead nowhere.
     """
     places = sorted({capture.queue for capture in paths.cell.captures})
-    return tuple(_queue(captures, paths, place, epoch_ns, qdiscs, histories) for place in places)
+    return tuple(
+        _queue(captures, paths, place, epoch_ns, qdiscs, histories, dropped or {})
+        for place in places
+    )
 
 
 def _queue(
@@ -175,6 +180,7 @@ def _queue(
     epoch_ns: int,
     qdiscs: Qdiscs,
     histories: Mapping[Place, History],
+    dropped: Mapping[str, Bools],
 ) -> QueueRecord:
     cell = paths.cell
     if place not in paths.interfaces:
@@ -188,11 +194,15 @@ def _queue(
 
     blind = any(f.bottleneck == place and not paths.before(place, f) for f in cell.flows)
 
+    def behind_policers(name: str) -> pcap.Packets:
+        packets = captures[name].packets
+        return packets.select(~dropped[name]) if name in dropped else packets
+
     def at(point: str) -> pcap.Packets:
         names = [c.name for c in cell.captures if c.queue == place and c.point == point]
         if not names and not (blind and point == "entry"):
             raise ArtefactError(f"the plan has no {point} capture for {'/'.join(place)}")
-        return pcap.concatenate(tuple(captures[name].packets for name in names))
+        return pcap.concatenate(tuple(map(behind_policers, names)))
 
     entered = at("entry")
     entered = entered.select(_bound_for(paths, place, entered))

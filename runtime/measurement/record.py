@@ -22,7 +22,7 @@ from fairc.compiler.plan import (
 )
 from fairc.runtime.pcap import TCP, UDP, Capture, Packets
 
-from . import arrivals, changes, endpoints, images, peps, processing, qdisc, queues
+from . import arrivals, changes, endpoints, images, peps, policers, processing, qdisc, queues
 from .applications import Transfers
 from .arrivals import Curve
 from .artefacts import NS, ArtefactError, Artefacts, CaptureCounts, Ending, field
@@ -31,6 +31,7 @@ from .endpoints import Endpoints
 from .loads import PageLoad
 from .paths import PathError, Paths, Place, max_min
 from .peps import PepRecord
+from .policers import PolicerRecord
 from .queues import QueueRecord
 from .slots import apportion, edges
 
@@ -212,6 +213,7 @@ class Measurement:
     histories: Mapping[Place, History]
     peps: tuple[PepRecord, ...] = ()
     processing: processing.Processing = processing.OFF
+    policers: tuple[PolicerRecord, ...] = ()
 
     @property
     def ended_s(self) -> float:
@@ -298,8 +300,10 @@ def load(cell: Cell, folder: Path) -> Measurement:
     captures = {capture.name: artefacts.capture(capture.name) for capture in cell.captures}
     after = qdisc.load(artefacts, "qdisc-after.json")
     histories = changes.load(artefacts, cell)
+    policing = policers.load(artefacts, cell, captures, ending.epoch_ns)
+    dropped = policers.dropped_packets(policing)
     try:
-        records = queues.assemble(captures, Paths(cell), ending.epoch_ns, after, histories)
+        records = queues.assemble(captures, Paths(cell), ending.epoch_ns, after, histories, dropped)
     except PathError as error:
         raise ArtefactError(f"the plan's network is broken: {error}") from None
     by_place = {queue.place: queue for queue in records}
@@ -319,6 +323,7 @@ def load(cell: Cell, folder: Path) -> Measurement:
         histories=histories,
         peps=tuple(peps.load(artefacts, pep) for pep in cell.peps),
         processing=processing.load(artefacts, cell),
+        policers=policing,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .artefacts import ArtefactError
+from .buckets import bucket_rows, nothing
 from .pages import Rows, page_series
 from .record import FlowRecord, Measurement
 
@@ -50,6 +51,7 @@ class Series:
     busy_t_s, busy_share: ends of the monitor's slots and the machine's CPU load, shape (M,).
     loss_expected, loss_sent, loss_lost: random loss behind the bottlenecks, shape (L,): its
     probability in the plan, packets that met it, packets lost.
+    buckets: of policers, rows with fields (buckets.py).
     """
 
     flows: NDArray[np.str_]
@@ -93,6 +95,7 @@ class Series:
     loss_expected: Floats
     loss_sent: NDArray[np.int64]
     loss_lost: NDArray[np.int64]
+    buckets: Rows = field(default_factory=nothing)
 
     def save(self, path: Path) -> None:
         """Write the arrays; the same series give the same bytes."""
@@ -103,7 +106,11 @@ class Series:
         """Read what `save` wrote. Raises ArtefactError."""
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                return cls(**{f.name: arrays[f.name] for f in fields(cls)})
+                # What came later has a default, so that what was stored before can still be read.
+                wanted = [
+                    f for f in fields(cls) if f.default_factory is MISSING or f.name in arrays
+                ]
+                return cls(**{f.name: arrays[f.name] for f in wanted})
         except KeyError as error:
             words = f"{path} is of another build of fairc: {error.args[0]}"
             raise ArtefactError(words) from None
@@ -164,6 +171,7 @@ def collect(
         loss_expected=np.array([row[0] for row in loss], np.float64),
         loss_sent=np.array([row[1] for row in loss], np.int64),
         loss_lost=np.array([row[2] for row in loss], np.int64),
+        buckets=bucket_rows(measurement),
     )
 
 

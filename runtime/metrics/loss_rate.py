@@ -1,8 +1,9 @@
 """Loss rate of a flow's data direction, by its cause.
 
     loss_rate.queue  = D / E         loss_rate.random = L / X
-    loss_rate.total  = 1 - (1 - loss_rate.queue) * (1 - loss_rate.random)
+    loss_rate.total  = 1 - (1 - P) * (1 - loss_rate.queue) * (1 - loss_rate.random)
 
+P: share of the packets that policers dropped (policing.loss); 0 without one.
 E: packets of the flow that came to the bottleneck queue; D: those of them that it dropped (never seen
 to leave). X: packets that left it; L: those of them that were never delivered, lost at random behind
 it. Packets still on their way when the capture ended are in neither count. From the warm-up on.
@@ -17,8 +18,9 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.results import MetricValue
 
 from .base import UNSEEN, Metric, Value
+from .policing import policed_loss
 
-TOTAL = Value("loss_rate.total", "1", "share of the packets lost for either cause")
+TOTAL = Value("loss_rate.total", "1", "share of the packets lost, whatever the cause")
 QUEUE = Value("loss_rate.queue", "1", "share of the packets that the bottleneck queue dropped")
 RANDOM = Value("loss_rate.random", "1", "share of the packets lost at random behind the queue")
 VALUES = (TOTAL, QUEUE, RANDOM)
@@ -40,8 +42,9 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     entered = flow.entered & (queue.seconds(queue.entered) >= measurement.warmup_s)
     entered &= ~queue.through.pending
     dropped = float((entered & queue.through.lost).sum() / max(1, entered.sum()))
+    passed = (1 - dropped) * (1 - lost) * (1 - policed_loss(measurement, flow))
     return (
-        TOTAL.of(1 - (1 - dropped) * (1 - lost), flow.name),
+        TOTAL.of(1 - passed, flow.name),
         QUEUE.of(dropped, flow.name),
         RANDOM.of(lost, flow.name),
     )

@@ -17,12 +17,14 @@ from .figures import (
     FAIRNESS,
     FIGURES,
     PAGE_LOADS,
+    POLICING,
     Drawing,
     FigureKind,
     NothingToDraw,
     Sheet,
     Subject,
     loads_pages,
+    polices,
 )
 from .render import Rendered, render, write_pdf, write_svg
 from .run import ReportError, Run
@@ -57,6 +59,7 @@ class _Report:
             *((kind, None) for kind in DEFAULT),
             *([(FAIRNESS, None)] if self._measures_fairness else []),
             *([(PAGE_LOADS, None)] if loads_pages(self.subject) else []),
+            *([(POLICING, None)] if polices(self.subject) else []),
             *((known.get(request.kind), request) for request in self.run.plan.figures),
         ]
         for kind, request in wanted:

@@ -14,6 +14,7 @@ endpoints   CCA, exit of the programs, limits of the hosts
 options     ECN, SACK, initial window, parameters of the CCA
 loads       page loads: protocol and client that were really used, every load reported
 peps        proxies: their connections, and that they split all that they should
+policing    policers: every packet recomputed
 processing  what hosts take for a packet
 schedule    programs on time
 guest       CPU load, notes of the script
@@ -34,6 +35,7 @@ from .loss import loss_counts, other_drops, random_loss
 from .options import transport_options
 from .order import copies, overtaking
 from .peps import proxies
+from .policing import policing
 from .processing import processing
 from .schedule import schedule
 from .service import changes, service_rate, service_schedule
@@ -60,6 +62,7 @@ CHECKS: tuple[Check, ...] = (
     datagrams,
     page_loads,
     proxies,
+    policing,
     machine_load,
     schedule,
     service_schedule,

@@ -4,9 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.queues import QueueRecord
 
 from .finding import Finding
+
+
+def _in_policer(measurement: Measurement, queue: QueueRecord) -> int:
+    """Return how many packets at most were in the policer in front of a queue when it was full.
+
+    They are captured before it, so they seem to wait with the others.
+    """
+    late_s = max(
+        (p.total.late_s for p in measurement.policers if p.place == queue.place and p.total),
+        default=0.0,
+    )
+    came_s = queue.seconds(queue.entered)
+    if not late_s or not len(came_s):
+        return 0
+    within = np.searchsorted(came_s, came_s + late_s, side="right") - np.arange(len(came_s))
+    return int(within.max())
 
 
 def buffer(measurement: Measurement) -> Iterator[Finding]:
@@ -28,7 +47,8 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
         else:
             most, limit, slack, unit = most_packets, planned.limit_packets or 0, 1, "packets"
             after = met_packets + 1
-        if most > limit + slack:
+        before_it = _in_policer(measurement, queue) * (slack if unit == "bytes" else 1)
+        if most > limit + slack + before_it:
             yield Finding(
                 "invalid", f"{most} {unit} waited at {queue.name}, more than its limit of {limit}"
             )

@@ -61,21 +61,21 @@ def test_every_queue_of_the_language_is_built() -> None:
         (
             "red(limit: 100ms, min: 10%, max: 100%, pmax: 100%, ecn: on)",
             (
-                "red limit 151400 min 15140 max 151400 avpkt 1514 burst 41"
+                "gred vq 0 limit 151400 min 15140 max 151400 avpkt 1514 burst 41"
                 " probability 0.9999999998 bandwidth 12112000bit ecn"
             ),
         ),
         (
             "red(100pkt, min: 10pkt, max: 50ms, pmax: 10%)",
             (
-                "red limit 151400 min 15140 max 75700 avpkt 1514 burst 25"
+                "gred vq 0 limit 151400 min 15140 max 75700 avpkt 1514 burst 25"
                 " probability 0.1000000000 bandwidth 12112000bit"
             ),
         ),
         (
             "red(120pkt)",
             (
-                "red limit 181680 min 15140 max 45420 avpkt 1514 burst 18"
+                "gred vq 0 limit 181680 min 15140 max 45420 avpkt 1514 burst 18"
                 " probability 0.0200000000 bandwidth 12112000bit"
             ),
         ),

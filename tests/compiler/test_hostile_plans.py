@@ -48,6 +48,29 @@ experiment more {
 }
 """  # fmt: skip
 
+POLICED = """fexp 1
+topology line() {
+  node s  router r  node c
+  link s -- r { rate = 100Mbit/s  delay = 1ms }
+  link r -- c { rate = 2Mbit/s  delay = 20ms  queue = red(80pkt, ecn: on) }
+  policer gate { at = r  to = c  mode = conex(5pkt/s, 45pkt, feedback: accurate) }
+}
+experiment policed {
+  topology = line()
+  flow a { from = s  to = c  cca = cubic  workload = bulk }
+  flow b { from = s  to = c  cca = reno  workload = bulk }
+  duration = 20s
+  measure = [policing]
+}
+"""
+
+
+def policed() -> Cell:
+    """Compile `POLICED`."""
+    experiment, found = dsl.load(dsl.Source("policed.fexp", POLICED))
+    assert experiment is not None, dsl.render_full(found)
+    return next(compile(experiment).cells())
+
 
 def more() -> tuple[Plan, Cell]:
     """Compile `MORE`."""
@@ -64,7 +87,8 @@ def documents() -> dict[str, Any]:
         path.name.partition(".")[0]: json.loads(path.read_text())
         for path in sorted(GOLDEN.glob("*.cell.json"))
     }
-    return {**found, "more": json.loads(more()[1].model_dump_json())}
+    made = {"more": more()[1], "policed": policed()}
+    return {**found, **{name: json.loads(cell.model_dump_json()) for name, cell in made.items()}}
 
 
 def programs(cell: Cell) -> tuple[str, str]:
@@ -74,7 +98,7 @@ def programs(cell: Cell) -> tuple[str, str]:
     return mininet.render(cell), containers.render(cell, job)
 
 
-@pytest.mark.parametrize("name", ["custom", "pages", "quickstart", "more"])
+@pytest.mark.parametrize("name", ["custom", "pages", "quickstart", "more", "policed"])
 def test_a_hostile_cell_is_refused_or_stays_data(name: str) -> None:
     document = documents()[name]
     usual = programs(Cell.model_validate_json(json.dumps(document)))
@@ -129,6 +153,34 @@ def test_each_way_in_is_shut(path: hostile.Path, value: object) -> None:
     Cell.model_validate_json(json.dumps(document))
     with pytest.raises(ValidationError):
         Cell.model_validate_json(json.dumps(hostile.replaced(document, path, value)))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("name",), "../x"),
+        (("node",), "nobody"),
+        (("node",), "c"),
+        (("ingress",), "eth7"),
+        (("egress",), "r-policer-eth0"),
+        (("rate",), 0),
+        (("rate",), float("nan")),
+        (("depth",), float("inf")),
+        (("seed",), -1),
+        (("buckets",), []),
+        (("buckets",), ["nobody"]),
+        (("policed", 0, "flow"), "nobody"),
+        (("policed", 0, "flow"), "b"),
+        (("policed", 0, "bucket"), 7),
+        (("source",), "a\n#"),
+    ],
+)
+def test_each_way_in_through_a_policer_is_shut(path: hostile.Path, value: object) -> None:
+    document = documents()["policed"]
+    Cell.model_validate_json(json.dumps(document))
+    mutant = hostile.replaced(document, ("policers", 0, *path), value)
+    with pytest.raises(ValidationError):
+        Cell.model_validate_json(json.dumps(mutant))
 
 
 @pytest.mark.parametrize(

@@ -53,9 +53,7 @@ def test_spec_checks_without_errors(name: str, spec: Callable[[str], Path]) -> N
     assert experiment.count() == CELLS[name]
 
 
-@pytest.mark.parametrize(
-    "name", sorted(set(SPECS) - {"quickstart", "custom-topology", "quic-fairness", "satcom", "fmp"})
-)
+@pytest.mark.parametrize("name", ["large-deviations"])
 def test_what_cannot_run_is_refused_whole(name: str, spec: Callable[[str], Path]) -> None:
     experiment, found = load(read(spec(name)))
     assert experiment is not None
@@ -123,3 +121,32 @@ def test_satcom_is_eight_scenarios(examples: Path) -> None:
     assert [len(s.network.peps) for s in scenarios] == [1, 1, 1, 1, 0, 0, 0, 0]
     windows = {s.flows[0].options.initial_window_packets for s in scenarios}
     assert windows == {32}
+
+
+def test_conex_is_a_policer_for_every_rate(examples: Path) -> None:
+    experiment, found = load(read(examples / "conex.fexp"))
+    assert experiment is not None and len(found) == 0
+    policers = []
+    for configuration in experiment.configurations():
+        scenario = configuration.scenario
+        assert all(flow.options.ecn for flow in scenario.flows)
+        (policer,) = [
+            way.policer
+            for link in scenario.network.links
+            for way in (link.forward, link.backward)
+            if way.policer is not None
+        ]
+        assert (policer.depth, policer.feedback, policer.charge) == (45, "accurate", "forwarded")
+        policers.append((policer.rate, policer.harshness))
+    assert len(set(policers)) == 42
+
+
+def test_youtube_runs_with_and_without_a_policer() -> None:
+    experiment, found = load(read(APART / "youtube.fexp"))
+    assert experiment is not None and len(found) == 0
+    networks = [c.scenario.network for c in experiment.configurations()]
+    rates = [
+        [way.policer.rate for link in n.links for way in (link.forward,) if way.policer]
+        for n in networks
+    ]
+    assert rates == [[], [15.0], [5.0], []]

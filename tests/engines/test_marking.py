@@ -1,4 +1,4 @@
-"""Queues that mark: RED and CoDel with ECN in the real kernel, for flows that ask for it and others."""
+"""Queues that mark: RED and CoDel with ECN in the real kernel, for flows that ask for it and others; RED at rest."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ from fairc.runtime.measurement import Measurement
 
 SPEC = """fexp 1
 topology laboratory {
-  node s, t, asks, does_not, codel
+  node s, t, asks, does_not, codel, rests
   router r
   link s -- r, t -- r { rate = 100Mbit/s }
   link r -> asks     { rate = 4Mbit/s  delay = 10ms  queue = red(limit: 100pkt, min: 5%, max: 30%, pmax: 20%, ecn: on) }
   link r -> does_not { rate = 4Mbit/s  delay = 10ms  queue = red(limit: 100pkt, min: 5%, max: 30%, pmax: 20%, ecn: on) }
   link r -> codel    { rate = 4Mbit/s  delay = 10ms  queue = codel(100pkt, ecn: on) }
-  link asks -> r, does_not -> r, codel -> r { rate = 100Mbit/s  delay = 10ms }
+  link r -> rests    { rate = 4Mbit/s  delay = 10ms  queue = red(limit: 100pkt, min: 5%, max: 50%, pmax: 100%) }
+  link asks -> r, does_not -> r, codel -> r, rests -> r { rate = 100Mbit/s  delay = 10ms }
 }
 experiment marking {
   topology = laboratory()
   flow asks     { from = s  to = asks      cca = reno  ecn = on  workload = bulk }
   flow does_not { from = t  to = does_not  cca = reno            workload = bulk }
   flow codel    { from = s  to = codel     cca = reno  ecn = on  workload = bulk }
+  flow burst    { from = t  to = rests     over = udp  rate = 8Mbit/s    workload = bulk  stop = 3s }
+  flow thin     { from = t  to = rests     over = udp  rate = 200kbit/s  workload = bulk }
   duration = 8s
   measure  = [goodput]
 }
@@ -38,8 +41,10 @@ def counters(cell: Cell, folder: Path, flow: str) -> dict[str, Any]:
     (place,) = [f.bottleneck for f in cell.flows if f.name == flow]
     document = json.loads((folder / "qdisc-after.json").read_text())
     (queue,) = [
-        q for q in document[place[0]] if q["dev"] == place[1] and q["kind"] in ("red", "codel")
+        q for q in document[place[0]] if q["dev"] == place[1] and q["kind"] in ("gred", "codel")
     ]
+    for one in queue.get("options", {}).get("vqs", ()):  # RED is the one queue of a `gred`
+        queue |= {"marked": one["prob_mark"] + one["forced_mark"]}
     return dict(queue)
 
 
@@ -61,3 +66,17 @@ def test_packets_of_another_one_are_dropped(cell: Cell, folder: Path) -> None:
     queue = counters(cell, folder, "does_not")
     assert queue.get("marked", 0) == 0
     assert queue["drops"] >= 3, queue
+
+
+def test_red_forgets_while_the_link_is_idle(measured: Measurement) -> None:
+    """A thin flow loses nothing any more when the burst beside it has been over for a second.
+
+    Linux's `red` beneath a shaper would go on for as many packets as its average holds, 64 and more
+    (compiler/targets/tc.py): four seconds of the thin flow.
+    """
+    (queue,) = {
+        flow.queue.name: flow.queue for flow in measured.flows if flow.name == "thin"
+    }.values()
+    assert (queue.drops_s < 3).sum() >= 3
+    assert (queue.left_s > 4).sum() > 50
+    assert not (queue.drops_s > 4).any(), queue.drops_s

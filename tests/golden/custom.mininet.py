@@ -540,7 +540,8 @@ TC = {
         'qdisc add dev r2-eth2 parent 1:1 handle 2: fq_codel limit 73 flows 1024 quantum 1514 target 5ms interval 100ms memory_limit 33554432 drop_batch 64 ecn',
         # custom.fexp:11
         'qdisc add dev r2-eth3 root handle 1: tbf rate 20000000bit burst 1764 limit 125000',
-        'qdisc add dev r2-eth3 parent 1:1 handle 2: red limit 125000 min 12500 max 125000 avpkt 1514 burst 35 probability 0.9999999998 bandwidth 20000000bit ecn',
+        'qdisc add dev r2-eth3 parent 1:1 handle 2: gred setup vqs 1 default 0',
+        'qdisc change dev r2-eth3 parent 1:1 handle 2: gred vq 0 limit 125000 min 12500 max 125000 avpkt 1514 burst 35 probability 0.9999999998 bandwidth 20000000bit ecn',
     ],
     'r3': [
         # custom.fexp:8
@@ -551,7 +552,8 @@ TC = {
         'qdisc add dev r3-eth1 parent 1:1 handle 2: pfifo limit 1000',
         # custom.fexp:11
         'qdisc add dev r3-eth2 root handle 1: tbf rate 20000000bit burst 1764 limit 125000',
-        'qdisc add dev r3-eth2 parent 1:1 handle 2: red limit 125000 min 12500 max 125000 avpkt 1514 burst 35 probability 0.9999999998 bandwidth 20000000bit ecn',
+        'qdisc add dev r3-eth2 parent 1:1 handle 2: gred setup vqs 1 default 0',
+        'qdisc change dev r3-eth2 parent 1:1 handle 2: gred vq 0 limit 125000 min 12500 max 125000 avpkt 1514 burst 35 probability 0.9999999998 bandwidth 20000000bit ecn',
     ],
     'c1-r1': [
         # custom.fexp:8

@@ -784,12 +784,9 @@ def stop_captures(programs):
             raise Failed(f"capture {name}: {last_words(name)}")
 
 
-def start_proxies(net, programs, endpoints, epoch_ns):
-    """Start the proxies and return when all of them have said that they are ready."""
-    for name, node, role, description in PROXIES:
-        start_endpoint(programs, net[node].popen, endpoints, name, role, epoch_ns, description)
-    names = [name for name, *_ in PROXIES]
-    until_ns = time.time_ns() + PROXY_PATIENCE_NS
+def wait_until_ready(programs, names, patience_ns):
+    """Return when all of these programs have said that they are ready."""
+    until_ns = time.time_ns() + patience_ns
     for name in names:
         with open(name + ".ndjson") as log:
             while '"ready"' not in log.read():
@@ -800,15 +797,21 @@ def start_proxies(net, programs, endpoints, epoch_ns):
                     raise Failed(f"{ended} ended before it was ready: {last_words(ended)}")
 
 
-def stop_proxies(programs):
-    """End the proxies; they write their last samples."""
-    names = [name for name, *_ in PROXIES]
+def stop(programs, names):
+    """End programs that stand in the way of packets; they write what they still have to say."""
     programs.signal(names, signal.SIGTERM)
     for name in programs.wait(names, 2_000_000_000):
         raise Failed(f"{name} did not end when it was told to")
     for name in names:
         if programs.status[name] != 0:
             raise Failed(f"{name} ended with exit status {programs.status[name]}: {last_words(name)}")
+
+
+def start_proxies(net, programs, endpoints, epoch_ns):
+    """Start the proxies and return when all of them are ready."""
+    for name, node, role, description in PROXIES:
+        start_endpoint(programs, net[node].popen, endpoints, name, role, epoch_ns, description)
+    wait_until_ready(programs, [name for name, *_ in PROXIES], PROXY_PATIENCE_NS)
 
 
 def due_changes(place, repeat_ns, lines):
@@ -897,7 +900,7 @@ def run_flows(net, programs, endpoints, cell):
     programs.signal(servers, signal.SIGTERM)
     late = programs.wait(servers + clients, 2_000_000_000)
     cell["notes"] += [f"{name} did not end when it was told to" for name in late]
-    stop_proxies(programs)
+    stop(programs, [name for name, *_ in PROXIES])
     time.sleep(DRAIN_NS / 1e9)
     programs.signal(["monitor"], signal.SIGTERM)
     programs.wait(["monitor"], 2_000_000_000)

@@ -70,6 +70,8 @@ def test_the_recorded_cell_is_valid(analysis: Analysis) -> None:
         for value in ("lost", "reordered", "duplicates", "jitter")
     }
     others |= dict.fromkeys(PER_LOAD, "no flow loads pages")
+    policed = ("tokens", "loss", "drops", "level", "empty", "unexposed")
+    others |= {f"policing.{value}": "no flow is policed" for value in policed}
     assert undefined == others | percentiles | short
 
 

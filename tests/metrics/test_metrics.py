@@ -306,7 +306,7 @@ def long_cell() -> Made:
     return made
 
 
-OF_APPLICATIONS = ("datagrams", "fct", "qoe", "stalls", "startup", *PER_LOAD)
+OF_APPLICATIONS = ("datagrams", "fct", "policing", "qoe", "stalls", "startup", *PER_LOAD)
 
 
 @pytest.mark.parametrize("metric", list(METRICS), ids=lambda m: m.name)
@@ -318,7 +318,7 @@ def test_every_metric_gives_what_it_declares(metric: Metric, tmp_path: Path) -> 
     assert {v.metric for v in found} == {v.name for v in metric.values}
     assert {(v.metric, v.unit) for v in found} == {(v.name, v.unit) for v in metric.values}
     assert all(v.flow in ("a", "b", "a, b", "everyone", None) for v in found)
-    # Bulk transfers have no videos and no ends; nothing else is undefined in an ordinary cell.
+    # Bulk transfers have no videos and no ends, and nobody polices them; nothing else is undefined in an ordinary cell.
     assert all(v.value is not None or v.reason.startswith("no flow ") for v in found)
     assert all(v.value is not None for v in found) != (metric.name in OF_APPLICATIONS)
 

@@ -77,7 +77,7 @@ def _fail_second(file: Path) -> None:
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_plan(tmp_path_factory.mktemp("pages") / "run", REPEAT)
-    (folder / "lock.json").write_text('{"fairc": "0.1.0"}')
+    (folder / "lock.json").write_text('{"fairc": {"version": "0.1.0"}}')
     work = tmp_path_factory.mktemp("work")
     tables.write(folder / "tables", ("access", "target", "http"), stored(folder, work))
     return folder

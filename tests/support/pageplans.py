@@ -9,9 +9,10 @@ from pathlib import Path
 from fairc.compiler import plan
 from fairc.compiler.plan import Cell, FigureRequest, LoadWorkload, PageObject, Selection
 
-from madeweb import Protocol, web_cell  # isort: skip
+from madeweb import CLIENT_ADDRESS, Protocol, web_cell  # isort: skip
 
 S = 10**9
+EXPERIMENT = "pages"
 ACCESSES = ("geo(pep: split)", "4g")
 TARGETS = ("page(53kB)", "page(7kB, 2kB, 2kB)")
 HTTP = ("h2", "h3")
@@ -68,12 +69,14 @@ def cell(access: str, target: str, http: str, repetition: int) -> Cell:
     workload = made.flows[0].workload
     assert isinstance(workload, LoadWorkload)
     workload = workload.model_copy(update={"page": _PAGES[target]})
-    flow = made.flows[0].model_copy(update={"workload": workload, "name": "web", "declared": "web"})
+    web = {"workload": workload, "name": "web", "declared": "web", "client_address": CLIENT_ADDRESS}
+    flow = made.flows[0].model_copy(update=web)
     number = ACCESSES.index(access) * 4 + TARGETS.index(target) * 2 + HTTP.index(http)
     return made.model_copy(
         update={
             "id": f"{number:08x}{repetition:08x}",
-            "configuration": f"configuration{number}",
+            "experiment": EXPERIMENT,
+            "configuration": f"{number:016x}",
             "seed": 1000 * number + repetition,
             "flows": (flow,),
         }
@@ -87,7 +90,7 @@ def write_plan(
     points = list(product(ACCESSES, TARGETS, HTTP))
     cells = [cell(*point, repetition) for point in points for repetition in range(1, repeat + 1)]
     header = plan.Plan(
-        experiment="pages",
+        experiment=EXPERIMENT,
         title=title,
         citation="",
         file="pages.fexp",

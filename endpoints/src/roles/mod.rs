@@ -5,6 +5,7 @@ pub mod monitor;
 pub mod pep_gateway;
 pub mod pep_terminal;
 mod playing;
+pub mod policer;
 pub mod quic_client;
 mod quic_download;
 mod quic_peer;
@@ -78,6 +79,11 @@ pub const ROLES: &[Role] = &[
         name: "pep-gateway",
         help: "carries what comes from a terminal to the servers it was meant for",
         run: pep_gateway::run,
+    },
+    Role {
+        name: "policer",
+        help: "drops the packets of users who cause more congestion than they may",
+        run: policer::run,
     },
     Role {
         name: "web-server",

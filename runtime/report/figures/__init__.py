@@ -12,6 +12,7 @@ from fairc.dsl.registry import Registry
 from . import (
     autocorrelation,
     boxplot,
+    buckets,
     cdf,
     convergence,
     fairness,
@@ -35,6 +36,10 @@ FAIRNESS: FigureKind = fairness.KIND
 PAGE_LOADS: FigureKind = loads.KIND
 loads_pages = loads.loads_pages
 
+# Shown where users are policed.
+POLICING: FigureKind = buckets.KIND
+polices = buckets.polices
+
 # What `report { ... }` can ask for.
 FIGURES: Registry[FigureKind] = Registry(
     "figure",
@@ -57,6 +62,7 @@ __all__ = [
     "FAIRNESS",
     "FIGURES",
     "PAGE_LOADS",
+    "POLICING",
     "Drawing",
     "FigureKind",
     "NothingToDraw",
@@ -64,4 +70,5 @@ __all__ = [
     "Sheet",
     "Subject",
     "loads_pages",
+    "polices",
 ]

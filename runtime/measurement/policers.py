@@ -1,0 +1,247 @@
+"""A policer of a cell: what it said that it did, and what it must have done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairc.compiler.plan import Cell, Policer
+from fairc.runtime import pcap
+
+from .artefacts import NS, ArtefactError, Artefacts, field
+from .policing import ECHOES, Decisions, Seen, decide, levels, policed
+from .queues import QueueRecord
+
+Int64s = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Place = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a policer's log: a packet that exposed congestion, or that was dropped."""
+
+    t_ns: int
+    bucket: int
+    echo: int
+    dropped: bool
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What a policer says at its end: all that it policed, dropped, could not queue, and missed.
+
+    late_s: the longest that a packet was there before it was sent on, s.
+    """
+
+    packets: int
+    dropped: int
+    refused: int
+    missed: int
+    late_s: float
+
+
+@dataclass(frozen=True)
+class PolicerRecord:
+    """A policer: its plan, its log by number of the packet, and the packets as they came.
+
+    decisions: what it must have done, from the captures. total: None: it never ended properly.
+    arrivals: name of the capture of what came, packets: what is in it; dropped: which of these packets it says it dropped.
+    apart_s: the most that the policer's and the capture's time of one packet differ by, s. epoch_ns: zero
+    of the other `*_s`.
+    """
+
+    plan: Policer
+    log: Mapping[int, Entry]
+    total: Total | None
+    errors: tuple[str, ...]
+    decisions: Decisions
+    arrivals: str
+    packets: pcap.Packets
+    dropped: Bools
+    apart_s: float
+    epoch_ns: int
+
+    @property
+    def place(self) -> Place:
+        """Where what it forwards leaves."""
+        return self.plan.node, self.plan.egress
+
+    @cached_property
+    def arrival_s(self) -> Floats:
+        """When each packet that it policed came, s after the epoch."""
+        after: Floats = (self.decisions.time_ns - self.epoch_ns).astype(np.float64) * 1e-9
+        return after
+
+    @property
+    def charged(self) -> Bools:
+        """Which packets took a token: those with a re-echo, forwarded ones only as the plan says."""
+        echo: Bools = self.decisions.echo > 0
+        return echo if self.plan.charge == "arrived" else echo & ~self.decisions.dropped
+
+    def of_flow(self, name: str) -> Bools | None:
+        """Return which packets are a flow's; None: it is not policed here."""
+        for number, one in enumerate(self.plan.policed):
+            if one.flow == name:
+                return np.asarray(self.decisions.flow == number, np.bool_)
+        return None
+
+    def bucket_of(self, name: str) -> int:
+        """Return the number of the bucket of a flow that is policed here."""
+        return next(one.bucket for one in self.plan.policed if one.flow == name)
+
+    def unexposed_marks(self, name: str) -> int:
+        """Return how many marks of a flow were never exposed."""
+        number = [one.flow for one in self.plan.policed].index(name)
+        return int(self.decisions.unexposed[number])
+
+    def levels(self, t_s: Floats) -> Mapping[int, Floats]:
+        """Return the level of each bucket at times, s after the epoch, tokens."""
+        t_ns = np.round(t_s * 1e9).astype(np.int64) + self.epoch_ns
+        return levels(self.plan, self.decisions, t_ns)
+
+
+def load(
+    artefacts: Artefacts, cell: Cell, captures: Mapping[str, pcap.Capture], epoch_ns: int
+) -> tuple[PolicerRecord, ...]:
+    """Read the logs of all policers, and compute what each must have done. Raises ArtefactError."""
+    return tuple(_load(artefacts, cell, captures, epoch_ns, one) for one in cell.policers)
+
+
+def _load(
+    artefacts: Artefacts,
+    cell: Cell,
+    captures: Mapping[str, pcap.Capture],
+    epoch_ns: int,
+    policer: Policer,
+) -> PolicerRecord:
+    file = f"{policer.name}.policer.ndjson"
+    log: dict[int, Entry] = {}
+    total, errors = None, []
+    for event in artefacts.lines(file):
+        kind = event.get("event")
+        if kind == "packet":
+            log[field(event, "number", file)] = _entry(event, file)
+        elif kind == "policed":
+            names = ("packets", "dropped", "refused", "missed")
+            counts = {name: field(event, name, file) for name in names}
+            total = Total(**counts, late_s=field(event, "late_us", file) * 1e-6)
+        elif kind == "error":
+            errors.append(f"{policer.name}.policer: {event.get('message')}")
+
+    def seen(interface: str, direction: str) -> Seen | None:
+        name = _capture(cell, policer.node, interface, direction)
+        if name is None:
+            return None
+        return Seen(captures[name].packets, pcap.feedback(artefacts.content(f"{name}.pcap")))
+
+    name = _capture(cell, policer.node, policer.ingress, "in")
+    if name is None:
+        raise ArtefactError(f"the plan does not capture what comes to the policer {policer.name}")
+    packets = captures[name].packets
+    needed = policer.feedback != "none"
+    leaving = seen(policer.egress, "out") if policer.feedback == "accurate" else None
+    back = seen(policer.egress, "in") if needed else None
+    index, _ = policed(policer, cell, packets)
+    times_ns = _times(artefacts, policer) + epoch_ns
+    if len(times_ns) < len(index):  # the check of the policer's count says so
+        times_ns = np.concatenate((times_ns, packets.time_ns[index[len(times_ns) :]]))
+    late_ns = np.abs(times_ns[: len(index)] - packets.time_ns[index]).max(initial=0)
+    decisions = decide(policer, cell, packets, leaving, back, times_ns)
+    dropped = np.zeros(len(packets), np.bool_)
+    numbers = np.array([number for number, entry in log.items() if entry.dropped], np.int64)
+    dropped[decisions.index[numbers[(numbers >= 0) & (numbers < len(decisions))]]] = True
+    return PolicerRecord(
+        plan=policer,
+        log=log,
+        total=total,
+        errors=tuple(errors),
+        decisions=decisions,
+        arrivals=name,
+        packets=packets,
+        dropped=dropped,
+        apart_s=float(late_ns) * NS,
+        epoch_ns=epoch_ns,
+    )
+
+
+def _times(artefacts: Artefacts, policer: Policer) -> Int64s:
+    """Return when a policer saw each packet, ns after the epoch."""
+    name = f"{policer.name}.policer.times"
+    content = artefacts.content(name)
+    if len(content) % 8:
+        raise ArtefactError(f"{name} ends in a part of a time")
+    return np.frombuffer(content, "<i8").astype(np.int64)
+
+
+def _entry(event: Mapping[str, object], file: str) -> Entry:
+    level, echo, dropped = event.get("level"), event.get("echo"), event.get("dropped")
+    if not isinstance(level, int | float) or not isinstance(dropped, bool) or echo not in ECHOES:
+        raise ArtefactError(f"{file}: a packet at t_ns {event['t_ns']} is not as documented")
+    t_ns = field(dict(event), "t_ns", file)
+    bucket = field(dict(event), "bucket", file)
+    return Entry(t_ns, bucket, ECHOES.index(echo), dropped, float(level))
+
+
+def _capture(cell: Cell, node: str, interface: str, direction: str) -> str | None:
+    """Return the name of the capture of one direction of an interface."""
+    for capture in cell.captures:
+        if (capture.node, capture.interface, capture.direction) == (node, interface, direction):
+            return capture.name
+    return None
+
+
+def unexposed_losses(record: PolicerRecord, queue: QueueRecord | None, ours: Bools) -> int | None:
+    """Count packets with data that were lost and never sent again, among some that were policed.
+
+    queue: the one behind the policer; without it, losses are not seen: None. Lost is what the policer or
+    the queue dropped, and what random loss took behind it.
+    """
+    if queue is None:
+        return None
+    arrivals = record.packets
+    lost = record.dropped.copy()
+    behind = np.flatnonzero(~record.dropped & (arrivals.ip_bytes > 0))
+    if len(behind) != len(queue.entered):
+        return None
+    lost[behind[queue.through.lost]] = True
+    found = queue.through.found
+    passed = np.flatnonzero(found >= 0)
+    lost[behind[passed[queue.behind.lost[found[passed]]]]] = True
+    chosen = record.decisions.index[ours]
+    chosen = chosen[arrivals.payload_bytes[chosen] > 0]
+    packets = arrivals.select(chosen)
+    rows = zip(
+        packets.destination.tolist(), packets.destination_port.tolist(), packets.sequence.tolist(),
+        packets.payload_bytes.tolist(), lost[chosen].tolist(), strict=True,
+    )  # fmt: skip
+    # Backwards: what is known are the parts of the stream that are sent later.
+    later: dict[tuple[int, int], dict[int, int]] = {}
+    count = 0
+    for address, port, sequence, payload, gone in reversed(list(rows)):
+        known = later.setdefault((address, port), {})
+        if gone and not _again(known, sequence, payload):
+            count += 1
+        known[sequence] = max(payload, known.get(sequence, 0))
+    return count
+
+
+def _again(known: Mapping[int, int], sequence: int, payload: int) -> bool:
+    """Whether the first byte of a packet is sent again: most often by a packet that begins with it."""
+    if sequence in known:
+        return True
+    return any((sequence - begin) % (1 << 32) < length for begin, length in known.items())
+
+
+def dropped_packets(records: tuple[PolicerRecord, ...]) -> Mapping[str, Bools]:
+    """Return which packets of captures never got behind a policer, by the name of the capture."""
+    return {record.arrivals: record.dropped for record in records}
+
+
+__all__ = ["Entry", "PolicerRecord", "Total", "dropped_packets", "load", "policed"]

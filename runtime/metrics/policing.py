@@ -1,0 +1,135 @@
+"""What a policer does to a flow: tokens, drops, the level of its bucket, and what remains of its window.
+
+    policing.tokens = T / t    policing.loss = D / A    policing.drops = D    policing.level = mean of L(t)
+    policing.empty  = share of time with L(t) <= 0
+    policing.small_window = S / N        policing.unexposed = M + U
+
+T: tokens that packets of the flow have taken, t: the time from the warm-up to the end of the cell; A: its
+packets that came to the policer in that time, D: those of them that it dropped; L: level of the bucket of its user, at the end of each slot
+of 100 ms. Flows of one user share a bucket, and have the same level.
+
+S: samples (every 100 ms, of each connection) of a congestion window of at most two packets, N: all
+samples, from the warm-up on: with so small a window a loss can only be found by a timeout, and the sender
+cannot slow down any more. Of a flow that nobody polices this is all that there is.
+
+M: marks that were never re-exposed at the end of the cell; U: lost packets with data that were never sent
+again: what a connection owes when it ends (RFC 7786, section 6). All of the cell counts for these.
+
+Course over time: policing.level, of each flow.
+
+Unit: tokens/s, 1, packets, tokens, 1, 1 and packets. Source: Sanhaji et al., ConEx Performance Evaluation, 2015;
+RFC 7713, RFC 7786; docs/policing.md has the definition of the policer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
+from fairc.runtime.measurement.policers import PolicerRecord, unexposed_losses
+from fairc.runtime.measurement.series import Trace
+from fairc.runtime.results import MetricValue
+
+from .base import Metric, Value
+
+TOKENS = Value("policing.tokens", "1/s", "tokens that its packets take per second")
+LOSS = Value("policing.loss", "1", "share of its packets that the policer dropped")
+DROPS = Value("policing.drops", "packets", "packets that the policer dropped")
+LEVEL = Value("policing.level", "tokens", "mean level of its user's bucket")
+EMPTY = Value("policing.empty", "1", "share of time with an empty bucket")
+SMALL = Value("policing.small_window", "1", "share of samples with a window of at most two packets")
+UNEXPOSED = Value("policing.unexposed", "packets", "losses and marks that were never exposed")
+VALUES = (TOKENS, LOSS, DROPS, LEVEL, EMPTY, SMALL, UNEXPOSED)
+SMALL_PACKETS = 2
+
+Floats = NDArray[np.float64]
+
+
+def policer_of(measurement: Measurement, flow: FlowRecord) -> PolicerRecord | None:
+    """Return the policer that reads a flow, the first on its way; None: nobody polices it."""
+    for policer in measurement.policers:
+        if policer.of_flow(flow.name) is not None:
+            return policer
+    return None
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the values of each requested flow."""
+    flows = measurement.sessions(request.sessions)
+    return tuple(value for flow in flows for value in _of_flow(measurement, flow))
+
+
+def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
+    small = SMALL.of(_small(measurement, flow), flow.name, "the sender has no sample of its window")
+    policer = policer_of(measurement, flow)
+    if policer is None:
+        others = (value for value in VALUES if value is not SMALL)
+        reason = "nobody polices it" if measurement.policers else "no flow is policed"
+        return (small, *(value.of(None, flow.name, reason) for value in others))
+    ours = policer.of_flow(flow.name)
+    assert ours is not None
+    counted = ours & (policer.arrival_s >= measurement.warmup_s)
+    length_s = measurement.ended_s - measurement.warmup_s
+    _, levels = _levels(measurement, flow, policer)
+    queue = next((q for q in measurement.seen_queues if q.place == policer.place), None)
+    losses = unexposed_losses(policer, queue, ours)
+    owed = None if losses is None else float(losses + policer.unexposed_marks(flow.name))
+    short = "the cell ends with its warm-up"
+    return (
+        TOKENS.of(
+            float((counted & policer.charged).sum()) / length_s if length_s > 0 else None,
+            flow.name,
+            short,
+        ),
+        LOSS.of(_share(policer, counted), flow.name),
+        DROPS.of(float((counted & policer.decisions.dropped).sum()), flow.name),
+        LEVEL.of(float(levels.mean()) if len(levels) else None, flow.name, short),
+        EMPTY.of(float((levels <= 0).mean()) if len(levels) else None, flow.name, short),
+        small,
+        UNEXPOSED.of(owed, flow.name, "the policer is at no bottleneck: losses are not seen"),
+    )
+
+
+def _share(policer: PolicerRecord, counted: NDArray[np.bool_]) -> float:
+    return float((counted & policer.decisions.dropped).sum() / max(1, counted.sum()))
+
+
+def policed_loss(measurement: Measurement, flow: FlowRecord) -> float:
+    """Return the share of a flow's packets that policers drop, from the warm-up on; 0 without one."""
+    passed = 1.0
+    for policer in measurement.policers:
+        ours = policer.of_flow(flow.name)
+        if ours is not None:
+            passed *= 1 - _share(policer, ours & (policer.arrival_s >= measurement.warmup_s))
+    return 1 - passed
+
+
+def _small(measurement: Measurement, flow: FlowRecord) -> float | None:
+    samples = flow.endpoints.samples
+    windows = samples.cwnd_packets[samples.t_s >= measurement.warmup_s]
+    windows = windows[np.isfinite(windows)]
+    return float((windows <= SMALL_PACKETS).mean()) if len(windows) else None
+
+
+def _levels(
+    measurement: Measurement, flow: FlowRecord, policer: PolicerRecord
+) -> tuple[Floats, Floats]:
+    """Return times, s, and levels of a flow's bucket at the ends of the slots from the warm-up on."""
+    edges = measurement.edges(SLOT_S)[1:]
+    edges = edges[(edges > measurement.warmup_s) & (edges <= measurement.ended_s + 1e-9)]
+    return edges, policer.levels(edges)[policer.bucket_of(flow.name)]
+
+
+def traces(measurement: Measurement, request: MetricRequest) -> tuple[Trace, ...]:
+    """Return the level of the bucket of each requested flow over time."""
+    found = []
+    for flow in measurement.sessions(request.sessions):
+        policer = policer_of(measurement, flow)
+        if policer is not None:
+            found.append(Trace(LEVEL.name, flow.name, *_levels(measurement, flow, policer)))
+    return tuple(found)
+
+
+METRIC = Metric("policing", VALUES, compute, traces)

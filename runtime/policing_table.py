@@ -1,0 +1,41 @@
+"""The table of policers: the bucket of each user over time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .schema import CELL, Column, Columns, Stored, Table
+
+
+def _rows(stored: Stored) -> Columns:
+    series = stored.series
+    if series is None or not len(series.buckets):
+        return {}
+    made = series.buckets
+    names = [column.name for column in BUCKETS.columns[1:]]
+    return {
+        "cell": np.full(len(made), stored.cell.id, object),
+        **{name: made[name].astype(object) if name in _TEXTS else made[name] for name in names},
+    }
+
+
+_TEXTS = frozenset({"policer", "user"})
+
+BUCKETS = Table(
+    "buckets",
+    "the token bucket of a user at the end of a slot of 100 ms, and what happened in the slot"
+    " (policing.md); none without a policer",
+    (
+        CELL,
+        Column("policer", "VARCHAR", "", "name of the policer"),
+        Column("user", "VARCHAR", "", "host of the user, or the source where there are no users"),
+        Column("t_s", "DOUBLE", "s", "end of the slot after the epoch"),
+        Column("level", "DOUBLE", "tokens", "level of the bucket then"),
+        Column("packets", "BIGINT", "packets", "packets of the user that came to the policer"),
+        Column("losses", "BIGINT", "packets", "of these, with a Re-Echo-Loss"),
+        Column("marks", "BIGINT", "packets", "of these, with a Re-Echo-ECN"),
+        Column("tokens", "BIGINT", "tokens", "tokens that they took"),
+        Column("dropped", "BIGINT", "packets", "of these, dropped by the policer"),
+    ),
+    _rows,
+)

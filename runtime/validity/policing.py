@@ -1,0 +1,81 @@
+"""A policer did with every packet what the captures say that it must have done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.policers import PolicerRecord
+
+from .finding import Finding
+from .schedule import LATE_S
+
+MOST_DIFFERENT = 1e-3
+"""Share of packets that may be decided otherwise before the cell is invalid. On a virtual clock none
+is; on a machine with several processors, packets that pass in the same microsecond can be seen in
+another order than they are stamped."""
+
+MOST_APART_S = 1e-3
+"""Each program that sees a packet has a time of its own for it, a few us apart. A level moves by the fill
+rate times this: by less than a fifth of a token at the highest one of the study."""
+
+
+def policing(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 20: every packet was policed as the definition says (docs/policing.md), recomputed."""
+    for policer in measurement.policers:
+        name = f"{policer.plan.name}.policer"
+        if name not in measurement.ending.processes:
+            yield Finding("invalid", f"{name} is not among the processes that ran")
+        for error in policer.errors:
+            yield Finding("invalid", error)
+        if policer.total is None:
+            yield Finding("invalid", f"{name} did not say what it had done")
+            continue
+        if policer.total.missed:
+            yield Finding("invalid", f"{name} missed {policer.total.missed} packets")
+        captured = len(policer.decisions)
+        if captured > policer.total.packets:
+            words = f"{name} saw {policer.total.packets} packets of {captured} that came to it"
+            yield Finding("invalid", words)
+            continue
+        if policer.total.late_s > LATE_S:
+            yield Finding(
+                "invalid",
+                f"a packet waited {policer.total.late_s * 1e3:.3g} ms in {name}: the machine is too slow",
+            )
+        if policer.apart_s > MOST_APART_S:
+            yield Finding(
+                "invalid",
+                f"{name} saw a packet {policer.apart_s * 1e3:.3g} ms apart from when it was captured",
+            )
+        different = differences(policer)
+        if different:
+            grave = different > MOST_DIFFERENT * captured
+            yield Finding(
+                "invalid" if grave else "flagged",
+                f"{name} decided otherwise about {different} of {captured} packets than the captures"
+                " say that it must have",
+            )
+
+
+def differences(policer: PolicerRecord) -> int:
+    """Count the packets that a policer treated in another way than computed, its level included."""
+    decisions = policer.decisions
+    told = np.zeros(len(decisions), np.bool_)
+    wrong = 0
+    for number, entry in policer.log.items():
+        if number >= len(decisions):
+            continue  # the captures had ended
+        told[number] = True
+        computed = (
+            int(decisions.time_ns[number]) - policer.epoch_ns,
+            int(decisions.bucket[number]),
+            int(decisions.echo[number]),
+            bool(decisions.dropped[number]),
+            float(decisions.level[number]),
+        )
+        wrong += computed != (entry.t_ns, entry.bucket, entry.echo, entry.dropped, entry.level)
+    untold = ((decisions.echo > 0) | decisions.dropped) & ~told
+    return wrong + int(untold.sum())

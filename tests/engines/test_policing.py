@@ -1,0 +1,69 @@
+"""A policer in the real kernel: every packet as computed, and users apart."""
+
+from __future__ import annotations
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime import validity
+from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.policing import ECN, LOSS
+from fairc.runtime.metrics import policing
+from fairc.runtime.validity.policing import differences
+
+RATE, DEPTH = 5, 10
+SPEC = f"""fexp 1
+experiment policed {{
+  topology = access(
+    rate: 4Mbit/s, rtt: 40ms, queue: red(limit: 100ms, min: 10%, max: 100%, pmax: 100%, ecn: on),
+    policer: conex(rate: {RATE}pkt/s, depth: {DEPTH}pkt, harshness: mild, feedback: accurate),
+  )
+  users heavy {{ count = 1 }}
+  users light {{ count = 1 }}
+  flow heavy {{ users = heavy  count = 6  cca = cubic  workload = bulk }}
+  flow light {{ users = light  cca = cubic  workload = bulk }}
+  duration = 6s
+  measure  = [policing]
+}}
+"""
+
+
+def test_the_set_up_is_as_planned(measured: Measurement) -> None:
+    verdict, reasons = validity.judge(measured)
+    assert verdict == "valid", reasons
+
+
+def test_every_packet_is_policed_as_the_captures_say(measured: Measurement) -> None:
+    (policer,) = measured.policers
+    decisions = policer.decisions
+    assert differences(policer) == 0
+    assert len(decisions) > 500 and len(policer.log) > 50
+    assert {LOSS, ECN} <= set(decisions.echo.tolist())
+    heavy = decisions.bucket == 0
+    assert (heavy & decisions.dropped).sum() > 20
+
+
+def test_every_re_echo_that_passes_takes_a_token(measured: Measurement) -> None:
+    """What was taken is what was there and what came: depth + rate t - the level at the end."""
+    (policer,) = measured.policers
+    for bucket, (level,) in policer.levels(policer.arrival_s[-1:]).items():
+        ours = policer.decisions.bucket == bucket
+        taken = int((ours & policer.charged).sum())
+        came = DEPTH + RATE * (policer.arrival_s[-1] - policer.arrival_s[ours][0])
+        assert taken <= came - level + 1e-6
+        if (policer.decisions.level[ours] < DEPTH)[20:].all():  # it never was full again
+            assert abs(taken - (came - level)) < 2
+
+
+def test_a_packet_that_is_dropped_does_not_leave(measured: Measurement) -> None:
+    (policer,) = measured.policers
+    (queue,) = measured.queues
+    assert len(queue.entered) == int((~policer.dropped).sum())
+    assert not queue.through.strangers.any()
+
+
+def test_the_heavy_user_pays(measured: Measurement) -> None:
+    values = {
+        (value.metric, value.flow): value.value
+        for value in policing.METRIC.compute(measured, MetricRequest(name="policing"))
+    }
+    empty = values["policing.empty", "heavy-1"], values["policing.empty", "light-1"]
+    assert empty[0] is not None and empty[1] is not None and empty[0] > empty[1]

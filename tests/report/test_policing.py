@@ -1,0 +1,69 @@
+"""The figure of users' buckets: whom it shows, and that it draws levels below zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from fairc.runtime.policing_table import BUCKETS
+from fairc.runtime.report import build
+from fairc.runtime.report.choose import choose
+from fairc.runtime.report.figures import NothingToDraw, Subject, buckets, polices
+from fairc.runtime.report.figures.buckets import MOST_USERS
+from fairc.runtime.report.render import render
+from fairc.runtime.report.run import Run
+from fairc.runtime.report.summary import Results
+
+Maker = Callable[..., Path]
+USERS = MOST_USERS + 2
+
+
+def subject_of(path: Path) -> Subject:
+    run = Run(path)
+    results = Results(run)
+    return Subject(run, results, *choose(run, results))
+
+
+def policed(path: Path) -> Path:
+    """Give every cell of a run a policer; user n drops n packets in each slot, and goes down to -n."""
+    rows: list[tuple[object, ...]] = []
+    for cell in Run(path).outcomes.values():
+        for number in range(USERS):
+            for slot in range(1, 41):
+                level = 20 - number - slot / 2
+                row = (cell.cell, "left-right", f"user-{number}", slot / 10, level)
+                rows.append((*row, 9, 2, 1, 3, number))
+    columns = ", ".join(f"{column.name} {column.type}" for column in BUCKETS.columns)
+    with duckdb.connect(":memory:") as connection:
+        connection.execute(f"CREATE TABLE t ({columns})")
+        marks = ", ".join("?" * len(BUCKETS.columns))
+        connection.executemany(f"INSERT INTO t VALUES ({marks})", rows)
+        connection.execute(f"COPY t TO '{path}/tables/buckets.parquet' (FORMAT parquet)")
+    return path
+
+
+def test_the_users_with_the_most_drops_are_shown(make_run: Maker) -> None:
+    subject = subject_of(policed(make_run()))
+    assert polices(subject)
+    drawing = buckets.make(subject, None)
+    svg = render(drawing).svg["page"]
+    assert all(f"user-{n}" in svg for n in range(2, USERS))
+    assert "user-0" not in svg and "user-1" not in svg
+    assert f"more than {MOST_USERS} users" in drawing.caption
+    assert f"down to {-(USERS - 1):.3g} tokens" in drawing.alt
+
+
+def test_a_run_without_policers_has_no_such_figure(make_run: Maker) -> None:
+    subject = subject_of(make_run())
+    assert not polices(subject)
+    with pytest.raises(NothingToDraw):
+        buckets.make(subject, None)
+
+
+def test_the_figure_is_in_the_report(make_run: Maker) -> None:
+    path = policed(make_run())
+    (report, *_) = build(path)
+    assert "Buckets of the policer" in report.read_text(encoding="utf-8")
