@@ -127,7 +127,10 @@ def uml() -> Iterator[Finding]:
 def _image(variant: recipe.Variant) -> tuple[image.Image | None, str]:
     """Return an image, or None and what is wrong with it; nothing when it has not been built."""
     try:
-        return image.find(variant), ""
+        found = image.find(variant)
+        if found is not None:
+            found.verify()
+        return found, ""
     except EngineUnavailable as error:
         return None, "; ".join(error.missing)
 

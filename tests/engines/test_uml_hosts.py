@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.uml import kernel, trial
 from fairc.runtime.vm import image
 
@@ -121,7 +122,7 @@ def test_a_kernel_that_ends_in_a_panic_is_found_before_a_cell(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(trial, "INIT", "not a program")
-    with pytest.raises(trial.EngineUnavailable, match=r"does not start here: .*panic"):
+    with pytest.raises(EngineUnavailable, match=r"does not start here: .*panic"):
         trial.boot(kernel.require(), image.require())
 
 
@@ -167,3 +168,30 @@ def test_what_a_host_forbids_does_not_change_results(
     assert sha256 == expected
     assert (versions["confined"] == "yes") == (host is NO_SECCOMP)
     assert versions["tracing"] == ("ptrace" if host is NO_SECCOMP else "seccomp")
+
+
+def test_a_host_with_a_damaged_image(tmp_path: Path) -> None:
+    built, there = kernel.require(), image.require()
+    cache = tmp_path / "cache/fairc"
+    (cache / "kernels").mkdir(parents=True)
+    (cache / "kernels" / built.folder.name).symlink_to(built.folder)
+    place = cache / "images" / there.folder.name
+    shutil.copytree(there.folder, place, copy_function=os.symlink)
+    for damaged in (False, True):
+        if damaged:
+            (place / "busybox").unlink()
+            (place / "busybox").write_bytes(there.busybox.read_bytes()[:-1])
+        done = fairc([], tmp_path, "doctor", XDG_CACHE_HOME=str(tmp_path / "cache"))
+        assert ("uml: ready" in done.stdout) is not damaged, done.stdout
+    done = fairc([], tmp_path, "run", "hosts.fexp", XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert done.returncode == 3
+    assert "is damaged: its hash is not the one recorded" in done.stderr
+    assert "fairc image rm" in done.stderr
+
+
+def test_a_host_without_util_linux(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    done = fairc([], tmp_path, "run", "hosts.fexp", PATH=str(tmp_path / "bin"))
+    assert done.returncode == 3
+    assert "taskset is not installed" in done.stderr
+    assert "util-linux" in done.stderr
