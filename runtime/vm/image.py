@@ -65,7 +65,7 @@ class Image:
         """Raise EngineUnavailable unless the files are those that were built.
 
         They are read once (450 MB); what was found well is noted with sizes, inodes and times of change
-        beside the image, and is not read again until one of them differs.
+        next to the image, and is not read again until one of them differs.
         """
         note, stamp = self.folder.with_suffix(".verified"), _stamp(self.folder)
         with suppress(OSError):
