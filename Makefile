@@ -14,7 +14,7 @@ RUST     := $(shell find endpoints -name target -prune -o -type f -print 2>/dev/
 help: ## what each target does
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
-# Beside the plain image and the kernel of `uml`. `make setup IMAGES=` leaves out the one with Chromium: a
+# In addition to the plain image and the kernel of `uml`. `make setup IMAGES=` leaves out the one with Chromium: a
 # minute and 1.4 GB, for page loads only.
 IMAGES := --browser
 

@@ -12,7 +12,7 @@ from functools import partial
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime.engines import ENGINES, host
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.uml import confinement
+from fairc.runtime.uml import confinement, trial
 from fairc.runtime.uml import kernel as kernels
 from fairc.runtime.vm import image, qemu, recipe
 
@@ -90,17 +90,29 @@ def uml() -> Iterator[Finding]:
     yield Finding("processor", machine == "x86_64", machine, "`--engine vm` on an x86-64 host")
     for tool in ("taskset", "setpriv"):
         yield program(tool, "util-linux")
+    built = None
     try:
         built = kernels.find()
+        if built is not None:
+            built.verify()
     except EngineUnavailable as error:
+        built = None
         yield Finding("kernel", False, "; ".join(error.missing), error.remedy)
     else:
         found = f"{built.version}, {built.folder}" if built else "not built"
         yield Finding("kernel", built is not None, found, kernels.BUILD_COMMAND)
-    there = image.find()
-    yield Finding(
-        "image", there is not None, str(there.folder) if there else "not built", image.BUILD_COMMAND
-    )
+    there, why = _image(recipe.PLAIN)
+    found = str(there.folder) if there else why or "not built"
+    yield Finding("image", there is not None, found, image.BUILD_COMMAND)
+    if built is not None and there is not None:
+        try:
+            mode = trial.boot(built, there)
+        except EngineUnavailable as error:
+            yield Finding("start", False, "; ".join(error.missing), error.remedy)
+        else:
+            slower = " (slower than seccomp filters, which this host or its CPU does not allow)"
+            said = f"boots; programs are followed by {mode}{slower if mode == 'ptrace' else ''}"
+            yield Finding("start", True, said)
     yield endpoints()
     lacking = confinement.missing()
     yield Finding(
@@ -115,7 +127,10 @@ def uml() -> Iterator[Finding]:
 def _image(variant: recipe.Variant) -> tuple[image.Image | None, str]:
     """Return an image, or None and what is wrong with it; nothing when it has not been built."""
     try:
-        return image.find(variant), ""
+        found = image.find(variant)
+        if found is not None:
+            found.verify()
+        return found, ""
     except EngineUnavailable as error:
         return None, "; ".join(error.missing)
 

@@ -18,7 +18,7 @@ from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime import archive, supervisor
 from fairc.runtime.engines.base import EngineUnavailable, programs_identity, refuse_images
 from fairc.runtime.results import RawResult
-from fairc.runtime.uml import confinement, kernel, machine
+from fairc.runtime.uml import confinement, kernel, machine, trial
 from fairc.runtime.vm import image, initramfs, recipe
 from fairc.runtime.vm.guest_files import guest_files
 
@@ -42,6 +42,7 @@ class UmlEngine:
         self._progress = progress
         self._endpoints = Path()
         self._kernel: kernel.Kernel | None = None
+        self._tracing = ""  # as of `trial.boot`
         self._initrds: dict[str, bytes] = {}  # by the name of their variant
         self._lock = threading.Lock()
         self._closed = threading.Event()
@@ -77,6 +78,7 @@ class UmlEngine:
         found = {
             "kernel": self._kernel.version,
             "kernel program": self._kernel.sha256,
+            "tracing": self._tracing,
             "confined": (confinement.missing() and f"no: {confinement.missing()}") or "yes",
             "programs": programs_identity(),
         }
@@ -90,7 +92,7 @@ class UmlEngine:
         return found
 
     def prepare(self) -> None:
-        """Find the kernel and the image, and verify them. Raises EngineUnavailable."""
+        """Find the kernel and the image, verify them, and boot once. Raises EngineUnavailable."""
         for tool in ("taskset", "setpriv"):
             if shutil.which(tool) is None:
                 raise EngineUnavailable(
@@ -103,6 +105,7 @@ class UmlEngine:
         except EndpointsMissing as problem:
             raise EngineUnavailable((str(problem),), "make setup") from problem
         self._initrd(recipe.PLAIN)
+        self._tracing = trial.boot(self._kernel, image.require(recipe.PLAIN))
 
     def _initrd(self, variant: recipe.Variant) -> bytes:
         """Return the initramfs of a variant."""

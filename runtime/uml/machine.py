@@ -70,15 +70,22 @@ class Machine:
     """A running guest.
 
     folder: its own, with INITRD, EXCHANGE and CLOCK in it. core: where it runs, or None for anywhere.
+    arguments: another command line than `kernel_arguments`.
     """
 
     def __init__(
-        self, kernel: Kernel, variant: recipe.Variant, image: Path, folder: Path, core: int | None
+        self,
+        kernel: Kernel,
+        variant: recipe.Variant,
+        image: Path,
+        folder: Path,
+        core: int | None,
+        arguments: list[str] | None = None,
     ) -> None:
         (folder / CLOCK).write_bytes(bytes(mmap.PAGESIZE))
         self._console = folder / "console"
         command = confinement.wrap(
-            kernel.program, kernel_arguments(variant), folder, {IMAGE: image}
+            kernel.program, arguments or kernel_arguments(variant), folder, {IMAGE: image}
         )
         if core is not None:
             command = ["taskset", "--cpu-list", str(core), *command]

@@ -12,6 +12,7 @@ import subprocess
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +60,24 @@ class Image:
             (name, (self.folder / "modules" / f"{name}.ko").read_bytes())
             for name in recipe.ROOT_MODULES
         ]
+
+    def verify(self) -> None:
+        """Raise EngineUnavailable unless the files are those that were built.
+
+        They are read once (450 MB); what was found well is noted with sizes, inodes and times of change
+        next to the image, and is not read again until one of them differs.
+        """
+        note, stamp = self.folder.with_suffix(".verified"), _stamp(self.folder)
+        with suppress(OSError):
+            if note.read_text() == stamp:
+                return
+        if digest(self.folder) != self.digest:
+            raise EngineUnavailable(
+                (f"the image in {self.folder} is damaged: its hash is not the one recorded",),
+                f"fairc image rm; {build_command(self.variant)}",
+            )
+        with suppress(OSError):  # a cache that cannot be written: read every time
+            note.write_text(stamp)
 
     def size_bytes(self) -> int:
         """Return what it occupies on disk."""
@@ -111,13 +130,14 @@ def described(content: bytes) -> dict[str, str]:
 
 
 def require(variant: recipe.Variant = recipe.PLAIN) -> Image:
-    """Return the image; raise EngineUnavailable with the commands that build it or bring it."""
+    """Return the image, verified; raise EngineUnavailable with the commands that build it or bring it."""
     image = find(variant)
     if image is None:
         raise EngineUnavailable(
             (f"the virtual machine's image{recipe.suffix(variant)} has not been built",),
             f"{build_command(variant)}; for one that other machines have too: {LOAD_COMMAND}",
         )
+    image.verify()
     return image
 
 
@@ -271,6 +291,17 @@ def _make_file_system(variant: recipe.Variant, tarball: Path, target: Path) -> N
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+
+
+def _stamp(work: Path) -> str:
+    """Return what differs when a file of a folder has been written, put in or taken away."""
+    lines = []
+    for path in sorted(p for p in work.rglob("*") if p.is_file()):
+        found = path.stat()
+        lines.append(
+            f"{path.relative_to(work)} {found.st_size} {found.st_ino} {found.st_mtime_ns} {found.st_ctime_ns}"
+        )
+    return "\n".join(lines) + "\n"
 
 
 def digest(work: Path) -> str:

@@ -9,7 +9,7 @@ from fairc.runtime import supervisor
 from fairc.runtime.uml import kernel, machine
 from fairc.runtime.vm import exchange, image, initramfs, qemu, recipe
 
-# What is in the machine beside the guest's 1 GiB: the initramfs, and what the emulated kernel needs.
+# The guest's 1 GiB, the initramfs, and what the emulated kernel needs.
 MEMORY_BYTES = 2 << 30
 WALL_LIMIT_S = 900.0
 

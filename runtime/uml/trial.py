@@ -1,0 +1,77 @@
+"""A machine that boots and ends at once: whether this host lets the kernel run, before any cell does."""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+import time
+from pathlib import Path
+
+from fairc.runtime import supervisor
+from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.vm import initramfs
+from fairc.runtime.vm.image import Image
+
+from . import machine
+from .kernel import Kernel
+
+BOOTED = "fairc: booted"
+INIT = f"#!/bin/busybox sh\necho {BOOTED}\n/bin/busybox poweroff -f\n"
+POLL_S = 0.002
+TELLING = ("panic", "errno", "not permitted", "cannot", "denied", "failed", "bwrap:")
+FOLLOWED_BY_SECCOMP = "seccomp filters can be installed...OK"
+# What the kernel says when the host refuses it something, and what is to be done about it.
+REASONS = (
+    (("errno = -12", "Cannot allocate memory"), "a higher limit of memory (ulimit -v)"),
+    (
+        ("ptrace", "PROT_EXEC"),
+        "a host that allows ptrace or seccomp filters, and executable memory",
+    ),
+)
+
+
+def boot(kernel: Kernel, image: Image) -> str:
+    """Boot a machine like those of cells; return by what it follows programs: `seccomp` or `ptrace`.
+
+    Raises EngineUnavailable when it does not come up.
+    """
+    talkative = [word for word in machine.kernel_arguments(image.variant) if word != "quiet"]
+    with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("uml")) as scratch:
+        folder = Path(scratch)
+        (folder / machine.INITRD).write_bytes(initramfs.pack(_entries(image)))
+        (folder / machine.EXCHANGE).write_bytes(bytes(mmap.PAGESIZE))
+        guest = machine.Machine(kernel, image.variant, image.root, folder, None, talkative)
+        why = ""
+        try:
+            while not guest.ended and not why:
+                why = guest.overrun(machine.Limits(1.0))
+                time.sleep(POLL_S)
+        finally:
+            guest.close()
+        said = (folder / "console").read_text(errors="replace")
+    if BOOTED in said:
+        return "seccomp" if FOLLOWED_BY_SECCOMP in said else "ptrace"
+    reason = why or _reason(said)
+    raise EngineUnavailable(
+        (f"the kernel of the engine `uml` does not start here: {reason}",),
+        next((help for words, help in REASONS if any(w in reason for w in words)), "fairc doctor"),
+    )
+
+
+def _entries(image: Image) -> list[initramfs.Entry]:
+    directory, file = initramfs.DIRECTORY | 0o755, initramfs.FILE | 0o755
+    console = initramfs.CHARACTER_DEVICE | 0o600
+    return [
+        initramfs.Entry("bin", directory),
+        initramfs.Entry("dev", directory),
+        initramfs.Entry("dev/console", console, device=(5, 1)),
+        initramfs.Entry("init", file, INIT.encode()),
+        initramfs.Entry("bin/busybox", file, image.busybox.read_bytes()),
+    ]
+
+
+def _reason(said: str) -> str:
+    """Return what a machine's console says of its end, in a line."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    telling = [line for line in lines if any(word in line.lower() for word in TELLING)]
+    return (telling or lines[-1:] or ["it says nothing"])[0]

@@ -1,0 +1,197 @@
+"""Hosts on which the uml engine cannot run, or not as it would: status 3 and what helps, or equal results."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.uml import kernel, trial
+from fairc.runtime.vm import image
+
+SPEC = """fexp 1
+experiment hosts {
+  topology = bottleneck(rate: 10Mbit/s, rtt: 20ms, loss: 1%, queue: fifo(1bdp))
+  flow a { cca = cubic  workload = file(50kB) }
+  repeat  = 1
+  measure = [goodput]
+}
+"""
+CACHE = kernel.folder().parents[2]
+
+# Starts a command for which system calls (by number, x86-64) are not permitted.
+DENY = """
+import ctypes, struct, sys
+libc = ctypes.CDLL(None)
+numbers = [int(number) for number in sys.argv[1].split(",")]
+code = [(0x20, 0, 0, 0)]
+code += [(0x15, len(numbers) - place, 0, number) for place, number in enumerate(numbers)]
+code += [(0x06, 0, 0, 0x7FFF0000), (0x06, 0, 0, 0x50001)]
+filter = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
+program = struct.pack("H6xP", len(code), ctypes.addressof(filter))
+assert not libc.prctl(38, 1, 0, 0, 0) and not libc.prctl(22, 2, program, 0, 0)
+import os
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+PTRACE, SECCOMP = 101, 317
+NO_SECCOMP = [sys.executable, "-c", DENY, str(SECCOMP)]
+
+
+def fairc(
+    host: list[str], tmp_path: Path, *arguments: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "hosts.fexp").write_text(SPEC)
+    return subprocess.run(
+        [*host, sys.executable, "-m", "fairc", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "XDG_CACHE_HOME": str(CACHE), **environment},
+    )
+
+
+def result(run: Path) -> tuple[str, dict[str, str]]:
+    """Return the hash of the only cell's artefacts, and the versions in the lock."""
+    (cell,) = (run / "cells").glob("*/result.json")
+    lock = json.loads((run / "lock.json").read_text())
+    return json.loads(cell.read_text())["result_sha256"], lock["engine"]["versions"]
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the hash of the cell's artefacts on this host as it is."""
+    folder = tmp_path_factory.mktemp("expected")
+    done = fairc([], folder, "run", "hosts.fexp", "-o", "run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return result(folder / "run")[0]
+
+
+LACKING = {
+    "too little memory": (["prlimit", "--as=900000000"], "ulimit -v"),
+    "neither ptrace nor seccomp": (
+        [sys.executable, "-c", DENY, f"{PTRACE},{SECCOMP}"],
+        "ptrace or seccomp filters",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LACKING)
+def test_a_host_that_does_not_let_the_kernel_run_is_found_before_a_cell(
+    tmp_path: Path, what: str
+) -> None:
+    host, help = LACKING[what]
+    done = fairc(host, tmp_path, "run", "hosts.fexp", "-o", "run")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "the kernel of the engine `uml` does not start here" in done.stderr
+    assert help in done.stderr
+    assert "--engine vm" in done.stderr
+    assert not list((tmp_path / "run").glob("cells/*"))
+
+
+def test_a_host_without_a_kernel(tmp_path: Path) -> None:
+    done = fairc([], tmp_path, "run", "hosts.fexp", XDG_CACHE_HOME=str(tmp_path / "empty"))
+    assert done.returncode == 3
+    assert "the kernel of the engine `uml` has not been built" in done.stderr
+    assert "fairc image build" in done.stderr
+    assert "--engine vm" in done.stderr
+
+
+def test_a_host_with_a_damaged_kernel(tmp_path: Path) -> None:
+    built = kernel.require()
+    place = tmp_path / "cache/fairc/kernels" / built.folder.name
+    place.mkdir(parents=True)
+    shutil.copy(built.folder / "manifest.json", place)
+    (place / "kernel").write_bytes(built.program.read_bytes()[:-1])
+    for arguments in (("run", "hosts.fexp"), ("doctor",)):
+        done = fairc([], tmp_path, *arguments, XDG_CACHE_HOME=str(tmp_path / "cache"))
+        assert "is damaged" in done.stdout + done.stderr
+        assert "fairc image rm" in done.stdout + done.stderr
+        if arguments[0] == "run":
+            assert done.returncode == 3
+            assert "--engine vm" in done.stderr
+
+
+def test_a_kernel_that_ends_in_a_panic_is_found_before_a_cell(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trial, "INIT", "not a program")
+    with pytest.raises(EngineUnavailable, match=r"does not start here: .*panic"):
+        trial.boot(kernel.require(), image.require())
+
+
+def bare(tmp_path: Path) -> str:
+    """Return a PATH that has what the engine needs and no bwrap."""
+    for name in ("taskset", "setpriv"):
+        program = shutil.which(name)
+        assert program is not None
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin" / name).symlink_to(program)
+    return str(tmp_path / "bin")
+
+
+def test_without_bwrap_the_results_are_the_same_and_the_lock_says_so(
+    tmp_path: Path, expected: str
+) -> None:
+    path = bare(tmp_path)
+    done = fairc([], tmp_path, "run", "hosts.fexp", "-o", "run", PATH=path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    sha256, versions = result(tmp_path / "run")
+    assert sha256 == expected
+    assert versions["confined"] == "no: bwrap is not installed"
+    examined = fairc([], tmp_path, "doctor", PATH=path).stdout
+    assert "uml: ready" in examined
+    assert "bwrap is not installed" in examined
+
+
+# Root of a new user namespace may forbid further ones below it.
+NO_NAMESPACES = [
+    *("unshare", "--user", "--map-root-user", "sh", "-c"),
+    'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"',
+    "sh",
+]
+
+
+@pytest.mark.parametrize("host", [NO_NAMESPACES, NO_SECCOMP], ids=["namespaces", "seccomp"])
+def test_what_a_host_forbids_does_not_change_results(
+    tmp_path: Path, expected: str, host: list[str]
+) -> None:
+    done = fairc(host, tmp_path, "run", "hosts.fexp", "-o", "run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    sha256, versions = result(tmp_path / "run")
+    assert sha256 == expected
+    assert (versions["confined"] == "yes") == (host is NO_SECCOMP)
+    assert versions["tracing"] == ("ptrace" if host is NO_SECCOMP else "seccomp")
+
+
+def test_a_host_with_a_damaged_image(tmp_path: Path) -> None:
+    built, there = kernel.require(), image.require()
+    cache = tmp_path / "cache/fairc"
+    (cache / "kernels").mkdir(parents=True)
+    (cache / "kernels" / built.folder.name).symlink_to(built.folder)
+    place = cache / "images" / there.folder.name
+    shutil.copytree(there.folder, place, copy_function=os.symlink)
+    for damaged in (False, True):
+        if damaged:
+            (place / "busybox").unlink()
+            (place / "busybox").write_bytes(there.busybox.read_bytes()[:-1])
+        done = fairc([], tmp_path, "doctor", XDG_CACHE_HOME=str(tmp_path / "cache"))
+        assert ("uml: ready" in done.stdout) is not damaged, done.stdout
+    done = fairc([], tmp_path, "run", "hosts.fexp", XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert done.returncode == 3
+    assert "is damaged: its hash is not the one recorded" in done.stderr
+    assert "fairc image rm" in done.stderr
+
+
+def test_a_host_without_util_linux(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    done = fairc([], tmp_path, "run", "hosts.fexp", PATH=str(tmp_path / "bin"))
+    assert done.returncode == 3
+    assert "taskset is not installed" in done.stderr
+    assert "util-linux" in done.stderr
