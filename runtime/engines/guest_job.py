@@ -14,8 +14,8 @@ from fairc.runtime.vm import exchange, recipe
 DEADLINE_MARGIN_S = 30.0
 # Every cell begins at this instant of the guest's clock, which shows 2020-01-01 at the boot: how long
 # its set-up took leaves no trace in its results.
-EPOCH_NS = (1_577_836_800 + 600) * 10**9
-EPOCH_S = 600.0
+EPOCH_S = 600
+EPOCH_NS = (1_577_836_800 + EPOCH_S) * 10**9
 
 
 def deadline_s(cell: Cell) -> float:
@@ -42,7 +42,9 @@ def write(cell: Cell, device: Path, computing_is_free: bool = False) -> None:
 
 
 def read(device: Path, artefacts: Path, error: str) -> tuple[str, float]:
-    """Fetch what a guest has left; return why the cell failed, or nothing, and its virtual time, s.
+    """Fetch what a guest has left; return why the cell failed, or nothing, and how long it took, s.
+
+    How long: of virtual time, from the instant at which cells begin to the machine's end.
 
     artefacts: an empty folder. error: why the machine had to be stopped, or nothing.
     """
@@ -51,7 +53,7 @@ def read(device: Path, artefacts: Path, error: str) -> tuple[str, float]:
         if header["kind"] == "result":
             exchange.extract(device, artefacts)
             error = header["error"] and (failure(artefacts) or header["error"])
-            return error, header["virtual_s"]
+            return error, max(0.0, header["clock_s"] - EPOCH_S)
     except (ValueError, KeyError, TypeError, OSError) as problem:
         return f"the virtual machine's results are broken: {problem}", 0.0
     return error or "the virtual machine crashed: see its console", 0.0

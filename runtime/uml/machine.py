@@ -43,6 +43,7 @@ def kernel_arguments(variant: recipe.Variant) -> list[str]:
         "time-travel=inf-cpu",
         f"time-travel-start={START_NS}",
         "random-seed=1",  # until the agent reseeds
+        f"time-travel-syscall={variant.syscall_cost_ns}",
         *("seccomp=on", "con=null", "con0=null,fd:1", "umid=cell", "uml_dir=."),
         *("quiet", "panic=-1", "noreboot"),
     ]

@@ -77,7 +77,8 @@ class Variant:
     packages: beside what apt takes with them. security: whether Debian's security updates are a
     source. hooks: run by mmdebstrap, one after the other. blocks (of 4 KiB), inodes: the size of the
     file system. memory_bytes: the machine's. translation_cache_mb: QEMU's cache of translated code.
-    kernel_arguments: beside those of every machine (qemu.py).
+    kernel_arguments: beside those of every machine (qemu.py). syscall_cost_ns: what a system call takes
+    where computing takes no time (runtime/uml).
     """
 
     name: str
@@ -89,6 +90,7 @@ class Variant:
     memory_bytes: int
     translation_cache_mb: int
     kernel_arguments: str = ""
+    syscall_cost_ns: int = 0
 
     def sources(self) -> tuple[str, ...]:
         """Return apt's sources."""
@@ -139,6 +141,8 @@ BROWSER = Variant(
     # QEMU translates code anew at every address where it meets it: a browser's second process and
     # second start cost as much as the first ones when their addresses are random.
     kernel_arguments="norandmaps",
+    # A browser takes a load for unfinished that ends at the instant at which it began.
+    syscall_cost_ns=1000,
 )
 """The same with Chromium, ChromeDriver and Selenium."""
 
