@@ -39,9 +39,9 @@ class Costs:
 # browser: middles of 8 to 14 CPU seconds for three of 11 kB, 14.5 to 35 for three of 5.3 MB. QUIC has
 # not been measured there: the vm engine's ratio of its packets to TCP's is taken. Memory: 512 MiB of
 # guest (2 GiB with a browser), what a cell leaves behind (1 GiB), fairc's analysis (1 GiB).
-# A policer: CPU seconds of runs with and without one (docs/policing.md), 1.7 s for 76,000 packets.
+# A policer: runs with and without one (docs/policing.md), 21 to 34 us of CPU time for a packet.
 UML = Costs(
-    1.0, 0.001, 3.2e-5, 2.9e-5, 2.2e-5, 3.3, 0.9e-6, memory_mib=2560, browser_memory_mib=1536
+    1.0, 0.001, 3.2e-5, 2.9e-5, 2.8e-5, 3.3, 0.9e-6, memory_mib=2560, browser_memory_mib=1536
 )
 
 # Fitted to docs/benchmarks.md; QUIC: 10 MB over TCP beside 10 MB over QUIC. A load in a browser:
@@ -50,7 +50,7 @@ UML = Costs(
 # system may hold it; runtime/vm has both), 1 GiB for fairc's analysis; with a browser 1 GiB of guest
 # more, and as much for QEMU's translated code.
 # A policer: the fast engine's ratio to other packets is taken.
-VM = Costs(1.85, 0.013, 0.00036, 0.00033, 0.00025, 19.0, 4e-6)
+VM = Costs(1.85, 0.013, 0.00036, 0.00033, 0.00032, 19.0, 4e-6)
 
 # In real time, one cell at a time. Start-up and tear-down: docs/benchmarks.md; those of Mininet's
 # nodes have not been measured and are taken to be the containers'.

@@ -12,6 +12,8 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
+from fairc.compiler.costs import UML
+from fairc.compiler.estimate import Estimate, length, packets
 from fairc.compiler.plan import Red
 from fairc.compiler.targets import containers, mininet
 from fairc.dsl.diagnostics import CompileError
@@ -213,3 +215,15 @@ def weight(least: int, burst: int, packet: int) -> int:
         if wanted <= (1 - (1 - share) ** burst) / share:
             return log
     raise AssertionError("tc would refuse it")
+
+
+def test_what_a_policer_costs_is_estimated() -> None:
+    def wall_s(cell: Cell) -> float:
+        estimate = Estimate(1, "uml")
+        estimate.add(cell)
+        return estimate.wall_s
+
+    (cell,) = cells(spec(access(ACCURATE), USERS))
+    more_s = wall_s(cell) - wall_s(cell.model_copy(update={"policers": ()}))
+    sent = packets(cell, length(cell))
+    assert more_s == pytest.approx(UML.per_policed_packet_s * sent) and more_s > 0.1

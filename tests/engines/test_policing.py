@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
@@ -35,22 +38,24 @@ def test_every_packet_is_policed_as_the_captures_say(measured: Measurement) -> N
     (policer,) = measured.policers
     decisions = policer.decisions
     assert differences(policer) == 0
-    assert len(decisions) > 500 and len(policer.log) > 50
+    assert len(decisions) > 300 and len(policer.log) > 50
     assert {LOSS, ECN} <= set(decisions.echo.tolist())
     heavy = decisions.bucket == 0
     assert (heavy & decisions.dropped).sum() > 20
 
 
 def test_every_re_echo_that_passes_takes_a_token(measured: Measurement) -> None:
-    """What was taken is what was there and what came: depth + rate t - the level at the end."""
+    """Since a bucket was last full: what was taken is depth + rate t - the level at the end."""
     (policer,) = measured.policers
+    end_s = policer.arrival_s[-1]
     for bucket, (level,) in policer.levels(policer.arrival_s[-1:]).items():
-        ours = policer.decisions.bucket == bucket
-        taken = int((ours & policer.charged).sum())
-        came = DEPTH + RATE * (policer.arrival_s[-1] - policer.arrival_s[ours][0])
-        assert taken <= came - level + 1e-6
-        if (policer.decisions.level[ours] < DEPTH)[20:].all():  # it never was full again
-            assert abs(taken - (came - level)) < 2
+        ours = np.flatnonzero(policer.decisions.bucket == bucket)
+        since = ours[policer.decisions.level[ours] == DEPTH].max()
+        taken = int(policer.charged[ours[ours >= since]].sum())
+        assert taken > 10 and level < DEPTH
+        assert taken == pytest.approx(
+            DEPTH + RATE * (end_s - policer.arrival_s[since]) - level, abs=1e-6
+        )
 
 
 def test_a_packet_that_is_dropped_does_not_leave(measured: Measurement) -> None:
