@@ -116,8 +116,30 @@ class LoadWorkload(Model):
     quic_parameters: dict[str, int | float | bool] = {}
 
 
+class Iperf3Workload(Model):
+    """The program iperf3, with the flow's connections as parallel streams.
+
+    time_s, bytes: when it ends, bytes counted over all streams; with neither it lasts as the flow.
+    window_bytes: socket buffers of both ends; None: as the kernel tunes them. packet_bytes: IP bytes of
+    a datagram; None over TCP. reverse: the flow's client is iperf3's client (`--reverse`), else its server.
+    """
+
+    kind: Literal["iperf3"] = "iperf3"
+    time_s: int | None
+    bytes: int | None
+    window_bytes: int | None
+    packet_bytes: int | None
+    reverse: bool
+
+
 Workload = Annotated[
-    FileWorkload | BulkWorkload | VideoWorkload | RequestsWorkload | OnOffWorkload | LoadWorkload,
+    FileWorkload
+    | BulkWorkload
+    | VideoWorkload
+    | RequestsWorkload
+    | OnOffWorkload
+    | LoadWorkload
+    | Iperf3Workload,
     Field(discriminator="kind"),
 ]
 """What each connection moves, told apart by `kind`."""

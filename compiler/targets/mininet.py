@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from fairc.compiler.plan import Capture, Cell, Interface, LoadWorkload, Node
 from fairc.compiler.queues import queue_bytes
 
-from . import images
+from . import images, iperf3
 from .binary import NAME, find_endpoints
 from .hosts import (
     EVERYWHERE,
@@ -91,7 +91,8 @@ def program(cell: Cell, name: str, late_ns: int = LATE_NS, **more: object) -> st
             + 2 * len(cell.peps)
             + 2 * len(cell.flows)
             + sum(map(changing, cell.nodes))
-        ),
+        )
+        + iperf3.early_ns(cell),
         nodes=[
             (
                 node.name,
@@ -165,11 +166,19 @@ def program(cell: Cell, name: str, late_ns: int = LATE_NS, **more: object) -> st
         servers=[
             (flow.source, f"{flow.name}.server", flow.server, *server(flow, cell))
             for flow in cell.flows
+            if not iperf3.uses(flow)
         ],
         clients=[
             (flow.source, f"{flow.name}.client", flow.client, *client(flow, cell))
             for flow in cell.flows
+            if not iperf3.uses(flow)
         ],
+        iperf3_servers=[(t.source, t.name, t.node, t.command) for t in iperf3.servers(cell)],
+        iperf3_clients=[
+            (t.source, t.name, t.node, t.begin_ns, t.stop_ns, t.command)
+            for t in iperf3.clients(cell)
+        ],
+        iperf3_window_bytes=iperf3.window_bytes(cell),
     )
 
 

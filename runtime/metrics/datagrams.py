@@ -17,6 +17,7 @@ Unit: 1 (datagrams.jitter: s). Source: RFC 3550, section 6.4.1 (jitter); RFC 473
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import fmean
 
 from fairc.compiler.plan import MetricRequest
@@ -42,10 +43,20 @@ def _of_flow(flow: FlowRecord) -> tuple[MetricValue, ...]:
     missing = sum(e["lost"] for e in received)
     return (
         LOST.of(missing / (arrived + missing), flow.name),
-        REORDERED.of(sum(e["reordered"] for e in received) / arrived, flow.name),
-        DUPLICATES.of(sum(e["duplicates"] for e in received) / arrived, flow.name),
+        _share(REORDERED, flow, [e["reordered"] for e in received], arrived),
+        _share(DUPLICATES, flow, [e["duplicates"] for e in received], arrived),
         JITTER.of(fmean(e["jitter_us"] for e in received if e["packets"]) * US, flow.name),
     )
+
+
+def _share(
+    value: Value, flow: FlowRecord, counts: Sequence[int | None], arrived: int
+) -> MetricValue:
+    """Return a share of the datagrams that arrived; a client may not tell their number."""
+    known = [count for count in counts if count is not None]
+    if len(known) < len(counts):
+        return value.of(None, flow.name, "iperf3 does not count them")
+    return value.of(sum(known) / arrived, flow.name)
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:

@@ -36,11 +36,12 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     smallest = samples.min_rtt_s[samples.min_rtt_s > 0]
     pings = flow.pings.rtts_s if flow.pings else np.empty(0)
     none = "the sender has no RTT sample"
+    untold = "iperf3 does not tell it" if flow.plan.workload.kind == "iperf3" else none
     rtts = samples.rtt_s[counted]
     numbers = percentiles(rtts) if len(rtts) else (None,) * len(PERCENTILES)
     return (
         MEAN.of(float(np.mean(rtts)) if len(rtts) else None, flow.name, none),
-        MIN.of(float(smallest.min()) if len(smallest) else None, flow.name, none),
+        MIN.of(float(smallest.min()) if len(smallest) else None, flow.name, untold),
         BASE.of(float(np.median(pings)) if len(pings) else None, flow.name, "no ping came back"),
         *(value.of(n, flow.name, none) for value, n in zip(PERCENTILES, numbers, strict=True)),
     )
