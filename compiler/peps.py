@@ -123,10 +123,7 @@ def _report_iperf3(draft: Draft, pep: model.Pep, flow: DraftFlow) -> None:
             code="iperf3-over-pep",
             message=f"iperf3 of the flow `{flow.flow.name}` cannot run over the proxies of `{pep.name}`",
             span=flow.flow.span,
-            notes=(
-                "they would split its control connection like its streams, and between them nobody"
-                " could tell which packets are data",
-            ),
+            notes=("they would split its control connection, too: nobody could tell what is data",),
             help="take `bulk` or `file`, or check the link without its `pep`",
         )
     )

@@ -73,8 +73,7 @@ def check_iperf3(
         (
             udp and made.reverse and made.size_bytes,
             "bytes",
-            "its client counts what arrives, so a single loss means that it never ends:"
-            " write `reverse: off`, or `time`",
+            "its client waits for all to arrive, and never ends after a loss: `reverse: off`, or `time`",
         ),
     ):  # fmt: skip
         if wrong:

@@ -88,7 +88,7 @@ def begin_ns(flow: Flow) -> int:
 
 def early_ns(cell: Cell) -> int:
     """Return how long before the epoch the first client of a cell is started, ns."""
-    return max((-begin_ns(flow) for flow in cell.flows if uses(flow)), default=0)
+    return max([0, *(-begin_ns(flow) for flow in cell.flows if uses(flow))])
 
 
 def window_bytes(cell: Cell) -> int:
@@ -116,7 +116,10 @@ def _client(flow: Flow, workload: Iperf3Workload) -> list[str]:
         assert flow.cca is not None
         command += ["--congestion", flow.cca]
         if flow.rate_bps is not None:
-            command += ["--fq-rate", str(max(1, flow.rate_bps * segment_bytes(flow.mtu) // flow.mtu))]
+            command += [
+                "--fq-rate",
+                str(max(1, flow.rate_bps * segment_bytes(flow.mtu) // flow.mtu)),
+            ]
     if workload.window_bytes is not None:
         command += ["--window", str(workload.window_bytes)]
     if flow.connections > 1:

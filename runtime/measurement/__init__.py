@@ -2,7 +2,7 @@
 
 In order of control flow: `artefacts` opens the files, `endpoints` and `qdisc` read what programs
 and `tc` wrote, `paths` knows the routes, `matching` and `queues` follow packets through a
-bottleneck, `qlog` checks what a QUIC server traced, `iperf3` reads that program's JSON, `selection` says which packets are whose,
+bottleneck, `qlog` checks what a QUIC server traced, `iperf3` and `iperf3_clock` read that program's JSON, `selection` says which packets are whose,
 `slots` apportions bytes to time, `loads` and `arrivals` follow page loads, `peps` split connections,
 `record` puts it together, `series` and `pages` are what is kept.
 """

@@ -1,24 +1,10 @@
-"""A flow of iperf3, as the JSON of its two programs and the packets at its bottleneck tell it.
-
-iperf3 writes its times from the begin of its test, and the begin itself to the second. The captures say
-when that was (iperf3 3.12 to 3.18, iperf_api.h: the server tells its states on the control connection,
-a byte each: parameters, create streams, TEST_START, running):
-
-- `reverse` (the server sends): the server's test began when TEST_START came to the bottleneck, less the
-  delay before it; the client's when the byte was delivered, plus the delay behind.
-- else (the client sends): the client's test began when its first data came to the bottleneck, less the
-  delay before it; the server's a propagation from client to server before that, as TEST_START takes.
-
-Over TCP a stream begins with a cookie of 37 bytes of its client, over UDP with 4 bytes each way: neither
-is data.
-"""
+"""A flow of iperf3, as the JSON of its two programs tells it; `iperf3_clock` knows when it began."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Address
 from typing import Any
 
 import numpy as np
@@ -26,22 +12,17 @@ from numpy.typing import NDArray
 
 from fairc.compiler.frames import segment_bytes
 from fairc.compiler.plan import Flow, Iperf3Workload
-from fairc.runtime.pcap import ACK, SYN, TCP, UDP, Packets
 
 from . import applications
-from .artefacts import ArtefactError, Artefacts
+from .artefacts import NS, ArtefactError, Artefacts
 from .endpoints import Endpoints, Progress
+from .iperf3_clock import Clock
 from .paths import Paths
 from .queues import QueueRecord
 from .samples import Samples
 
 Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
-COOKIE_BYTES = 37
-START_BYTE = 2
-"""TEST_START is the third byte of the server on the control connection."""
-UDP_IP_BYTES = 28
 US, MS = 1e-6, 1e-3
 
 STOPPED = ("the client has terminated", "the server has terminated")
@@ -86,11 +67,11 @@ def load(
     assert isinstance(workload, Iperf3Workload)
     client, server = (read(artefacts, f"{flow.name}.{side}") for side in ("client", "server"))
     sender, receiver = (server, client) if workload.reverse else (client, server)
-    times = _Times(flow, workload, paths, queue, _ports(client, "local_port"))
+    clock = Clock(flow, workload, paths, queue, _ports(client, "local_port"))
     streams = range(len(receiver.intervals))
-    firsts = [times.first_data_s(number) for number in streams]
+    firsts = [clock.first_data_s(number) for number in streams]
     progress = tuple(
-        _course(receiver, number, times.receiver_s, first)
+        _course(receiver, number, clock.receiver_s, first)
         for number, first in zip(streams, firsts, strict=True)
     )
     ends = [float(t_s[-1]) for t_s, _ in progress]
@@ -98,9 +79,9 @@ def load(
     complete = not client.error and bool(client.end) and bool(ends)
     if workload.bytes is not None and flow.transport == "tcp":
         complete = complete and received >= workload.bytes
-    began = flow.start_ns * 1e-9 < ended_s
+    began = flow.start_ns * NS < ended_s
     return Endpoints(
-        opened_s={},
+        opened_s=clock.opened_s(),
         accepted_s={},
         done_s=dict(enumerate(ends)) if complete else {},
         first_byte_s=min((first for first in firsts if first is not None), default=None),
@@ -108,13 +89,15 @@ def load(
         unended=flow.connections if began and not ends else 0,
         completed=complete,
         progress=Progress(progress),
-        samples=_samples(sender, client, flow, times.sender_s),
+        samples=_samples(sender, client, flow, clock.sender_s),
         videos=(),
         requests=applications.requests([], [], client.file),
         loads=(),
         own_time=None,
         transports={},
-        ccas=frozenset(_ccas(client) | _ccas(server)) if began else frozenset(filter(None, [flow.cca])),
+        ccas=frozenset(_ccas(client) | _ccas(server))
+        if began
+        else frozenset(filter(None, [flow.cca])),
         reports=_reports(receiver, flow),
         errors=_errors(flow, client, server) if began else (),
     )
@@ -148,100 +131,6 @@ def _ports(report: Report, key: str) -> tuple[int, ...]:
         return tuple(int(stream[key]) for stream in report.start.get("connected", ()))
     except (KeyError, TypeError, ValueError) as error:
         raise ArtefactError(f"{report.file} is not what iperf3 prints: {error!r}") from None
-
-
-class _Times:
-    """When a test began at both ends, and when data came, s after the epoch.
-
-    ports: of its client, of each stream.
-    """
-
-    def __init__(
-        self,
-        flow: Flow,
-        workload: Iperf3Workload,
-        paths: Paths,
-        queue: QueueRecord,
-        ports: tuple[int, ...],
-    ) -> None:
-        self._flow, self._workload, self._queue, self._ports = flow, workload, queue, ports
-        came = queue.left if queue.blind else queue.entered
-        before_s = paths.delay_s(paths.before(queue.place, flow))
-        behind = paths.behind(queue.place, flow)
-        delivery = paths.delivery(queue.place)
-        if delivery in behind:
-            behind = behind[behind.index(delivery) + 1 :]
-        self._behind_s = paths.delay_s(behind)
-        if workload.reverse:
-            byte = self._start_byte(came)
-            begun = None if byte is None else self._first(came, self._carries(came, byte))
-            told = None if byte is None else self._first(queue.delivered, self._carries(queue.delivered, byte))
-            planned_s = flow.start_ns * 1e-9
-            self.sender_s = planned_s if begun is None else begun - before_s
-            self.receiver_s = self.sender_s if told is None else told + self._behind_s
-        else:
-            begun = self._first(came, self._data(came, None))
-            self.sender_s = flow.start_ns * 1e-9 if begun is None else begun - before_s
-            self.receiver_s = self.sender_s - paths.delay_s(paths.back(flow))
-
-    def first_data_s(self, stream: int) -> float | None:
-        """Return when the first data of a stream reached the flow's client; None: none did."""
-        delivered = self._queue.delivered
-        first = self._first(delivered, self._data(delivered, stream))
-        return None if first is None else first + self._behind_s
-
-    def _first(self, packets: Packets, which: Bools) -> float | None:
-        found = np.flatnonzero(which)
-        return float(self._queue.seconds(packets)[found[0]]) if len(found) else None
-
-    def _forth(self, packets: Packets) -> Bools:
-        """Return which packets go from the flow's server to its client, streams and control alike."""
-        flow = self._flow
-        if self._workload.reverse:
-            which = (packets.source == int(IPv4Address(flow.address))) & (
-                packets.source_port == flow.port
-            )
-        else:
-            which = (packets.destination == int(IPv4Address(flow.client_address))) & (
-                packets.destination_port == flow.port
-            )
-        return np.asarray(which, np.bool_)
-
-    def _port(self, packets: Packets) -> NDArray[np.int64]:
-        """Return the port of iperf3's client."""
-        return packets.destination_port if self._workload.reverse else packets.source_port
-
-    def _data(self, packets: Packets, stream: int | None) -> Bools:
-        """Return which packets hold data of a stream, or of any for None."""
-        ports = self._ports if stream is None else self._ports[stream : stream + 1]
-        which = self._forth(packets) & np.isin(self._port(packets), ports)
-        if self._flow.transport == "udp":
-            assert self._workload.packet_bytes is not None
-            payload = self._workload.packet_bytes - UDP_IP_BYTES
-            return which & (packets.protocol == UDP) & (packets.payload_bytes == payload)
-        which &= (packets.protocol == TCP) & (packets.payload_bytes > 0)
-        if not self._workload.reverse:
-            which &= packets.payload_bytes != COOKIE_BYTES
-        return which
-
-    def _control(self, packets: Packets) -> Bools:
-        which = self._forth(packets) & (packets.protocol == TCP)
-        if self._flow.transport == "tcp":
-            which &= ~np.isin(self._port(packets), self._ports)
-        return which
-
-    def _start_byte(self, packets: Packets) -> int | None:
-        """Return the sequence number of TEST_START, by the handshake of the control connection."""
-        opening = self._control(packets) & (packets.flags & (SYN | ACK) == SYN | ACK)
-        found = np.flatnonzero(opening)
-        if not len(found):
-            return None
-        return (int(packets.sequence[found[0]]) + 1 + START_BYTE) % 2**32
-
-    def _carries(self, packets: Packets, byte: int) -> Bools:
-        """Return which packets of the control connection carry a byte."""
-        before = (byte - packets.sequence) % 2**32
-        return self._control(packets) & (before < packets.payload_bytes)
 
 
 def _course(
@@ -279,7 +168,10 @@ def _samples(sender: Report, client: Report, flow: Flow, begin_s: float) -> Samp
         )
     columns: dict[str, Any] = {
         name: np.concatenate(
-            [np.empty(0, np.int64 if name == "connection" else np.float64), *(p[name] for p in parts)]
+            [
+                np.empty(0, np.int64 if name == "connection" else np.float64),
+                *(p[name] for p in parts),
+            ]
         )
         for name in Samples.__slots__
     }

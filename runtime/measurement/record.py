@@ -114,12 +114,15 @@ class FlowRecord:
 
     @property
     def start_s(self) -> float:
-        """When the plan starts its first connection; an image's: when it was opened. s after the epoch.
+        """When the plan starts its first connection, s after the epoch.
 
-        An image takes some time to start, which is no time of the network.
+        Of an image when it was opened: an image takes some time to start, which is no time of the
+        network. Of iperf3 when the last stream was: it shakes hands on another connection before.
         """
         if self.plan.image is not None:
             return self.endpoints.opened_s.get(0, self.plan.start_ns * NS)
+        if self.runs_iperf3:
+            return max(self.endpoints.opened_s.values(), default=self.plan.start_ns * NS)
         return self.plan.start_ns * NS
 
     @property

@@ -38,7 +38,8 @@ def _of_flow(flow: FlowRecord) -> tuple[MetricValue, ...]:
     received = flow.endpoints.reports["received"]
     arrived = sum(e["packets"] for e in received)
     if not arrived:
-        reason = "no datagram arrived" if received else "the flow is not over UDP"
+        over_udp = received or flow.plan.transport == "udp"
+        reason = "no datagram arrived" if over_udp else "the flow is not over UDP"
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
     missing = sum(e["lost"] for e in received)
     return (

@@ -74,9 +74,14 @@ def unfinished_tests(measurement: Measurement) -> Iterator[Finding]:
         workload = flow.plan.workload
         if not isinstance(workload, Iperf3Workload) or flow.endpoints.completed:
             continue
-        asked = flow.plan.stop_ns is not None or measurement.ending.ended_by in ("duration", "first")
+        asked = flow.plan.stop_ns is not None or measurement.ending.ended_by in (
+            "duration",
+            "first",
+        )
         if (workload.time_s or workload.bytes) and not asked and not flow.endpoints.unended:
-            yield Finding("flagged", f"iperf3 of flow {flow.name} did not come to its end: it was stopped")
+            yield Finding(
+                "flagged", f"iperf3 of flow {flow.name} did not come to its end: it was stopped"
+            )
 
 
 def host_buffers(measurement: Measurement) -> Iterator[Finding]:
