@@ -190,6 +190,7 @@ def _serve(cell: Cell, queue: Place, end_ns: int) -> list[Frame]:
         for flow in cell.flows
         if flow.bottleneck == queue
     ]
+    stops_ns = {s.flow.name: until_ns(s.flow) or end_ns for s in senders}
     began_ns = min(at for s in senders for at in s.begins_ns)
     now, frames = began_ns, []
     while now < end_ns:

@@ -78,7 +78,9 @@ def load(
     received = sum(float(data[-1]) for _, data in progress)
     complete = not client.error and bool(client.end) and bool(ends)
     if workload.bytes is not None and flow.transport == "tcp":
-        complete = complete and received >= workload.bytes
+        # What came after the last interval is in the sum alone.
+        in_all = receiver.end.get("sum_received", {}).get("bytes", 0)
+        complete = complete and max(received, in_all) >= workload.bytes
     began = flow.start_ns * NS < ended_s
     return Endpoints(
         opened_s=clock.opened_s(),
@@ -113,7 +115,7 @@ def read(artefacts: Artefacts, name: str) -> Report:
     try:
         document, length = json.JSONDecoder().raw_decode(text.lstrip())
         behind = text.lstrip()[length:].strip()  # of an error that came too late for the document
-        intervals = [interval["streams"] for interval in document["intervals"]]
+        intervals = _once([interval["streams"] for interval in document["intervals"]])
         streams = zip(*(i for i in intervals if i), strict=True)
         return Report(
             file,
@@ -124,6 +126,11 @@ def read(artefacts: Artefacts, name: str) -> Report:
         )
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ArtefactError(f"{file} is not what iperf3 prints: {error!r}") from None
+
+
+def _once(intervals: list[Any]) -> list[Any]:
+    """Leave out what a program whose other end was stopped prints a second time: its last interval."""
+    return [i for n, i in enumerate(intervals) if not n or i != intervals[n - 1]]
 
 
 def _ports(report: Report, key: str) -> tuple[int, ...]:
