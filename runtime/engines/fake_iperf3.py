@@ -20,8 +20,9 @@ def documents(
     flow: Flow, workload: Iperf3Workload, frames: Sequence[Frame], end_ns: int
 ) -> dict[str, Document]:
     """Return the JSON of the server and of the client; end_ns: the end of the cell."""
-    last_ns = min(until_ns(flow) or end_ns, end_ns)
-    by_itself = until_ns(flow) is not None and last_ns < end_ns and flow.stop_ns != last_ns
+    stops_ns = until_ns(flow)
+    last_ns = min(stops_ns or end_ns, end_ns)
+    by_itself = stops_ns is not None and stops_ns <= end_ns and stops_ns != flow.stop_ns
     if workload.bytes is not None and frames:
         last_ns = min(end_ns, max(f.left_ns for f in frames) + flow.base_rtt_ns // 2)
         by_itself = sum(f.payload for f in frames if not f.lost) >= workload.bytes

@@ -194,11 +194,7 @@ def _serve(cell: Cell, queue: Place, end_ns: int) -> list[Frame]:
     began_ns = min(at for s in senders for at in s.begins_ns)
     now, frames = began_ns, []
     while now < end_ns:
-        ready = [
-            s
-            for s in senders
-            if ((stop_ns := until_ns(s.flow)) is None or now < stop_ns) and (s.again or s.open(now))
-        ]
+        ready = [s for s in senders if now < stops_ns[s.flow.name] and (s.again or s.open(now))]
         if not ready:
             now = min((t for s in senders for t in s.begins_ns if t > now), default=end_ns)
             began_ns = now  # the queue has emptied

@@ -6,7 +6,8 @@
     datagrams.jitter     = mean over connections of J at their end
 
 arrived: distinct datagrams. missing: those below the highest number that arrived. All connections of
-the flow, from its start to its end, warm-up included: the client counts them once. J: the interarrival
+the flow, from its start to its end, warm-up included: the client counts them once. (iperf3 takes a copy
+for a late datagram, and for one lost less.) J: the interarrival
 jitter, with D the difference of the transit times of two datagrams that arrive one after the other,
 
     J := J + (|D| - J) / 16

@@ -7,7 +7,7 @@ srtt: the sender's smoothed RTT (TCP_INFO, or QUIC's of RFC 9002), sampled every
 connection from the warm-up on, so that all are over time; it varies less than the RTTs of single
 packets. Percentiles interpolate linearly. min_rtt: the smallest RTT that the sender saw; it holds
 queueing where the queue was never empty. pings: small packets between the flow's hosts on the idle
-network before the epoch, so this is the base RTT without queueing.
+network before the epoch, so this is the base RTT without queueing. iperf3 reports srtt alone.
 
 Unit: s. Source: RFC 6298, section 2 (srtt); RFC 9002, section 5.3; measurement.md, rules 1 and 19.
 """

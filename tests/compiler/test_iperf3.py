@@ -10,6 +10,7 @@ from fairc import dsl
 from fairc.compiler import Cell, compile
 from fairc.compiler.targets import containers
 from fairc.compiler.targets.iperf3 import begin_ns, clients, early_ns, servers, window_bytes
+from fairc.dsl import model
 
 MS = 10**6
 
@@ -21,7 +22,7 @@ def compiled(flows: str, link: str = "rate: 10Mbit/s, rtt: 40ms", more: str = ""
 
 def experiment(
     flows: str, link: str = "rate: 10Mbit/s, rtt: 40ms", more: str = ""
-) -> dsl.Experiment:
+) -> model.Experiment:
     text = f"""fexp 1
 experiment e {{
   topology = bottleneck({link}, queue: fifo(50pkt))
@@ -35,7 +36,7 @@ experiment e {{
     return made
 
 
-def codes(made: dsl.Experiment) -> list[str]:
+def codes(made: model.Experiment) -> list[str]:
     """Return what the compiler says of an experiment."""
     try:
         compilation = compile(made)

@@ -12,6 +12,8 @@ import pytest
 
 from fairc.compiler.plan import Cell, MetricRequest
 from fairc.runtime.analysis import analyse
+from fairc.runtime.engines import host
+from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.measurement import ArtefactError, FlowRecord, Measurement, load
 from fairc.runtime.measurement.artefacts import Artefacts
 from fairc.runtime.measurement.iperf3 import read
@@ -229,3 +231,24 @@ def test_a_report_without_numbers_is_refused(raw: Path) -> None:
     (raw / "udp.client.json").write_text(json.dumps(made))
     with pytest.raises(ArtefactError, match="'bytes' that is no number"):
         load(CELL, raw)
+
+
+def test_the_fake_engine_invents_what_iperf3_prints(tmp_path: Path) -> None:
+    made = FakeEngine().run(CELL, tmp_path)
+    assert made.error == ""
+    measurement = load(CELL, made.artefacts)
+    assert [f.endpoints.completed for f in measurement.flows] == [True, False, True]
+    assert all(f.endpoints.progress.total > 0 for f in measurement.flows)
+
+
+def test_the_host_is_asked_for_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert host.missing_tests(CELL) == ["iperf3"]
+    assert host.missing_tests(CELL.model_copy(update={"flows": ()})) == []
+
+
+def test_the_report_says_in_words_what_a_test_is() -> None:
+    from fairc.runtime.report.story import _WORKLOADS
+
+    for flow, words in zip(CELL.flows, ("iperf3 for 1 s", "iperf3", "iperf3 for 1 s"), strict=True):
+        assert _WORKLOADS["iperf3"](flow.workload).replace("\u202f", " ") == words
