@@ -21,6 +21,8 @@ def workload_of(flow: model.Flow, mtu: int, seed: int) -> plan.Workload:
     workload = flow.workload
     if isinstance(workload, model.OnOff) and workload.packet_bytes is None:
         workload = replace(workload, packet_bytes=mtu)
+    if isinstance(workload, model.Iperf3) and flow.transport == "udp":
+        workload = replace(workload, packet_bytes=workload.packet_bytes or mtu)
     return _MAKE[type(workload)](workload, stream_seed(seed, "workload", flow.name))
 
 
@@ -85,10 +87,21 @@ def _onoff(workload: model.OnOff, seed: int) -> plan.Workload:
     )
 
 
+def _iperf3(workload: model.Iperf3, seed: int) -> plan.Workload:
+    return plan.Iperf3Workload(
+        time_s=workload.time_s,
+        bytes=workload.size_bytes,
+        window_bytes=workload.window_bytes,
+        packet_bytes=workload.packet_bytes,
+        reverse=workload.reverse,
+    )
+
+
 _MAKE: dict[type, Callable[[Any, int], plan.Workload]] = {
     model.File: _file,
     model.Bulk: _bulk,
     model.Video: _video,
     model.Requests: _requests,
     model.OnOff: _onoff,
+    model.Iperf3: _iperf3,
 }

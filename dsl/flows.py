@@ -8,6 +8,7 @@ from . import model, syntax
 from .diagnostics import Diagnostic, Label
 from .evaluate import Scope
 from .images import check_image
+from .iperf3 import check_iperf3
 from .keys import FLOW, Block
 from .loads import INITIAL_WINDOW_PACKETS, check_load, control_of_load, remark
 from .problems import Gather, fail
@@ -68,6 +69,10 @@ def build_flow(
                 check_workload(control, workload, values.get("rate"), flow.name.span)
             with gather.attempt():
                 refuse_later(control, workload, block)
+        if isinstance(made, model.Iperf3) and options is not None:
+            with gather.attempt():
+                places = {name: setting.span for name, setting in block.settings.items()}
+                check_iperf3(made, control, options, values, places, flow.name.span)
     with gather.attempt():
         _check_order(flow, values.get("start"), values.get("stop"))
     gather.finish()

@@ -29,7 +29,7 @@ SWITCHES: tuple[Literal["ecn", "sack", "pacing", "fast_open"], ...] = (
 PACING_CCAS = frozenset({"bbr"})
 """CCAs of the kernel that cannot do without pacing."""
 
-WORKLOADS_OVER_UDP = frozenset({"file", "bulk", "onoff"})
+WORKLOADS_OVER_UDP = frozenset({"file", "bulk", "onoff", "iperf3"})
 """What makes sense without acknowledgements: a datagram asks for nothing and nothing answers."""
 
 

@@ -10,7 +10,7 @@ from . import model
 from .diagnostics import Label
 from .entries import Use, bind
 from .pages import page_of
-from .problems import fail
+from .problems import Gather, fail
 from .random_words import DISTRIBUTIONS
 from .traffic_words import WORKLOADS
 from .units import NUMBER
@@ -30,7 +30,8 @@ def workload_of(value: Value) -> tuple[model.Workload, Value | None]:
     Raises CompileError for what no program could do.
     """
     use = bind(WORKLOADS, value, "`workload`")
-    return _MAKE[use.entry.name](use), use.arguments.get("window")
+    window = use.arguments.get("window") if use.entry.name == "bulk" else None
+    return _MAKE[use.entry.name](use), window
 
 
 def distribution(value: Value, use: str, unit: Fraction | int = 1) -> model.Distribution:
@@ -147,6 +148,36 @@ def _load(use: Use) -> model.Load:
     )
 
 
+def _iperf3(use: Use) -> model.Iperf3:
+    gather, given = Gather(), use.arguments
+    time, size = given.get("time"), given.get("bytes")
+    with gather.attempt():
+        if isinstance(time, Quantity) and time.number.denominator != 1:
+            fail(
+                "out-of-range",
+                "iperf3 counts `time` in whole seconds",
+                time.span,
+                note=f"this is {time.canonical}",
+                help="take whole seconds, or leave `time` out and give the flow a `stop`",
+            )
+    with gather.attempt():
+        if time is not None and size is not None:
+            fail(
+                "impossible-pair",
+                "iperf3 ends after a time or after a number of bytes, not after both",
+                size.span,
+                help="leave one of them out",
+            )
+    gather.finish()
+    return model.Iperf3(
+        time_s=int(time.number) if isinstance(time, Quantity) else None,
+        size_bytes=_size(use, "bytes", 0) or None,
+        window_bytes=_size(use, "window", 0) or None,
+        packet_bytes=_size(use, "packet", 0) or None,
+        reverse=_word(given.get("reverse"), "on") == "on",
+    )
+
+
 _MAKE: dict[str, Callable[[Use], model.Workload]] = {
     "file": _file,
     "bulk": _bulk,
@@ -154,6 +185,7 @@ _MAKE: dict[str, Callable[[Use], model.Workload]] = {
     "requests": _requests,
     "onoff": _onoff,
     "load": _load,
+    "iperf3": _iperf3,
 }
 """What makes each workload that runs, by its registry name."""
 

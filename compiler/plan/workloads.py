@@ -7,7 +7,20 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from .base import Model
-from .numbers import Buffer, MtuBytes, NotNegative, Rate, Seed, Setting, Size, SpanNs, TimeNs
+from .numbers import (
+    Buffer,
+    MtuBytes,
+    NotNegative,
+    Rate,
+    Seed,
+    Setting,
+    Size,
+    SpanNs,
+    TestBuffer,
+    TestBytes,
+    TestTime,
+    TimeNs,
+)
 from .text import MimeType, ObjectPath, ParameterName
 
 
@@ -145,8 +158,36 @@ class LoadWorkload(Model):
         return self
 
 
+class Iperf3Workload(Model):
+    """The program iperf3, with the flow's connections as parallel streams.
+
+    time_s, bytes: when it ends, bytes counted over all streams; with neither it lasts as the flow.
+    window_bytes: socket buffers of both ends; None: as the kernel tunes them. packet_bytes: IP bytes of
+    a datagram; None over TCP. reverse: the flow's client is iperf3's client (`--reverse`), else its server.
+    """
+
+    kind: Literal["iperf3"] = "iperf3"
+    time_s: TestTime | None
+    bytes: TestBytes | None
+    window_bytes: TestBuffer | None
+    packet_bytes: MtuBytes | None
+    reverse: bool
+
+    @model_validator(mode="after")
+    def _ends_once(self) -> Self:
+        if self.time_s is not None and self.bytes is not None:
+            raise ValueError("iperf3 ends after a time or after a number of bytes, not after both")
+        return self
+
+
 Workload = Annotated[
-    FileWorkload | BulkWorkload | VideoWorkload | RequestsWorkload | OnOffWorkload | LoadWorkload,
+    FileWorkload
+    | BulkWorkload
+    | VideoWorkload
+    | RequestsWorkload
+    | OnOffWorkload
+    | LoadWorkload
+    | Iperf3Workload,
     Field(discriminator="kind"),
 ]
 """What each connection moves, told apart by `kind`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import network, transport
+from . import network, programs, transport
 from .reading import Read
 
 FOLDER = Path(__file__).parent / "suite"
@@ -34,4 +34,5 @@ CASES: tuple[Case, ...] = (
     Case("unequal_rtts", transport.unequal_rtts),
     Case("slow_start", transport.slow_start),
     Case("many", network.trusted),
+    Case("iperf3", programs.iperf3),
 )

@@ -74,7 +74,7 @@ def programs(cell: Cell) -> tuple[str, str]:
     return mininet.render(cell), containers.render(cell, job)
 
 
-@pytest.mark.parametrize("name", ["custom", "pages", "quickstart", "more"])
+@pytest.mark.parametrize("name", ["custom", "iperf3", "pages", "quickstart", "more"])
 def test_a_hostile_cell_is_refused_or_stays_data(name: str) -> None:
     document = documents()[name]
     usual = programs(Cell.model_validate_json(json.dumps(document)))
