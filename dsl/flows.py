@@ -11,7 +11,7 @@ from .images import check_image
 from .keys import FLOW, Block
 from .loads import INITIAL_WINDOW_PACKETS, check_load, control_of_load, remark
 from .problems import Gather, fail
-from .transports import check_workload, control_of, options_of, refuse_later
+from .transports import check_workload, control_of, options_of
 from .values import Applied, Quantity, Symbol, Value, nanoseconds
 from .workloads import random_start, workload_of
 
@@ -66,8 +66,6 @@ def build_flow(
         if workload is not None:
             with gather.attempt():
                 check_workload(control, workload, values.get("rate"), flow.name.span)
-            with gather.attempt():
-                refuse_later(control, workload, block)
     with gather.attempt():
         _check_order(flow, values.get("start"), values.get("stop"))
     gather.finish()

@@ -33,6 +33,7 @@ from .workloads import (
     OnOffWorkload,
     PageObject,
     RequestsWorkload,
+    SharedArrivals,
     VideoWorkload,
     Workload,
 )
@@ -77,6 +78,7 @@ __all__ = [
     "Selection",
     "Sfq",
     "Shaper",
+    "SharedArrivals",
     "TransportOptions",
     "VideoWorkload",
     "Workload",

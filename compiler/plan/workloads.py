@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import Model
+from .base import Model, absent
 
 
 class FileWorkload(Model):
@@ -59,16 +59,30 @@ class VideoWorkload(Model):
     send_buffer_bytes: int
 
 
+class SharedArrivals(Model):
+    """A part of one process of arrivals that flows share; its users draw all of it.
+
+    seed: of the process: its intervals, and a mark for each arrival, uniform in (0, 1). low, high:
+    those with marks from `low` to below `high` are the flow's, equal parts of it each connection's.
+    """
+
+    seed: int
+    low: float
+    high: float
+
+
 class RequestsWorkload(Model):
     """Answers of `size` (bytes), asked for every so often (s), the first at the start.
 
-    seed: of both streams of random numbers; each connection has its own pair.
+    seed: of both streams of random numbers; each connection has its own pair. shared: `every` is that
+    of a process that flows share, and this is the flow's part; left out where there is none.
     """
 
     kind: Literal["requests"] = "requests"
     size: Distribution
     every: Distribution
     seed: int
+    shared: Annotated[SharedArrivals | None, Field(exclude_if=absent)] = None
 
 
 class OnOffWorkload(Model):

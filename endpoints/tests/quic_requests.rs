@@ -81,8 +81,8 @@ fn requests_are_connections_of_their_own_that_do_not_wait_for_each_other() {
         assert_eq!(of(&server, "accepted").len(), 1);
         assert_eq!(of(&server, "accepted")[0]["initial_window_bytes"], 2 * 1472);
         // Handshakes that were under way at the end have asked for nothing yet.
-        let served = number(&of(&server, "served")[0], "requests");
-        assert!((asked - unfinished..=asked).contains(&served), "{served} of {asked}");
+        let came = number(&of(&server, "served")[0], "requests");
+        assert!((asked - unfinished..=asked).contains(&came), "{came} of {asked}");
         all_requests += asked;
     }
     // Opened one after the other by the clock, whatever became of those before.
@@ -139,13 +139,13 @@ fn a_request_that_cannot_connect_ends_the_client_and_says_which() {
 
 #[test]
 fn flows_that_share_a_process_make_its_requests_between_them() {
-    let part = |low: f64, high: f64| {
+    let having = |low: f64, high: f64| {
         json!({"kind": "requests", "size": constant(2000.0),
             "every": {"kind": "gamma", "parameters": {"mean": 0.004, "shape": 0.5}}, "seed": 1,
             "shared": {"seed": 9, "low": low, "high": high}})
     };
     let epoch_ns = now_ns() + 200_000_000;
-    let ends: Vec<(Ended, Ended)> = [part(0.0, 1.0), part(0.0, 0.8), part(0.8, 1.0)]
+    let ends: Vec<(Ended, Ended)> = [having(0.0, 1.0), having(0.0, 0.8), having(0.8, 1.0)]
         .iter()
         .map(|workload| {
             let port = free_port();
