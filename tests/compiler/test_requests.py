@@ -62,7 +62,7 @@ def test_a_packet_is_the_payload_of_a_full_one(
 def test_a_packet_follows_the_mtu_of_the_path() -> None:
     topology = """{
     node server, client
-    link server -- client { rate = 10Mbit/s  delay = 5ms  mtu = 1000 }
+    link server -- client { rate = 10Mbit/s  delay = 5ms  mtu = 1000B }
   }"""
     flow = "flow u { users = light  cca = cubic  workload = requests(10pkt, 1s) }"
     (first, *_) = cells(flow, topology)
