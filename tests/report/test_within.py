@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,9 @@ CDF = FigureRequest(kind="cdf", metric="fct", options={"by": "users"})
 GROUPS = {"heavy-1": "heavy", "light-1": "light"}
 
 
-def run_with(make_run: Callable[..., Path], rows: Callable[[int, str], list[float | None]]) -> Path:
+def run_with(
+    make_run: Callable[..., Path], rows: Callable[[int, str], Sequence[float | None]]
+) -> Path:
     """Write a run of six cells whose requests took `rows(repetition, flow)`, s; None: for ever."""
     flows = tuple(GROUPS)
     path = make_run(
@@ -120,7 +122,7 @@ def test_it_is_drawn(make_run: Callable[..., Path]) -> None:
 def test_files_have_a_value_for_each_cell(make_run: Callable[..., Path]) -> None:
     """No request, so the figure is that of any other metric."""
     path = run_with(make_run, lambda *_: [])
-    metrics = [
+    metrics: list[Row] = [
         (f"cell0000{r:03d}", name, flow, 1.0 * r, "s", "", None)
         for r in range(1, 7)
         for flow in GROUPS
