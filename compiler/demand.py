@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from fairc.dsl.model import Bulk, File, Flow, Iperf3, Load, OnOff, Requests, Video
+from fairc.dsl.model import MTU, Bulk, File, Flow, Iperf3, Load, OnOff, Requests, Video
 from fairc.dsl.workloads import mean
 
 from .draft import DraftFlow
+from .frames import segment_bytes
 from .loads import load_ns
 
 NS = 10**9
@@ -52,7 +53,12 @@ def offered_bps(flow: Flow) -> int | None:
         on, off = mean(workload.on), mean(workload.off)
         each = int(workload.rate_bps * on / (on + off))
     elif isinstance(workload, Requests):
-        each = int(8 * mean(workload.size) / mean(workload.every))
+        # Of packets with the usual payload: a path's own MTU moves a mean by little.
+        payload = segment_bytes(MTU) if workload.packets else 1
+        rate = 8 * mean(workload.size) * payload / mean(workload.every)
+        if workload.share is not None:  # of all connections together
+            return int(rate * workload.share)
+        each = int(rate)
     elif isinstance(workload, Video):
         each = workload.bitrate_bps
     else:

@@ -190,6 +190,8 @@ def offered_bps(flow: Flow) -> float | None:
         each = workload.rate_bps * share
     elif isinstance(workload, RequestsWorkload):
         each = 8 * workload.size.mean / workload.every.mean
+        if workload.shared is not None:  # of all connections together
+            return each * (workload.shared.high - workload.shared.low)
     return None if each is None else each * flow.connections
 
 

@@ -12,7 +12,7 @@ from .iperf3 import check_iperf3
 from .keys import FLOW, Block
 from .loads import INITIAL_WINDOW_PACKETS, check_load, control_of_load, remark
 from .problems import Gather, fail
-from .transports import check_workload, control_of, options_of, refuse_later
+from .transports import check_workload, control_of, options_of
 from .values import Applied, Quantity, Symbol, Value, nanoseconds
 from .workloads import random_start, workload_of
 
@@ -67,8 +67,6 @@ def build_flow(
         if workload is not None:
             with gather.attempt():
                 check_workload(control, workload, values.get("rate"), flow.name.span)
-            with gather.attempt():
-                refuse_later(control, workload, block)
         if isinstance(made, model.Iperf3) and options is not None:
             with gather.attempt():
                 places = {name: setting.span for name, setting in block.settings.items()}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
 from . import model, syntax
+from .arrivals import check_arrivals
 from .diagnostics import CompileError, Diagnostic, Label, Severity
 from .entries import bind
 from .evaluate import Scope, evaluate_with
@@ -131,6 +132,7 @@ class Builder:
         if [*map(id, flows), *map(id, proxies)] != [*map(id, self._agreeing)]:
             check_sharing(flows, proxies)
             self._agreeing = (*flows, *proxies)
+        check_arrivals(flows, {name: group.count for name, group in groups.items()})
         _check_end(flows, timing, self._report)
         if network is None:
             return None

@@ -6,6 +6,7 @@ from .entries import Entries, Entry, Parameter
 from .kinds import (
     A_COUNT,
     A_FACTOR,
+    A_POSITIVE_SHARE,
     A_POSITIVE_TIME,
     A_RATE,
     A_SIZE,
@@ -16,7 +17,7 @@ from .kinds import (
     Texts,
     Words,
 )
-from .random_words import A_RANDOM_SIZE, A_RANDOM_TIME
+from .random_words import A_RANDOM_TIME, A_RANDOM_TRANSFER
 from .registry import Registry
 from .units import DATA, NUMBER, TIME
 
@@ -127,8 +128,14 @@ WORKLOADS: Registry[Entry] = Registry(
             "requests",
             "Short transfers, each asked for at its time",
             (
-                P("size", A_RANDOM_SIZE, "bytes of each answer", required=True),
+                P("size", A_RANDOM_TRANSFER, "payload of each answer", required=True),
                 P("every", A_RANDOM_TIME, "time between requests", required=True),
+                P(
+                    "share",
+                    A_POSITIVE_SHARE,
+                    "part that this flow has of the arrivals of all flows with a `share`",
+                    "arrivals of its own",
+                ),
             ),
             runs=True,
         ),

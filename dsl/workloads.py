@@ -13,7 +13,7 @@ from .pages import page_of
 from .problems import Gather, fail
 from .random_words import DISTRIBUTIONS
 from .traffic_words import WORKLOADS
-from .units import NUMBER
+from .units import NUMBER, PACKETS
 from .values import Applied, Quantity, Symbol, Value, nanoseconds
 
 SHORTEST_MEAN_S = Fraction(1, 10**6)
@@ -112,9 +112,31 @@ def _video(use: Use) -> model.Video:
 def _requests(use: Use) -> model.Requests:
     every = distribution(use.arguments["every"], "`every` of `requests`")
     _lasting(every, use, "every")
+    size, share = use.arguments["size"], use.arguments.get("share")
+    packets = _in_packets(size)
     return model.Requests(
-        distribution(use.arguments["size"], "`size` of `requests`", 8), every
-    )  # fmt: skip
+        distribution(size, "`size` of `requests`", 1 if packets else 8),
+        every,
+        packets=packets,
+        share=share.number if isinstance(share, Quantity) else None,
+    )
+
+
+def _in_packets(size: Value) -> bool:
+    """Whether a size, or what one is drawn from, counts packets; of a plain one whole packets."""
+    if not isinstance(size, Quantity):
+        bound = bind(DISTRIBUTIONS, size, "`size` of `requests`")
+        given = (value for value in bound.arguments.values() if isinstance(value, Quantity))
+        return any(value.dimension == PACKETS for value in given)
+    if size.dimension == PACKETS and size.number.denominator != 1:
+        fail(
+            "out-of-range",
+            "a transfer has a whole number of packets",
+            size.span,
+            note=f"this is {size.canonical}",
+            help="write a size in bytes for what is no whole packet",
+        )
+    return size.dimension == PACKETS
 
 
 def _onoff(use: Use) -> model.OnOff:

@@ -38,6 +38,7 @@ from .workloads import (
     OnOffWorkload,
     PageObject,
     RequestsWorkload,
+    SharedArrivals,
     VideoWorkload,
     Workload,
 )
@@ -83,6 +84,7 @@ __all__ = [
     "Selection",
     "Sfq",
     "Shaper",
+    "SharedArrivals",
     "TransportOptions",
     "VideoWorkload",
     "Workload",

@@ -31,6 +31,9 @@ LOGS = frozenset({"changes", "monitor"})
 MOST_STREAMS = 128
 """Of an iperf3 (iperf.h, MAX_STREAMS)."""
 
+LEAST_PART = 0.99e-6
+"""Of arrivals that flows share; the language's limit (dsl/arrivals.py) less what rounding takes."""
+
 USUAL_WINDOW = 10
 """Linux's own: another one needs a route of its own from the server to the client."""
 
@@ -129,7 +132,7 @@ def _flows(cell: Cell, parts: Parts) -> str:
             return f"not every connection of `{flow.name}` has a start, or one has two"
         if flow.transport == "udp" and flow.port + flow.connections > 65_536:
             return f"the flow `{flow.name}` needs ports that there are not"
-        if why := _stack(flow) or _iperf3(flow, cell):
+        if why := _stack(flow) or _arrivals(flow) or _iperf3(flow, cell):
             return why
         window = flow.options.initial_window_packets
         if window != USUAL_WINDOW and not _reaches(nodes[server], flow.client_address):
@@ -156,6 +159,17 @@ def _stack(flow: Flow) -> str:
         knobs = _knobs("quic", flow.cca or "")
         why = why or _settings(knobs, flow.workload.quic_parameters, flow.name)
     return why
+
+
+def _arrivals(flow: Flow) -> str:
+    """Say what is wrong with a part of shared arrivals: each stream draws all of them."""
+    workload = flow.workload
+    if workload.kind != "requests" or workload.shared is None:
+        return ""
+    part = (workload.shared.high - workload.shared.low) / flow.connections
+    if part < LEAST_PART:
+        return f"the streams of `{flow.name}` have too small a part of their arrivals"
+    return ""
 
 
 def _iperf3(flow: Flow, cell: Cell) -> str:

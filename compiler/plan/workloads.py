@@ -6,11 +6,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .base import Model
+from .base import Model, absent
 from .numbers import (
     Buffer,
     MtuBytes,
     NotNegative,
+    Probability,
     Rate,
     Seed,
     Setting,
@@ -90,16 +91,36 @@ class VideoWorkload(Model):
     send_buffer_bytes: Buffer
 
 
+class SharedArrivals(Model):
+    """A part of one process of arrivals that flows share; its users draw all of it.
+
+    seed: of the process: its intervals, and a mark for each arrival, uniform in (0, 1). low, high:
+    those with marks from `low` to below `high` are the flow's, equal parts of it each connection's.
+    """
+
+    seed: Seed
+    low: Probability
+    high: Probability
+
+    @model_validator(mode="after")
+    def _is_a_part(self) -> Self:
+        if self.low >= self.high:
+            raise ValueError("a part of the arrivals ends above where it begins")
+        return self
+
+
 class RequestsWorkload(Model):
     """Answers of `size` (bytes), asked for every so often (s), the first at the start.
 
-    seed: of both streams of random numbers; each connection has its own pair.
+    seed: of both streams of random numbers; each connection has its own pair. shared: `every` is that
+    of a process that flows share, and this is the flow's part; left out where there is none.
     """
 
     kind: Literal["requests"] = "requests"
     size: Distribution
     every: Distribution
     seed: Seed
+    shared: Annotated[SharedArrivals | None, Field(exclude_if=absent)] = None
 
 
 class OnOffWorkload(Model):

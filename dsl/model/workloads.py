@@ -55,10 +55,17 @@ class Video:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """The workload `requests`: answers of random sizes (bit), asked for at random times (s)."""
+    """The workload `requests`: answers of random sizes, asked for at random times (s).
+
+    size: bytes, or, with `packets`, payloads of full packets. share: the part that a flow has of one
+    process of arrivals, which all flows with a share make up; `every` is then that of the process.
+    None: the flow has arrivals of its own.
+    """
 
     size: Distribution
     every: Distribution
+    packets: bool = False
+    share: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def load(
         progress=Progress(progress),
         samples=_samples(sender, client, flow, clock.sender_s),
         videos=(),
-        requests=applications.requests([], [], client.file),
+        requests=applications.requests([], [], [], client.file),
         loads=(),
         own_time=None,
         transports={},

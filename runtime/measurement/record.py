@@ -80,8 +80,7 @@ def _files(flow: FlowRecord) -> Transfers:
 
 
 def _answers(flow: FlowRecord) -> Transfers:
-    requests = flow.endpoints.requests
-    return Transfers(requests.start_s, requests.duration_s, requests.unfinished_s)
+    return flow.endpoints.requests.transfers
 
 
 # Kinds of workloads -> the transfers that users wait for.

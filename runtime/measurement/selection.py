@@ -34,7 +34,8 @@ def packets_of(cell: Cell, flow: Flow, packets: Packets) -> Bools:
     else:
         found = packets.source == int(IPv4Address(flow.address))
         found &= packets.source_port == flow.port
-    found &= np.isin(packets.protocol, _PROTOCOLS[flow.transport])
+    # Of the few that are left: of a hundred users, each has a hundredth of the packets.
+    found[found] = np.isin(packets.protocol[found], _PROTOCOLS[flow.transport])
     for pep in cell.peps:
         if [f.name for f in cell.flows if f.port in pep.ports] == [flow.name]:
             found |= middle_of(pep, packets)

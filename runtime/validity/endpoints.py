@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import Flow, Iperf3Workload
 from fairc.runtime.measurement import Measurement
-from fairc.runtime.measurement.samples import US, Samples
+from fairc.runtime.measurement.artefacts import US
+from fairc.runtime.measurement.samples import Samples
 
 from .finding import Finding
 from .schedule import LATE_S

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Iperf3Workload, LoadWorkload
+from fairc.compiler.plan import Iperf3Workload, LoadWorkload, RequestsWorkload
 from fairc.compiler.targets.iperf3 import START_UP_NS, begin_ns
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement, packets_of
 from fairc.runtime.measurement.artefacts import NS
@@ -51,15 +51,19 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
     for flow in measurement.flows:
         if flow.plan.image is not None:
             continue  # which takes its time to start, and counts from what it sends first
-        if flow.runs_iperf3:
-            late_s = _late_test(measurement, flow)
-        else:
-            late_s = _late_load(flow) if flow.loads_pages else _late_start(measurement, flow)
+        shared = _shares_arrivals(flow)  # when it begins, is drawn: `late_s` of its streams tells
+        late_s = 0.0 if shared else _late_begin(measurement, flow)
         if late_s > LATE_S:
             yield Finding(
                 "invalid", f"flow {flow.name} started {late_s * 1e3:.1f} ms behind its schedule"
             )
-        opened = {} if flow.runs_iperf3 else flow.endpoints.opened_s  # after its own handshake
+        late_s = float(flow.endpoints.requests.late_s.max(initial=0.0))
+        if late_s > LATE_S:
+            yield Finding(
+                "invalid", f"flow {flow.name} began a request {late_s * 1e3:.1f} ms too late"
+            )
+        # Of iperf3: after its own handshake.
+        opened = {} if shared or flow.runs_iperf3 else flow.endpoints.opened_s
         for connection, opened_s in sorted(opened.items()):
             late_s = opened_s - flow.plan.starts_ns[connection] * NS
             if late_s > LATE_S:
@@ -74,6 +78,17 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
                 "invalid",
                 f"the server of flow {flow.name} took a sample {late_s * 1e3:.1f} ms too late",
             )
+
+
+def _shares_arrivals(flow: FlowRecord) -> bool:
+    workload = flow.plan.workload
+    return isinstance(workload, RequestsWorkload) and workload.shared is not None
+
+
+def _late_begin(measurement: Measurement, flow: FlowRecord) -> float:
+    if flow.runs_iperf3:
+        return _late_test(measurement, flow)
+    return _late_load(flow) if flow.loads_pages else _late_start(measurement, flow)
 
 
 def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
