@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from fairc.dsl import model
 from fairc.dsl.diagnostics import CompileError, Diagnostic
 
-from .plan import Cell, Flow, LoadWorkload, Pep
+from .plan import Cell, Flow, Iperf3Workload, LoadWorkload, Pep
 
 VIRTUAL_TIME = ("uml", "vm")
 """The engines that are chosen by themselves, the fastest first."""
@@ -37,7 +37,7 @@ class Asks:
 
     who: it in words. line: of the file, or 0. bpf: whether its CCA is a BPF program. image: the
     container image that it runs. browser: whether it loads pages in a browser. parameters: whether
-    its CCA has parameters that are those of a whole kernel.
+    its CCA has parameters that are those of a whole kernel. iperf3: whether it runs that program.
     """
 
     who: str
@@ -46,11 +46,12 @@ class Asks:
     image: str | None = None
     browser: bool = False
     parameters: bool = False
+    iperf3: bool = False
 
     @property
     def special(self) -> bool:
         """Whether it asks for anything at all."""
-        return self.bpf or self.image is not None or self.browser or self.parameters
+        return self.bpf or self.image is not None or self.browser or self.parameters or self.iperf3
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,13 @@ class Limit:
         return Reason(engine, asks.who, does, asks.line, self.cannot, asks.image)
 
 
+IPERF3 = Limit(
+    "iperf3",
+    "iperf3",
+    lambda asks: asks.iperf3,
+    "runs iperf3",
+    "do (its threads take turns by a clock that stands still while they compute)",
+)
 BPF = Limit(
     "CCAs in BPF",
     "bpf",
@@ -124,7 +132,7 @@ PARAMETERS = Limit(
 )
 
 LIMITS: dict[str, tuple[Limit, ...]] = {
-    "uml": (BPF, IMAGE),
+    "uml": (BPF, IMAGE, IPERF3),
     "vm": (IMAGE,),
     "mininet": (IMAGE,),
     "docker": (BPF, BROWSER, PARAMETERS),
@@ -162,6 +170,7 @@ def of_cell(cell: Cell) -> Iterator[Asks]:
             flow.image,
             isinstance(workload, LoadWorkload) and workload.client != "plain",
             bool(flow.transport in KERNEL and flow.cca_parameters),
+            isinstance(workload, Iperf3Workload),
         )
     for pep in cell.peps:
         yield Asks(f"pep `{pep.name}`", _line(pep), parameters=bool(pep.cca_parameters))
@@ -177,6 +186,7 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Asks]:
             flow.image,
             isinstance(flow.workload, model.Load) and flow.workload.client != "plain",
             bool(flow.transport in KERNEL and flow.cca_parameters),
+            isinstance(flow.workload, model.Iperf3),
         )
     for pep in scenario.network.peps:
         yield Asks(f"pep `{pep.name}`", pep.span.line, parameters=bool(pep.cca_parameters))

@@ -11,6 +11,7 @@ from .plan import (
     Cell,
     FileWorkload,
     Flow,
+    Iperf3Workload,
     LoadWorkload,
     OnOffWorkload,
     RequestsWorkload,
@@ -106,6 +107,8 @@ def length(cell: Cell) -> float:
         start_s = flow.start_ns / 1e9
         if flow.stop_ns is not None:
             ends.append(flow.stop_ns / 1e9)
+        elif isinstance(flow.workload, Iperf3Workload) and flow.workload.time_s is not None:
+            ends.append(start_s + flow.workload.time_s)
         elif wanted_bytes(flow) is not None:
             sharing = sum(other.bottleneck == flow.bottleneck for other in cell.flows)
             alone_s = work_s(cell, flow) * sharing
@@ -129,6 +132,8 @@ def wanted_bytes(flow: Flow) -> int | None:
         return sum(item.bytes for item in workload.page) * len(workload.protocols)
     if isinstance(workload, VideoWorkload):
         return workload.bitrate_bps * workload.length_ns // (8 * 10**9) * flow.connections
+    if isinstance(workload, Iperf3Workload):
+        return workload.bytes
     return None
 
 
@@ -140,6 +145,8 @@ def own_s(flow: Flow) -> float:
         return pages_s(flow, flow.workload)
     if isinstance(flow.workload, FileWorkload) and flow.rate_bps is not None:
         return flow.workload.bytes * 8 / flow.rate_bps
+    if isinstance(flow.workload, Iperf3Workload) and flow.workload.bytes and flow.rate_bps:
+        return flow.workload.bytes * 8 / (flow.rate_bps * flow.connections)
     return 0.0
 
 
@@ -184,6 +191,8 @@ def offered_bps(flow: Flow) -> float | None:
         each = workload.rate_bps * share
     elif isinstance(workload, RequestsWorkload):
         each = 8 * workload.size.mean / workload.every.mean
+        if workload.shared is not None:  # of all connections together
+            return each * (workload.shared.high - workload.shared.low)
     return None if each is None else each * flow.connections
 
 

@@ -11,6 +11,9 @@ from fairc.dsl.model import ETHERNET_BYTES, MTU
 FRAME_BYTES = MTU + ETHERNET_BYTES  # a full Ethernet frame without preamble: 1514
 
 TCP_IP_BYTES = 20 + 20 + 12  # headers of IPv4 and TCP, with timestamps
+# Of a full packet of this QUIC stack (endpoints/src/quic/transport.rs): headers of IPv4 and UDP, short
+# header with a connection id of 8 and a packet number of 2, frame type, stream id, offset of 4, and tag.
+QUIC_OVERHEAD_BYTES = (20 + 8) + (1 + 8 + 2) + (1 + 1 + 4) + 16
 # What Linux takes for a TCP segment in memory beside its IP packet, structures and room for headers;
 # measured with cake at MTUs of 576, 1500, 4000 and 9000 on Linux 6.12.
 SEGMENT_MEMORY_BYTES = 844
@@ -24,6 +27,11 @@ def frame_bytes(mtu: int) -> int:
 def segment_bytes(mtu: int) -> int:
     """Return the payload of a full TCP segment, bytes: 1448 at an MTU of 1500."""
     return mtu - TCP_IP_BYTES
+
+
+def stream_bytes(mtu: int) -> int:
+    """Return the data of a stream in a full packet of QUIC, bytes: 1439 at an MTU of 1500."""
+    return min(mtu, MTU) - QUIC_OVERHEAD_BYTES
 
 
 def memory_bytes(mtu: int) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairc.dsl.model import Configuration, Distribution, Flow, Load
+from fairc.dsl.model import Configuration, Distribution, Flow, Load, Requests
 
 from . import plan
 from .draft import Draft, DraftFlow
@@ -16,7 +16,7 @@ from .draws import draw
 from .flows import start_range_ns
 from .loads import load_of, pauses_ns
 from .seeds import canonical, cell_seed, identity, stream_seed, uniform
-from .traffic import options_of, workload_of
+from .traffic import PROCESS, options_of, shared_arrivals, workload_of
 from .wiring import host_address
 
 NOT_IN_IDENTITY: Any = {
@@ -51,7 +51,8 @@ class Lowered:
         """Return the cell of one repetition."""
         settings, draft, scenario = self._settings, self._draft, self._draft.scenario
         seed = cell_seed(settings.seed, self._bindings, repetition, paired=settings.paired)
-        starts_ns = [_starts_ns(flow, seed) for flow in draft.flows]
+        starts_ns = [_starts_ns(flow, draft, seed) for flow in draft.flows]
+        shared = shared_arrivals((flow.flow for flow in draft.flows), seed)
         cell = plan.Cell(
             id="0" * 16,  # its hash is taken below
             experiment=settings.experiment,
@@ -62,7 +63,7 @@ class Lowered:
             nodes=tuple(_seeded(node, seed) for node in draft.frozen_nodes),
             cables=draft.frozen_cables,
             flows=tuple(
-                _flow(draft, flow, starts, seed)
+                _flow(draft, flow, starts, seed, shared.get(flow.flow.name))
                 for flow, starts in zip(draft.flows, starts_ns, strict=True)
             ),
             captures=tuple(draft.captures),
@@ -135,16 +136,27 @@ def _drawn(
     return impairment.model_copy(update={"seed": stream_seed(seed, "loss", *name)})
 
 
-def _starts_ns(flow: DraftFlow, seed: int) -> tuple[int, ...]:
-    """Return when each connection starts, ns: as written, as drawn, or at the flow's offset."""
+def _starts_ns(flow: DraftFlow, draft: Draft, seed: int) -> tuple[int, ...]:
+    """Return when each connection starts, ns: as written, as drawn, or at the flow's offset.
+
+    Flows that share their arrivals have one offset: that of the process.
+    """
     declared = flow.flow
     if declared.random_start is not None:
         numbers = range(declared.connections)
         return tuple(_drawn_ns(declared.random_start, seed, declared.name, n) for n in numbers)
     start_ns = declared.start_ns
-    if start_ns is None:
+    if start_ns is None and _shares(flow):
+        longest_ns = max(start_range_ns(other) for other in draft.flows if _shares(other))
+        start_ns = uniform(seed, longest_ns, "start", *PROCESS)
+    elif start_ns is None:
         start_ns = uniform(seed, start_range_ns(flow), "start", declared.name)
     return (start_ns,) * declared.connections
+
+
+def _shares(flow: DraftFlow) -> bool:
+    workload = flow.flow.workload
+    return isinstance(workload, Requests) and workload.share is not None
 
 
 def _drawn_ns(start: Distribution, seed: int, flow: str, connection: int) -> int:
@@ -170,7 +182,13 @@ def _object(flow: Flow) -> str | None:
     return base64.b64encode(zlib.compress(flow.own_cca.content, 9)).decode()
 
 
-def _flow(draft: Draft, flow: DraftFlow, starts_ns: tuple[int, ...], seed: int) -> plan.Flow:
+def _flow(
+    draft: Draft,
+    flow: DraftFlow,
+    starts_ns: tuple[int, ...],
+    seed: int,
+    shared: plan.SharedArrivals | None,
+) -> plan.Flow:
     declared = flow.flow
     address, client = (host_address(draft, name) for name in (declared.server, declared.client))
     assert address is not None and client is not None and flow.bottleneck is not None
@@ -185,7 +203,7 @@ def _flow(draft: Draft, flow: DraftFlow, starts_ns: tuple[int, ...], seed: int) 
         connections=declared.connections,
         workload=load_of(flow, pauses_ns(declared, seed))
         if isinstance(declared.workload, Load)
-        else workload_of(declared, flow.mtu, seed),
+        else workload_of(declared, flow.mtu, seed, shared),
         starts_ns=starts_ns,
         stop_ns=declared.stop_ns,
         base_rtt_ns=flow.base_rtt_ns,

@@ -8,7 +8,7 @@ and announces it, so nothing is ever cut up or refused on the way.
 from __future__ import annotations
 
 from fairc.dsl.diagnostics import Diagnostic, Severity
-from fairc.dsl.model import MTU, Flow, Load, OnOff
+from fairc.dsl.model import MTU, Flow, Iperf3, Load, OnOff
 
 from . import plan
 from .draft import Draft, DraftFlow, DraftNode, End
@@ -66,7 +66,7 @@ def check_packets(draft: Draft) -> None:
                 "TCP beside it takes the whole MTU: the report lists that as a confounder",
                 Severity.WARNING,
             )
-        if transport == "udp" and isinstance(workload, OnOff):
+        if transport == "udp" and isinstance(workload, OnOff | Iperf3):
             packet = workload.packet_bytes
             if packet is not None and packet > flow.mtu:
                 _report(
@@ -77,6 +77,22 @@ def check_packets(draft: Draft) -> None:
                     f"`packet` is {packet} bytes, {path}",
                     "make `packet` smaller, or leave it out: it is then what the path takes",
                 )
+        if transport == "udp" and isinstance(workload, Iperf3):
+            _check_whole_datagrams(draft, flow, workload)
+
+
+def _check_whole_datagrams(draft: Draft, flow: DraftFlow, workload: Iperf3) -> None:
+    payload = (workload.packet_bytes or flow.mtu) - UDP_IP_BYTES
+    if workload.size_bytes is not None and workload.size_bytes % payload:
+        whole = -(-workload.size_bytes // payload) * payload
+        _report(
+            draft,
+            flow,
+            "inexact-iperf3",
+            f"iperf3 moves no exact size: of {workload.size_bytes} bytes it would make {whole}",
+            f"it sends whole datagrams of {payload} bytes",
+            f"write `bytes: {whole}B`; an exact size is `file(...)`",
+        )
 
 
 def _datagram_bytes(flow: Flow) -> int:

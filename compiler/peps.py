@@ -49,6 +49,9 @@ def split(draft: Draft) -> None:
     for pep in draft.scenario.network.peps:
         link = _Link(_way(draft, pep.gateway, pep.terminal), _way(draft, pep.terminal, pep.gateway))
         ports = {flow.port for flow in draft.flows if link.splits(flow)}
+        for flow in draft.flows:
+            if link.splits(flow) and isinstance(flow.flow.workload, model.Iperf3):
+                _report_iperf3(draft, pep, flow)
         if not all(link.rates_bps):
             _report_unshaped(draft, pep)
         elif not ports:
@@ -111,6 +114,18 @@ def _plan(draft: Draft, pep: model.Pep, link: _Link, port: int, ports: list[int]
         rate_bps=link.rates_bps,
         buffer_bytes=power_of_two(max(MIN_BUFFER_BYTES, 2 * (bdp + waiting))),
         source=str(pep.span),
+    )
+
+
+def _report_iperf3(draft: Draft, pep: model.Pep, flow: DraftFlow) -> None:
+    draft.report(
+        Diagnostic(
+            code="iperf3-over-pep",
+            message=f"iperf3 of the flow `{flow.flow.name}` cannot run over the proxies of `{pep.name}`",
+            span=flow.flow.span,
+            notes=("they would split its control connection, too: nobody could tell what is data",),
+            help="take `bulk` or `file`, or check the link without its `pep`",
+        )
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from fairc.dsl.diagnostics import Diagnostic, Severity
-from fairc.dsl.model import Load, Video
+from fairc.dsl.model import Iperf3, Load, Video
 from fairc.dsl.source import Span
 
 from .demand import offered_bps, own_time_ns, total_bytes
@@ -14,7 +14,7 @@ from .queues import bdp_bytes
 
 COMFORTABLE_BPS = 100_000_000  # the vm engine's guest executes 1e9 instructions per second
 FEW_RTTS = 10
-_WORDS: dict[type, str] = {Video: "video", Load: "page loads"}
+_WORDS: dict[type, str] = {Video: "video", Load: "page loads", Iperf3: "iperf3"}
 
 
 def warn(draft: Draft) -> None:
@@ -58,9 +58,9 @@ def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
             f"{lasts_ns / 1e9:g} s, and a base RTT of {flow.base_rtt_ns / 1e6:g} ms",
             "make the duration longer",
         )
-    elif total is not None:
+    elif total is not None or own_time_ns(flow):
         what = _WORDS.get(type(flow.flow.workload), "file")
-        moving_ns = total * 8 * 10**9 * sharing // flow.rate_bps
+        moving_ns = (total or 0) * 8 * 10**9 * sharing // flow.rate_bps
         share = flow.rate_bps / sharing / 1e6
         own_ns = own_time_ns(flow)
         if lasts_ns < max(moving_ns, own_ns):

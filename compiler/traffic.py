@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, cast
 
 from fairc.dsl import model
 
 from . import plan
+from .frames import segment_bytes, stream_bytes
 from .seeds import stream_seed
 
+PROCESS = ("shared arrivals",)
+"""Name of the stream that is of no flow: none is called so."""
 
-def workload_of(flow: model.Flow, mtu: int, seed: int) -> plan.Workload:
+
+def workload_of(
+    flow: model.Flow, mtu: int, seed: int, shared: plan.SharedArrivals | None = None
+) -> plan.Workload:
     """Return a flow's workload; what is drawn has a stream of the cell's seed for each flow.
 
-    mtu: of its path, bytes, which packets have where the file gives them no size.
+    mtu: of its path, bytes, which packets have where the file gives them no size. shared: its part of
+    the arrivals that it shares with others.
     """
     workload = flow.workload
     if isinstance(workload, model.OnOff) and workload.packet_bytes is None:
         workload = replace(workload, packet_bytes=mtu)
+    if isinstance(workload, model.Iperf3) and flow.transport == "udp":
+        workload = replace(workload, packet_bytes=workload.packet_bytes or mtu)
+    if isinstance(workload, model.Requests):
+        payload_bytes = stream_bytes(mtu) if flow.transport == "quic" else segment_bytes(mtu)
+        return _requests(
+            workload,
+            stream_seed(seed, "workload", flow.name),
+            payload_bytes if workload.packets else 1,
+            shared,
+        )
     return _MAKE[type(workload)](workload, stream_seed(seed, "workload", flow.name))
 
 
@@ -68,9 +86,38 @@ def _video(workload: model.Video, seed: int) -> plan.Workload:
     )
 
 
-def _requests(workload: model.Requests, seed: int) -> plan.Workload:
+def shared_arrivals(flows: Iterable[model.Flow], seed: int) -> dict[str, plan.SharedArrivals]:
+    """Return the part of each flow that shares a process of arrivals, by its name.
+
+    Parts lie one after the other in the order of the flows, and the last one ends at 1.
+    """
+    parts: dict[str, plan.SharedArrivals] = {}
+    low = Fraction()
+    for flow in flows:
+        if isinstance(flow.workload, model.Requests) and flow.workload.share is not None:
+            high = low + flow.workload.share
+            parts[flow.name] = plan.SharedArrivals(
+                seed=stream_seed(seed, *PROCESS), low=float(low), high=float(high)
+            )
+            low = high
+    return parts
+
+
+def _requests(
+    workload: model.Requests,
+    seed: int,
+    unit_bytes: int,
+    shared: plan.SharedArrivals | None,
+) -> plan.Workload:
+    """Return the workload; unit_bytes: what a size counts."""
+    size = workload.size
+    if unit_bytes != 1:
+        size = replace(
+            size,
+            arguments={n: v if n == "shape" else v * unit_bytes for n, v in size.arguments.items()},
+        )
     return plan.RequestsWorkload(
-        size=_distribution(workload.size), every=_distribution(workload.every), seed=seed
+        size=_distribution(size), every=_distribution(workload.every), seed=seed, shared=shared
     )
 
 
@@ -85,10 +132,20 @@ def _onoff(workload: model.OnOff, seed: int) -> plan.Workload:
     )
 
 
+def _iperf3(workload: model.Iperf3, seed: int) -> plan.Workload:
+    return plan.Iperf3Workload(
+        time_s=workload.time_s,
+        bytes=workload.size_bytes,
+        window_bytes=workload.window_bytes,
+        packet_bytes=workload.packet_bytes,
+        reverse=workload.reverse,
+    )
+
+
 _MAKE: dict[type, Callable[[Any, int], plan.Workload]] = {
     model.File: _file,
     model.Bulk: _bulk,
     model.Video: _video,
-    model.Requests: _requests,
     model.OnOff: _onoff,
+    model.Iperf3: _iperf3,
 }

@@ -8,11 +8,12 @@ from . import model, syntax
 from .diagnostics import Diagnostic, Label
 from .evaluate import Scope
 from .images import check_image
+from .iperf3 import check_iperf3
 from .keys import FLOW, Block
 from .loads import INITIAL_WINDOW_PACKETS, check_load, control_of_load, remark
 from .problems import Gather, fail
 from .source import Span
-from .transports import check_workload, control_of, options_of, refuse_later
+from .transports import check_workload, control_of, options_of
 from .values import Applied, Quantity, Symbol, Value, nanoseconds
 from .workloads import random_start, workload_of
 
@@ -67,8 +68,10 @@ def build_flow(
         if workload is not None:
             with gather.attempt():
                 check_workload(control, workload, values.get("rate"), flow.name.span)
+        if isinstance(made, model.Iperf3) and options is not None:
             with gather.attempt():
-                refuse_later(control, workload, block)
+                places = {name: setting.span for name, setting in block.settings.items()}
+                check_iperf3(made, control, options, values, places, flow.name.span)
     with gather.attempt():
         _check_order(flow, values.get("start"), values.get("stop"))
     gather.finish()

@@ -100,8 +100,14 @@ def expand(
 
 
 def flows_of(flow: model.Flow, group: Group) -> list[model.Flow]:
-    """Return the flow of each user: `heavy-1`, `heavy-2`, ... of the flow `heavy`."""
+    """Return the flow of each user: `heavy-1`, `heavy-2`, ... of the flow `heavy`.
+
+    A share of the arrivals is that of the group, and its users have equal parts of it.
+    """
     made = []
+    workload = flow.workload
+    if isinstance(workload, model.Requests) and workload.share is not None:
+        workload = replace(workload, share=workload.share / group.count)
     for number in range(1, group.count + 1):
         names = {CLIENT: user(group, number), SERVER: peer(group, number)}
         made.append(
@@ -110,6 +116,7 @@ def flows_of(flow: model.Flow, group: Group) -> list[model.Flow]:
                 name=f"{flow.name}-{number}",
                 client=names[flow.client],
                 server=names[flow.server],
+                workload=workload,
             )
         )
     return made

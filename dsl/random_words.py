@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .entries import Entry, Parameter, bind
-from .kinds import A_SIZE, A_TIME, Quantities, refuse
+from .diagnostics import Label
+from .entries import Entry, Parameter, Use, bind
+from .kinds import A_TIME, Quantities, refuse
 from .problems import Gather, fail
 from .registry import Registry
 from .source import Span
-from .units import DATA, NUMBER, TIME
+from .units import DATA, NUMBER, PACKETS, TIME
 from .values import Applied, Quantity, Symbol, Value
 
 P = Parameter
 
-_SPREAD = Quantities((TIME, DATA, NUMBER))
+_SPREAD = Quantities((TIME, DATA, PACKETS, NUMBER))
 _SHAPE = Quantities((NUMBER,), low=Fraction(1, 100), high=10**6)
 
 DISTRIBUTIONS: Registry[Entry] = Registry(
@@ -109,6 +110,7 @@ class Random:
                 with gather.attempt():
                     self.quantity.check(given.arguments[parameter.name], name, at)
         gather.finish()
+        _check_kinds(given)
         low, high = given.arguments.get("low"), given.arguments.get("high")
         if isinstance(low, Quantity) and isinstance(high, Quantity) and low.number > high.number:
             fail(
@@ -121,5 +123,21 @@ class Random:
         return None
 
 
+def _check_kinds(given: Use) -> None:
+    """Refuse arguments of one distribution that are of two dimensions: `uniform(2pkt, 10kB)`."""
+    spread = [given.arguments.get(p.name) for p in given.entry.parameters if p.kind is _SPREAD]
+    of = [value for value in spread if isinstance(value, Quantity)]
+    for value in of[1:]:
+        if value.dimension != of[0].dimension:
+            fail(
+                "wrong-dimension",
+                f"a distribution is of one kind, not of {of[0].words} and {value.words}",
+                value.span,
+                note=value.words,
+                labels=(Label(of[0].span, of[0].words),),
+                help="write both in the same unit",
+            )
+
+
 A_RANDOM_TIME = Random(A_TIME)
-A_RANDOM_SIZE = Random(A_SIZE)
+A_RANDOM_TRANSFER = Random(Quantities((DATA, PACKETS), open_low=True))

@@ -35,6 +35,7 @@ _TWO = P("groups", A_FLOW, "the two groups: users or flows", repeated=True, requ
 # Of a group of users: what one of them gets, and what all of them get.
 _OF_USERS = ("user", "group")
 _PERCENTILES = ("p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99")
+_TRANSFERS = ("mean", *_PERCENTILES, "count", "unfinished")
 # What the endpoints sample: measurement.md, rule 19.
 SAMPLE_EVERY = Fraction(1, 10)
 
@@ -205,7 +206,7 @@ METRICS: Registry[Entry] = Registry(
             "s",
             "Flow completion times of requests and files",
             _FLOW,
-            values=("mean", "p50", "p95", "p99", "count", "unfinished"),
+            values=(*_TRANSFERS, *(f"group_{value}" for value in _TRANSFERS)),
             runs=True,
         ),
         _metric("qoe", "1", "Quality of experience of a video", _FLOW, runs=True),

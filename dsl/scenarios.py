@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
 from . import model, syntax
+from .arrivals import check_arrivals
 from .diagnostics import CompileError, Diagnostic, Label, Severity
 from .entries import bind
 from .evaluate import Scope, evaluate_with
@@ -32,7 +33,7 @@ MEMO_LIMIT = 4096
 """How many results of one part are kept: sweeps vary the last names fastest."""
 
 ENDING = (model.File, model.Video, model.Load)
-"""Workloads that come to an end by themselves."""
+"""Workloads that come to an end by themselves; `iperf3` does where it is told when."""
 
 Timing = tuple[int | None, int, int | None, Literal["first", "all"]]
 """Duration, warm-up and deadline in ns, and whose end is the cell's."""
@@ -135,6 +136,7 @@ class Builder:
         if [*map(id, flows), *map(id, proxies)] != [*map(id, self._agreeing)]:
             check_sharing(flows, proxies)
             self._agreeing = (*flows, *proxies)
+        check_arrivals(flows, {name: group.count for name, group in groups.items()})
         _check_end(flows, timing, self._report)
         if network is None:
             return None
@@ -266,13 +268,18 @@ class Builder:
         )
 
 
+def _ends(workload: model.Workload) -> bool:
+    """Whether a workload comes to an end by itself."""
+    return workload.ends if isinstance(workload, model.Iperf3) else isinstance(workload, ENDING)
+
+
 def _check_end(
     flows: Sequence[model.Flow], timing: Timing, report: Callable[[Diagnostic], None]
 ) -> None:
     """Refuse a cell that never ends; warn about flows that never begin."""
     duration, _, deadline, stop = timing
     gather = Gather()
-    ends = [isinstance(f.workload, ENDING) or f.stop_ns is not None for f in flows]
+    ends = [_ends(f.workload) or f.stop_ns is not None for f in flows]
     limit = duration if duration is not None else deadline
     if limit is None and not all(ends) and not (stop == "first" and any(ends)):
         for flow, finite in zip(flows, ends, strict=True):

@@ -6,6 +6,7 @@ from .entries import Entries, Entry, Parameter
 from .kinds import (
     A_COUNT,
     A_FACTOR,
+    A_POSITIVE_SHARE,
     A_POSITIVE_TIME,
     A_RATE,
     A_SIZE,
@@ -16,9 +17,9 @@ from .kinds import (
     Texts,
     Words,
 )
-from .random_words import A_RANDOM_SIZE, A_RANDOM_TIME
+from .random_words import A_RANDOM_TIME, A_RANDOM_TRANSFER
 from .registry import Registry
-from .units import DATA, NUMBER
+from .units import DATA, NUMBER, TIME
 
 P = Parameter
 
@@ -26,6 +27,9 @@ P = Parameter
 A_BUFFER = Quantities((DATA,), low=8 * 4096, high=8 * 2**30 - 8)
 A_WINDOW = Quantities((DATA,), low=8 * 2048, high=8 * (65_535 << 14))
 A_PACKET_SIZE = Quantities((DATA,), low=8 * 64, high=8 * 9000)
+# What iperf3 takes (iperf.h: MAX_TIME, MAX_TCP_BUFFER).
+A_TEST_TIME = Quantities((TIME,), low=1, high=86_400)
+A_TEST_BUFFER = Quantities((DATA,), low=8 * 4096, high=8 * 2**29)
 
 BROWSERS = ("chromium",)
 CLIENTS = (*BROWSERS, "plain")
@@ -124,8 +128,14 @@ WORKLOADS: Registry[Entry] = Registry(
             "requests",
             "Short transfers, each asked for at its time",
             (
-                P("size", A_RANDOM_SIZE, "bytes of each answer", required=True),
+                P("size", A_RANDOM_TRANSFER, "payload of each answer", required=True),
                 P("every", A_RANDOM_TIME, "time between requests", required=True),
+                P(
+                    "share",
+                    A_POSITIVE_SHARE,
+                    "part that this flow has of the arrivals of all flows with a `share`",
+                    "arrivals of its own",
+                ),
             ),
             runs=True,
         ),
@@ -137,6 +147,18 @@ WORKLOADS: Registry[Entry] = Registry(
                 P("on", A_RANDOM_TIME, "how long it sends", required=True),
                 P("off", A_RANDOM_TIME, "how long it pauses", required=True),
                 P("packet", A_PACKET_SIZE, "IP bytes of a datagram over UDP", "the path's MTU"),
+            ),
+            runs=True,
+        ),
+        Entry(
+            "iperf3",
+            "The program iperf3, with `count` parallel streams",
+            (
+                P("time", A_TEST_TIME, "how long it sends, in whole seconds", "as the flow lasts"),
+                P("bytes", A_SIZE, "bytes of all streams together, in whole blocks of 4KiB"),
+                P("window", A_TEST_BUFFER, "socket buffers of both ends", "as the kernel tunes"),
+                P("packet", A_PACKET_SIZE, "IP bytes of a datagram over UDP", "the path's MTU"),
+                P("reverse", A_SWITCH, "whether the receiver is iperf3's client (-R)", "on"),
             ),
             runs=True,
         ),

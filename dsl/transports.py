@@ -11,12 +11,10 @@ from typing import Literal, NoReturn
 
 from . import model
 from .cca_words import BPF, CCAS, CCAS_OVER, Knob, Setting
-from .diagnostics import CompileError
 from .entries import Use, bind
 from .images import image_of
-from .keys import Block
 from .own_ccas import own_cca
-from .problems import fail, not_yet
+from .problems import fail
 from .source import Span
 from .traffic_words import TRANSPORTS
 from .values import Applied, Quantity, Symbol, Text, Value
@@ -29,7 +27,7 @@ SWITCHES: tuple[Literal["ecn", "sack", "pacing", "fast_open"], ...] = (
 PACING_CCAS = frozenset({"bbr"})
 """CCAs of the kernel that cannot do without pacing."""
 
-WORKLOADS_OVER_UDP = frozenset({"file", "bulk", "onoff"})
+WORKLOADS_OVER_UDP = frozenset({"file", "bulk", "onoff", "iperf3"})
 """What makes sense without acknowledgements: a datagram asks for nothing and nothing answers."""
 
 
@@ -209,27 +207,6 @@ def check_workload(control: Control, workload: Value, rate: Value | None, flow: 
             rate.span,
             help="leave the flow's `rate` out",
         )
-
-
-def refuse_later(control: Control, workload: Value, block: Block) -> None:
-    """Raise `not-yet` for what the programs of the endpoints cannot do yet."""
-    found = []
-    assert isinstance(workload, Symbol | Applied)
-    for (transport, what), words in NOT_YET.items():
-        if transport != control.transport:
-            continue
-        if what == workload.name:
-            found.append(not_yet(words, workload.span))
-        elif what in block.settings:
-            found.append(not_yet(words, block.settings[what].span))
-    if found:
-        raise CompileError(found)
-
-
-NOT_YET: Mapping[tuple[str, str], str] = {
-    ("quic", "requests"): "`requests` over QUIC",
-}
-"""(transport, workload or key of a flow): what the endpoints do not do yet, in words."""
 
 
 def _transport(over: Value | None, cca: Value | None) -> tuple[model.Transport, bool]:

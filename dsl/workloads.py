@@ -10,10 +10,10 @@ from . import model
 from .diagnostics import Label
 from .entries import Use, bind
 from .pages import page_of
-from .problems import fail
+from .problems import Gather, fail
 from .random_words import DISTRIBUTIONS
 from .traffic_words import WORKLOADS
-from .units import NUMBER
+from .units import NUMBER, PACKETS
 from .values import Applied, Quantity, Symbol, Value, nanoseconds
 
 SHORTEST_MEAN_S = Fraction(1, 10**6)
@@ -30,7 +30,8 @@ def workload_of(value: Value) -> tuple[model.Workload, Value | None]:
     Raises CompileError for what no program could do.
     """
     use = bind(WORKLOADS, value, "`workload`")
-    return _MAKE[use.entry.name](use), use.arguments.get("window")
+    window = use.arguments.get("window") if use.entry.name == "bulk" else None
+    return _MAKE[use.entry.name](use), window
 
 
 def distribution(value: Value, use: str, unit: Fraction | int = 1) -> model.Distribution:
@@ -111,9 +112,31 @@ def _video(use: Use) -> model.Video:
 def _requests(use: Use) -> model.Requests:
     every = distribution(use.arguments["every"], "`every` of `requests`")
     _lasting(every, use, "every")
+    size, share = use.arguments["size"], use.arguments.get("share")
+    packets = _in_packets(size)
     return model.Requests(
-        distribution(use.arguments["size"], "`size` of `requests`", 8), every
-    )  # fmt: skip
+        distribution(size, "`size` of `requests`", 1 if packets else 8),
+        every,
+        packets=packets,
+        share=share.number if isinstance(share, Quantity) else None,
+    )
+
+
+def _in_packets(size: Value) -> bool:
+    """Whether a size, or what one is drawn from, counts packets; of a plain one whole packets."""
+    if not isinstance(size, Quantity):
+        bound = bind(DISTRIBUTIONS, size, "`size` of `requests`")
+        given = (value for value in bound.arguments.values() if isinstance(value, Quantity))
+        return any(value.dimension == PACKETS for value in given)
+    if size.dimension == PACKETS and size.number.denominator != 1:
+        fail(
+            "out-of-range",
+            "a transfer has a whole number of packets",
+            size.span,
+            note=f"this is {size.canonical}",
+            help="write a size in bytes for what is no whole packet",
+        )
+    return size.dimension == PACKETS
 
 
 def _onoff(use: Use) -> model.OnOff:
@@ -147,6 +170,36 @@ def _load(use: Use) -> model.Load:
     )
 
 
+def _iperf3(use: Use) -> model.Iperf3:
+    gather, given = Gather(), use.arguments
+    time, size = given.get("time"), given.get("bytes")
+    with gather.attempt():
+        if isinstance(time, Quantity) and time.number.denominator != 1:
+            fail(
+                "out-of-range",
+                "iperf3 counts `time` in whole seconds",
+                time.span,
+                note=f"this is {time.canonical}",
+                help="take whole seconds, or leave `time` out and give the flow a `stop`",
+            )
+    with gather.attempt():
+        if time is not None and size is not None:
+            fail(
+                "impossible-pair",
+                "iperf3 ends after a time or after a number of bytes, not after both",
+                size.span,
+                help="leave one of them out",
+            )
+    gather.finish()
+    return model.Iperf3(
+        time_s=int(time.number) if isinstance(time, Quantity) else None,
+        size_bytes=_size(use, "bytes", 0) or None,
+        window_bytes=_size(use, "window", 0) or None,
+        packet_bytes=_size(use, "packet", 0) or None,
+        reverse=_word(given.get("reverse"), "on") == "on",
+    )
+
+
 _MAKE: dict[str, Callable[[Use], model.Workload]] = {
     "file": _file,
     "bulk": _bulk,
@@ -154,6 +207,7 @@ _MAKE: dict[str, Callable[[Use], model.Workload]] = {
     "requests": _requests,
     "onoff": _onoff,
     "load": _load,
+    "iperf3": _iperf3,
 }
 """What makes each workload that runs, by its registry name."""
 

@@ -295,15 +295,20 @@ TABLES: dict[str, Table] = {
         ),
         Table(
             "requests",
-            "a request that was answered in full",
+            "a request that was begun",
             (
                 CELL,
                 FLOW,
                 CONNECTION,
                 Column("request", "BIGINT", "", "number of the request in its stream, from 0"),
                 Column("start_s", "DOUBLE", "s", "when it was begun, after the epoch"),
-                Column("fct_s", "DOUBLE", "s", "flow completion time: until its last byte"),
-                Column("bytes", "BIGINT", "B", "size of the answer"),
+                Column(
+                    "fct_s",
+                    "DOUBLE",
+                    "s",
+                    "flow completion time: until its last byte; null: it did not end",
+                ),
+                Column("bytes", "BIGINT", "B", "size of the answer, or what had come of it"),
             ),
             _request_rows,
         ),

@@ -57,9 +57,9 @@ def lives(group: int) -> bool:
         os.killpg(group, 0)
     except ProcessLookupError:
         return False
-    for number in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208  # pathlib is slow to import
+    for number in filter(str.isdigit, os.listdir("/proc")):  # pathlib is slow to import
         try:
-            with open(f"/proc/{number}/stat", "rb") as file:  # noqa: PTH123
+            with open(f"/proc/{number}/stat", "rb") as file:
                 state, _, member = file.read().rpartition(b") ")[2].split()[:3]
         except OSError:
             continue

@@ -28,6 +28,12 @@ RESERVED = frozenset({"all", "default", "lo"})
 LOGS = frozenset({"changes", "monitor"})
 """What else writes a log beside captures and the programs of flows."""
 
+MOST_STREAMS = 128
+"""Of an iperf3 (iperf.h, MAX_STREAMS)."""
+
+LEAST_PART = 0.99e-6
+"""Of arrivals that flows share; the language's limit (dsl/arrivals.py) less what rounding takes."""
+
 USUAL_WINDOW = 10
 """Linux's own: another one needs a route of its own from the server to the client."""
 
@@ -126,7 +132,7 @@ def _flows(cell: Cell, parts: Parts) -> str:
             return f"not every connection of `{flow.name}` has a start, or one has two"
         if flow.transport == "udp" and flow.port + flow.connections > 65_536:
             return f"the flow `{flow.name}` needs ports that there are not"
-        if why := _stack(flow):
+        if why := _stack(flow) or _arrivals(flow) or _iperf3(flow, cell):
             return why
         window = flow.options.initial_window_packets
         if window != USUAL_WINDOW and not _reaches(nodes[server], flow.client_address):
@@ -153,6 +159,37 @@ def _stack(flow: Flow) -> str:
         knobs = _knobs("quic", flow.cca or "")
         why = why or _settings(knobs, flow.workload.quic_parameters, flow.name)
     return why
+
+
+def _arrivals(flow: Flow) -> str:
+    """Say what is wrong with a part of shared arrivals: each stream draws all of them."""
+    workload = flow.workload
+    if workload.kind != "requests" or workload.shared is None:
+        return ""
+    part = (workload.shared.high - workload.shared.low) / flow.connections
+    if part < LEAST_PART:
+        return f"the streams of `{flow.name}` have too small a part of their arrivals"
+    return ""
+
+
+def _iperf3(flow: Flow, cell: Cell) -> str:
+    """Say what is wrong with a flow of iperf3: its command line tells all of it."""
+    workload = flow.workload
+    if workload.kind != "iperf3":
+        return ""
+    if flow.transport not in ("tcp", "udp"):
+        return f"the iperf3 of `{flow.name}` runs over TCP or UDP"
+    if flow.client_address == "":
+        return f"the iperf3 of `{flow.name}` has no address to send to"
+    if flow.connections > MOST_STREAMS:
+        return f"the iperf3 of `{flow.name}` has more than {MOST_STREAMS} streams"
+    if (flow.transport == "udp") != (workload.packet_bytes is not None):
+        return f"the iperf3 of `{flow.name}` has datagrams of a size over UDP, and only there"
+    if flow.transport == "udp" and (flow.rate_bps is None or workload.window_bytes is not None):
+        return f"the iperf3 of `{flow.name}` needs a rate over UDP, and has no window"
+    if flow.transport == "tcp" and any(flow.port in pep.ports for pep in cell.peps):
+        return f"a proxy would split the control connection of the iperf3 of `{flow.name}`"
+    return ""
 
 
 def _peps(cell: Cell, parts: Parts) -> str:

@@ -39,6 +39,15 @@ Small = Annotated[int, Field(ge=0, le=_INT32)]
 MtuBytes = Annotated[int, Field(ge=68, le=65_535)]
 """A largest IP packet (RFC 791), bytes."""
 
+TestTime = Annotated[int, Field(ge=1, le=86_400)]
+"""What iperf3 takes for `--time`, s (iperf.h, MAX_TIME)."""
+
+TestBytes = Annotated[int, Field(ge=1, le=10**15)]
+"""What iperf3 moves with `--bytes`; with 0 it would not end."""
+
+TestBuffer = Annotated[int, Field(ge=1, le=2**29)]
+"""What iperf3 takes for `--window`, bytes (iperf.h, MAX_TCP_BUFFER)."""
+
 Port = Annotated[int, Field(ge=1, le=65_535)]
 """A port of TCP or UDP."""
 

@@ -6,8 +6,22 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .base import Model
-from .numbers import Buffer, MtuBytes, NotNegative, Rate, Seed, Setting, Size, SpanNs, TimeNs
+from .base import Model, absent
+from .numbers import (
+    Buffer,
+    MtuBytes,
+    NotNegative,
+    Probability,
+    Rate,
+    Seed,
+    Setting,
+    Size,
+    SpanNs,
+    TestBuffer,
+    TestBytes,
+    TestTime,
+    TimeNs,
+)
 from .text import MimeType, ObjectPath, ParameterName
 
 
@@ -77,16 +91,36 @@ class VideoWorkload(Model):
     send_buffer_bytes: Buffer
 
 
+class SharedArrivals(Model):
+    """A part of one process of arrivals that flows share; its users draw all of it.
+
+    seed: of the process: its intervals, and a mark for each arrival, uniform in (0, 1). low, high:
+    those with marks from `low` to below `high` are the flow's, equal parts of it each connection's.
+    """
+
+    seed: Seed
+    low: Probability
+    high: Probability
+
+    @model_validator(mode="after")
+    def _is_a_part(self) -> Self:
+        if self.low >= self.high:
+            raise ValueError("a part of the arrivals ends above where it begins")
+        return self
+
+
 class RequestsWorkload(Model):
     """Answers of `size` (bytes), asked for every so often (s), the first at the start.
 
-    seed: of both streams of random numbers; each connection has its own pair.
+    seed: of both streams of random numbers; each connection has its own pair. shared: `every` is that
+    of a process that flows share, and this is the flow's part; left out where there is none.
     """
 
     kind: Literal["requests"] = "requests"
     size: Distribution
     every: Distribution
     seed: Seed
+    shared: Annotated[SharedArrivals | None, Field(exclude_if=absent)] = None
 
 
 class OnOffWorkload(Model):
@@ -145,8 +179,36 @@ class LoadWorkload(Model):
         return self
 
 
+class Iperf3Workload(Model):
+    """The program iperf3, with the flow's connections as parallel streams.
+
+    time_s, bytes: when it ends, bytes counted over all streams; with neither it lasts as the flow.
+    window_bytes: socket buffers of both ends; None: as the kernel tunes them. packet_bytes: IP bytes of
+    a datagram; None over TCP. reverse: the flow's client is iperf3's client (`--reverse`), else its server.
+    """
+
+    kind: Literal["iperf3"] = "iperf3"
+    time_s: TestTime | None
+    bytes: TestBytes | None
+    window_bytes: TestBuffer | None
+    packet_bytes: MtuBytes | None
+    reverse: bool
+
+    @model_validator(mode="after")
+    def _ends_once(self) -> Self:
+        if self.time_s is not None and self.bytes is not None:
+            raise ValueError("iperf3 ends after a time or after a number of bytes, not after both")
+        return self
+
+
 Workload = Annotated[
-    FileWorkload | BulkWorkload | VideoWorkload | RequestsWorkload | OnOffWorkload | LoadWorkload,
+    FileWorkload
+    | BulkWorkload
+    | VideoWorkload
+    | RequestsWorkload
+    | OnOffWorkload
+    | LoadWorkload
+    | Iperf3Workload,
     Field(discriminator="kind"),
 ]
 """What each connection moves, told apart by `kind`."""

@@ -19,7 +19,7 @@ from fairc.compiler.ports import IMAGE_PORT
 from fairc.dsl.diagnostics import CompileError, Diagnostic
 from fairc.dsl.model import MTU
 
-from . import images, mininet, processing
+from . import images, iperf3, mininet, processing
 from .binary import NAME, find_endpoints
 from .hosts import EVERYWHERE, modules, objects, pep_sysctls, sysctls
 
@@ -129,6 +129,13 @@ def obstacles(cell: Cell) -> Iterator[Diagnostic]:
             code="not-in-containers",
             message="containers have no browser that could load pages",
             help="run it with `--engine vm`",
+        )
+    if size := iperf3.window_bytes(cell):
+        yield Diagnostic(
+            code="not-in-containers",
+            message=f"a window of {size} bytes is more than a kernel allows iperf3 by itself,"
+            " and containers may not change the host's",
+            help=f"make it {iperf3.LINUX_BUFFER_MAX}B or less, or run it with `--engine vm`",
         )
     for cca, _ in objects(cell.flows):
         yield Diagnostic(

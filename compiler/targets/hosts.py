@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import ip_address, ip_interface, ip_network
 
-from fairc.compiler.plan import Cell, Flow, LoadWorkload, Node, Pep, TransportOptions
+from fairc.compiler.plan import (
+    Cell,
+    Flow,
+    Iperf3Workload,
+    LoadWorkload,
+    Node,
+    Pep,
+    TransportOptions,
+)
 
 # Linux's own maxima of the socket buffers that TCP tunes by itself; never lowered.
 DEFAULT_TCP_RMEM_MAX = 6_291_456
@@ -31,8 +39,10 @@ KERNEL = ("tcp", "web")
 LINUX_INITIAL_WINDOW = TransportOptions().initial_window_packets
 
 
-def browses(flow: Flow) -> bool:
-    """Whether a flow's client is a browser."""
+def is_tuned(flow: Flow) -> bool:
+    """Whether a flow's client leaves its receive buffer to the kernel: browsers, iperf3 without a window."""
+    if isinstance(flow.workload, Iperf3Workload):
+        return flow.transport == "tcp" and flow.workload.window_bytes is None
     return isinstance(flow.workload, LoadWorkload) and flow.workload.client != "plain"
 
 
@@ -47,9 +57,9 @@ def sysctls(node: Node, flows: tuple[Flow, ...]) -> dict[str, str]:
     if here:
         wanted = 2 * max(flow.buffer_bytes for flow in here)
         options = [flow.options for flow in here if flow.transport in KERNEL]
-        # Other clients set their buffer themselves; a browser leaves it to the kernel, whose tuning
+        # Other clients set their buffer themselves; these leave it to the kernel, whose tuning
         # would lag behind a large BDP.
-        receive = [2 * f.receiver_bytes for f in here if node.name == f.client and browses(f)]
+        receive = [2 * f.receiver_bytes for f in here if node.name == f.client and is_tuned(f)]
         settings |= {
             "net.ipv4.tcp_no_metrics_save": "1",
             "net.ipv4.tcp_ecn": "1" if any(o.ecn for o in options) else "2",

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from fairc.compiler.plan import Capture, Cell, Interface, LoadWorkload, Node
 from fairc.compiler.queues import queue_bytes
 
-from . import images, processing
+from . import images, iperf3, processing
 from .binary import NAME, find_endpoints
 from .hosts import (
     EVERYWHERE,
@@ -110,7 +110,8 @@ def program(
             + len(cell.policers)
             + 2 * len(cell.flows)
             + sum(map(changing, cell.nodes))
-        ),
+        )
+        + iperf3.early_ns(cell),
         nodes=[
             (
                 node.name,
@@ -219,11 +220,19 @@ def program(
         servers=[
             (flow.source, f"{flow.name}.server", flow.server, *server(flow, cell))
             for flow in cell.flows
+            if not iperf3.uses(flow)
         ],
         clients=[
             (flow.source, f"{flow.name}.client", flow.client, *client(flow, cell))
             for flow in cell.flows
+            if not iperf3.uses(flow)
         ],
+        iperf3_servers=[(t.source, t.name, t.node, t.command) for t in iperf3.servers(cell)],
+        iperf3_clients=[
+            (t.source, t.name, t.node, t.begin_ns, t.stop_ns, t.command)
+            for t in iperf3.clients(cell)
+        ],
+        iperf3_window_bytes=iperf3.window_bytes(cell),
     )
 
 

@@ -55,10 +55,17 @@ class Video:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """The workload `requests`: answers of random sizes (bit), asked for at random times (s)."""
+    """The workload `requests`: answers of random sizes, asked for at random times (s).
+
+    size: bytes, or, with `packets`, payloads of full packets. share: the part that a flow has of one
+    process of arrivals, which all flows with a share make up; `every` is then that of the process.
+    None: the flow has arrivals of its own.
+    """
 
     size: Distribution
     every: Distribution
+    packets: bool = False
+    share: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,4 +115,24 @@ class Load:
         return self.page.size_bytes * self.loads
 
 
-Workload = File | Bulk | Video | Requests | OnOff | Load
+@dataclass(frozen=True, slots=True)
+class Iperf3:
+    """The workload `iperf3`: time_s or size_bytes of all streams together; without either, endless.
+
+    window_bytes: socket buffers of both ends; None: the kernel tunes them. packet_bytes: of a datagram
+    with its IP header; None: what the path takes. reverse: the receiver is iperf3's client.
+    """
+
+    time_s: int | None = None
+    size_bytes: int | None = None
+    window_bytes: int | None = None
+    packet_bytes: int | None = None
+    reverse: bool = True
+
+    @property
+    def ends(self) -> bool:
+        """Whether it comes to an end by itself."""
+        return self.time_s is not None or self.size_bytes is not None
+
+
+Workload = File | Bulk | Video | Requests | OnOff | Load | Iperf3

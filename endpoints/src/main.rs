@@ -9,6 +9,7 @@ compile_error!("not a static build: run cargo inside endpoints/, where .cargo/co
 
 mod agenda;
 mod arguments;
+mod arrivals;
 mod block;
 mod clock;
 mod congestion;

@@ -46,6 +46,12 @@ impl<T> Slots<T> {
         self.free.append(&mut self.given_up);
     }
 
+    /// All numbers so far are below this.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.things.len()
+    }
+
     /// All things.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.things.iter().flatten()

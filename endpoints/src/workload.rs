@@ -2,6 +2,7 @@
 //!
 //! `source` says what a server may send of it by when, `player` what a video's player does with it.
 
+use crate::arrivals::Requests;
 use crate::json::Fields;
 use crate::random::{Distribution, Draws};
 
@@ -14,7 +15,7 @@ pub const LEAST_PACKET: i64 = 64;
 /// Largest packet, bytes of IP.
 pub const LARGEST_PACKET: i64 = 65_535;
 /// Largest object, bytes: a thousand years at 1 Gbit/s do not overflow.
-const MAX_BYTES: i64 = 1 << 62;
+pub(crate) const MAX_BYTES: i64 = 1 << 62;
 
 /// What a connection moves.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,14 +54,6 @@ pub struct Video {
     pub stall_ns: i64,
     /// Send buffer of the server, bytes.
     pub send_buffer_bytes: u32,
-}
-
-/// Objects that are asked for one after the other, without waiting for each other.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Requests {
-    size: Distribution,
-    every: Distribution,
-    seed: u64,
 }
 
 /// A source that sends packets at a rate, and pauses.
@@ -168,55 +161,6 @@ impl Video {
     }
 }
 
-impl Requests {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        let requests = Requests {
-            size: Distribution::take(&mut fields.object("size")?)?,
-            every: Distribution::take(&mut fields.object("every")?)?,
-            seed: seed(fields)?,
-        };
-        lasting(&requests.every, &fields.name("every"))?;
-        Ok(requests)
-    }
-
-    /// The requests of one connection (or stream of requests), first to last, without end.
-    #[must_use]
-    pub fn of(&self, connection: u32) -> Arrivals {
-        Arrivals {
-            sizes: Draws::new(&self.size, self.seed, connection, 0),
-            intervals: Draws::new(&self.every, self.seed, connection, 1),
-            next_ns: 0,
-        }
-    }
-}
-
-/// One request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arrival {
-    /// When it is sent, ns after the start of the stream.
-    pub at_ns: i64,
-    /// How much it asks for, bytes, at least 1.
-    pub bytes: u64,
-}
-
-/// When a stream's requests are sent, and what they ask for. The first is sent at its start.
-#[derive(Debug, Clone)]
-pub struct Arrivals {
-    sizes: Draws,
-    intervals: Draws,
-    next_ns: i64,
-}
-
-impl Arrivals {
-    /// The next request.
-    pub fn follow(&mut self) -> Arrival {
-        let at_ns = self.next_ns;
-        self.next_ns = at_ns.saturating_add(self.intervals.ns());
-        let bytes = (self.sizes.number().round() as u64).clamp(1, MAX_BYTES as u64);
-        Arrival { at_ns, bytes }
-    }
-}
-
 impl OnOff {
     fn take(fields: &mut Fields) -> Result<Self, String> {
         let onoff = OnOff {
@@ -248,12 +192,12 @@ impl OnOff {
     }
 }
 
-fn seed(fields: &mut Fields) -> Result<u64, String> {
+pub(crate) fn seed(fields: &mut Fields) -> Result<u64, String> {
     Ok(fields.number("seed", 0, i64::MAX)? as u64)
 }
 
 /// Refuses times so short that a program would do nothing but draw them.
-fn lasting(distribution: &Distribution, name: &str) -> Result<(), String> {
+pub(crate) fn lasting(distribution: &Distribution, name: &str) -> Result<(), String> {
     if distribution.mean() < SHORTEST_MEAN_S {
         return Err(format!("{name} has a mean below {SHORTEST_MEAN_S} s"));
     }
@@ -292,44 +236,6 @@ mod tests {
         // 65536 * 8 / (1.25 * 1128000) s
         assert_eq!(video.chunk_every_ns(), 371_835_461);
         assert_eq!(take(VIDEO).unwrap().wanted_bytes(), Some(42_300_000));
-    }
-
-    #[test]
-    fn requests_come_at_their_times_with_their_sizes_and_the_first_at_the_start() {
-        let Workload::Requests(requests) = take(REQUESTS).unwrap() else {
-            unreachable!("it is requests");
-        };
-        let arrivals = |requests: &Requests, connection: u32| -> Vec<Arrival> {
-            let mut arrivals = requests.of(connection);
-            (0..10_000).map(|_| arrivals.follow()).collect()
-        };
-        let first = arrivals(&requests, 0);
-        assert_eq!(first[0].at_ns, 0);
-        assert!(first.windows(2).all(|pair| pair[0].at_ns <= pair[1].at_ns));
-        // 9999 intervals with a mean of 0.1 s: five standard errors are 5 s.
-        let last_s = first[9_999].at_ns as f64 / 1e9;
-        assert!((last_s - 999.9).abs() < 50.0, "{last_s}");
-        assert!(first.iter().all(|arrival| arrival.bytes >= 5_000), "the scale is a third");
-        assert_eq!(first, arrivals(&requests, 0));
-        assert_ne!(first[1], arrivals(&requests, 1)[1]);
-        // Other times leave the sizes alone.
-        let Workload::Requests(slower) = take(&REQUESTS.replace("0.1", "0.7")).unwrap() else {
-            unreachable!("it is requests");
-        };
-        assert_eq!(arrivals(&slower, 0)[5].bytes, first[5].bytes);
-    }
-
-    #[test]
-    fn a_request_asks_for_something() {
-        let constant =
-            |value| format!(r#"{{"kind": "constant", "parameters": {{"value": {value}}}}}"#);
-        let (size, every) = (constant(0), constant(1));
-        let text =
-            format!(r#"{{"kind": "requests", "size": {size}, "every": {every}, "seed": 0}}"#);
-        let Ok(Workload::Requests(requests)) = take(&text) else {
-            unreachable!("it is requests");
-        };
-        assert_eq!(requests.of(0).follow().bytes, 1);
     }
 
     #[test]

@@ -59,10 +59,7 @@ class Bench:
 
         Failed cells go to `failures`. Raises StoreError where results of another engine are.
         """
-        experiment, found = dsl.load(dsl.read(file), {})
-        dsl.runnable(found).raise_if_errors()
-        assert experiment is not None, "the suite's experiments are sound"
-        compilation = compiler.compile(experiment, engine.name)
+        compilation = compiled(file, engine)
         with Store(self.folder / name) as store:
             store.keep_engine(engine.name)
             store.adopt(store.stage(lambda to: compiler.emit(compilation, to, ("json",))))
@@ -93,6 +90,23 @@ class Bench:
                     self.failures.append(f"{where}: {error}")
 
 
+def compiled(file: Path, engine: Engine) -> compiler.Compilation:
+    """Compile an experiment of the suite for an engine."""
+    experiment, found = dsl.load(dsl.read(file), {})
+    dsl.runnable(found).raise_if_errors()
+    assert experiment is not None, "the suite's experiments are sound"
+    return compiler.compile(experiment, engine.name)
+
+
+def obstacle(file: Path, engine: Engine) -> str:
+    """Say why an engine cannot run an experiment of the suite; nothing where it can."""
+    try:
+        _ = compiled(file, engine).choice
+    except dsl.CompileError as error:
+        return "; ".join(note for found in error.diagnostics for note in found.notes)
+    return ""
+
+
 def words(cell: Cell) -> str:
     """Return a cell's swept values as they are written."""
     return ", ".join(f"{name} {value}" for name, value in cell.bindings.items())
@@ -114,6 +128,9 @@ def calibrate(
     free = any(kind.computing_is_free for kind in engines.ENGINES if kind.name == engine.name)
     for case in cases:
         if case.fast and not free:
+            continue
+        if why := obstacle(case.file, engine):
+            say(f"calibration: {case.name} is left out: {why}")
             continue
         read = case.exact if free and case.exact else case.read
         say(f"calibration: {case.name}")

@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from fairc.compiler.frames import segment_bytes
-from fairc.compiler.plan import Capture, Cell, FileWorkload, Flow, LoadWorkload, Pep, Policer
+from fairc.compiler.plan import (
+    Capture,
+    Cell,
+    FileWorkload,
+    Flow,
+    Iperf3Workload,
+    LoadWorkload,
+    Pep,
+    Policer,
+)
 from fairc.compiler.targets.processing import Nic, nics
 from fairc.compiler.targets.tc import qdisc
 from fairc.runtime import pcap
@@ -17,13 +26,12 @@ from fairc.runtime.measurement.paths import Paths
 from fairc.runtime.measurement.peps import ENDS
 from fairc.runtime.measurement.policing import policed
 
-from . import fake_pages
+from . import fake_iperf3, fake_pages
 from .fluid import HEADER_BYTES, Frame, Trace
 
 EPOCH_NS = 1_577_836_800_000_000_000
 EVERY_NS = 100_000_000
 SNAPLEN = 96
-CLIENT_PORT = 40_000
 
 
 def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -> None:
@@ -32,6 +40,12 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
         _capture(cell, capture, trace, folder)
     for flow in cell.flows:
         mine = [f for f in trace.frames[flow.bottleneck] if f.flow.name == flow.name]
+        if isinstance(flow.workload, Iperf3Workload):
+            told = fake_iperf3.documents(flow, flow.workload, mine, trace.ended_ns)
+            for side, document in told.items():
+                _json(folder / f"{flow.name}.{side}.json", document)
+                (folder / f"{flow.name}.{side}.err").write_bytes(b"")
+            continue
         for side, events in _programs(flow, mine, trace.ended_ns).items():
             _lines(folder / f"{flow.name}.{side}.ndjson", events)
         for side in ("server", "client"):
@@ -336,7 +350,7 @@ def _packet(cell: Cell, frame: Frame) -> bytes:
 
 def _segment(frame: Frame) -> tuple[int, int, bytes]:
     """Return protocol, IP id and a TCP header with timestamps."""
-    ports = (frame.flow.port, CLIENT_PORT + frame.connection)
+    ports = _ports(frame)
     tcp = struct.pack("!HHIIBBHHH", *ports, frame.sequence & 0xFFFFFFFF, 1, 0x80, 0x10, 512, 0, 0)
     stamp_ms = frame.left_ns // 10**6 & 0xFFFFFFFF
     # Every sending of a byte has its own time, so the identification need not be counted.
@@ -346,9 +360,17 @@ def _segment(frame: Frame) -> tuple[int, int, bytes]:
 
 def _datagram(frame: Frame) -> tuple[int, int, bytes]:
     """Return protocol, IP id and a UDP header with the first bytes of a payload of its own."""
-    ports = (frame.flow.port, CLIENT_PORT + frame.connection)
+    ports = _ports(frame)
     length = frame.payload + HEADER_BYTES - 14 - 20
     return pcap.UDP, 0, struct.pack("!HHHHQ", *ports, length, 0, frame.left_ns)
+
+
+def _ports(frame: Frame) -> tuple[int, int]:
+    """Return the ports of a data packet's sender and receiver; who opened the connection has another."""
+    workload, other = frame.flow.workload, fake_iperf3.CLIENT_PORT + frame.connection
+    if isinstance(workload, Iperf3Workload) and not workload.reverse:
+        return other, frame.flow.port
+    return frame.flow.port, other
 
 
 def _octets(address: str) -> bytes:

@@ -11,7 +11,14 @@ import random
 from dataclasses import dataclass, field
 
 from fairc.compiler.frames import segment_bytes
-from fairc.compiler.plan import Cell, FileWorkload, Flow, Interface, LoadWorkload
+from fairc.compiler.plan import (
+    Cell,
+    FileWorkload,
+    Flow,
+    Interface,
+    Iperf3Workload,
+    LoadWorkload,
+)
 from fairc.runtime.measurement.paths import Paths, Place
 
 HEADER_BYTES = 66  # of Ethernet, IPv4 and TCP with timestamps
@@ -146,12 +153,22 @@ def simulate(cell: Cell) -> Trace:
     )
 
 
+def until_ns(flow: Flow) -> int | None:
+    """Return when a flow stops sending whatever it has sent, ns; None: not before the cell ends."""
+    workload, ends = flow.workload, [flow.stop_ns]
+    if isinstance(workload, Iperf3Workload) and workload.time_s is not None:
+        ends.append(flow.start_ns + flow.base_rtt_ns + workload.time_s * 10**9)
+    return min((end for end in ends if end is not None), default=None)
+
+
 def _end_ns(flow: Flow, frames: list[Frame]) -> int | None:
     """Return when the client of a flow had its last byte or stopped; None: not within the cell."""
-    if flow.stop_ns is not None:
-        return flow.stop_ns
+    if (stop_ns := until_ns(flow)) is not None:
+        return stop_ns
     if isinstance(flow.workload, FileWorkload):
         wanted = flow.workload.bytes * flow.connections
+    elif isinstance(flow.workload, Iperf3Workload) and flow.workload.bytes is not None:
+        wanted = flow.workload.bytes
     elif isinstance(flow.workload, LoadWorkload):
         wanted = sum(page.bytes for page in flow.workload.page) * len(flow.workload.protocols)
     else:
@@ -173,14 +190,11 @@ def _serve(cell: Cell, queue: Place, end_ns: int) -> list[Frame]:
         for flow in cell.flows
         if flow.bottleneck == queue
     ]
+    stops_ns = {s.flow.name: until_ns(s.flow) or end_ns for s in senders}
     began_ns = min(at for s in senders for at in s.begins_ns)
     now, frames = began_ns, []
     while now < end_ns:
-        ready = [
-            s
-            for s in senders
-            if (s.flow.stop_ns is None or now < s.flow.stop_ns) and (s.again or s.open(now))
-        ]
+        ready = [s for s in senders if now < stops_ns[s.flow.name] and (s.again or s.open(now))]
         if not ready:
             now = min((t for s in senders for t in s.begins_ns if t > now), default=end_ns)
             began_ns = now  # the queue has emptied
@@ -205,6 +219,8 @@ def _sender(cell: Cell, flow: Flow, weight: float, loss: float) -> Sender:
     if isinstance(flow.workload, LoadWorkload):
         return _loader(flow, flow.workload, weight, loss, cell.seed)
     wanted = flow.workload.bytes if isinstance(flow.workload, FileWorkload) else None
+    if isinstance(flow.workload, Iperf3Workload) and flow.workload.bytes is not None:
+        wanted = -(-flow.workload.bytes // flow.connections)
     return Sender(
         flow, weight, loss, [wanted] * flow.connections, next_sequence=[1] * flow.connections
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from fairc.compiler.plan import Cell
+from fairc.compiler.targets import iperf3
 from fairc.compiler.targets.tc import qdisc
 
 # Where Debian's Mininet can be, should another Python come first on PATH.
@@ -138,6 +139,12 @@ def ccas(cell: Cell) -> list[str]:
     """Return the CCAs that a cell's kernel must have."""
     kernels = (f for f in cell.flows if f.transport in ("tcp", "web") and not f.cca_object)
     return sorted({flow.cca for flow in kernels if flow.cca} | {pep.cca for pep in cell.peps})
+
+
+def missing_tests(cell: Cell) -> list[str]:
+    """Return the packages of the programs that the flows of a cell are themselves, and are not there."""
+    wanted = any(iperf3.uses(flow) for flow in cell.flows)
+    return [iperf3.PROGRAM] if wanted and not shutil.which(iperf3.PROGRAM) else []
 
 
 def needs(cell: Cell, kernel: Kernel = HERE) -> Iterator[tuple[str, bool]]:

@@ -81,6 +81,12 @@ class MininetEngine:
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Run the cell's script. Raises EngineUnavailable when the kernel lacks what it needs."""
+        packages = host.missing_tests(cell)
+        if packages:
+            raise EngineUnavailable(
+                tuple(f"{name} is not installed" for name in packages),
+                f"apt-get install --no-install-recommends {' '.join(packages)}; or {INSTEAD}",
+            )
         missing = tuple(
             f"this kernel lacks {what}" for what, there in host.needs(cell) if not there
         )

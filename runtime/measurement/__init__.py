@@ -2,12 +2,14 @@
 
 In order of control flow: `artefacts` opens the files, `endpoints` and `qdisc` read what programs
 and `tc` wrote, `paths` knows the routes, `matching` and `queues` follow packets through a
-bottleneck, `qlog` checks what a QUIC server traced, `slots` apportions bytes to time, `loads` and `arrivals` follow page loads, `peps` split connections,
+bottleneck, `qlog` checks what a QUIC server traced, `iperf3` and `iperf3_clock` read that program's JSON, `selection` says which packets are whose,
+`slots` apportions bytes to time, `loads` and `arrivals` follow page loads, `peps` split connections,
 `record` puts it together, `series` and `pages` are what is kept.
 """
 
 from .artefacts import ArtefactError
-from .record import SLOT_S, FlowRecord, Measurement, load, middle_of, packets_of
+from .record import SLOT_S, FlowRecord, Measurement, load
+from .selection import middle_of, packets_of
 
 __all__ = [
     "SLOT_S",

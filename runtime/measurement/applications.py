@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .artefacts import NS, ArtefactError, field
+from .artefacts import NS, US, ArtefactError, field
 
 Floats = NDArray[np.float64]
 
@@ -69,10 +69,11 @@ class Transfers:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """Requests that were answered in full, in order of their start; columns of shape (requests,).
+    """Requests that were begun, in order of their start; columns of shape (requests,).
 
     connection, number: stream of requests, and the request's number in it. start_s: after the epoch.
-    duration_s: until the last byte. bytes: of the answer. unfinished_s: begin of the others.
+    duration_s: until the last byte; NaN of one that was not answered in full. bytes: of the answer, or
+    what had come of it. late_s: by how much a stream began one after its time at worst, of each.
     """
 
     connection: NDArray[np.int64]
@@ -80,10 +81,16 @@ class Requests:
     start_s: Floats
     duration_s: Floats
     bytes: NDArray[np.int64]
-    unfinished_s: Floats
+    late_s: Floats
 
     def __len__(self) -> int:
         return len(self.start_s)
+
+    @property
+    def transfers(self) -> Transfers:
+        """The same as transfers."""
+        ended = ~np.isnan(self.duration_s)
+        return Transfers(self.start_s[ended], self.duration_s[ended], self.start_s[~ended])
 
 
 def videos(
@@ -140,27 +147,32 @@ def _video(
 
 
 def requests(
-    events: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]], file: str
+    fetched: Sequence[Mapping[str, Any]],
+    unfinished: Sequence[Mapping[str, Any]],
+    asked: Sequence[Mapping[str, Any]],
+    file: str,
 ) -> Requests:
-    """Return the requests of a flow from its client's events. Raises ArtefactError.
+    """Return the requests of a flow from its client's events, by name. Raises ArtefactError."""
 
-    events: `fetched`. others: `unfinished`, of requests that were begun and not answered in full.
-    """
-    events = sorted(events, key=lambda e: (field(e, "opened_ns", file), e["t_ns"]))
-
-    def column(key: str) -> NDArray[np.int64]:
+    def column(events: Sequence[Mapping[str, Any]], key: str) -> NDArray[np.int64]:
         return np.array([field(e, key, file) for e in events], np.int64)
 
-    opened_ns, done_ns = column("opened_ns"), np.array([e["t_ns"] for e in events], np.int64)
-    start_s: Floats = opened_ns.astype(np.float64) * NS
-    duration_s: Floats = (done_ns - opened_ns).astype(np.float64) * NS
-    if (done_ns < opened_ns).any():
+    def both(key: str) -> NDArray[np.int64]:
+        return np.concatenate([column(fetched, key), column(unfinished, key)])
+
+    opened_ns, number = both("opened_ns"), both("request")
+    done_ns = np.array([e["t_ns"] for e in fetched], np.int64)
+    if (done_ns < opened_ns[: len(done_ns)]).any():
         raise ArtefactError(f"{file}: a request was answered before it was begun")
+    duration_s = np.full(len(opened_ns), np.nan)
+    duration_s[: len(done_ns)] = (done_ns - opened_ns[: len(done_ns)]).astype(np.float64) * NS
+    connection, size = both("connection"), both("bytes")
+    order = np.lexsort((number, connection, opened_ns))
     return Requests(
-        connection=column("connection"),
-        number=column("request"),
-        start_s=start_s,
-        duration_s=duration_s,
-        bytes=column("bytes"),
-        unfinished_s=np.array([field(e, "opened_ns", file) * NS for e in others], np.float64),
+        connection=connection[order],
+        number=number[order],
+        start_s=opened_ns[order].astype(np.float64) * NS,
+        duration_s=duration_s[order],
+        bytes=size[order],
+        late_s=column(asked, "late_us").astype(np.float64) * US,
     )

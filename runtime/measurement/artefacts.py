@@ -12,6 +12,8 @@ from fairc.runtime import pcap
 
 NS = 1e-9
 """A nanosecond in seconds: what is in the files, to what is measured."""
+US = 1e-6
+"""A microsecond in seconds."""
 
 
 class ArtefactError(Exception):

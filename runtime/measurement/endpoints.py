@@ -125,7 +125,9 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
         progress=Progress(()) if flow.image else _progress(client, client_file, first),
         samples=samples.read(server["sample"], flow.transport, server_file),
         videos=applications.videos(_of(client, _PLAYER), watched, stop_s, client_file),
-        requests=applications.requests(client["fetched"], client["unfinished"], client_file),
+        requests=applications.requests(
+            client["fetched"], client["unfinished"], client["asked"], client_file
+        ),
         loads=(),
         own_time=None,
         transports={},
@@ -191,7 +193,7 @@ def _of_loads(
         ),
         samples=_samples_of(server["sample"], transports, server_file),
         videos=(),
-        requests=applications.requests([], [], server_file),
+        requests=applications.requests([], [], [], server_file),
         loads=page_loads,
         own_time=loads.own_time(client["own-time"], f"{flow.name}.client.ndjson"),
         transports=transports,

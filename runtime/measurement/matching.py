@@ -82,11 +82,9 @@ def match(upstream: Packets, downstream: Packets, waiting: int) -> Matching:
 
 def _identities(upstream: Packets, downstream: Packets) -> Int64s:
     """Number the distinct packets of both captures, shape (upstream + downstream,)."""
-    rows = np.stack(
-        [np.concatenate([getattr(upstream, name), getattr(downstream, name)]) for name in _IDENTITY]
-    )
-    digest = np.zeros(rows.shape[1], np.uint64)
-    for row in rows:
+    digest = np.zeros(len(upstream) + len(downstream), np.uint64)
+    for name in _IDENTITY:  # one at a time: a long cell has millions of packets
+        row = np.concatenate([getattr(upstream, name), getattr(downstream, name)])
         digest = absorb(digest, row.astype(np.uint64))
     numbers: Int64s = np.unique(digest, return_inverse=True)[1].astype(np.int64)
     return numbers

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from ipaddress import IPv4Address
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +15,24 @@ from fairc.compiler.plan import (
     Cell,
     FileWorkload,
     Flow,
+    Iperf3Workload,
     LoadWorkload,
-    Pep,
     VideoWorkload,
 )
-from fairc.runtime.pcap import TCP, UDP, Capture, Packets
+from fairc.runtime.pcap import Capture, Packets
 
-from . import arrivals, changes, endpoints, images, peps, policers, processing, qdisc, queues
+from . import (
+    arrivals,
+    changes,
+    endpoints,
+    images,
+    iperf3,
+    peps,
+    policers,
+    processing,
+    qdisc,
+    queues,
+)
 from .applications import Transfers
 from .arrivals import Curve
 from .artefacts import NS, ArtefactError, Artefacts, CaptureCounts, Ending, field
@@ -33,17 +43,12 @@ from .paths import PathError, Paths, Place, max_min
 from .peps import PepRecord
 from .policers import PolicerRecord
 from .queues import QueueRecord
+from .selection import packets_of
 from .slots import apportion, edges
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 SLOT_S = 0.1
-_PROTOCOLS: Mapping[str, tuple[int, ...]] = {
-    "tcp": (TCP,),
-    "quic": (UDP,),
-    "udp": (UDP,),
-    "web": (TCP, UDP),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +92,7 @@ def _files(flow: FlowRecord) -> Transfers:
 
 
 def _answers(flow: FlowRecord) -> Transfers:
-    requests = flow.endpoints.requests
-    return Transfers(requests.start_s, requests.duration_s, requests.unfinished_s)
+    return flow.endpoints.requests.transfers
 
 
 # Kinds of workloads -> the transfers that users wait for.
@@ -121,12 +125,15 @@ class FlowRecord:
 
     @property
     def start_s(self) -> float:
-        """When the plan starts its first connection; an image's: when it was opened. s after the epoch.
+        """When the plan starts its first connection, s after the epoch.
 
-        An image takes some time to start, which is no time of the network.
+        Of an image when it was opened: an image takes some time to start, which is no time of the
+        network. Of iperf3 when the last stream was: it shakes hands on another connection before.
         """
         if self.plan.image is not None:
             return self.endpoints.opened_s.get(0, self.plan.start_ns * NS)
+        if self.runs_iperf3:
+            return max(self.endpoints.opened_s.values(), default=self.plan.start_ns * NS)
         return self.plan.start_ns * NS
 
     @property
@@ -155,6 +162,11 @@ class FlowRecord:
     def loads_pages(self) -> bool:
         """Whether its client loads pages."""
         return isinstance(self.plan.workload, LoadWorkload)
+
+    @property
+    def runs_iperf3(self) -> bool:
+        """Whether its programs are iperf3."""
+        return isinstance(self.plan.workload, Iperf3Workload)
 
     def received_in(self, load: PageLoad) -> tuple[Curve, ...]:
         """Return what each connection of a load received over time; none without the capture."""
@@ -327,30 +339,6 @@ def load(cell: Cell, folder: Path) -> Measurement:
     )
 
 
-def packets_of(cell: Cell, flow: Flow, packets: Packets) -> Bools:
-    """Return which packets are of a flow's data direction: by protocol, server's address and port.
-
-    Where a PEP splits its TCP connections, those of the middle, from the gateway, are as well; where
-    several flows share a PEP, nobody can tell whose they are, and they are of none.
-    """
-    found = (packets.source == int(IPv4Address(flow.address))) & (packets.source_port == flow.port)
-    found &= np.isin(packets.protocol, _PROTOCOLS[flow.transport])
-    for pep in cell.peps:
-        if [f.name for f in cell.flows if f.port in pep.ports] == [flow.name]:
-            found |= middle_of(pep, packets)
-    return np.asarray(found, np.bool_)
-
-
-def middle_of(pep: Pep, packets: Packets) -> Bools:
-    """Return which packets are data of the connections between two proxies."""
-    return np.asarray(
-        (packets.source == int(IPv4Address(pep.gateway_address)))
-        & (packets.source_port == pep.port)
-        & (packets.protocol == TCP),
-        np.bool_,
-    )
-
-
 def _arrived(cell: Cell, flow: Flow, captures: Mapping[str, Capture]) -> Packets | None:
     """Return what a flow's client received from its server, where its interface is captured."""
     for capture in cell.captures:
@@ -371,7 +359,10 @@ def _flow(
     if flow.bottleneck not in by_place:
         raise ArtefactError(f"the plan has no capture at the bottleneck of flow {flow.name}")
     queue = by_place[flow.bottleneck]
-    told = endpoints.load(artefacts, flow, ending.ended_ns * NS)
+    if isinstance(flow.workload, Iperf3Workload):
+        told = iperf3.load(artefacts, flow, Paths(cell), queue, ending.ended_ns * NS)
+    else:
+        told = endpoints.load(artefacts, flow, ending.ended_ns * NS)
     if flow.image is not None:
         told = images.seen(told, flow, cell, captures, ending.epoch_ns)
     return FlowRecord(

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .artefacts import NS, field
+from .artefacts import NS, US, field
 
 Floats = NDArray[np.float64]
-US = 1e-6
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,8 +43,8 @@ class Series:
     is NaN before the first measurement, pacing_bps where there is none, in_flight_packets where the
     endpoint did not say.
     video_*: of shape (V,), by flow and then connection; startup_s and qoe are NaN for a video that
-    never started. request_*: requests that were answered in full, of shape (R,), by flow and then
-    start.
+    never started. request_*: requests that were begun, of shape (R,), by flow and then start; fct_s is
+    NaN for one that was not answered in full.
     loads, resources, sequences: of page loads, rows with fields (pages.py).
     trace_*: courses of metrics: trace_metric and trace_flow (empty: of the cell) of each of C;
     trace_of, trace_t_s, trace_value: of shape (P,), in order; trace_of indexes the C.

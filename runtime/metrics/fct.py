@@ -3,12 +3,17 @@
     fct = last byte at the client's application - connection opened
 
 over the transfers that were begun after the warm-up: of `requests` each request, of `file` each
-connection. The handshake is in it, retried ones as well. Percentiles interpolate linearly; one that
-fewer than 1 / (1 - p) transfers cannot tell from their longest is not defined.
+connection. The handshake is in it, retried ones as well.
 
-fct.unfinished counts transfers that were begun and had not ended when the flow was stopped or the
-cell ended. They are in no other value, and they are the slow ones: where there are many, mean and
-percentiles are too small.
+A transfer that had not ended when the flow was stopped or the cell ended counts as infinite in the
+percentiles, which interpolate linearly: a percentile that such a transfer takes part in is not
+defined, nor is one that fewer than 1 / (1 - p) transfers (1 / p below the median) cannot tell from an
+extreme. fct.mean is of those that were completed; fct.unfinished counts the others, and they are the
+slow ones: where there are many, the mean is too small.
+
+Of a group of users, under its name, fct.group_...: the same over the transfers of all its flows in a
+cell. Cells are what is independent: summaries and intervals are over cells, never over all their
+transfers together.
 
 Unit: s (fct.count, fct.unfinished: 1). Source: Dukkipati and McKeown, Why flow-completion time is the
 right metric for congestion control, CCR 36(1), 2006; Hyndman and Fan, Sample quantiles in statistical
@@ -17,49 +22,99 @@ packages, 1996, definition 7.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.results import MetricValue
 
 from .base import Metric, Value
+from .distribution import PERCENTILES, percentile_values
+from .groups import of_users
 
-MEAN = Value("fct.mean", "s", "mean flow completion time")
-P50 = Value("fct.p50", "s", "median flow completion time")
-P95 = Value("fct.p95", "s", "95th percentile of the flow completion time")
-P99 = Value("fct.p99", "s", "99th percentile of the flow completion time")
-COUNT = Value("fct.count", "1", "transfers that were completed")
-UNFINISHED = Value("fct.unfinished", "1", "transfers that were begun and not completed")
-PERCENTILES = {P50: 50, P95: 95, P99: 99}
-TIMES = (MEAN, *PERCENTILES)
-VALUES = (*TIMES, COUNT, UNFINISHED)
+WHAT = "the flow completion time"
 
 
-def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """What is told of a set of transfers."""
+
+    mean: Value
+    percentiles: Mapping[int, Value]
+    count: Value
+    unfinished: Value
+
+    @property
+    def times(self) -> tuple[Value, ...]:
+        return (self.mean, *self.percentiles.values())
+
+    @property
+    def all(self) -> tuple[Value, ...]:
+        return (*self.times, self.count, self.unfinished)
+
+
+def _values(prefix: str, of: str) -> _Values:
+    named = percentile_values("fct", "s", f"{WHAT}{of}")
+    percentiles = (Value(v.name.replace("fct.", f"fct.{prefix}"), v.unit, v.meaning) for v in named)
+    return _Values(
+        Value(f"fct.{prefix}mean", "s", f"mean flow completion time{of}"),
+        dict(zip(PERCENTILES, percentiles, strict=True)),
+        Value(f"fct.{prefix}count", "1", f"transfers{of} that were completed"),
+        Value(f"fct.{prefix}unfinished", "1", f"transfers{of} that were begun and not completed"),
+    )
+
+
+FLOW = _values("", "")
+GROUP = _values("group_", " of all users of a group")
+
+
+def percentile(completed: NDArray[np.float64], unfinished: int, percent: int) -> float | None:
+    """Return a percentile of completion times; None where it is infinite.
+
+    completed: of the transfers that were completed, s, ascending. unfinished: how many more there
+    were, each infinite; at least one transfer in all.
+    """
+    place = (len(completed) + unfinished - 1) * percent / 100
+    below = math.floor(place)
+    if math.ceil(place) >= len(completed):
+        return None
+    part = place - below
+    upper = completed[below + 1] if part else 0.0
+    return float(completed[below] * (1 - part) + upper * part)
+
+
+def _told(
+    values: _Values, completed: NDArray[np.float64], unfinished: int, name: str
+) -> tuple[MetricValue, ...]:
+    """Return the values of some transfers: the times of those that were completed, s."""
+    found, n = np.sort(completed), len(completed) + unfinished
+    counts = (values.count.of(len(found), name), values.unfinished.of(unfinished, name))
+    if not len(found):
+        reason = f"no transfer was completed, {unfinished} were begun"
+        return (*(value.of(None, name, reason) for value in values.times), *counts)
+    times = [values.mean.of(float(found.mean()), name)]
+    for percent, value in values.percentiles.items():
+        if n * min(percent, 100 - percent) < 100:
+            of = value.meaning.partition(" of ")[0]
+            times.append(value.of(None, name, f"too few transfers for a {of}: {n}"))
+        else:
+            reason = f"it is infinite: {unfinished} of {n} transfers were not completed"
+            times.append(value.of(percentile(found, unfinished, percent), name, reason))
+    return (*times, *counts)
+
+
+def _counted(measurement: Measurement, flow: FlowRecord) -> tuple[NDArray[np.float64], int] | None:
+    """Return the times of a flow's transfers after the warm-up, and how many never ended."""
     transfers = flow.transfers
     if transfers is None:
-        reason = "the flow has no transfers with an end"
-        return tuple(value.of(None, flow.name, reason) for value in VALUES)
-    counted = transfers.duration_s[transfers.start_s >= measurement.warmup_s]
+        return None
     unfinished = int((transfers.unfinished_s >= measurement.warmup_s).sum())
-    n = len(counted)
-    if not n:
-        reason = f"no transfer was completed, {unfinished} were begun"
-        times = tuple(value.of(None, flow.name, reason) for value in TIMES)
-    else:
-        times = (
-            MEAN.of(float(counted.mean()), flow.name),
-            *(
-                value.of(
-                    float(np.percentile(counted, percent)) if n >= 100 / (100 - percent) else None,
-                    flow.name,
-                    f"too few transfers for a {percent}th percentile: {n}",
-                )
-                for value, percent in PERCENTILES.items()
-            ),
-        )
-    return (*times, COUNT.of(n, flow.name), UNFINISHED.of(unfinished, flow.name))
+    return transfers.duration_s[transfers.start_s >= measurement.warmup_s], unfinished
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
@@ -68,8 +123,25 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     if not request.sessions:
         flows = tuple(flow for flow in flows if flow.transfers is not None)
     if not flows:
-        return tuple(value.of(None, None, "no flow has transfers with an end") for value in VALUES)
-    return tuple(value for flow in flows for value in _of_flow(measurement, flow))
+        reason = "no flow has transfers with an end"
+        users = any(flow.plan.users for flow in measurement.flows)
+        values = (*FLOW.all, *GROUP.all) if users else FLOW.all
+        return tuple(value.of(None, None, reason) for value in values)
+    counted = {flow.name: _counted(measurement, flow) for flow in flows}
+    found: list[MetricValue] = []
+    for name, transfers in counted.items():
+        if transfers is None:
+            reason = "the flow has no transfers with an end"
+            found += [value.of(None, name, reason) for value in FLOW.all]
+        else:
+            found += _told(FLOW, *transfers, name)
+    for group in of_users(flows):
+        parts = [counted[flow.name] for members in group.users for flow in members]
+        known = [part for part in parts if part is not None]
+        if known:
+            times = np.concatenate([duration_s for duration_s, _ in known])
+            found += _told(GROUP, times, sum(unfinished for _, unfinished in known), group.name)
+    return tuple(found)
 
 
-METRIC = Metric("fct", VALUES, compute)
+METRIC = Metric("fct", (*FLOW.all, *GROUP.all), compute)

@@ -7,7 +7,7 @@ srtt: the sender's smoothed RTT (TCP_INFO, or QUIC's of RFC 9002), sampled every
 connection from the warm-up on, so that all are over time; it varies less than the RTTs of single
 packets. Percentiles interpolate linearly. min_rtt: the smallest RTT that the sender saw; it holds
 queueing where the queue was never empty. pings: small packets between the flow's hosts on the idle
-network before the epoch, so this is the base RTT without queueing.
+network before the epoch, so this is the base RTT without queueing. iperf3 reports srtt alone.
 
 Unit: s. Source: RFC 6298, section 2 (srtt); RFC 9002, section 5.3; measurement.md, rules 1 and 19.
 """
@@ -36,11 +36,12 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     smallest = samples.min_rtt_s[samples.min_rtt_s > 0]
     pings = flow.pings.rtts_s if flow.pings else np.empty(0)
     none = "the sender has no RTT sample"
+    untold = "iperf3 does not tell it" if flow.plan.workload.kind == "iperf3" else none
     rtts = samples.rtt_s[counted]
     numbers = percentiles(rtts) if len(rtts) else (None,) * len(PERCENTILES)
     return (
         MEAN.of(float(np.mean(rtts)) if len(rtts) else None, flow.name, none),
-        MIN.of(float(smallest.min()) if len(smallest) else None, flow.name, none),
+        MIN.of(float(smallest.min()) if len(smallest) else None, flow.name, untold),
         BASE.of(float(np.median(pings)) if len(pings) else None, flow.name, "no ping came back"),
         *(value.of(n, flow.name, none) for value, n in zip(PERCENTILES, numbers, strict=True)),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from fairc.compiler.plan import Cell, Flow, Interface, LoadWorkload, Queue
+from fairc.compiler.plan import Cell, Flow, Interface, Iperf3Workload, LoadWorkload, Queue
 
 from .run import Run
 from .words import counted, listed, one_line, quantity
@@ -91,6 +91,12 @@ def _page_loads(load: LoadWorkload) -> str:
     return f"{counted(len(load.protocols), 'load')} of {page} in {who} over {over}"
 
 
+def _iperf3(test: Iperf3Workload) -> str:
+    if test.time_s is not None:
+        return f"iperf3 for {quantity(float(test.time_s), 's')}"
+    return f"iperf3 of {quantity(test.bytes, 'B')}" if test.bytes is not None else "iperf3"
+
+
 # Kinds of workloads, in words.
 _WORKLOADS: Mapping[str, Callable[[Any], str]] = {
     "file": lambda file: f"{quantity(file.bytes, 'B')} file",
@@ -101,6 +107,7 @@ _WORKLOADS: Mapping[str, Callable[[Any], str]] = {
     "requests": lambda _: "requests",
     "load": _page_loads,
     "onoff": lambda source: f"{quantity(source.rate_bps, 'bit/s')} on and off",
+    "iperf3": _iperf3,
 }
 
 

@@ -27,7 +27,14 @@ from fairc.runtime.measurement import Measurement
 from .buffers import buffer
 from .captures import captures, frame_sizes
 from .delay import base_rtt, random_delay
-from .endpoints import congestion_control, datagrams, host_buffers, host_limits, processes
+from .endpoints import (
+    congestion_control,
+    datagrams,
+    host_buffers,
+    host_limits,
+    processes,
+    unfinished_tests,
+)
 from .finding import Check, Finding, Verdict
 from .guest import machine_load, notes
 from .loads import page_loads
@@ -56,6 +63,7 @@ CHECKS: tuple[Check, ...] = (
     frame_sizes,
     congestion_control,
     processes,
+    unfinished_tests,
     transport_options,
     host_buffers,
     host_limits,

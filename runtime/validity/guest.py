@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.measurement import SLOT_S, Measurement
 
@@ -16,9 +19,14 @@ def machine_load(measurement: Measurement) -> Iterator[Finding]:
     """Rule 21: the machine's CPU has time to spare in every slot of the cell.
 
     A browser keeps it busy by nature: its cells are judged by the schedules of shaper and endpoints.
+    So does iperf3, which waits for the results of its other end by looking all the time: where it
+    runs, the slots in which no flow does are left out.
     """
     busy = measurement.busy
-    share = busy.share[(busy.t_s > 0) & (busy.t_s <= measurement.ended_s + SLOT_S)]
+    counted = (busy.t_s > 0) & (busy.t_s <= measurement.ended_s + SLOT_S)
+    if any(flow.runs_iperf3 for flow in measurement.flows):
+        counted &= _flowing(measurement, busy.t_s)
+    share = busy.share[counted]
     over = int((share > BUSY_SHARE).sum())
     if not len(share):
         yield Finding("flagged", "the load of the machine was not recorded")
@@ -28,6 +36,14 @@ def machine_load(measurement: Measurement) -> Iterator[Finding]:
             f"the machine's CPU was over {BUSY_SHARE:.0%} busy in {over} of {len(share)} slots"
             f" (at most {share.max():.0%})",
         )
+
+
+def _flowing(measurement: Measurement, t_s: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return the slots, by their ends, in which any flow is between its start and its end."""
+    found = np.zeros(len(t_s), np.bool_)
+    for flow in measurement.flows:
+        found |= (t_s > flow.start_s) & (t_s - SLOT_S < flow.end_s)
+    return found
 
 
 def _has_browser(measurement: Measurement) -> bool:

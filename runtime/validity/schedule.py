@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import LoadWorkload
-from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
+from fairc.compiler.plan import Iperf3Workload, LoadWorkload, RequestsWorkload
+from fairc.compiler.targets.iperf3 import START_UP_NS, begin_ns
+from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement, packets_of
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.pcap import ACK, SYN, Packets
 
@@ -50,12 +51,20 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
     for flow in measurement.flows:
         if flow.plan.image is not None:
             continue  # which takes its time to start, and counts from what it sends first
-        late_s = _late_load(flow) if flow.loads_pages else _late_start(measurement, flow)
+        shared = _shares_arrivals(flow)  # when it begins, is drawn: `late_s` of its streams tells
+        late_s = 0.0 if shared else _late_begin(measurement, flow)
         if late_s > LATE_S:
             yield Finding(
                 "invalid", f"flow {flow.name} started {late_s * 1e3:.1f} ms behind its schedule"
             )
-        for connection, opened_s in sorted(flow.endpoints.opened_s.items()):
+        late_s = float(flow.endpoints.requests.late_s.max(initial=0.0))
+        if late_s > LATE_S:
+            yield Finding(
+                "invalid", f"flow {flow.name} began a request {late_s * 1e3:.1f} ms too late"
+            )
+        # Of iperf3: after its own handshake.
+        opened = {} if shared or flow.runs_iperf3 else flow.endpoints.opened_s
+        for connection, opened_s in sorted(opened.items()):
             late_s = opened_s - flow.plan.starts_ns[connection] * NS
             if late_s > LATE_S:
                 yield Finding(
@@ -63,12 +72,23 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
                     f"flow {flow.name}, connection {connection}: opened {late_s * 1e3:.1f} ms"
                     " behind its schedule",
                 )
-        late_s = _late_ticks(flow)
+        late_s = 0.0 if flow.runs_iperf3 else _late_ticks(flow)  # iperf3 counts from its own begin
         if late_s > LATE_S:
             yield Finding(
                 "invalid",
                 f"the server of flow {flow.name} took a sample {late_s * 1e3:.1f} ms too late",
             )
+
+
+def _shares_arrivals(flow: FlowRecord) -> bool:
+    workload = flow.plan.workload
+    return isinstance(workload, RequestsWorkload) and workload.shared is not None
+
+
+def _late_begin(measurement: Measurement, flow: FlowRecord) -> float:
+    if flow.runs_iperf3:
+        return _late_test(measurement, flow)
+    return _late_load(flow) if flow.loads_pages else _late_start(measurement, flow)
 
 
 def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
@@ -96,6 +116,30 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
     if paths.loss(there) + paths.loss(back) > 0 and late_s > next_s - LATE_S:
         return 0.0
     return late_s
+
+
+def _late_test(measurement: Measurement, flow: FlowRecord) -> float:
+    """Return by how much iperf3 asked for its control connection late, s.
+
+    What follows takes the round trips that the network has, which is no fault of a host.
+    """
+    queue, paths, workload = flow.queue, measurement.paths, flow.plan.workload
+    assert isinstance(workload, Iperf3Workload)
+    packets = queue.entered
+    # Over UDP its control connection is none of the flow's packets.
+    plan = flow.plan.model_copy(update={"transport": "tcp"})
+    mine = packets_of(measurement.cell, plan, packets) & ((packets.flags & SYN) > 0)
+    if not mine.any():
+        return 0.0
+    there = paths.back(flow.plan) if workload.reverse else ()
+    before = paths.before(queue.place, flow.plan)
+    if any(paths.interfaces[place].changes for place in (*there, *before)):
+        return 0.0
+    due_s = (begin_ns(flow.plan) + START_UP_NS) * NS
+    late_s = float(queue.seconds(packets)[mine].min()) - due_s
+    late_s -= paths.delay_s(there) + paths.delay_s(before)
+    lossy = paths.loss(there) + paths.loss(before) > 0
+    return 0.0 if lossy and late_s > RETRY_S - LATE_S else late_s
 
 
 def _late_load(flow: FlowRecord) -> float:

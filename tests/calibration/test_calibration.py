@@ -14,7 +14,9 @@ from fairc import compiler, dsl
 from fairc.runtime import calibration, engines
 from fairc.runtime.calibration.cases import FOLDER
 from fairc.runtime.calibration.reading import Reading, near
+from fairc.runtime.calibration.suite import obstacle
 from fairc.runtime.engines.fake import FakeEngine
+from fairc.runtime.engines.uml import UmlEngine
 
 RATE = near("rate", "rate 10Mbit/s", 9.97e6, 10e6, within=0.1e6, unit="bit/s", source="plan", n=1)
 DELAY = near("base RTT", "rtt 10ms", 0.011, 0.010, within=0.5e-3, unit="s", source="plan", n=1)
@@ -34,6 +36,12 @@ def test_every_experiment_of_the_suite_compiles_without_a_word(file: Path) -> No
 def test_every_experiment_of_the_suite_is_read() -> None:
     read = {case.name for case in calibration.CASES} | {"speed"}
     assert read == {path.stem for path in FOLDER.glob("*.fexp")}
+
+
+def test_what_an_engine_cannot_run_is_left_out() -> None:
+    cannot = {case.name for case in calibration.CASES if obstacle(case.file, UmlEngine())}
+    assert cannot == {"iperf3"}
+    assert not any(obstacle(case.file, FakeEngine()) for case in calibration.CASES)
 
 
 def test_a_reading_holds_inside_its_range_only() -> None:

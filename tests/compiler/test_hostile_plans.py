@@ -41,6 +41,9 @@ experiment more {
   flow q { from = s  to = c  over = quic  cca = cubic(connections: 2)  workload = file(1MB) }
   flow i { from = s  to = c  over = quic(image: "my-quic:latest")  workload = file(1MB) }
   flow t { from = s  to = c  cca = cubic(hystart: off)  workload = file(1MB)  initial_window = 30pkt }
+  flow a { from = s  to = c  cca = cubic(hystart: off)  workload = requests(size: 2pkt, every: 1s, share: 60%)  initial_window = 30pkt }
+  flow b { from = s  to = c  cca = cubic(hystart: off)  workload = requests(size: 2pkt, every: 1s, share: 40%)  initial_window = 30pkt }
+  flow j { from = s  to = c  over = udp  rate = 1Mbit/s  workload = iperf3(time: 2s) }
   flow u { from = s  to = c  over = udp  workload = onoff(rate: 1Mbit/s, on: exponential(1s), off: exponential(1s)) }
   duration = 20s
   measure = [goodput]
@@ -98,7 +101,7 @@ def programs(cell: Cell) -> tuple[str, str]:
     return mininet.render(cell), containers.render(cell, job)
 
 
-@pytest.mark.parametrize("name", ["custom", "pages", "quickstart", "more", "policed"])
+@pytest.mark.parametrize("name", ["custom", "iperf3", "pages", "quickstart", "more", "policed"])
 def test_a_hostile_cell_is_refused_or_stays_data(name: str) -> None:
     document = documents()[name]
     usual = programs(Cell.model_validate_json(json.dumps(document)))
@@ -207,6 +210,36 @@ def test_a_hostile_header_is_refused(path: hostile.Path, value: object) -> None:
     Plan.model_validate_json(json.dumps(document))
     with pytest.raises(ValidationError):
         Plan.model_validate_json(json.dumps(hostile.replaced(document, path, value)))
+
+
+@pytest.mark.parametrize(
+    ("flow", "change"),
+    [
+        ("a", {"workload": {"shared": {"low": 0.0, "high": 1e-9}}}),
+        ("a", {"workload": {"shared": {"low": 0.6, "high": 0.6}}}),
+        ("a", {"workload": {"shared": {"low": -1.0, "high": 0.6}}}),
+        ("j", {"transport": "quic", "cca": "cubic"}),
+        ("j", {"client_address": ""}),
+        ("j", {"rate_bps": None}),
+        ("j", {"connections": 129, "starts_ns": [0] * 129}),
+        ("j", {"workload": {"packet_bytes": None}}),
+        ("j", {"workload": {"packet_bytes": 20}}),
+        ("j", {"workload": {"window_bytes": 4096}}),
+        ("j", {"workload": {"bytes": 147200}}),
+        ("j", {"workload": {"time_s": 0}}),
+        ("j", {"workload": {"time_s": "1 --logfile x"}}),
+    ],
+)
+def test_a_workload_is_one_that_its_program_takes(flow: str, change: dict[str, Any]) -> None:
+    document = json.loads(more()[1].model_dump_json())
+    (found,) = (each for each in document["flows"] if each["name"] == flow)
+    workload = dict(change.get("workload", {}))
+    if "shared" in workload:
+        workload["shared"] = found["workload"]["shared"] | workload["shared"]
+    found |= {key: value for key, value in change.items() if key != "workload"}
+    found["workload"] |= workload
+    with pytest.raises(ValidationError):
+        Cell.model_validate_json(json.dumps(document))
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from fairc.runtime.analysis import analyse
 from fairc.runtime.containers import leftovers
 from fairc.runtime.containers.client import Client
 from fairc.runtime.engines.docker import DockerEngine
+from fairc.runtime.measurement import load
 
 COMPOSE = "docker-compose"
 Compiled = Callable[..., Compilation]
@@ -121,3 +122,16 @@ def test_the_compose_file_runs_by_itself(
         call("down")
     ended = json.loads((compose.parent / "results/cell.json").read_text())
     assert (ended["ended_by"], ended["notes"]) == ("finished", [])
+
+
+def test_iperf3_runs_in_containers(
+    engine: DockerEngine, compiled: Compiled, tmp_path: Path
+) -> None:
+    made = compiled("cca = reno  count = 2  start = 0s  workload = iperf3(time: 1s)")
+    (only,) = made.cells()
+    result = engine.run(only, tmp_path)
+    assert result.error == ""
+    (flow,) = load(only, result.artefacts).flows
+    assert flow.endpoints.completed and flow.endpoints.errors == ()
+    assert 0.5e6 < flow.endpoints.progress.total * 8 < 2.2e6
+    assert len(flow.endpoints.progress.reports) == 2

@@ -74,6 +74,7 @@ ONOFF = {
 }
 SERVED = {"listening", "accepted", "request", "sample"}
 TAKEN = {"opened", "connected", "first-byte"}
+ASKED = {"listening", "accepted", "served", "fetched", "asked", "stopped"}
 
 
 @pytest.mark.parametrize(
@@ -83,10 +84,11 @@ TAKEN = {"opened", "connected", "first-byte"}
         ("tcp", {"kind": "bulk"}, SERVED | TAKEN | {"stopped", "progress"}),
         ("tcp", VIDEO, SERVED | TAKEN | {"done", "playing", "stalled", "played"}),
         ("tcp", ONOFF, SERVED | TAKEN | {"stopped", "progress"}),
-        ("tcp", REQUESTS, TAKEN | {"listening", "accepted", "served", "fetched", "stopped"}),
+        ("tcp", REQUESTS, TAKEN | ASKED),
         ("quic", FILE, SERVED | TAKEN | {"done"}),
         ("quic", {"kind": "bulk"}, SERVED | TAKEN | {"stopped", "progress"}),
         ("quic", VIDEO, SERVED | TAKEN | {"done", "playing", "stalled", "played"}),
+        ("quic", REQUESTS, TAKEN | ASKED),
         ("udp", FILE, {"opened", "first-byte", "sent", "received", "done"}),
         ("udp", ONOFF, {"opened", "first-byte", "sent", "received", "progress", "stopped"}),
     ],

@@ -145,13 +145,16 @@ def fetched(number: int, opened_s: float, done_s: float, size: int = 1000) -> di
 
 
 def test_requests_are_in_order_of_their_start() -> None:
-    begun = [{"t_ns": 9 * S, "connection": 0, "request": 2, "opened_ns": 8 * S}]
-    found = requests([fetched(1, 0.5, 0.75), fetched(0, 0.25, 2.0, 5)], begun, FILE)
-    assert found.number.tolist() == [0, 1]
-    assert found.start_s.tolist() == [0.25, 0.5]
-    assert found.duration_s.tolist() == [1.75, 0.25]
-    assert found.bytes.tolist() == [5, 1000]
-    assert found.unfinished_s.tolist() == [8]
+    begun = {"t_ns": 9 * S, "connection": 0, "request": 2, "opened_ns": S // 2, "bytes": 7}
+    asked = {"t_ns": 9 * S, "connection": 0, "requests": 3, "late_us": 1500}
+    found = requests([fetched(1, 0.5, 0.75), fetched(0, 0.25, 2.0, 5)], [begun], [asked], FILE)
+    assert found.number.tolist() == [0, 1, 2]
+    assert found.start_s.tolist() == [0.25, 0.5, 0.5]
+    np.testing.assert_equal(found.duration_s, [1.75, 0.25, np.nan])
+    assert found.bytes.tolist() == [5, 1000, 7]
+    assert found.late_s.tolist() == [0.0015]
+    assert found.transfers.duration_s.tolist() == [1.75, 0.25]
+    assert found.transfers.unfinished_s.tolist() == [0.5]
 
 
 def no_end(event: dict[str, Any]) -> None:
@@ -169,4 +172,4 @@ def test_broken_requests(change: Callable[[dict[str, Any]], None], words: str) -
     event = fetched(0, 0.5, 1.0)
     change(event)
     with pytest.raises(ArtefactError, match=words):
-        requests([event], [], FILE)
+        requests([event], [], [], FILE)

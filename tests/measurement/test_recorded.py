@@ -55,8 +55,9 @@ def test_the_recorded_cell_is_valid(analysis: Analysis) -> None:
     undefined = {value.metric: value.reason for value in analysis.metrics if value.value is None}
     videos = ("qoe", "stalls.count", "stalls.time", "startup")
     percentiles = {
-        f"fct.p{p}": f"too few transfers for a {p}th percentile: 1" for p in (50, 95, 99)
-    }
+        f"fct.p{p}": f"too few transfers for a {p}th percentile: 1"
+        for p in (5, 10, 25, 75, 90, 95, 99)
+    } | {"fct.p50": "too few transfers for a median: 1"}
     short = {
         f"stationarity.{value}": "the throughput per slot: fewer than 30 values"
         for value in ("statistic", "p", "autocorrelation")

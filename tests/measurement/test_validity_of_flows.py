@@ -11,7 +11,12 @@ import pytest
 from judged import edit, edit_lines, verdict
 from madecell import MS, Made, Transport, crowded, made_cell, steady, through_queue
 
-from fairc.compiler.plan import TransportOptions
+from fairc.compiler.plan import (
+    Distribution,
+    RequestsWorkload,
+    SharedArrivals,
+    TransportOptions,
+)
 
 
 @pytest.mark.parametrize(
@@ -259,6 +264,31 @@ def test_a_late_connection(tmp_path: Path) -> None:
     assert found == "invalid"
     assert "flow a, connection 1: opened 11.0 ms behind its schedule" in reasons
     assert "connection 0: opened" not in reasons
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize(("late_us", "words"), [(10_000, ""), (10_100, "10.1 ms too late")])
+def test_requests_are_begun_on_time(tmp_path: Path, shared: bool, late_us: int, words: str) -> None:
+    """Where a stream begins that shares its arrivals is drawn, so only its own clock can tell."""
+    made = crowded()
+    value = Distribution(kind="constant", parameters={"value": 1.0})
+    part = SharedArrivals(seed=1, low=0.0, high=0.5) if shared else None
+    workload = RequestsWorkload(size=value, every=value, seed=2, shared=part)
+    a, b = made.cell.flows
+    # In a shared process the packets of the first request come when they come.
+    start_ns = -500 * MS if shared else 0
+    a = a.model_copy(update={"workload": workload, "starts_ns": (start_ns,)})
+    made.cell = made.cell.model_copy(update={"flows": (a, b)})
+
+    def change(folder: Path) -> None:
+        with (folder / "a.client.ndjson").open("a") as lines:
+            asked = {"event": "asked", "connection": 0, "requests": 9, "late_us": late_us}
+            lines.write(json.dumps({"t_ns": 4000 * MS, **asked}) + "\n")
+
+    found, reasons = verdict(made, tmp_path, change)
+    assert (found == "invalid") == bool(words), reasons
+    assert (f"flow a began a request {words}" if words else "") in reasons
+    assert "behind its schedule" not in reasons
 
 
 def test_a_late_sample(tmp_path: Path) -> None:

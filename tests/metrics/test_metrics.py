@@ -33,6 +33,7 @@ from fairc.dsl.report_words import PER_LOAD
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.metrics import METRICS, fairness, sharing, value_named
 from fairc.runtime.metrics.base import Metric, Value
+from fairc.runtime.metrics.fct import percentile
 from fairc.runtime.results import MetricValue
 
 # Both have had data from 0.05 s on; a has its last byte at 0.50 s. Slots 1 to 4 count.
@@ -385,6 +386,51 @@ def test_transfers_that_did_not_end_are_counted_and_shown(tmp_path: Path) -> Non
     assert (found["fct.count"].value, found["fct.unfinished"].value) == (0, 2)
     assert found["fct.mean"].value is None
     assert found["fct.p99"].reason == "no transfer was completed, 2 were begun"
+
+
+@pytest.mark.parametrize(
+    ("percent", "expected"),
+    [(0, 1.0), (25, 1.75), (50, 2.5), (60, 2.8), (75, None), (99, None), (100, None)],
+)
+def test_a_percentile_counts_what_never_ended_as_infinite(
+    percent: int, expected: float | None
+) -> None:
+    """1, 2, 3 s and one for ever: ranks 0 to 3, the last of which takes part above two thirds."""
+    found = percentile(np.array([1.0, 2.0, 3.0]), 1, percent)
+    assert found == (None if expected is None else pytest.approx(expected))
+    if found is None:
+        return
+    with_largest = np.percentile([1.0, 2.0, 3.0, 1e9], percent)
+    assert found == pytest.approx(float(with_largest))
+
+
+def test_users_are_told_together(tmp_path: Path) -> None:
+    """20 transfers of two users in one cell: the group's percentiles are over all of them."""
+    made = hand_made("ab" * 10, connections=10, file_bytes=PAYLOAD)
+    made.packets = [replace(p, sent=replace(p.sent, connection=p.number)) for p in made.packets]
+    flows = tuple(f.model_copy(update={"users": "all"}) for f in made.cell.flows)
+    made.cell = made.cell.model_copy(update={"flows": flows})
+    folder = made.write(tmp_path)
+    file = folder / "b.client.ndjson"
+    lines = file.read_text().splitlines()
+    ends = [n for n, line in enumerate(lines) if '"done"' in line]
+    for n in ends[-6:]:
+        lines[n] = lines[n].replace('"done"', '"stopped"')
+    file.write_text("\n".join(lines) + "\n")
+    found = {(v.metric, v.flow): v for v in results(load(made.cell, folder), "fct")}
+    counts = [found[f"fct.{name}", of].value for name, of in (
+        ("count", "a"), ("unfinished", "a"), ("count", "b"), ("unfinished", "b"),
+        ("group_count", "all"), ("group_unfinished", "all"),
+    )]  # fmt: skip
+    assert counts == [10, 0, 4, 6, 14, 6]
+    # b alone has half of its transfers; of both together 14 of 20 ended.
+    assert found["fct.p50", "b"].value is None
+    assert found["fct.p50", "b"].reason == "it is infinite: 6 of 10 transfers were not completed"
+    assert found["fct.group_p50", "all"].value is not None
+    assert found["fct.group_p75", "all"].reason.startswith("it is infinite: 6 of 20")
+    a, b = found["fct.mean", "a"].value, found["fct.mean", "b"].value
+    assert a is not None and b is not None
+    assert found["fct.group_mean", "all"].value == pytest.approx((10 * a + 4 * b) / 14)
 
 
 def test_a_bulk_flow_has_no_completion_time(tmp_path: Path) -> None:

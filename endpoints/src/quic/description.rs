@@ -97,7 +97,7 @@ impl Description for QuicServer {
             cca: cca(&mut fields.object("cca")?, options.initial_window_packets)?,
             connections,
             buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
-            workload: workload(fields)?,
+            workload: Workload::take(&mut fields.object("workload")?)?,
             rate_bps: fields.number_or_null("rate_bps", 1, i64::MAX)?.map(|bps| bps as u64),
             options,
             sample_every_ns: fields.number("sample_every_ns", SHORTEST_PERIOD, i64::MAX)?,
@@ -116,7 +116,7 @@ impl Description for QuicClient {
             address: address(fields, "address")?,
             port: fields.number("port", 1, 65_535)? as u16,
             buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
-            workload: workload(fields)?,
+            workload: Workload::take(&mut fields.object("workload")?)?,
             options: options(fields)?,
             starts_ns: starts(fields, connections)?,
             stop_ns: fields.number_or_null("stop_ns", i64::MIN, i64::MAX)?,
@@ -169,15 +169,6 @@ pub(crate) fn cca(fields: &mut Fields, initial_window_packets: u32) -> Result<Cc
         congestion::factory(&name, &parameters, initial_window_packets.into()).map_err(wrong)?;
     let parameters = congestion::complete(&name, &parameters).map_err(wrong)?;
     Ok(Cca { name, parameters, factory })
-}
-
-fn workload(fields: &mut Fields) -> Result<Workload, String> {
-    match Workload::take(&mut fields.object("workload")?)? {
-        Workload::Requests(_) => {
-            Err("`workload.kind`: requests over QUIC are not there yet".into())
-        }
-        workload => Ok(workload),
-    }
 }
 
 /// Takes the options and refuses those that QUIC cannot have.

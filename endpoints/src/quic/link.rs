@@ -5,6 +5,7 @@ use crate::quic::description::QuicClient;
 use crate::quic::driver::Driver;
 use crate::quic::{tls, transport};
 use crate::reactor::{Interest, Reactor};
+use quinn_proto::crypto::rustls::QuicClientConfig;
 use quinn_proto::{ClientConfig, Connection, ConnectionError, ConnectionHandle, VarInt};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -42,28 +43,43 @@ impl Refusal {
     }
 }
 
+/// Reads the server's certificate, which is the only one to trust.
+///
+/// # Errors
+/// Why that failed, and whether it is worth another try.
+pub fn trust(description: &QuicClient) -> Result<Arc<QuicClientConfig>, Refusal> {
+    let file = tls::certificate_file(&description.flow);
+    let certificate = std::fs::read(&file).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Refusal::Passing(format!("there is no {file} yet")),
+        _ => Refusal::Lasting(format!("cannot read {file}: {error}")),
+    })?;
+    tls::client(certificate).map(Arc::new).map_err(Refusal::Lasting)
+}
+
 impl Link {
     /// Opens a socket and starts the handshake.
     ///
     /// # Errors
     /// Why that failed, and whether it is worth another try.
     pub fn open(description: &QuicClient) -> Result<Self, Refusal> {
+        Link::with(description, trust(description)?)
+    }
+
+    /// The same, with what `trust` has read.
+    ///
+    /// # Errors
+    /// Those of `open`.
+    pub fn with(description: &QuicClient, crypto: Arc<QuicClientConfig>) -> Result<Self, Refusal> {
         let lasting = |error: io::Error| Refusal::Lasting(error.to_string());
         let QuicClient { address, port, .. } = *description;
         let server = SocketAddrV4::new(address, port);
         let window = description.receive_window_bytes();
-        let file = tls::certificate_file(&description.flow);
-        let certificate = std::fs::read(&file).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Refusal::Passing(format!("there is no {file} yet")),
-            _ => Refusal::Lasting(format!("cannot read {file}: {error}")),
-        })?;
-        let crypto = tls::client(certificate).map_err(Refusal::Lasting)?;
         let any = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
         let datagrams = Datagrams::bind(any, window, description.options.ecn).map_err(lasting)?;
         let passing = |error: io::Error| Refusal::Passing(error.to_string());
         datagrams.connect(server).map_err(passing)?;
         let mtu = transport::payload_bytes(server).map_err(passing)?;
-        let mut config = ClientConfig::new(Arc::new(crypto));
+        let mut config = ClientConfig::new(crypto);
         config.transport_config(Arc::new(
             transport::client(mtu, window, description.idle_timeout_ns)
                 .map_err(Refusal::Lasting)?,

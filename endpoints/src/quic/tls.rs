@@ -29,7 +29,7 @@ pub fn certificate_file(flow: &str) -> String {
 }
 
 /// The server's configuration with a fresh certificate for `address`, which is written to a file
-/// as well, as are the secrets of its connections (NSS key log, `<flow>.keys`).
+/// as well, as are the secrets of its connections (NSS key log, `<flow>.keys`) if `secrets`.
 ///
 /// `now_ns` and `expires_ns` are times of `CLOCK_REALTIME`, ns; None: in ten years.
 ///
@@ -40,6 +40,7 @@ pub fn server(
     address: Ipv4Addr,
     now_ns: i64,
     expires_ns: Option<i64>,
+    secrets: bool,
 ) -> Result<QuicServerConfig, String> {
     let key = KeyPair::generate().map_err(|error| format!("cannot make a key: {error}"))?;
     let certificate = certificate(&key, address, now_ns, expires_ns)?;
@@ -53,7 +54,9 @@ pub fn server(
         })
         .map_err(|error| format!("cannot set up TLS: {error}"))?;
     config.alpn_protocols = vec![PROTOCOL.to_vec()];
-    config.key_log = Arc::new(keys);
+    if secrets {
+        config.key_log = Arc::new(keys);
+    }
     // No connection is resumed, so no ticket is worth its bytes.
     config.send_tls13_tickets = 0;
     config.try_into().map_err(|error| format!("cannot set up TLS: {error}"))

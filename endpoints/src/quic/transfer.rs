@@ -59,6 +59,29 @@ pub fn read_request(
     }
 }
 
+/// Takes what has come on a stream and adds its length to `bytes`; true: nothing more will come.
+///
+/// # Errors
+/// A message, if the server broke it off.
+pub fn take_data(quic: &mut Connection, stream: StreamId, bytes: &mut u64) -> Result<bool, String> {
+    let broken = |bytes: u64, error: &dyn std::fmt::Display| {
+        format!("receiving after {bytes} bytes: {error}")
+    };
+    let mut stream = quic.recv_stream(stream);
+    let mut chunks = stream.read(true).map_err(|error| broken(*bytes, &error))?;
+    let end = loop {
+        match chunks.next(usize::MAX) {
+            Ok(Some(chunk)) => *bytes += chunk.bytes.len() as u64,
+            Ok(None) => break Ok(true),
+            Err(ReadError::Blocked) => break Ok(false),
+            Err(error) => break Err(broken(*bytes, &error)),
+        }
+    };
+    // Flushed in any case.
+    let _ = chunks.finalize();
+    end
+}
+
 /// What a connection asked for, and how much of it QUIC has taken.
 pub struct Transfer {
     /// Number of the connection.
@@ -89,6 +112,12 @@ impl Transfer {
             finished: false,
             due: None,
         }
+    }
+
+    /// Bytes that were handed over.
+    #[must_use]
+    pub fn sent(&self) -> u64 {
+        self.sent
     }
 
     /// Whether all data has been handed over.

@@ -16,7 +16,7 @@ use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::Request;
 use crate::roles::playing::play;
 use crate::roles::quic_download::{Download, State};
-use crate::roles::Failure;
+use crate::roles::{quic_requests, Failure};
 use crate::sys;
 use crate::workload::Workload;
 use quinn_proto::{ConnectionError, Event as QuicEvent, StreamEvent};
@@ -30,10 +30,10 @@ const START: u64 = 2;
 const FIRST_CONNECTION: u64 = 3;
 
 /// Time before a connection that failed to open is tried again, ns.
-const RETRY_NS: i64 = 100_000_000;
+pub const RETRY_NS: i64 = 100_000_000;
 /// How long a stopped client stays to tell servers that did not hear it, at most. It leaves earlier
 /// when three probe timeouts have passed (RFC 9000, section 10.2).
-const LONGEST_GOODBYE: Duration = Duration::from_millis(500);
+pub const LONGEST_GOODBYE: Duration = Duration::from_millis(500);
 
 /// Works until every connection has its bytes, until `stop_ns`, or until SIGTERM.
 ///
@@ -42,6 +42,9 @@ const LONGEST_GOODBYE: Duration = Duration::from_millis(500);
 pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let description: QuicClient = description::read(text).map_err(Failure::Description)?;
     sys::raise_file_limit();
+    if let Workload::Requests(requests) = &description.workload {
+        return quic_requests::run(&description, requests, log);
+    }
     let mut reactor = Reactor::new()?;
     let mut client = Client::new(description, &reactor, log)?;
     client.work(&mut reactor, log)?;

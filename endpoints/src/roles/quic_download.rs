@@ -3,9 +3,10 @@
 use crate::events::{Event, Log};
 use crate::player::Player;
 use crate::quic::link::Link;
+use crate::quic::transfer::take_data;
 use crate::quic::STOPPED;
 use crate::roles::playing::play;
-use quinn_proto::{ConnectionError, ReadError, StreamId, VarInt};
+use quinn_proto::{ConnectionError, StreamId, VarInt};
 
 /// A connection that asks for data, from its planned start to its end.
 pub struct Download {
@@ -68,22 +69,8 @@ impl Download {
         let Some(quic) = self.link.as_mut().and_then(Link::quic) else {
             return Ok(false);
         };
-        let mut stream_ = quic.recv_stream(stream);
-        let mut chunks = match stream_.read(true) {
-            Ok(chunks) => chunks,
-            Err(error) => return Err(format!("receiving after {} bytes: {error}", self.bytes)),
-        };
         let before = self.bytes;
-        let end = loop {
-            match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => self.bytes += chunk.bytes.len() as u64,
-                Ok(None) => break Ok(true),
-                Err(ReadError::Blocked) => break Ok(false),
-                Err(error) => break Err(format!("receiving after {} bytes: {error}", self.bytes)),
-            }
-        };
-        // Flushed in any case.
-        let _ = chunks.finalize();
+        let end = take_data(quic, stream, &mut self.bytes);
         let (connection, bytes) = (self.number, self.bytes);
         let now_ns = log.clock().now_ns();
         if before == 0 && bytes > 0 {
@@ -117,15 +104,19 @@ impl Download {
     /// Why an established connection was lost, in words; `idle_s`: its idle timeout.
     #[must_use]
     pub fn why_lost(&self, reason: &ConnectionError, idle_s: f64) -> String {
-        let bytes = self.bytes;
-        match reason {
-            ConnectionError::ApplicationClosed(close) if close.error_code == STOPPED => {
-                format!("the server closed after {bytes} bytes")
-            }
-            ConnectionError::TimedOut => format!(
-                "receiving after {bytes} bytes: nothing has come from the server for {idle_s} s"
-            ),
-            _ => format!("receiving after {bytes} bytes: {reason}"),
+        why_lost(self.bytes, reason, idle_s)
+    }
+}
+
+/// Why a connection that had delivered `bytes` was lost, in words; `idle_s`: its idle timeout.
+pub fn why_lost(bytes: u64, reason: &ConnectionError, idle_s: f64) -> String {
+    match reason {
+        ConnectionError::ApplicationClosed(close) if close.error_code == STOPPED => {
+            format!("the server closed after {bytes} bytes")
         }
+        ConnectionError::TimedOut => format!(
+            "receiving after {bytes} bytes: nothing has come from the server for {idle_s} s"
+        ),
+        _ => format!("receiving after {bytes} bytes: {reason}"),
     }
 }

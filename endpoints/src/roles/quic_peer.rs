@@ -59,6 +59,15 @@ impl Peer {
         }
     }
 
+    /// Bytes that were handed to QUIC.
+    #[must_use]
+    pub fn sent(&self) -> u64 {
+        match &self.state {
+            State::Sending(transfer) => transfer.sent(),
+            State::Asking { .. } => 0,
+        }
+    }
+
     /// Hands over data until QUIC takes no more, all that may be sent by now has been, or all.
     pub fn send(&mut self, block: &Memory, connection: &mut Connection) -> Option<End> {
         let State::Sending(transfer) = &mut self.state else {

@@ -16,6 +16,7 @@ use crate::quic::transport::{self, LARGEST_PAYLOAD};
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::Request;
 use crate::roles::quic_peer::{End, Peer, State};
+use crate::roles::request_streams::Served;
 use crate::roles::Failure;
 use crate::workload::Workload;
 use quinn_proto::{
@@ -76,9 +77,9 @@ struct Server {
     ticks: Timer,
     /// Every connection that was accepted and has not ended, by handle.
     peers: Vec<Option<Peer>>,
-    /// Connections whose request has been read, by their number.
-    asked: Vec<bool>,
-    /// Of them, those that live and those that have ended.
+    /// What each connection that was announced has come to. With `requests` it is a stream.
+    served: Vec<Served>,
+    /// Of the connections whose request has been read, those that live and those that have ended.
     live: u32,
     ended: u32,
     /// Whether the socket is also waited for to have room.
@@ -98,9 +99,11 @@ impl Server {
             .map_err(|error| Failure::Work(format!("cannot listen on {here}: {error}")))?;
         let now_ns = crate::sys::realtime_ns();
         let epoch_ns = now_ns - log.clock().now_ns();
+        // 800 bytes of secrets for each of many connections that nobody looks into one by one.
+        let short = matches!(description.workload, Workload::Requests(_));
         let expires_ns = description.certificate_expires_ns.map(|ns| epoch_ns.saturating_add(ns));
-        let crypto =
-            tls::server(&description.flow, address, now_ns, expires_ns).map_err(Failure::Work)?;
+        let crypto = tls::server(&description.flow, address, now_ns, expires_ns, !short)
+            .map_err(Failure::Work)?;
         let mut config = ServerConfig::with_crypto(Arc::new(crypto));
         let mut tokens = ValidationTokenConfig::default();
         // No client comes a second time with a token of the first.
@@ -115,7 +118,7 @@ impl Server {
             alarm: Alarm::new()?,
             ticks: Timer::new(log.clock())?,
             peers: Vec::new(),
-            asked: vec![false; description.connections as usize],
+            served: vec![Served::default(); description.connections as usize],
             description,
             live: 0,
             ended: 0,
@@ -150,7 +153,8 @@ impl Server {
     fn work(&mut self, reactor: &mut Reactor, log: &mut Log) -> Result<(), Failure> {
         let mut wakes = Vec::new();
         let mut incoming = Vec::new();
-        while self.ended < self.description.connections {
+        // Nobody knows how many requests a stream will make.
+        while self.short() || self.ended < self.description.connections {
             reactor.wait(&mut wakes)?;
             for wake in &wakes {
                 match *wake {
@@ -314,10 +318,14 @@ impl Server {
         let initial_window_bytes = connection.congestion_state().initial_window();
         let mtu = connection.current_mtu();
         let cca = &self.description.cca.name;
-        log.at(accepted_ns, &Accepted { connection: number, cca, initial_window_bytes, mtu });
-        log.now(&Event::Request { connection: number, bytes });
-        if self.live == 0 {
-            self.ticks.every(self.description.sample_every_ns)?;
+        if self.served[number as usize].requests == 1 {
+            log.at(accepted_ns, &Accepted { connection: number, cca, initial_window_bytes, mtu });
+        }
+        if !self.short() {
+            log.now(&Event::Request { connection: number, bytes });
+            if self.live == 0 {
+                self.ticks.every(self.description.sample_every_ns)?;
+            }
         }
         self.live += 1;
         let transfer = Transfer::new(&self.description.workload, request, stream);
@@ -327,17 +335,25 @@ impl Server {
 
     /// Checks that a request is one of those that were announced.
     fn admit(&mut self, request: Request) -> Result<(), String> {
-        let (number, announced) = (request.connection, self.asked.len());
-        match self.asked.get_mut(number as usize) {
+        let (number, announced) = (request.connection, self.served.len());
+        let short = self.short();
+        match self.served.get_mut(number as usize) {
             None => Err(format!(
                 "a request has number {number}, but {announced} connections were announced"
             )),
-            Some(true) => Err(format!("two requests have number {number}")),
-            Some(asked) => {
-                *asked = true;
+            Some(served) if served.requests > 0 && !short => {
+                Err(format!("two requests have number {number}"))
+            }
+            Some(served) => {
+                served.requests += 1;
                 Ok(())
             }
         }
+    }
+
+    /// Whether connections are short ones, which are counted instead of reported one by one.
+    fn short(&self) -> bool {
+        matches!(self.description.workload, Workload::Requests(_))
     }
 
     /// Takes the last sample of a connection, says how it ended, and closes it.
@@ -348,18 +364,19 @@ impl Server {
         end: End,
         log: &mut Log,
     ) -> Result<(), Failure> {
-        let number = peer.number();
+        let (number, short) = (peer.number(), self.short());
         let connection = self.connection(handle)?;
-        if let Some(number) = number {
+        if let Some(number) = number.filter(|_| !short) {
             log.now(&Sample::of(number, connection));
         }
         end.close(connection);
         match (end, number) {
-            (End::Stopped, Some(connection)) => log.now(&Stopped { connection }),
+            (End::Stopped, Some(connection)) if !short => log.now(&Stopped { connection }),
             (End::Failed(message), number) => log.error(number, &message),
             _ => {}
         }
-        if number.is_some() {
+        if let Some(number) = number {
+            self.served[number as usize].bytes += peer.sent();
             self.live -= 1;
             self.ended += 1;
             if self.live == 0 {
@@ -392,6 +409,12 @@ impl Server {
                 let handle = ConnectionHandle(index);
                 self.end(handle, peer, End::Stopped, log)?;
                 self.driver.flush(handle)?;
+            }
+        }
+        if self.short() {
+            for (connection, served) in (0..).zip(&self.served) {
+                let Served { requests, bytes } = *served;
+                log.now(&Event::Served { connection, requests, bytes });
             }
         }
         Ok(())

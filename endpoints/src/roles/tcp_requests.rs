@@ -1,20 +1,18 @@
-//! The workload `requests` of role `tcp-client`: each request is a connection of its own, opened when
-//! its time has come, whether those before it have ended or not (an open loop).
-//!
-//! What the description calls a connection is a stream of requests here. Its first request reports as
-//! a connection does; then there is one line per request.
+//! The workload `requests` of role `tcp-client`: each request is a connection of its own
+//! (`request_streams`).
 
 use crate::agenda::Agenda;
+use crate::arrivals::Requests;
 use crate::clock::Timer;
 use crate::description::TcpClient;
 use crate::events::{Event, Log};
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::Request;
+use crate::roles::request_streams::{streams, Asked, Stream};
 use crate::roles::tcp_client::RETRY_NS;
 use crate::roles::Failure;
 use crate::slots::Slots;
 use crate::tcp::fetch::{may_pass, Dial, Fetch, Taken};
-use crate::workload::{Arrival, Arrivals, Requests};
 use std::io;
 
 const ALARM: u64 = 0;
@@ -70,25 +68,9 @@ struct Client {
     pending: Slots<Pending>,
 }
 
-/// A stream of requests.
-struct Stream {
-    arrivals: Arrivals,
-    next: Arrival,
-    start_ns: i64,
-    /// Requests so far.
-    requests: u64,
-    connected: bool,
-    /// Delivered so far, all requests together.
-    bytes: u64,
-}
-
 /// A request that is under way.
 struct Pending {
-    stream: usize,
-    request: u64,
-    wanted: u64,
-    opened_ns: i64,
-    first_byte_ns: i64,
+    asked: Asked,
     state: State,
 }
 
@@ -112,15 +94,7 @@ impl Client {
         let (mut due, ticks) = (Agenda::new(log.clock())?, Timer::new(log.clock())?);
         reactor.add(&due, Interest::Read, ALARM)?;
         reactor.add(&ticks, Interest::Read, TICK)?;
-        let streams: Vec<Stream> = (0..)
-            .zip(&description.starts_ns)
-            .map(|(connection, start_ns)| {
-                let mut arrivals = requests.of(connection);
-                let next = arrivals.follow();
-                let (requests, connected, bytes) = (0, false, 0);
-                Stream { arrivals, next, start_ns: *start_ns, requests, connected, bytes }
-            })
-            .collect();
+        let streams = streams(requests, &description.starts_ns)?;
         for (index, stream) in streams.iter().enumerate() {
             due.put(stream.next_ns(), Due::Ask(index));
         }
@@ -157,20 +131,10 @@ impl Client {
     /// Makes the next request of a stream.
     fn ask(&mut self, index: usize, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
         let stream = &mut self.streams[index];
-        let opened_ns = log.clock().now_ns();
-        if stream.requests == 0 {
-            log.at(opened_ns, &Event::Opened { connection: index as u32 });
-        }
         let pending = Pending {
-            stream: index,
-            request: stream.requests,
-            wanted: stream.next.bytes,
-            opened_ns,
-            first_byte_ns: opened_ns,
+            asked: stream.ask(log),
             state: State::Refused(io::ErrorKind::NotConnected.into()),
         };
-        stream.requests += 1;
-        stream.next = stream.arrivals.follow();
         self.due.put(stream.next_ns(), Due::Ask(index));
         let slot = self.pending.reserve();
         self.open(slot, pending, reactor, log)
@@ -184,7 +148,7 @@ impl Client {
         reactor: &Reactor,
         log: &mut Log,
     ) -> Result<(), Failure> {
-        let (connection, bytes) = (pending.stream as u32, Some(pending.wanted));
+        let (connection, bytes) = (pending.asked.stream, Some(pending.asked.wanted));
         match Fetch::open(&self.dial, Request { connection, bytes }) {
             Ok(fetch) => {
                 reactor.add(fetch.socket(), Interest::Write, FIRST_SLOT + slot as u64)?;
@@ -205,7 +169,7 @@ impl Client {
         log: &mut Log,
     ) -> Result<(), Failure> {
         if !may_pass(&error) {
-            return Err(pending.failed(&explain(&error)));
+            return Err(pending.asked.failed(&explain(&error)));
         }
         pending.state = State::Refused(error);
         self.pending.put(slot, pending);
@@ -222,7 +186,7 @@ impl Client {
         pending.state = match pending.state {
             State::Connecting(mut fetch) => match fetch.connected() {
                 Ok(buffers) => {
-                    self.streams[pending.stream].connect(pending.stream as u32, buffers, log);
+                    self.report_connected(pending.asked.stream, buffers, log);
                     reactor.change(fetch.socket(), Interest::Read, FIRST_SLOT + slot as u64)?;
                     State::Receiving(fetch)
                 }
@@ -239,7 +203,7 @@ impl Client {
             state => state,
         };
         if let State::Closing(fetch) = &pending.state {
-            if fetch.closed().map_err(|message| pending.failed(&message))? {
+            if fetch.closed().map_err(|message| pending.asked.failed(&message))? {
                 self.pending.give_up(slot);
                 return Ok(());
             }
@@ -256,25 +220,14 @@ impl Client {
         let before = fetch.bytes();
         let result = fetch.take();
         let bytes = fetch.bytes();
-        let taken = result.map_err(|message| pending.failed(&message))?;
+        let taken = result.map_err(|message| pending.asked.failed(&message))?;
         if taken == Taken::Nothing {
             return Ok(());
         }
-        let (now_ns, connection) = (log.clock().now_ns(), pending.stream as u32);
-        let stream = &mut self.streams[pending.stream];
-        if stream.bytes == 0 {
-            log.at(now_ns, &Event::FirstByte { connection });
-        }
-        stream.bytes += bytes - before;
-        if before == 0 {
-            pending.first_byte_ns = now_ns;
-        }
+        let stream = &mut self.streams[pending.asked.stream as usize];
+        let now_ns = stream.deliver(&mut pending.asked, before, bytes, log);
         if taken == Taken::Complete {
-            let Pending { request, opened_ns, first_byte_ns, .. } = *pending;
-            log.at(
-                now_ns,
-                &Event::Fetched { connection, request, bytes, opened_ns, first_byte_ns },
-            );
+            pending.asked.fetched(now_ns, log);
             let nobody = State::Refused(io::ErrorKind::NotConnected.into());
             if let State::Receiving(fetch) = std::mem::replace(&mut pending.state, nobody) {
                 pending.state = State::Closing(fetch);
@@ -286,11 +239,7 @@ impl Client {
     /// Reports how much every stream has delivered; true, because that ends nothing.
     fn tick(&mut self, log: &mut Log) -> Result<bool, Failure> {
         if self.ticks.fired()? {
-            for (connection, stream) in (0..).zip(&self.streams) {
-                if stream.bytes > 0 {
-                    log.now(&Event::Progress { connection, bytes: stream.bytes });
-                }
-            }
+            self.streams.iter().for_each(|stream| stream.progress(log));
         }
         Ok(true)
     }
@@ -303,45 +252,26 @@ impl Client {
             let bytes = match &pending.state {
                 State::Closing(_) => continue,
                 State::Refused(error) => {
-                    return Err(pending.failed(&format!("could not connect: {error}")));
+                    return Err(pending.asked.failed(&format!("could not connect: {error}")));
                 }
                 State::Connecting(_) => 0,
                 State::Receiving(fetch) => fetch.bytes(),
             };
-            let Pending { stream, request, wanted, opened_ns, .. } = pending;
-            let connection = stream as u32;
-            log.now(&Event::Unfinished { connection, request, bytes, wanted, opened_ns });
+            pending.asked.unfinished(bytes, log);
             if let State::Receiving(fetch) = pending.state {
                 fetch.reset()?;
             }
         }
-        for (connection, stream) in (0..).zip(&self.streams) {
-            log.now(&Event::Stopped { connection, bytes: stream.bytes });
-        }
+        self.streams.iter().for_each(|stream| stream.stop(log));
         Ok(())
     }
-}
 
-impl Stream {
-    /// When it makes its next request.
-    fn next_ns(&self) -> i64 {
-        self.start_ns.saturating_add(self.next.at_ns)
-    }
-
-    /// Reports its first connection that is established.
-    fn connect(&mut self, connection: u32, buffers: (u32, u32), log: &mut Log) {
+    /// Reports the first connection of a stream that is established.
+    fn report_connected(&mut self, connection: u32, buffers: (u32, u32), log: &mut Log) {
         let (receive_buffer_bytes, receive_window_bytes) = buffers;
-        if !std::mem::replace(&mut self.connected, true) {
+        if self.streams[connection as usize].connects() {
             log.now(&Event::Connected { connection, receive_buffer_bytes, receive_window_bytes });
         }
-    }
-}
-
-impl Pending {
-    /// Why the whole role fails: one request that does says that the rest are worth nothing.
-    fn failed(&self, message: &str) -> Failure {
-        let Pending { stream, request, .. } = self;
-        Failure::Work(format!("request {request} of connection {stream}: {message}"))
     }
 }
 

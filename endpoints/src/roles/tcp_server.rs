@@ -7,6 +7,7 @@ use crate::description::{self, TcpServer};
 use crate::events::{Event, Log};
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::Request;
+use crate::roles::request_streams::Served;
 use crate::roles::Failure;
 use crate::slots::Slots;
 use crate::socket::{self, Listening};
@@ -92,13 +93,6 @@ enum State {
     Waiting(Transfer, i64),
     /// All data is in the kernel's hands; the client has not closed yet.
     Closing(Transfer),
-}
-
-/// Requests of one number that were admitted, and bytes that were sent for them.
-#[derive(Clone, Copy, Default)]
-struct Served {
-    requests: u64,
-    bytes: u64,
 }
 
 impl Server {

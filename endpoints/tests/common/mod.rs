@@ -61,6 +61,7 @@ pub struct Role {
 }
 
 /// How a role ended.
+#[derive(Debug)]
 pub struct Ended {
     pub status: i32,
     pub events: Vec<Value>,

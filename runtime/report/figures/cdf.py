@@ -9,6 +9,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.dsl.report_words import LIMITS, MAX_LINES
 from fairc.runtime.report.words import listed, one_line, quantity
 
+from . import within
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .cases import Cases, by_words, grouped, load, names_of, stem, told_apart, valued, worded
 from .layout import Key, columns_for, draw_keys, grid, key_height
@@ -30,8 +31,13 @@ class Panel:
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
-    """Make the figure; options: `by`, `facet`. Raises NothingToDraw for too many groups."""
+    """Make the figure; options: `by`, `facet`. Raises NothingToDraw for too many groups.
+
+    Of a metric that is a distribution in each cell, that distribution (`within`).
+    """
     assert request is not None, "not a default figure"
+    if (own := within.make(subject, request)) is not None:
+        return own
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     by = told_apart(by, facet, cases)

@@ -1,0 +1,173 @@
+"""iperf3 in a plan: its commands, when they are started, and what no path can have."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairc import dsl
+from fairc.compiler import Cell, compile
+from fairc.compiler.targets import containers
+from fairc.compiler.targets.iperf3 import begin_ns, clients, early_ns, servers, window_bytes
+from fairc.dsl import model
+
+MS = 10**6
+
+
+def compiled(flows: str, link: str = "rate: 10Mbit/s, rtt: 40ms", more: str = "") -> Cell:
+    (cell,) = compile(experiment(flows, link, more)).cells()
+    return cell
+
+
+def experiment(
+    flows: str, link: str = "rate: 10Mbit/s, rtt: 40ms", more: str = ""
+) -> model.Experiment:
+    text = f"""fexp 1
+experiment e {{
+  topology = bottleneck({link}, queue: fifo(50pkt))
+  {flows}
+  {more}
+  measure = [goodput]
+}}
+"""
+    made, found = dsl.load(dsl.Source("e.fexp", text))
+    assert made is not None, dsl.render_full(found)
+    return made
+
+
+def codes(made: model.Experiment) -> list[str]:
+    """Return what the compiler says of an experiment."""
+    try:
+        compilation = compile(made)
+        list(compilation.cells())
+    except dsl.CompileError as error:
+        return [problem.code for problem in error.diagnostics]
+    return [problem.code for problem in compilation.diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("flow", "server", "client"),
+    [
+        (
+            "cca = cubic  start = 1s  workload = iperf3(time: 15s)",
+            ("server", "--server --one-off"),
+            ("client", "--client 10.0.0.1 --reverse --congestion cubic --length 4096 --time 15"),
+        ),
+        (
+            "cca = cubic  start = 1s  from = client  to = server  workload = iperf3(time: 15s)",
+            ("client", "--server --one-off"),
+            ("server", "--client 10.0.0.6 --reverse --congestion cubic --length 4096 --time 15"),
+        ),
+        (
+            # 10 Mbit/s of IP at 1448 of 1500 bytes; the sender is the client.
+            "cca = reno  start = 1s  rate = 10Mbit/s  count = 3  workload = iperf3(time: 2s, reverse: off)",
+            ("client", "--server --one-off"),
+            ("server", "--client 10.0.0.6 --congestion reno --length 4096 --fq-rate 9653333 --parallel 3 --time 2"),
+        ),
+        (
+            "cca = reno  start = 1s  workload = iperf3(bytes: 1MiB, window: 64KiB)",
+            ("server", "--server --one-off"),
+            ("client", "--client 10.0.0.1 --reverse --congestion reno --length 4096 --window 65536 --bytes 1048576"),
+        ),
+        (
+            # 1 Mbit/s of IP at 972 of 1000 bytes.
+            "over = udp  start = 1s  rate = 1Mbit/s  workload = iperf3(time: 2s, packet: 1000B)",
+            ("server", "--server --one-off"),
+            ("client", "--client 10.0.0.1 --reverse --udp --bitrate 972000 --length 972 --time 2"),
+        ),
+        (
+            "cca = reno  start = 1s  stop = 3s  workload = iperf3",
+            ("server", "--server --one-off"),
+            ("client", "--client 10.0.0.1 --reverse --congestion reno --length 4096 --time 0"),
+        ),
+    ],
+)  # fmt: skip
+def test_commands(flow: str, server: tuple[str, str], client: tuple[str, str]) -> None:
+    cell = compiled(f"flow a {{ {flow} }}")
+    both = "--version4 --port 5001 --interval 0.1 --json"
+    (listening,), (asking,) = servers(cell), clients(cell)
+    assert (listening.node, listening.command) == (server[0], f"iperf3 {server[1]} {both}")
+    assert (asking.node, asking.command) == (
+        client[0], f"iperf3 {client[1]} --connect-timeout 30000 {both}",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("flow", "rtts"),
+    [
+        ("cca = reno  workload = iperf3(time: 1s)", 3),
+        ("cca = reno  count = 4  workload = iperf3(time: 1s)", 6),
+        ("cca = reno  workload = iperf3(time: 1s, reverse: off)", 3),
+        ("over = udp  rate = 1Mbit/s  workload = iperf3(time: 1s)", 3.5),
+        ("over = udp  rate = 1Mbit/s  workload = iperf3(time: 1s, reverse: off)", 4),
+    ],
+)
+def test_a_client_is_started_before_its_flow_by_its_handshake(flow: str, rtts: float) -> None:
+    cell = compiled(f"flow a {{ start = 2s  {flow} }}")
+    assert begin_ns(cell.flows[0]) == 2000 * MS - 6 * MS - rtts * 40 * MS
+    assert early_ns(cell) == 0
+    assert early_ns(compiled(f"flow a {{ start = 0s  {flow} }}")) == 6 * MS + rtts * 40 * MS
+
+
+def test_no_word_of_a_plan_becomes_an_option() -> None:
+    cell = compiled("flow a { cca = reno  start = 0s  workload = iperf3(time: 1s) }")
+    hostile = cell.flows[0].model_copy(update={"cca": "reno --logfile /tmp/x; id"})
+    with pytest.raises(ValueError, match="one word"):
+        list(clients(cell.model_copy(update={"flows": (hostile,)})))
+
+
+@pytest.mark.parametrize(
+    ("flow", "expected"),
+    [
+        ("over = udp  rate = 1Mbit/s  workload = iperf3(bytes: 147200B, reverse: off)", []),
+        ("over = udp  rate = 1Mbit/s  workload = iperf3(bytes: 147201B, reverse: off)", ["inexact-iperf3"]),
+        ("over = udp  rate = 1Mbit/s  workload = iperf3(time: 1s, packet: 1501B)", ["packet-above-mtu"]),
+    ],
+)  # fmt: skip
+def test_datagrams_fit_the_path_and_the_size(flow: str, expected: list[str]) -> None:
+    assert codes(experiment(f"flow a {{ {flow} }}")) == expected
+
+
+def test_a_proxy_would_split_its_control_connection() -> None:
+    text = """fexp 1
+experiment e {
+  topology = geo(pep: split(cca: bbr))
+  flow a { cca = reno  workload = iperf3(time: 15s) }
+  measure = [goodput]
+}
+"""
+    made, _ = dsl.load(dsl.Source("e.fexp", text))
+    assert made is not None
+    assert codes(made) == ["iperf3-over-pep"]
+
+
+def test_a_duration_that_cuts_it_off_is_told() -> None:
+    made = experiment("flow a { cca = reno  workload = iperf3(time: 15s) }", more="duration = 10s")
+    assert codes(made) == ["short-duration"]
+
+
+def test_containers_cannot_raise_the_limit_of_buffers() -> None:
+    small, large = (
+        compiled(f"flow a {{ cca = reno  workload = iperf3(time: 1s, window: {size}) }}")
+        for size in ("200kB", "300kB")
+    )
+    assert (window_bytes(small), window_bytes(large)) == (0, 300_000)
+    assert list(containers.obstacles(small)) == []
+    (obstacle,) = containers.obstacles(large)
+    assert obstacle.code == "not-in-containers"
+
+
+def test_its_receiver_begins_with_the_whole_buffer() -> None:
+    from fairc.compiler.targets.hosts import sysctls
+
+    cell = compiled("flow a { cca = reno  workload = iperf3(time: 1s) }")
+    (client,) = (node for node in cell.nodes if node.name == "client")
+    default = int(sysctls(client, cell.flows)["net.ipv4.tcp_rmem"].split()[1])
+    assert default == 2 * cell.flows[0].buffer_bytes
+
+
+def test_the_fast_engine_cannot_run_it() -> None:
+    flow = "flow a { cca = reno  workload = iperf3(time: 1s) }"
+    assert compile(experiment(flow)).plan.engine == "vm"
+    with pytest.raises(dsl.CompileError) as refused:
+        _ = compile(experiment(flow), "uml").plan
+    assert [problem.code for problem in refused.value.diagnostics] == ["engine-cannot"]

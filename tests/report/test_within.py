@@ -1,0 +1,132 @@
+"""Distributions inside cells: over requests, each cell on its own, with an interval over the cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.choose import choose
+from fairc.runtime.report.figures import FIGURES, Drawing, NothingToDraw, Subject, within
+from fairc.runtime.report.render import render
+from fairc.runtime.report.run import Run
+from fairc.runtime.report.summary import Results
+
+from .conftest import SCHEMAS, write_table
+
+Row = tuple[object, ...]
+CDF = FigureRequest(kind="cdf", metric="fct", options={"by": "users"})
+GROUPS = {"heavy-1": "heavy", "light-1": "light"}
+
+
+def run_with(
+    make_run: Callable[..., Path], rows: Callable[[int, str], Sequence[float | None]]
+) -> Path:
+    """Write a run of six cells whose requests took `rows(repetition, flow)`, s; None: for ever."""
+    flows = tuple(GROUPS)
+    path = make_run(
+        flows=flows, repeat=6, duration_s=1.0, fairness=False, users=GROUPS, figures=(CDF,)
+    )
+    requests: list[Row] = []
+    metrics: list[Row] = []
+    for repetition in range(1, 7):
+        for flow in flows:
+            took, cell = rows(repetition, flow), f"{0:08d}{repetition:08d}"
+            requests += [(cell, flow, 0, n, 0.1 * n, s, 1000) for n, s in enumerate(took)]
+            metrics.append((cell, "fct.count", flow, float(len(took)), "1", "", None))
+    write_table(path / "tables/requests.parquet", SCHEMAS["requests"], requests)
+    write_table(path / "tables/metrics.parquet", SCHEMAS["metrics"], metrics)
+    return path
+
+
+def drawing(path: Path) -> Drawing:
+    run = Run(path)
+    results = Results(run)
+    subject = Subject(run, results, *choose(run, results))
+    request = run.plan.figures[0]
+    made = next(k for k in FIGURES if k.name == request.kind).make(subject, request)
+    assert isinstance(made, Drawing)
+    return made
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What `within` draws, instead of drawing it."""
+    seen: dict[str, Any] = {}
+
+    def keep(_: object, panels: Any, groups: Any, places: Any, width: object) -> None:
+        seen.update(panels=panels, groups=groups, places=places)
+
+    monkeypatch.setattr(within, "_draw", keep)
+    return seen
+
+
+def test_each_cell_has_its_own_distribution(
+    make_run: Callable[..., Path], shown: dict[str, Any]
+) -> None:
+    """A cell with many slow requests is one of six, however many they are."""
+
+    def rows(repetition: int, flow: str) -> list[float | None]:
+        return [4.0] * 1000 if repetition == 1 else [1.0, 1.0, 1.0, 2.0]
+
+    made = drawing(run_with(make_run, rows))
+    made.draw("wide")  # type: ignore[arg-type]
+    (panel,) = shown["panels"]
+    assert shown["groups"] == ["users = heavy", "users = light"]
+    for line in panel.lines:
+        assert line.cells == 6
+        assert (line.share[0], line.share[-1]) == (0.75, 1)
+        # Over all requests together it would be 15 of 1020.
+        assert (line.low[0], line.high[0]) == (0, 0.75)
+    assert "median over 6 cells, each with 4 to 1000 requests" in made.caption
+    assert "95 % interval (order statistics)" in made.caption
+
+
+def test_what_never_ended_is_at_no_time(
+    make_run: Callable[..., Path], shown: dict[str, Any]
+) -> None:
+    def rows(repetition: int, flow: str) -> list[float | None]:
+        return [1.0, 2.0 + repetition / 10, None, None] if flow == "heavy-1" else [None, None]
+
+    made = drawing(run_with(make_run, rows))
+    made.draw("wide")  # type: ignore[arg-type]
+    heavy, light = shown["panels"][0].lines
+    assert (heavy.share[0], heavy.share[-1]) == (0.25, 0.5)
+    assert set(light.share) == {0}
+    assert "light: less than half ended" in made.alt
+
+
+def test_requests_of_the_warm_up_are_left_out(
+    make_run: Callable[..., Path], shown: dict[str, Any]
+) -> None:
+    path = run_with(make_run, lambda *_: [9.0, 1.0, 1.0])
+    cells = path / "cells.jsonl"
+    cells.write_text(cells.read_text().replace('"warmup_ns":0', '"warmup_ns":50000000'))
+    drawing(path).draw("wide")  # type: ignore[arg-type]
+    assert set(shown["places"]) == {1.0}
+
+
+def test_nothing_that_ended_is_nothing_to_draw(make_run: Callable[..., Path]) -> None:
+    with pytest.raises(NothingToDraw, match="no request ended"):
+        drawing(run_with(make_run, lambda *_: [None]))
+
+
+def test_it_is_drawn(make_run: Callable[..., Path]) -> None:
+    path = run_with(make_run, lambda repetition, _: [0.1 * repetition, 5.0 * repetition, None])
+    assert "share of requests" in str(render(drawing(path)))
+
+
+def test_files_have_a_value_for_each_cell(make_run: Callable[..., Path]) -> None:
+    """No request, so the figure is that of any other metric."""
+    path = run_with(make_run, lambda *_: [])
+    metrics: list[Row] = [
+        (f"{0:08d}{r:08d}", name, flow, 1.0 * r, "s", "", None)
+        for r in range(1, 7)
+        for flow in GROUPS
+        for name in ("fct.count", "fct.mean")
+    ]
+    write_table(path / "tables/metrics.parquet", SCHEMAS["metrics"], metrics)
+    assert drawing(path).caption.startswith("Share of the values that are at most this")
