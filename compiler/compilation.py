@@ -14,6 +14,7 @@ from .grid import Lowered, Settings
 from .lower import Lowering
 from .measured import Measured
 from .plan import Axis, Cell, FigureRequest, Input, MetricRequest, Plan, Selection
+from .scales import check_scales
 from .variation import in_order, variations
 
 KEPT_CONFIGURATIONS = 2000  # some 30 kB each; those beyond are lowered again per repetition
@@ -29,7 +30,9 @@ class Compilation:
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
-        self._settings = Settings(experiment.name, experiment.seed, experiment.paired)
+        self._settings = Settings(
+            experiment.name, experiment.seed, experiment.paired, tuple(experiment.measure)
+        )
         self._variations: frozenset[str] = frozenset()
         self._inputs: dict[str, str] = {}
         self._seen_all = False
@@ -129,6 +132,7 @@ class Compilation:
         self._note(configuration)
         self._measured.note(configuration.scenario)
         draft = self._lowering(configuration.scenario)
+        check_scales(draft, self._experiment.measure, self._report)
         if any(found.severity is Severity.ERROR for found in self._found.values()):
             return None
         return Lowered(self._settings, configuration, draft)

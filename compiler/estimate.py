@@ -7,6 +7,7 @@ from collections import defaultdict
 
 from .frames import segment_bytes
 from .plan import (
+    SAMPLE_EVERY_NS,
     Cell,
     FileWorkload,
     Flow,
@@ -59,7 +60,12 @@ class Estimate:
         self.cells += times
         self.virtual_s += times * length_s
         self.disk_bytes += times * len(cell.captures) * CAPTURED_BYTES * sent
-        self.disk_bytes += times * LOGGED_BYTES_PER_S * length_s * len(cell.flows)
+        self.disk_bytes += (
+            times
+            * LOGGED_BYTES_PER_S
+            * length_s
+            * sum(SAMPLE_EVERY_NS / flow.sample_every_ns for flow in cell.flows)
+        )
         if any(flow.image for flow in cell.flows):
             wall_s = CONTAINERS_S + IMAGE_S + length_s
             self.longest_s = max(self.longest_s, wall_s)

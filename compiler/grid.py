@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairc.dsl.model import Configuration, Distribution, Flow, Load
+from fairc.dsl.model import Configuration, Distribution, Flow, Load, MetricRequest
 
 from . import plan
 from .draft import Draft, DraftFlow
 from .draws import draw
 from .flows import start_range_ns
 from .loads import load_of, pauses_ns
+from .scales import sample_every_ns
 from .seeds import canonical, cell_seed, identity, stream_seed, uniform
 from .traffic import options_of, workload_of
 from .wiring import host_address
@@ -35,6 +36,7 @@ class Settings:
     experiment: str
     seed: int
     paired: bool
+    measure: tuple[MetricRequest, ...] = ()
 
 
 class Lowered:
@@ -62,10 +64,11 @@ class Lowered:
             nodes=tuple(_seeded(node, seed) for node in draft.frozen_nodes),
             cables=draft.frozen_cables,
             flows=tuple(
-                _flow(draft, flow, starts, seed)
+                _flow(draft, flow, starts, seed, sample_every_ns(flow.flow, settings.measure))
                 for flow, starts in zip(draft.flows, starts_ns, strict=True)
             ),
-            captures=tuple(draft.captures),
+            captures=tuple(draft.captures) if scenario.captures == "full" else (),
+            captured=scenario.captures,
             peps=tuple(draft.peps),
             warmup_ns=scenario.warmup_ns,
             duration_ns=scenario.duration_ns,
@@ -158,7 +161,9 @@ def _object(flow: Flow) -> str | None:
     return base64.b64encode(zlib.compress(flow.own_cca.content, 9)).decode()
 
 
-def _flow(draft: Draft, flow: DraftFlow, starts_ns: tuple[int, ...], seed: int) -> plan.Flow:
+def _flow(
+    draft: Draft, flow: DraftFlow, starts_ns: tuple[int, ...], seed: int, every_ns: int
+) -> plan.Flow:
     declared = flow.flow
     address, client = (host_address(draft, name) for name in (declared.server, declared.client))
     assert address is not None and client is not None and flow.bottleneck is not None
@@ -192,4 +197,5 @@ def _flow(draft: Draft, flow: DraftFlow, starts_ns: tuple[int, ...], seed: int) 
         qlog=declared.options.qlog,
         cca_object=_object(declared),
         image=declared.image,
+        sample_every_ns=every_ns,
     )

@@ -17,7 +17,7 @@ From the smallest part to the whole:
     header     the plan: what was swept, what is measured and shown
 """
 
-from .base import Model, Mtu
+from .base import SAMPLE_EVERY_NS, Model, Mtu, SampleEvery
 from .cells import Capture, Cell
 from .flows import Flow, TransportOptions
 from .header import PLAN_VERSION, Axis, FigureRequest, Input, MetricRequest, Plan, Selection
@@ -39,6 +39,7 @@ from .workloads import (
 
 __all__ = [
     "PLAN_VERSION",
+    "SAMPLE_EVERY_NS",
     "Axis",
     "BulkWorkload",
     "Cable",
@@ -74,6 +75,7 @@ __all__ = [
     "Red",
     "RequestsWorkload",
     "Route",
+    "SampleEvery",
     "Selection",
     "Sfq",
     "Shaper",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .base import Model
+from .base import Captured, Model
 from .flows import Flow
 from .network import Cable, Node
 from .peps import Pep
@@ -35,6 +35,7 @@ class Cell(Model):
     configuration: the same over the bindings, keys sorted; so repetitions share it.
     bindings: swept name -> canonical value. stop: when the cell ends by itself.
     duration_ns: a fixed length after the epoch, or None. deadline_ns: the latest end.
+    captured: `none`: no packets are captured, and there are no `captures`; left out where it is `full`.
     """
 
     id: str
@@ -52,3 +53,4 @@ class Cell(Model):
     duration_ns: int | None
     deadline_ns: int
     stop: Literal["first", "all"]
+    captured: Captured = "full"

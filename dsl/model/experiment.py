@@ -21,6 +21,7 @@ class Scenario:
     """Everything that one configuration says, resolved.
 
     stop: `all`: the cell ends when every flow has ended; `first`: when the first one has.
+    captures: whether packets are captured at the bottlenecks.
     offload: False (always, so far): no super-packets.
     """
 
@@ -30,6 +31,7 @@ class Scenario:
     warmup_ns: int
     deadline_ns: int | None
     stop: Literal["first", "all"]
+    captures: Literal["full", "none"] = "full"
 
     @property
     def inputs(self) -> tuple[Input, ...]:
