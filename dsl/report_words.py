@@ -283,9 +283,15 @@ LIMITS: dict[str, Limits] = {
     "convergence": Limits(12, 12),
     "sequence": Limits(12, 12 * 12),
     "autocorrelation": Limits(24, 24),
+    "spectrum": Limits(12, 12),
+    "ranges": Limits(12, 12),
+    "loss_window": Limits(12, 12),
 }
 MAX_LINES = 12
 """Lines of one panel, which colours and dashes tell apart."""
+
+CURVE_FIGURES = ("spectrum", "ranges", "loss_window")
+"""Figures of a metric's curves, which `deviations` alone has."""
 
 SERIES_FIGURES = ("line", "cdf", "sequence")
 """Figures whose groups share a panel, so that there are at most `MAX_LINES` of them in each."""
@@ -340,6 +346,9 @@ FIGURES: Registry[Entry] = Registry(
             _METRIC,
             _BY,
         ),
+        _figure("spectrum", "Large-deviations spectra, measured and in theory", _METRIC),
+        _figure("ranges", "Smallest and largest mean window against the scale", _METRIC),
+        _figure("loss_window", "Loss probability against the window", _METRIC),
         _figure(
             "convergence",
             "How a percentile settles with the number of configurations",

@@ -21,6 +21,10 @@ Floats = NDArray[np.float64]
 MODELS = ("theory", "bernoulli", "gaussian")
 """The chain with p(w) as counted, of independent packet losses, and under Gaussian cross traffic."""
 
+# Bins of means that are too rare to be expected: where the range ends because the chain cannot go
+# farther, an open bin would not tell a flow that did.
+_BEYOND = 2
+
 NO_THEORY = "theory is for Reno over TCP alone"
 
 
@@ -118,7 +122,8 @@ def _model(made: Study, p: Floats | str, seed: tuple[int, ...]) -> Model | str:
     if any(not low.alpha < high.alpha for low, high in ranges.values()):
         return "the chain's mean window does not vary at these scales"
     grids = {
-        n: grid(low.alpha, high.alpha, len(made.means[n])) for n, (low, high) in ranges.items()
+        n: grid(low.alpha, high.alpha, len(made.means[n]), _BEYOND)
+        for n, (low, high) in ranges.items()
     }
     verdict = None
     if grids:

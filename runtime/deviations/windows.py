@@ -62,10 +62,14 @@ def averages(window: Ints, scale: int) -> Floats:
     return means
 
 
-def grid(low: float, high: float, count: int) -> Grid:
-    """Return bins between two means for so many windows: 2 k^(1/3) (Rice's rule), 5 to 40."""
+def grid(low: float, high: float, count: int, beyond: int = 0) -> Grid:
+    """Return bins between two means for so many windows: 2 k^(1/3) (Rice's rule), 5 to 40.
+
+    beyond: how many more of the same width at each end.
+    """
     bins = int(np.clip(round(2 * count ** (1 / 3)), _FEWEST, _MOST))
-    return Grid(np.linspace(low, high, bins + 1))
+    width = (high - low) / bins
+    return Grid(low + width * np.arange(-beyond, bins + beyond + 1))
 
 
 def spectrum(counts: NDArray[np.number], windows: int, scale: int) -> Floats:
