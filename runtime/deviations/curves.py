@@ -59,7 +59,7 @@ def curves(made: Study) -> Iterator[Drawn]:
     found, w = made.losses, np.arange(1, len(made.losses.visits) + 1, dtype=np.float64)
     low_p, high_p = found.interval
     seen = found.visited
-    yield Drawn("loss", 0, w[seen], found.p[seen], low_p[seen], high_p[seen])
+    yield Drawn("loss", 0, w[seen], found.share[seen], low_p[seen], high_p[seen])
     for name, model in models.items():
         yield Drawn(f"loss.{name}", 0, w, model.p, *_nothing(len(w)))
 

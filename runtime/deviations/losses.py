@@ -2,6 +2,9 @@
 
 Counted: rounds with an entry / rounds, of all rounds at w. Windows that were never visited lie on the
 straight line between their neighbours that were; below the smallest one visited p is that of this one.
+A window that was always left downwards would keep the chain below it, and the largest one, if it never
+had a loss, would keep it for ever, though the flow went on: there p is the middle of Wilson's interval,
+(losses + z^2 / 2) / (visits + z^2).
 
 Bernoulli: p(w) = 1 - (1 - p_pkt)^w, p_pkt fitted by maximum likelihood to the rounds counted.
 
@@ -38,11 +41,20 @@ class Counted:
         return np.asarray(self.visits > 0, np.bool_)
 
     @property
+    def share(self) -> Floats:
+        """Losses of each window over its visits; NaN where it was not visited."""
+        unknown = np.full(len(self.visits), np.nan)
+        found: Floats = np.divide(self.losses, self.visits, out=unknown, where=self.visited)
+        return found
+
+    @property
     def p(self) -> Floats:
-        """p(w) of all windows, interpolated where none was visited."""
+        """p(w) of the chain: no window shuts it in, and those never visited are interpolated."""
         seen = np.flatnonzero(self.visited)
-        share = self.losses[seen] / self.visits[seen]
-        found: Floats = np.interp(np.arange(len(self.visits)), seen, share)
+        share, n = self.share[seen], self.visits[seen]
+        shut = np.where(seen == len(self.visits) - 1, share == 0, share == 1)
+        middle = (self.losses[seen] + _Z**2 / 2) / (n + _Z**2)
+        found: Floats = np.interp(np.arange(len(self.visits)), seen, np.where(shut, middle, share))
         return found
 
     @property

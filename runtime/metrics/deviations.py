@@ -3,6 +3,7 @@
 Rounds by the connection's own clock, t(i+1) = t(i) + srtt(t(i)), from the warm-up on. In each round the
 window w and whether congestion control entered CWR, Recovery or Loss. p(w) is the share of rounds at w
 with an entry; windows never visited lie on the line between their neighbours; wmax is the largest visited.
+Where a share of 1 below wmax, or of 0 at wmax, would shut the chain in, p is the middle of Wilson's interval.
 The chain goes from w to max(floor(w/2), 1) with probability p(w), else to min(w+1, wmax).
 
     f(alpha)   = Lambda(q) - q alpha(q), Lambda(q) = ln(spectral radius of A(q)), A(q)_ij = exp(q j) P_ij
@@ -112,12 +113,15 @@ def _study(measurement: Measurement, flow: FlowRecord, scales: tuple[int, ...]) 
     found = rounds(t_s, samples.cwnd_packets[known], srtt_s, entered, begin_s, end_s)
     if isinstance(found, str):
         return found
+    cross = cross_traffic(measurement.cell, plan)
+    if not isinstance(cross, str) and not plan.base_rtt_ns:
+        cross = "the path has no delay, so a window has no rate"
     return study(
         found,
         scales,
         no_theory=_no_theory(plan),
-        cross=cross_traffic(measurement.cell, plan),
-        round_bps=8 * plan.frame_bytes / (plan.base_rtt_ns * 1e-9),
+        cross=cross,
+        round_bps=8 * plan.frame_bytes / max(1e-9, plan.base_rtt_ns * 1e-9),
         seed=(measurement.cell.seed % 2**63, zlib.crc32(flow.name.encode())),
     )
 
