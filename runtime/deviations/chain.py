@@ -189,25 +189,22 @@ class Chain:
             image = a @ right
             top = float((image / right).max())
             for _ in range(_STEPS):
-                try:
-                    factors = splu(
-                        csc_array(top * identity - a),
-                        permc_spec="COLAMD",
-                        diag_pivot_thresh=0.0,
-                    )
-                except RuntimeError:  # exactly singular: top is the eigenvalue itself
-                    break
+                # A little above, so that the matrix can be factored where top is the eigenvalue itself.
+                shift = top * (1 + _CLOSE)
+                factors = splu(
+                    csc_array(shift * identity - a), permc_spec="COLAMD", diag_pivot_thresh=0.0
+                )
                 solved = factors.solve(right)
                 left = np.abs(factors.solve(left, trans="T"))
                 if not (np.all(np.isfinite(solved)) and np.all(solved > 0)):
                     break
-                closer = top - float((right / solved).min())
+                closer = shift - float((right / solved).min())
                 right = solved / solved.max()
                 left = left / left.max()
-                if not closer < top * (1 - _CLOSE):
-                    top = min(top, closer)
+                settled = not closer < top * (1 - 10 * _CLOSE)
+                top = min(top, closer)
+                if settled:
                     break
-                top = closer
             # The left vector has gone through as many steps with the same shifts. Windows that are all
             # but never reached may be zero in it, which costs the mean over l r nothing.
             scale = top * float(left @ right)

@@ -65,26 +65,31 @@ def rounds(
         first += 1
     if first >= len(t_s):
         return "the sender has no round-trip time"
-    times, clock = t_s.tolist(), srtt_s.tolist()
-    end_s = min(end_s, times[-1])
+    # In whole nanoseconds, as they were written: sums of many are exact.
+    times, clock = _ns(t_s).tolist(), _ns(srtt_s).tolist()
+    end = min(round(end_s * 1e9), times[-1])
     now, begins, at = times[first], [], []
     while True:
         place = bisect_right(times, now) - 1
         after = now + clock[place]
-        if after > end_s:
+        if after > end:
             break
         begins.append(now)
         at.append(place)
         now = after
     if not begins:
         return "the flow is shorter than one round trip after the warm-up"
-    start = np.array(begins)
+    start = np.array(begins, np.int64)
     which = np.array(at)
     lost: Bools | None = None
     if entered is not None:
-        when = t_s[entered]
+        when = _ns(t_s)[entered]
         when = when[(when > start[0]) & (when <= now)]
         lost = np.zeros(len(start), np.bool_)
         lost[np.searchsorted(start, when, side="left") - 1] = True
     windows = np.maximum(1, np.rint(window[which])).astype(np.int64)
-    return Rounds(start, windows, lost)
+    return Rounds(start.astype(np.float64) * 1e-9, windows, lost)
+
+
+def _ns(seconds: Floats) -> NDArray[np.int64]:
+    return np.rint(seconds * 1e9).astype(np.int64)

@@ -69,7 +69,8 @@ def grid(low: float, high: float, count: int, beyond: int = 0) -> Grid:
     """
     bins = int(np.clip(round(2 * count ** (1 / 3)), _FEWEST, _MOST))
     width = (high - low) / bins
-    return Grid(low + width * np.arange(-beyond, bins + beyond + 1))
+    edges: Floats = low + width * np.arange(-beyond, bins + beyond + 1, dtype=np.float64)
+    return Grid(edges)
 
 
 def spectrum(counts: NDArray[np.number], windows: int, scale: int) -> Floats:

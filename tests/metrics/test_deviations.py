@@ -140,7 +140,7 @@ def test_rounds_follow_the_flows_own_clock() -> None:
 
 
 def test_rounds_begin_after_the_warm_up_and_the_first_rtt() -> None:
-    t_s = np.arange(10) * 0.01
+    t_s = np.arange(10, dtype=np.float64) * 0.01
     srtt_s = np.where(t_s < 0.035, 0.0, 0.02)
     found = rounds(t_s, np.full(10, 5.0), srtt_s, None, 0.02, 1.0)
     assert isinstance(found, Rounds)
@@ -157,7 +157,7 @@ def test_entries_are_changes_into_a_reducing_state() -> None:
 
 
 def test_a_round_has_one_loss_at_most_and_the_round_of_its_time() -> None:
-    t_s = np.arange(8) * 0.005
+    t_s = np.arange(8, dtype=np.float64) * 0.005
     entered = np.array([0, 1, 1, 0, 0, 1, 0, 0], np.bool_)  # 5, 10 and 25 ms
     found = rounds(t_s, np.arange(1.0, 9), np.full(8, 0.010), entered, 0.0, 1.0)
     assert isinstance(found, Rounds) and found.lost is not None
