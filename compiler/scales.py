@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from fairc.dsl import model
 from fairc.dsl.diagnostics import Diagnostic, Severity
+from fairc.dsl.report_words import SCALES
 
 from .draft import Draft, DraftFlow
 from .plan import SAMPLE_EVERY_NS
@@ -78,7 +79,7 @@ def _of_flow(
             f"write `every: {max(100, rtt_ns // (4 * 1000))}us`",
         )
     ends = [ns for ns in (draft.scenario.duration_ns, flow.flow.stop_ns) if ns is not None]
-    if not ends or rtt_ns <= 0 or not scales:
+    if not ends or rtt_ns <= 0:
         return
     lasts_ns = min(ends) - max(draft.scenario.warmup_ns, flow.flow.start_ns or 0)
     rounds, longest = max(0, lasts_ns) // rtt_ns, scales[-1]
@@ -108,8 +109,8 @@ def _of(request: model.MetricRequest, flow: model.Flow) -> bool:
 
 
 def _scales(request: model.MetricRequest) -> list[int]:
-    text = str(request.options.get("scales", "")).strip("[]")
-    return sorted(int(part) for part in text.split(",")) if text else []
+    text = str(request.options.get("scales", SCALES)).strip("[]")
+    return sorted(int(part) for part in text.split(","))
 
 
 def _error(

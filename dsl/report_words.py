@@ -33,6 +33,9 @@ _TWO = P("groups", A_FLOW, "the two groups: users or flows", repeated=True, requ
 # Of a group of users: what one of them gets, and what all of them get.
 _OF_USERS = ("user", "group")
 _PERCENTILES = ("p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99")
+SCALES = "[100, 200, 500, 1000]"
+"""Of `deviations`, if the file gives none; as it is in the plan."""
+
 # The shortest period of the endpoints (SHORTEST_PERIOD in endpoints/src/description.rs).
 A_SAMPLE_TIME = Quantities((TIME,), low=Fraction(1, 10_000))
 
@@ -170,7 +173,7 @@ METRICS: Registry[Entry] = Registry(
                 "scales",
                 Lists(A_COUNT),
                 "averaging scales, in round trips",
-                "[100, 200, 500, 1000]",
+                SCALES,
             ),
             P("every", A_SAMPLE_TIME, "time between samples, at least 100us", "3ms"),
             values=(

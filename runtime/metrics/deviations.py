@@ -31,6 +31,7 @@ import numpy as np
 
 from fairc.compiler.plan import Flow, MetricRequest
 from fairc.compiler.scales import SAMPLES_A_ROUND
+from fairc.dsl.report_words import SCALES
 from fairc.runtime.deviations.cross import cross_traffic
 from fairc.runtime.deviations.curves import curves as drawn
 from fairc.runtime.deviations.rounds import entries, rounds
@@ -41,7 +42,6 @@ from fairc.runtime.results import MetricValue
 
 from .base import Metric, Value, window
 
-SCALES = "[100, 200, 500, 1000]"
 _OF = {
     "theory": "the chain with p(w) as counted",
     "bernoulli": "the chain of independent packet losses",
