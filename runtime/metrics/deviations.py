@@ -153,7 +153,10 @@ def _of_flow(flow: str, made: Study | str) -> Iterator[MetricValue]:
     yield MEAN.of(float(made.rounds.window.mean()), flow)
     yield LOSSES.of(None if lost is None else float(lost.mean()), flow, made.unseen)
     fitted = made.p_packet
-    yield P_PACKET.of(*((fitted, flow) if isinstance(fitted, float) else (None, flow, fitted)))
+    if isinstance(fitted, float):
+        yield P_PACKET.of(fitted, flow)
+    else:
+        yield P_PACKET.of(None, flow, fitted)
     yield LARGEST.of(int(made.rounds.window.max()), flow)
     for scale in made.scales:
         yield from _of_scale(f"{flow}, n = {scale}", made, scale)
