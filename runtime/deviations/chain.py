@@ -157,8 +157,10 @@ class Chain:
             except FloatingPointError:
                 return None
             if there >= 0:
-                root: Any = brentq(lambda x: beyond(self.at(x)), last, q, xtol=1e-15, rtol=1e-12)
-                return self.at(float(root))
+                find: Any = brentq  # whose stubs take numpy's numbers alone
+                return self.at(
+                    float(find(lambda x: beyond(self.at(x)), last, q, xtol=1e-15, rtol=1e-12))
+                )
             last = q
         return None
 

@@ -17,6 +17,7 @@ Source: Wilson, JASA 22, 1927; Loiseau et al., Performance Evaluation 67, 2010.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +110,8 @@ def fit_bernoulli(found: Counted) -> float | str:
     low, high = 1e-15, 1.0
     while score(high) > 0:
         high *= 2
-    return float(-np.expm1(-brentq(score, low, high, xtol=1e-16)))
+    root: Any = brentq(score, low, high, xtol=1e-16)
+    return float(-np.expm1(-root))
 
 
 def gaussian(

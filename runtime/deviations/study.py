@@ -98,7 +98,7 @@ def study(
     largest = len(found.visits)
     modelled: dict[str, Floats | str] = {
         "theory": found.p,
-        "bernoulli": bernoulli(p_packet, largest) if isinstance(p_packet, float) else p_packet,
+        "bernoulli": p_packet if isinstance(p_packet, str) else bernoulli(p_packet, largest),
         "gaussian": gaussian(
             cross.capacity_bps, cross.mean_bps, cross.deviation_bps, round_bps, largest
         )

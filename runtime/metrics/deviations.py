@@ -153,10 +153,10 @@ def _of_flow(flow: str, made: Study | str) -> Iterator[MetricValue]:
     yield MEAN.of(float(made.rounds.window.mean()), flow)
     yield LOSSES.of(None if lost is None else float(lost.mean()), flow, made.unseen)
     fitted = made.p_packet
-    if isinstance(fitted, float):
-        yield P_PACKET.of(fitted, flow)
-    else:
+    if isinstance(fitted, str):
         yield P_PACKET.of(None, flow, fitted)
+    else:
+        yield P_PACKET.of(fitted, flow)
     yield LARGEST.of(int(made.rounds.window.max()), flow)
     for scale in made.scales:
         yield from _of_scale(f"{flow}, n = {scale}", made, scale)
