@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fairc.compiler.plan import FigureRequest
 from fairc.dsl.report_words import LIMITS
 from fairc.runtime.report.run import Run
@@ -21,10 +18,13 @@ from .style import INK, LIMIT, MUTED, Dash, Width
 from .traces import representatives
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+    Floats = NDArray[np.float64]
+
 METRIC = "deviations"
 
 # Model -> what a legend calls it, and its line.
@@ -189,7 +189,7 @@ def _panel(run: Run, heading: str, cell: str, flow: str, repetition: int) -> Pan
     curves: list[Curve] = []
     for name, scale in _unique(zip(names.tolist(), scales.tolist(), strict=True)):
         ours = (names == name) & (scales == scale)
-        columns = (table[column][ours].astype(np.float64) for column in ("x", "y", "low", "high"))
+        columns = (table[column][ours].astype(float) for column in ("x", "y", "low", "high"))
         curves.append(Curve(name, scale, *columns))
     inside = run.rows(
         "SELECT value FROM metrics WHERE cell = ? AND flow = ? AND metric = ?",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fairc.compiler.plan import FigureRequest
 
 from .base import Drawing, FigureKind, Subject
@@ -21,6 +19,8 @@ _MANY = 120  # windows beyond which bars would hide each other
 
 
 def _paint(axes: Axes, panel: Panel) -> None:
+    import numpy as np
+
     for model, (_, paint, dash) in MODELS.items():
         for curve in panel.of(f"loss.{model}"):
             # The chain of the measured p(w) is what is drawn as points, and straight lines between.

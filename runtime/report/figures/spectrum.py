@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fairc.compiler.plan import FigureRequest
 
 from .base import Drawing, FigureKind, Subject
@@ -21,6 +19,8 @@ MARKERS = "osD^vPX*<>hp"
 
 
 def _paint(axes: Axes, panel: Panel) -> None:
+    import numpy as np
+
     measured = sorted(panel.of("spectrum"), key=lambda curve: curve.scale)
     plot_models(axes, panel, "spectrum")
     for index, curve in enumerate(measured):
