@@ -1,7 +1,7 @@
 """What metrics of a connection's samples ask of a cell: how often to sample, and rounds enough.
 
 `sample_every_ns` sets the interval of a flow. `check_scales` looks at `deviations` as far as the plan tells:
-a round trip lasts at least the base RTT, so there are at most so many rounds.
+a round trip lasts at least the base RTT, so their number has an upper bound.
 """
 
 from __future__ import annotations

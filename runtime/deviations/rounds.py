@@ -52,7 +52,7 @@ def rounds(
     begin_s: float,
     end_s: float,
 ) -> Rounds | str:
-    """Return the whole rounds between two times, or in words why there are none.
+    """Return the whole rounds between two times, or why there are none.
 
     t_s, window (packets), srtt_s: samples of one connection in order of time; entered: which of them
     are the first of an entry, None if unknown.

@@ -63,7 +63,7 @@ def averages(window: Ints, scale: int) -> Floats:
 
 
 def grid(low: float, high: float, count: int, beyond: int = 0) -> Grid:
-    """Return bins between two means for so many windows: 2 k^(1/3) (Rice's rule), 5 to 40.
+    """Return bins between two means for a number of windows k: 2 k^(1/3) (Rice's rule), 5 to 40.
 
     beyond: how many more of the same width at each end.
     """

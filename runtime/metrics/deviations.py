@@ -81,7 +81,7 @@ def scales_of(request: MetricRequest) -> tuple[int, ...]:
 
 
 def studied(measurement: Measurement, flow: FlowRecord, scales: tuple[int, ...]) -> Study | str:
-    """Return the study of a flow, or in words why there is none; made once for each measurement."""
+    """Return the study of a flow, or why there is none; made once for each measurement."""
     key = ("deviations", flow.name, scales)
     if key not in measurement.memo:
         measurement.memo[key] = _study(measurement, flow, scales)

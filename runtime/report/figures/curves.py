@@ -73,7 +73,7 @@ class Look:
     """What differs between the figures.
 
     kind: word of the figure. title, reading: heading and how to read it. x, y: names of the axes. paint:
-    draws a panel. keys: of the legend, beside those of the models. wanted: names of curves it needs.
+    draws a panel. keys: of the legend, other than those of the models. wanted: names of curves it needs.
     """
 
     kind: str
