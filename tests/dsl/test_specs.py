@@ -54,7 +54,11 @@ def test_spec_checks_without_errors(name: str, spec: Callable[[str], Path]) -> N
 
 
 @pytest.mark.parametrize(
-    "name", sorted(set(SPECS) - {"quickstart", "custom-topology", "quic-fairness", "satcom", "fmp"})
+    "name",
+    sorted(
+        set(SPECS)
+        - {"quickstart", "custom-topology", "quic-fairness", "satcom", "fmp", "large-deviations"}
+    ),
 )
 def test_what_cannot_run_is_refused_whole(name: str, spec: Callable[[str], Path]) -> None:
     experiment, found = load(read(spec(name)))

@@ -71,6 +71,10 @@ def test_the_recorded_cell_is_valid(analysis: Analysis) -> None:
         for value in ("lost", "reordered", "duplicates", "jitter")
     }
     others |= dict.fromkeys(PER_LOAD, "no flow loads pages")
+    few = "a sample every 100 ms is too few for round trips of 117 ms"
+    others |= {
+        v.name: few for metric in METRICS if metric.name == "deviations" for v in metric.values
+    }
     assert undefined == others | percentiles | short
 
 
