@@ -19,6 +19,7 @@ from .grid import Lowered, Settings
 from .lower import Lowering
 from .measured import Measured
 from .plan import Axis, Cell, FigureRequest, Input, MetricRequest, Plan, Selection
+from .scales import check_scales
 from .variation import in_order, variations
 
 KEPT_CONFIGURATIONS = 2000  # some 30 kB each; those beyond are lowered again per repetition
@@ -38,7 +39,9 @@ class Compilation:
     def __init__(self, experiment: Experiment, engine: str | None = None) -> None:
         self._experiment = experiment
         self._engine = engine
-        self._settings = Settings(experiment.name, experiment.seed, experiment.paired)
+        self._settings = Settings(
+            experiment.name, experiment.seed, experiment.paired, tuple(experiment.measure)
+        )
         self._variations: frozenset[str] = frozenset()
         self._inputs: dict[str, str] = {}
         self._asks: dict[Asks, None] = {}
@@ -175,6 +178,7 @@ class Compilation:
         self._measured.note(configuration.scenario)
         with _as_the_plan_has_it():
             draft = self._lowering(configuration.scenario)
+        check_scales(draft, self._experiment.measure, self._report)
         if any(found.severity is Severity.ERROR for found in self._found.values()):
             return None
         return Lowered(self._settings, configuration, draft)

@@ -8,6 +8,7 @@ from collections import defaultdict
 from .costs import Costs, costs_of
 from .frames import segment_bytes
 from .plan import (
+    SAMPLE_EVERY_NS,
     Cell,
     FileWorkload,
     Flow,
@@ -51,7 +52,8 @@ class Estimate:
         self.cells += times
         self.virtual_s += times * length_s
         self.disk_bytes += times * len(cell.captures) * CAPTURED_BYTES * sent
-        self.disk_bytes += times * LOGGED_BYTES_PER_S * length_s * len(cell.flows)
+        samples = sum(SAMPLE_EVERY_NS / flow.sample_every_ns for flow in cell.flows)
+        self.disk_bytes += times * LOGGED_BYTES_PER_S * length_s * samples
         wall_s = cell_s(self.costs, cell, length_s, sent)
         first_s = beside_s(self.costs, cell)
         self.longest_s = max(self.longest_s, wall_s + first_s)

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairc.dsl.model import Configuration, Distribution, Flow, Load, Requests
+from fairc.dsl.model import Configuration, Distribution, Flow, Load, MetricRequest, Requests
 
 from . import plan
 from .draft import Draft, DraftFlow
 from .draws import draw
 from .flows import start_range_ns
 from .loads import load_of, pauses_ns
+from .scales import sample_every_ns
 from .seeds import canonical, cell_seed, identity, stream_seed, uniform
 from .traffic import PROCESS, options_of, shared_arrivals, workload_of
 from .wiring import host_address
@@ -35,6 +36,7 @@ class Settings:
     experiment: str
     seed: int
     paired: bool
+    measure: tuple[MetricRequest, ...] = ()
 
 
 class Lowered:
@@ -63,10 +65,18 @@ class Lowered:
             nodes=tuple(_seeded(node, seed) for node in draft.frozen_nodes),
             cables=draft.frozen_cables,
             flows=tuple(
-                _flow(draft, flow, starts, seed, shared.get(flow.flow.name))
+                _flow(
+                    draft,
+                    flow,
+                    starts,
+                    seed,
+                    shared.get(flow.flow.name),
+                    sample_every_ns(flow.flow, settings.measure),
+                )
                 for flow, starts in zip(draft.flows, starts_ns, strict=True)
             ),
-            captures=tuple(draft.captures),
+            captures=tuple(draft.captures) if scenario.captures == "full" else (),
+            captured=scenario.captures,
             peps=tuple(draft.peps),
             policers=tuple(
                 policer.model_copy(update={"seed": stream_seed(seed, "policer", policer.name)})
@@ -188,6 +198,7 @@ def _flow(
     starts_ns: tuple[int, ...],
     seed: int,
     shared: plan.SharedArrivals | None,
+    every_ns: int,
 ) -> plan.Flow:
     declared = flow.flow
     address, client = (host_address(draft, name) for name in (declared.server, declared.client))
@@ -222,4 +233,5 @@ def _flow(
         qlog=declared.options.qlog,
         cca_object=_object(declared),
         image=declared.image,
+        sample_every_ns=every_ns,
     )

@@ -46,7 +46,10 @@ NEEDS: Mapping[str, Need] = {
     **dict.fromkeys(("fairness", "fmp", "convergence_time"), _SEVERAL),
     "fct": _TRANSFER,
     "datagrams": Need("flows over UDP", _any(lambda flow: flow.transport == "udp")),
-    "cwnd": Need("flows with a window", _any(lambda flow: flow.transport != "udp")),
+    **dict.fromkeys(
+        ("cwnd", "deviations"),
+        Need("flows with a window", _any(lambda flow: flow.transport != "udp")),
+    ),
     "retransmissions": Need("flows that send again", _any(lambda flow: flow.transport != "udp")),
 }
 """Metric -> what it is of; the others are of anything."""

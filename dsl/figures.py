@@ -17,6 +17,7 @@ from .problems import Gather, fail, not_yet
 from .registry import suggest, unknown
 from .report_words import (
     ALWAYS,
+    CURVE_FIGURES,
     FIGURES,
     LIMITS,
     MAX_LINES,
@@ -94,6 +95,7 @@ class FigureChecker:
             gather.found.append(not_yet(f"the figure `{entry.name}`", figure.span, entry.instead))
         gather.finish()
         assert use is not None
+        _check_curves(entry, use.arguments.get("metric"))
         selection = self._selection(where) if where else None
         self._check_size(entry, use.arguments, selection, figure.span)
         options = {p.name: p.default for p in entry.parameters if p.default}
@@ -309,6 +311,17 @@ class FigureChecker:
             if len(found) * factor > limit:
                 break
         return len(found) * factor
+
+
+def _check_curves(entry: Entry, metric: Value | None) -> None:
+    """Raise CompileError where a figure of curves shows a metric that has none."""
+    if entry.name in CURVE_FIGURES and isinstance(metric, Symbol) and metric.name != "deviations":
+        fail(
+            "no-curves",
+            f"`{entry.name}` shows the curves of `deviations`, and `{metric.name}` has none",
+            metric.span,
+            help=f"write `{entry.name}(deviations)`",
+        )
 
 
 def condition(node: syntax.Expr, scope: Scope, words: Collection[str]) -> None:

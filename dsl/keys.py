@@ -52,6 +52,12 @@ EXPERIMENT: Registry[Parameter] = Registry(
         P("warmup", A_TIME, "the start of each cell that metrics leave out", "0s"),
         P("stop", Words("value of `stop`", ("first", "all")), "whose end is the cell's end", "all"),
         P("deadline", A_POSITIVE_TIME, "the latest end of a cell", "10 times the fair share's"),
+        P(
+            "captures",
+            Words("value of `captures`", ("full", "none")),
+            "whether packets are captured",
+            "full",
+        ),
         P("repeat", Quantities((NUMBER,), low=1, high=10**6, whole=True), "repetitions", "1"),
         P("seed", A_WHOLE, "where all randomness comes from", "1"),
         P("paired", A_SWITCH, "the same losses for every value of the sweep", "off"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .diagnostics import CompileError
 from .entries import Entry, Parameter
 from .kinds import (
     A_COUNT,
@@ -18,11 +17,10 @@ from .kinds import (
     Quantities,
     Words,
 )
-from .problems import not_yet
 from .registry import Registry
 from .source import Span
-from .units import NUMBER, SHARE
-from .values import ListValue, Quantity, Text, TupleValue, Value
+from .units import NUMBER, SHARE, TIME
+from .values import ListValue, Text, TupleValue, Value
 
 P = Parameter
 
@@ -36,23 +34,11 @@ _TWO = P("groups", A_FLOW, "the two groups: users or flows", repeated=True, requ
 _OF_USERS = ("user", "group")
 _PERCENTILES = ("p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99")
 _TRANSFERS = ("mean", *_PERCENTILES, "count", "unfinished")
-# What the endpoints sample: measurement.md, rule 19.
-SAMPLE_EVERY = Fraction(1, 10)
+SCALES = "[100, 200, 500, 1000]"
+"""Of `deviations`, if the file gives none; as it is in the plan."""
 
-
-@dataclass(frozen=True)
-class SampleTimes:
-    """The kind "a time between samples": what the endpoints do not sample cannot run yet."""
-
-    words: str = "a time"
-
-    def check(self, value: Value, use: str, at: Span | None = None) -> None:
-        """Raise CompileError unless the value is a time at which there are samples."""
-        A_POSITIVE_TIME.check(value, use, at)
-        if isinstance(value, Quantity) and value.number < SAMPLE_EVERY:
-            raise CompileError(
-                [not_yet("a sample more often than every 100ms", value.span, "write `100ms`")]
-            )
+# The shortest period of the endpoints (SHORTEST_PERIOD in endpoints/src/description.rs).
+A_SAMPLE_TIME = Quantities((TIME,), low=Fraction(1, 10_000))
 
 
 def _metric(
@@ -100,7 +86,7 @@ METRICS: Registry[Entry] = Registry(
             "packets",
             "Congestion window over time",
             _FLOW,
-            P("every", SampleTimes(), "time between samples, at least 100ms", "100ms"),
+            P("every", A_SAMPLE_TIME, "time between samples, at least 100us", "100ms"),
             values=("mean", *_PERCENTILES, "min", "max"),
             runs=True,
         ),
@@ -190,9 +176,23 @@ METRICS: Registry[Entry] = Registry(
         _metric(
             "deviations",
             "1",
-            "Large deviations of the throughput",
+            "Large deviations of one flow's window, against theory",
             _FLOW,
-            P("scales", Lists(A_COUNT), "averaging scales, in round trips"),
+            P(
+                "scales",
+                Lists(A_COUNT),
+                "averaging scales, in round trips",
+                SCALES,
+            ),
+            P("every", A_SAMPLE_TIME, "time between samples, at least 100us", "3ms"),
+            values=(
+                *("inside", "p", "inside_bernoulli", "p_bernoulli"),
+                *("inside_gaussian", "p_gaussian"),
+                *("mean_theory", "mean_bernoulli", "mean_gaussian"),
+                *("rounds", "mean", "losses", "p_packet", "largest"),
+                *("windows", "alpha_min", "alpha_max", "theory_min", "theory_max"),
+            ),
+            runs=True,
         ),
         _metric("plt", "s", "Page load time: loadEventEnd", _FLOW, runs=True),
         _metric("ttr", "s", "Time to response: responseStart", _FLOW, runs=True),
@@ -295,9 +295,15 @@ LIMITS: dict[str, Limits] = {
     "convergence": Limits(12, 12),
     "sequence": Limits(12, 12 * 12),
     "autocorrelation": Limits(24, 24),
+    "spectrum": Limits(12, 12),
+    "ranges": Limits(12, 12),
+    "loss_window": Limits(12, 12),
 }
 MAX_LINES = 12
 """Lines of one panel, which colours and dashes tell apart."""
+
+CURVE_FIGURES = ("spectrum", "ranges", "loss_window")
+"""Figures of a metric's curves, which `deviations` alone has."""
 
 SERIES_FIGURES = ("line", "cdf", "sequence")
 """Figures whose groups share a panel, so that there are at most `MAX_LINES` of them in each."""
@@ -352,6 +358,9 @@ FIGURES: Registry[Entry] = Registry(
             _METRIC,
             _BY,
         ),
+        _figure("spectrum", "Large-deviations spectra, measured and in theory", _METRIC),
+        _figure("ranges", "Smallest and largest mean window against the scale", _METRIC),
+        _figure("loss_window", "Loss probability against the window", _METRIC),
         _figure(
             "convergence",
             "How a percentile settles with the number of configurations",

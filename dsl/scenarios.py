@@ -35,7 +35,7 @@ MEMO_LIMIT = 4096
 ENDING = (model.File, model.Video, model.Load)
 """Workloads that come to an end by themselves; `iperf3` does where it is told when."""
 
-Timing = tuple[int | None, int, int | None, Literal["first", "all"]]
+Timing = tuple[int | None, int, int | None, Literal["first", "all"], Literal["full", "none"]]
 """Duration, warm-up and deadline in ns, and whose end is the cell's."""
 
 
@@ -69,7 +69,7 @@ class Builder:
         timing = [
             s.value
             for name, s in parts.settings.settings.items()
-            if name in ("duration", "warmup", "deadline", "stop")
+            if name in ("duration", "warmup", "deadline", "stop", "captures")
         ]
         hosts = [setting.value for setting in parts.hosts.settings.values()]
         self._network = _Memo(self._build_network, self._depends(topology, names), grid)
@@ -138,6 +138,7 @@ class Builder:
             self._agreeing = (*flows, *proxies)
         check_arrivals(flows, {name: group.count for name, group in groups.items()})
         _check_end(flows, timing, self._report)
+        _check_captures(flows, timing)
         if network is None:
             return None
         whole, every = self._with_users(network, flows, groups)
@@ -245,6 +246,10 @@ class Builder:
         stop: Literal["first", "all"] = "all"
         with gather.attempt():
             stop = "first" if self._parts.settings.word("stop", scope, "all") == "first" else "all"
+        captures: Literal["full", "none"] = "full"
+        with gather.attempt():
+            word = self._parts.settings.word("captures", scope, "full")
+            captures = "none" if word == "none" else "full"
         gather.finish()
         duration, warmup, deadline = found["duration"], found["warmup"], found["deadline"]
         end = duration or deadline
@@ -265,7 +270,27 @@ class Builder:
             nanoseconds(warmup) if warmup else 0,
             nanoseconds(deadline) if deadline else None,
             stop,
+            captures,
         )
+
+
+def _check_captures(flows: Sequence[model.Flow], timing: Timing) -> None:
+    """Refuse a cell without captures whose flows are known from their packets alone."""
+    gather = Gather()
+    for flow in flows if timing[-1] == "none" else ():
+        what = "page loads" if flow.transport == "web" else "an image" if flow.image else ""
+        if isinstance(flow.workload, model.Iperf3):
+            what = "iperf3"
+        if what:
+            with gather.attempt():
+                fail(
+                    "captures-needed",
+                    f"the flow `{flow.name}` cannot be measured without captures",
+                    flow.span,
+                    note=f"what {what} received, and when, is read from packets",
+                    help="leave `captures = none` out",
+                )
+    gather.finish()
 
 
 def _ends(workload: model.Workload) -> bool:
@@ -277,7 +302,7 @@ def _check_end(
     flows: Sequence[model.Flow], timing: Timing, report: Callable[[Diagnostic], None]
 ) -> None:
     """Refuse a cell that never ends; warn about flows that never begin."""
-    duration, _, deadline, stop = timing
+    duration, _, deadline, stop, _ = timing
     gather = Gather()
     ends = [_ends(f.workload) or f.stop_ns is not None for f in flows]
     limit = duration if duration is not None else deadline

@@ -11,7 +11,7 @@ lock         what made the numbers
 sweep        runs what is missing; progress: what it tells
 cluster      single cells into a plan's folder; collection: one run of them
 measurement  raw artefacts to arrays, with pcap and digests
-metrics      arrays to numbers
+metrics      arrays to numbers; deviations: the analysis of the metric of that name
 validity     the verdict on a cell's set-up
 conditions   what the compared transports differ in
 har          page loads as HTTP archives

@@ -66,6 +66,12 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
                 if (course := metrics[request.name].traces) is not None
                 for trace in told_traces(measurement, request, course(measurement, request))
             ),
+            tuple(
+                curve
+                for request in requests
+                if (drawn := metrics[request.name].curves) is not None
+                for curve in drawn(measurement, request)
+            ),
         ),
         files=har.archives(measurement),
     )

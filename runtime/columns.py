@@ -139,6 +139,22 @@ def _trace_rows(stored: Stored) -> Columns:
     }
 
 
+def _curve_rows(stored: Stored) -> Columns:
+    series = stored.series
+    if series is None or not len(series.curves):
+        return {}
+    made = series.curves
+    flows = made["flow"].astype(object)
+    flows[flows == ""] = None
+    return {
+        "cell": np.full(len(made), stored.cell.id, object),
+        "metric": made["metric"].astype(object),
+        "flow": flows,
+        "curve": made["curve"].astype(object),
+        **{name: made[name] for name in ("scale", "x", "y", "low", "high")},
+    }
+
+
 def _queue_rows(stored: Stored) -> Columns:
     series = stored.series
     if series is None:
@@ -341,6 +357,22 @@ TABLES: dict[str, Table] = {
             _queue_rows,
         ),
         BUCKETS,
+        Table(
+            "curves",
+            "a point of a curve that a metric has, other than over time (metrics.md)",
+            (
+                CELL,
+                Column("metric", "VARCHAR", "", "name of the metric, such as `deviations`"),
+                Column("flow", "VARCHAR", "", "name of the flow; null: of the whole cell"),
+                Column("curve", "VARCHAR", "", "which of its curves, such as `spectrum.theory`"),
+                Column("scale", "BIGINT", "", "of the curve; 0: it has none"),
+                Column("x", "DOUBLE", "as of the metric", "where"),
+                Column("y", "DOUBLE", "as of the metric", "value there; null: none"),
+                Column("low", "DOUBLE", "as of the metric", "lower bound; null: none"),
+                Column("high", "DOUBLE", "as of the metric", "upper bound; null: none"),
+            ),
+            _curve_rows,
+        ),
         *PAGE_TABLES,
     )
 }

@@ -23,6 +23,7 @@ LIBRARIES = ("click", "duckdb", "jinja2", "lark", "matplotlib", "numpy", "pydant
 ANALYSIS = (
     "analysis.py",
     "conditions.py",
+    "deviations",
     "digests.py",
     "har.py",
     "delays.py",

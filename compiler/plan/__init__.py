@@ -22,7 +22,7 @@ From the smallest part to the whole:
     header     the plan: what was swept, what is measured and shown
 """
 
-from .base import MAX_PROCESSING_NS, Model, Mtu
+from .base import MAX_PROCESSING_NS, SAMPLE_EVERY_NS, Model, Mtu, SampleEvery
 from .cells import Capture, Cell
 from .flows import Flow, TransportOptions
 from .header import PLAN_VERSION, Axis, FigureRequest, Input, MetricRequest, Plan, Selection
@@ -48,6 +48,7 @@ from .workloads import (
 __all__ = [
     "MAX_PROCESSING_NS",
     "PLAN_VERSION",
+    "SAMPLE_EVERY_NS",
     "Axis",
     "BulkWorkload",
     "Cable",
@@ -85,6 +86,7 @@ __all__ = [
     "Red",
     "RequestsWorkload",
     "Route",
+    "SampleEvery",
     "Selection",
     "Sfq",
     "Shaper",

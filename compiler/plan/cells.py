@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .base import MAX_PROCESSING_NS, Model, absent, empty
+from .base import MAX_PROCESSING_NS, Captured, Model, absent, empty
 from .consistency import contradiction
 from .flows import Flow
 from .network import Cable, Node
@@ -44,6 +44,7 @@ class Cell(Model):
     processing_ns: a host delays each packet that it sends by a random time in [0, processing_ns], behind
     its link's queue and rate, and in order; sources at a constant rate vary their gaps. 0: neither. Left out
     where the file says nothing: then as the engine needs it (targets/processing.py).
+    captured: `none`: no packets are captured, and there are no `captures`; left out where it is `full`.
     """
 
     id: Identity
@@ -62,6 +63,7 @@ class Cell(Model):
     duration_ns: SpanNs | None
     deadline_ns: SpanNs
     stop: Literal["first", "all"]
+    captured: Captured = "full"
     processing_ns: Annotated[int | None, Field(ge=0, le=MAX_PROCESSING_NS, exclude_if=absent)] = (
         None
     )

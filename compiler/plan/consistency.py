@@ -247,6 +247,14 @@ def _policers(cell: Cell, parts: Parts) -> str:
 
 def _captures(cell: Cell, parts: Parts) -> str:
     """Say what is wrong with captures."""
+    if cell.captured == "none":
+        if cell.captures:
+            return "a cell without captures has captures"
+        for flow in cell.flows:
+            if flow.transport == "web" or flow.image or flow.workload.kind == "iperf3":
+                return (
+                    f"the flow `{flow.name}` is known from its packets alone, and none are captured"
+                )
     if len({capture.name for capture in cell.captures}) != len(cell.captures):
         return "two captures have one name"
     others = {f"{flow.name}.{side}" for flow in cell.flows for side in ("server", "client")}

@@ -9,7 +9,7 @@ from pydantic import Field
 from fairc.compiler.frames import frame_bytes
 from fairc.dsl.model import MTU
 
-from .base import Model, Mtu, absent
+from .base import SAMPLE_EVERY_NS, Model, Mtu, SampleEvery, absent
 from .numbers import Buffer, InitialWindow, Many, Port, Rate, Setting, TimeNs
 from .text import (
     Address,
@@ -61,6 +61,7 @@ class Flow(Model):
     object that registers the CCA, compressed (zlib), in base64.
     image: the container image of another QUIC stack, both server and client; left out where there
     is none.
+    sample_every_ns: between two samples of a connection's state by its sender; left out where it is 100 ms.
     """
 
     name: FlowName
@@ -90,6 +91,7 @@ class Flow(Model):
     qlog: bool = False
     cca_object: Base64 | None = None
     image: Annotated[ImageName | None, Field(exclude_if=absent)] = None
+    sample_every_ns: SampleEvery = SAMPLE_EVERY_NS
 
     @property
     def frame_bytes(self) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from fairc.compiler.plan import Capture, Cell, Interface, LoadWorkload, Node
+from fairc.compiler.plan import SAMPLE_EVERY_NS, Capture, Cell, Interface, LoadWorkload, Node
 from fairc.compiler.queues import queue_bytes
 
 from . import images, iperf3, processing
@@ -25,7 +25,7 @@ from .hosts import (
     window_routes,
 )
 from .lines import line, word
-from .programs import SAMPLE_EVERY_NS, client, policer, proxies, server
+from .programs import client, policer, proxies, server
 from .tc import LATE_NS, change_line, interface_lines
 
 SNAPLEN = 96

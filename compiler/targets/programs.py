@@ -7,11 +7,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from fairc.compiler.frames import frame_bytes
-from fairc.compiler.plan import Cell, Flow, LoadWorkload, OnOffWorkload, Pep, Policer
+from fairc.compiler.plan import (
+    SAMPLE_EVERY_NS,
+    Cell,
+    Flow,
+    LoadWorkload,
+    OnOffWorkload,
+    Pep,
+    Policer,
+)
 
 from . import images, processing
-
-SAMPLE_EVERY_NS = 100_000_000
 
 WEB_NAME = "web.fairc"
 """The name of every web server, in its certificate and in what clients ask for."""
@@ -125,7 +131,7 @@ def _sending(flow: Flow) -> Fields:
     return {
         "buffer_bytes": flow.sender_bytes,
         "rate_bps": flow.rate_bps,
-        "sample_every_ns": SAMPLE_EVERY_NS,
+        "sample_every_ns": flow.sample_every_ns,
     }
 
 

@@ -21,6 +21,7 @@ class Scenario:
     """Everything that one configuration says, resolved.
 
     stop: `all`: the cell ends when every flow has ended; `first`: when the first one has.
+    captures: whether packets are captured at the bottlenecks.
     offload: False (always, so far): no super-packets. processing_ns: a host delays each packet that it
     sends by a random time in [0, processing_ns]; 0: by nothing; None: as the engine needs it.
     """
@@ -31,6 +32,7 @@ class Scenario:
     warmup_ns: int
     deadline_ns: int | None
     stop: Literal["first", "all"]
+    captures: Literal["full", "none"] = "full"
     processing_ns: int | None = None
 
     @property

@@ -10,6 +10,8 @@ use std::os::fd::OwnedFd;
 /// in the kernel's `include/uapi/linux/tcp.h`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
+    /// State of congestion control (`tcpi_ca_state`): 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
+    pub ca_state: u8,
     /// Congestion window, packets (`tcpi_snd_cwnd`).
     pub cwnd: u32,
     /// Slow start threshold, packets (`tcpi_snd_ssthresh`); 2147483647 before the first reduction.
@@ -77,7 +79,8 @@ impl Sample {
             .field("delivery_bps", &self.delivery_bps)?
             .field("busy_us", &self.busy_us)?
             .field("rwnd_limited_us", &self.rwnd_limited_us)?
-            .field("sndbuf_limited_us", &self.sndbuf_limited_us)
+            .field("sndbuf_limited_us", &self.sndbuf_limited_us)?
+            .field("ca_state", &u32::from(self.ca_state))
             .map(drop)
     }
 }
@@ -155,6 +158,9 @@ pub fn peer_window(socket: &OwnedFd) -> io::Result<u32> {
 /// Offset of `tcpi_snd_wnd`.
 const PEER_WINDOW: usize = 228;
 
+/// Offset of `tcpi_ca_state`.
+const CA_STATE: usize = 1;
+
 /// Offset of `tcpi_options`.
 const OPTIONS: usize = 5;
 
@@ -177,6 +183,7 @@ fn parse(raw: &[u8; NEEDED]) -> Sample {
     };
     let bits = |bytes_per_s: u64| bytes_per_s.saturating_mul(8);
     Sample {
+        ca_state: raw[CA_STATE],
         cwnd: u32_at(80),
         ssthresh: u32_at(76),
         rtt_us: u32_at(68),
@@ -272,6 +279,7 @@ mod tests {
         }
         let sample = parse(&raw);
         let small = |name: &str| number[name] as u32;
+        assert_eq!(u32::from(sample.ca_state), small("ca_state"));
         assert_eq!(sample.cwnd, small("cwnd"));
         assert_eq!(sample.ssthresh, small("ssthresh"));
         assert_eq!(sample.rtt_us, small("rtt_us"));

@@ -143,8 +143,8 @@ def _policer(cell: Cell, policer: Policer, folder: Path) -> None:
     (folder / f"{policer.name}.policer.err").write_bytes(b"")
 
 
-def _every(end_ns: int) -> range:
-    return range(0, end_ns + 1, EVERY_NS)
+def _every(end_ns: int, every_ns: int = EVERY_NS) -> range:
+    return range(0, end_ns + 1, every_ns)
 
 
 def _server(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, Any]]:
@@ -162,7 +162,7 @@ def _server(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, 
         following = iter(mine)
         frame = next(following, None)
         last_ns = mine[-1].left_ns + flow.base_rtt_ns if mine else 0
-        for t in _every(min(end_ns, last_ns)):
+        for t in _every(min(end_ns, last_ns), flow.sample_every_ns):
             rtt_ns = flow.base_rtt_ns
             while frame is not None and frame.left_ns <= t:
                 sent += frame.payload
@@ -198,6 +198,7 @@ def _tcp_sample(flow: Flow, rtt_ns: int, sent: int, lost: int) -> dict[str, Any]
         "busy_us": 0,
         "rwnd_limited_us": 0,
         "sndbuf_limited_us": 0,
+        "ca_state": 0,
     }
 
 

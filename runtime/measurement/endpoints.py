@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 # How a connection ends at the client; `received` is how one of datagrams does.
 _ENDS = ("done", "stopped", "received")
 _REPORTS = ("listening", "accepted", "connected", "sent", "received")
+_PART = 20_000  # samples
 _PLAYER = ("playing", "stalled", "played")
 
 # By name; a program that never wrote one has an empty list of it.
@@ -92,7 +93,11 @@ class Endpoints:
 def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
     """Read what server and client of a flow wrote; ended_s: the end of the cell. Raises ArtefactError."""
     server_file, client_file = f"{flow.name}.server.ndjson", f"{flow.name}.client.ndjson"
-    server = _by_event(artefacts.lines(server_file))
+    records = artefacts.lines(server_file)
+    sampled: list[Samples] = []
+    if not isinstance(flow.workload, LoadWorkload):  # which tell later what they ran over
+        records = _without_samples(records, sampled, flow.transport, server_file)
+    server = _by_event(records)
     client = _by_event(artefacts.lines(client_file))
     if flow.qlog:
         qlog.check(artefacts, f"{flow.name}.server.sqlog", server["traced"], server_file)
@@ -123,7 +128,7 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
         completed=len(done) == flow.connections,
         # Of an image of others packets tell how much had come: `images`.
         progress=Progress(()) if flow.image else _progress(client, client_file, first),
-        samples=samples.read(server["sample"], flow.transport, server_file),
+        samples=samples.joined(sampled),
         videos=applications.videos(_of(client, _PLAYER), watched, stop_s, client_file),
         requests=applications.requests(
             client["fetched"], client["unfinished"], client["asked"], client_file
@@ -214,6 +219,25 @@ def _samples_of(events: list[dict[str, Any]], transports: Mapping[int, str], fil
 
 def _of(events: Events, names: Iterable[str]) -> list[dict[str, Any]]:
     return [event for name in names for event in events[name]]
+
+
+def _without_samples(
+    records: Iterable[dict[str, Any]], into: list[Samples], transport: str, file: str
+) -> Iterator[dict[str, Any]]:
+    """Yield all but the samples of a server, which go into columns a part at a time.
+
+    As objects, an hour of samples every 3 ms would take 2 GB.
+    """
+    waiting: list[dict[str, Any]] = []
+    for record in records:
+        if record.get("event") != "sample":
+            yield record
+            continue
+        waiting.append(record)
+        if len(waiting) == _PART:
+            into.append(samples.read(waiting, transport, file))
+            waiting = []
+    into.append(samples.read(waiting, transport, file))
 
 
 def _by_event(records: Iterable[dict[str, Any]]) -> Events:

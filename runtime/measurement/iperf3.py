@@ -193,6 +193,8 @@ _UNTOLD = (
     "rwnd_limited_s",
     "sndbuf_limited_s",
     "app_limited_s",
+    "congestion_state",
+    "threshold_packets",
 )
 """Columns of samples that iperf3 does not tell."""
 

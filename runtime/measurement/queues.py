@@ -29,7 +29,7 @@ class QueueRecord:
 
     entered, left, delivered: packets at the three points, in order of time. through: entered
     found again in left. behind: left found again in delivered. blind: packets come to the queue
-    unseen, because the bottleneck is on a flow's server itself: what needs their arrival (delay,
+    unseen, because the bottleneck is on a flow's server itself, or nothing is captured: what needs their arrival (delay,
     drops, backlog) is not known. bucket_bytes: what the shaper's bucket holds, 0 for one without (that
     of a link that changes). epoch_ns: zero of `*_s`.
     """
@@ -166,7 +166,11 @@ def assemble(
     captures by name, the packets that a policer in front of the queue dropped.
     Raises ArtefactError, and PathError for routes that lead nowhere.
     """
-    places = sorted({capture.queue for capture in paths.cell.captures})
+    places = sorted(
+        {capture.queue for capture in paths.cell.captures}
+        if paths.cell.captured == "full"
+        else {flow.bottleneck for flow in paths.cell.flows}
+    )
     return tuple(
         _queue(captures, paths, place, epoch_ns, qdiscs, histories, dropped or {})
         for place in places
@@ -192,7 +196,8 @@ def _queue(
     def waiting(where: Place) -> int:
         return qdisc.waiting(qdiscs.get(where, ()))
 
-    blind = any(f.bottleneck == place and not paths.before(place, f) for f in cell.flows)
+    without = cell.captured == "none"
+    blind = without or any(f.bottleneck == place and not paths.before(place, f) for f in cell.flows)
 
     def behind_policers(name: str) -> pcap.Packets:
         packets = captures[name].packets
@@ -200,7 +205,7 @@ def _queue(
 
     def at(point: str) -> pcap.Packets:
         names = [c.name for c in cell.captures if c.queue == place and c.point == point]
-        if not names and not (blind and point == "entry"):
+        if not names and not without and not (blind and point == "entry"):
             raise ArtefactError(f"the plan has no {point} capture for {'/'.join(place)}")
         return pcap.concatenate(tuple(map(behind_policers, names)))
 

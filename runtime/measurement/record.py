@@ -228,6 +228,11 @@ class Measurement:
     policers: tuple[PolicerRecord, ...] = ()
 
     @property
+    def captured(self) -> bool:
+        """Whether packets were captured."""
+        return self.cell.captured == "full"
+
+    @property
     def ended_s(self) -> float:
         """The end of the cell, s after the epoch."""
         return self.ending.ended_ns * NS
@@ -241,6 +246,11 @@ class Measurement:
     def paths(self) -> Paths:
         """The network as packets find their way through it."""
         return Paths(self.cell)
+
+    @cached_property
+    def memo(self) -> dict[object, object]:
+        """What one reader has made of this cell and will want again, under a key of its own."""
+        return {}
 
     @property
     def seen_queues(self) -> tuple[QueueRecord, ...]:
@@ -273,8 +283,13 @@ class Measurement:
         return any(flow.plan.port in pep.ports for pep in self.cell.peps)
 
     def unseen(self, flow: FlowRecord) -> bool:
-        """Whether nobody can tell which packets at the bottleneck are a flow's: it shares its proxies."""
-        return any(flow.plan.port in pep.ports and len(pep.ports) > 1 for pep in self.cell.peps)
+        """Whether nobody can tell which packets at the bottleneck are a flow's.
+
+        It shares its proxies, or there are no captures.
+        """
+        return not self.captured or any(
+            flow.plan.port in pep.ports and len(pep.ports) > 1 for pep in self.cell.peps
+        )
 
     @cached_property
     def data_paths(self) -> dict[str, tuple[Place, ...]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .artefacts import ArtefactError
 from .buckets import bucket_rows, nothing
-from .pages import Rows, page_series
+from .pages import Rows, page_series, rows
 from .record import FlowRecord, Measurement
 
 Floats = NDArray[np.float64]
@@ -32,6 +32,23 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
+class Curve:
+    """A curve of a metric that is not one over time: `name` says which; scale: 0 for none.
+
+    x, y, low, high: shape (N,), in the units of the metric's definition; NaN where there is nothing.
+    """
+
+    metric: str
+    flow: str | None
+    name: str
+    scale: int
+    x: Floats
+    y: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Series:
     """Arrays of one cell; slots of 100 ms, t_s their starts, s after the epoch.
 
@@ -48,6 +65,7 @@ class Series:
     loads, resources, sequences: of page loads, rows with fields (pages.py).
     trace_*: courses of metrics: trace_metric and trace_flow (empty: of the cell) of each of C;
     trace_of, trace_t_s, trace_value: of shape (P,), in order; trace_of indexes the C.
+    curves: of metrics, rows with the fields metric, flow (empty: of the cell), curve, scale, x, y, low, high.
     busy_t_s, busy_share: ends of the monitor's slots and the machine's CPU load, shape (M,).
     loss_expected, loss_sent, loss_lost: random loss behind the bottlenecks, shape (L,): its
     probability in the plan, packets that met it, packets lost.
@@ -96,6 +114,7 @@ class Series:
     loss_sent: NDArray[np.int64]
     loss_lost: NDArray[np.int64]
     buckets: Rows = field(default_factory=nothing)
+    curves: Rows = field(default_factory=lambda: _curves(()))
 
     def save(self, path: Path) -> None:
         """Write the arrays; the same series give the same bytes."""
@@ -122,16 +141,17 @@ def collect(
     measurement: Measurement,
     loss: tuple[tuple[float, int, int], ...],
     traces: tuple[Trace, ...] = (),
+    curves: tuple[Curve, ...] = (),
 ) -> Series:
     """Return the series of a measurement.
 
-    loss: (probability, packets, lost) of each kind. traces: of the metrics that were asked for.
+    loss: (probability, packets, lost) of each kind. traces, curves: of the metrics that were asked for.
     """
     edges = measurement.edges()
     flows, queues = measurement.flows, measurement.queues
     slots = len(edges) - 1
 
-    def rows(values: list[Any], kind: type) -> NDArray[Any]:
+    def slotted(values: list[Any], kind: type) -> NDArray[Any]:
         return np.array(values, kind).reshape(len(values), slots)
 
     def samples(column: str) -> Floats:
@@ -144,17 +164,17 @@ def collect(
         flows=np.array([flow.name for flow in flows], np.str_),
         queues=np.array([queue.name for queue in queues], np.str_),
         t_s=edges[:-1],
-        ip_bytes=rows(
+        ip_bytes=slotted(
             [
                 np.full(slots, np.nan) if measurement.unseen(flow) else flow.ip_bytes(edges)
                 for flow in flows
             ],
             np.float64,
         ),
-        delivered_bytes=rows([flow.delivered_bytes(edges) for flow in flows], np.float64),
-        active=rows([flow.active(edges) for flow in flows], np.bool_),
-        queue_bytes=rows([queue.backlog_bytes(edges[1:]) for queue in queues], np.float64),
-        queue_packets=rows([queue.backlog_packets(edges[1:]) for queue in queues], np.float64),
+        delivered_bytes=slotted([flow.delivered_bytes(edges) for flow in flows], np.float64),
+        active=slotted([flow.active(edges) for flow in flows], np.bool_),
+        queue_bytes=slotted([queue.backlog_bytes(edges[1:]) for queue in queues], np.float64),
+        queue_packets=slotted([queue.backlog_packets(edges[1:]) for queue in queues], np.float64),
         sample_flow=np.repeat(np.arange(len(flows)), counts),
         sample_connection=samples("connection").astype(np.int64),
         sample_t_s=samples("t_s"),
@@ -166,6 +186,7 @@ def collect(
         **_requests(flows),
         **_pages(measurement),
         **_traces(traces),
+        curves=_curves(curves),
         busy_t_s=measurement.busy.t_s,
         busy_share=measurement.busy.share,
         loss_expected=np.array([row[0] for row in loss], np.float64),
@@ -206,6 +227,21 @@ def _requests(flows: tuple[FlowRecord, ...]) -> dict[str, NDArray[Any]]:
 
 def _pages(measurement: Measurement) -> dict[str, Any]:
     return dict(page_series(measurement))
+
+
+_CURVE = {"metric": str, "flow": str, "curve": str, "scale": int, "x": float, "y": float,
+          "low": float, "high": float}  # fmt: skip
+
+
+def _curves(curves: tuple[Curve, ...]) -> Rows:
+    return rows(
+        _CURVE,
+        [
+            (curve.metric, curve.flow or "", curve.name, curve.scale, *point)
+            for curve in curves
+            for point in zip(curve.x, curve.y, curve.low, curve.high, strict=True)
+        ],
+    )
 
 
 def _traces(traces: tuple[Trace, ...]) -> dict[str, NDArray[Any]]:

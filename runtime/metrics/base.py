@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.measurement.series import Trace
+from fairc.runtime.measurement.series import Curve, Trace
 from fairc.runtime.results import MetricValue
 
 UNSEEN = "the bottleneck is on the server itself, so packets are not seen before its queue"
@@ -49,13 +49,14 @@ class Metric:
 
     name: as in the language. values: what it gives; the first is what the bare name means.
     compute: of a measurement and a request, all values of one cell.
-    traces: of the same, its series over time, if it has any.
+    traces: of the same, its series over time, if it has any. curves: its other curves.
     """
 
     name: str
     values: tuple[Value, ...]
     compute: Callable[[Measurement, MetricRequest], tuple[MetricValue, ...]]
     traces: Callable[[Measurement, MetricRequest], tuple[Trace, ...]] | None = None
+    curves: Callable[[Measurement, MetricRequest], tuple[Curve, ...]] | None = None
 
     @property
     def definition(self) -> str:

@@ -1,4 +1,4 @@
-"""What cannot be told of flows whose connections proxies split: which metrics, and why."""
+"""What cannot be told of flows that proxies split, or without captures: which metrics, and why."""
 
 from __future__ import annotations
 
@@ -26,17 +26,23 @@ AT_THE_BOTTLENECK = frozenset(
 SHARED = (
     "other flows share its proxies, so its packets at the bottleneck cannot be told from theirs"
 )
+UNCAPTURED = "no packets were captured (`captures = none`)"
 TWO_LEGS = "its server sent these on one connection, and proxies sent the packets on another one"
 
 
 def told(
     measurement: Measurement, request: MetricRequest, values: tuple[MetricValue, ...]
 ) -> Iterator[MetricValue]:
-    """Yield the values of a metric, those without a value that proxies keep from being known."""
+    """Yield the values of a metric, those without a value that nobody can know."""
     unseen = {f.name for f in measurement.sessions(request.sessions) if measurement.unseen(f)}
     split = {f.name for f in measurement.flows if measurement.split(f)}
     for value in values:
-        if request.name in AT_THE_BOTTLENECK and unseen and value.flow in {None, *unseen}:
+        if not measurement.captured and (
+            request.name in (*AT_THE_BOTTLENECK, "utilization")
+            or value.metric == "retransmissions.share"
+        ):
+            yield value.model_copy(update={"value": None, "reason": UNCAPTURED})
+        elif request.name in AT_THE_BOTTLENECK and unseen and value.flow in {None, *unseen}:
             yield _without(value, SHARED)
         elif value.metric == "retransmissions.share" and value.flow in split:
             yield _without(value, TWO_LEGS)

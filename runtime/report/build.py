@@ -14,6 +14,7 @@ from .answer import answer
 from .choose import choose
 from .figures import (
     DEFAULT,
+    DEVIATIONS,
     FAIRNESS,
     FIGURES,
     PAGE_LOADS,
@@ -51,7 +52,15 @@ class _Report:
 
     @property
     def _measures_fairness(self) -> bool:
-        return any(request.name == FAIRNESS.name for request in self.run.plan.measure)
+        return self._measures(FAIRNESS.name)
+
+    def _brings(self, kind: FigureKind) -> bool:
+        """Whether a figure of `deviations` is shown though nobody asks for it."""
+        asked = {request.kind for request in self.run.plan.figures}
+        return self._measures("deviations") and kind.name not in asked
+
+    def _measures(self, name: str) -> bool:
+        return any(request.name == name for request in self.run.plan.measure)
 
     def _draw(self) -> Iterator[Drawing | Sheet]:
         known = {kind.name: kind for kind in FIGURES}
@@ -60,6 +69,7 @@ class _Report:
             *([(FAIRNESS, None)] if self._measures_fairness else []),
             *([(PAGE_LOADS, None)] if loads_pages(self.subject) else []),
             *([(POLICING, None)] if polices(self.subject) else []),
+            *((kind, None) for kind in DEVIATIONS if self._brings(kind)),
             *((known.get(request.kind), request) for request in self.run.plan.figures),
         ]
         for kind, request in wanted:

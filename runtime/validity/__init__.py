@@ -10,6 +10,7 @@ loss        random losses; drops where there should be none
 order       copies, and packets that overtake others
 buffers     what a queue holds
 captures    complete, consistent; no super-packets
+counters    a cell without captures: what its verdict rests on
 endpoints   CCA, exit of the programs, limits of the hosts
 options     ECN, SACK, initial window, parameters of the CCA
 loads       page loads: protocol and client that were really used, every load reported
@@ -26,6 +27,7 @@ from fairc.runtime.measurement import Measurement
 
 from .buffers import buffer
 from .captures import captures, frame_sizes
+from .counters import counters
 from .delay import base_rtt, random_delay
 from .endpoints import (
     congestion_control,
@@ -60,6 +62,7 @@ CHECKS: tuple[Check, ...] = (
     buffer,
     other_drops,
     captures,
+    counters,
     frame_sizes,
     congestion_control,
     processes,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import Iperf3Workload, LoadWorkload, RequestsWorkload
 from fairc.compiler.targets.iperf3 import START_UP_NS, begin_ns
-from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement, packets_of
+from fairc.runtime.measurement import FlowRecord, Measurement, packets_of
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.pcap import ACK, SYN, Packets
 
@@ -160,11 +160,11 @@ def _late_load(flow: FlowRecord) -> float:
 
 def _late_ticks(flow: FlowRecord) -> float:
     """Return by how much a sample came after its tick at worst, s; a tick left out counts, too."""
-    samples, worst = flow.endpoints.samples, 0.0
+    samples, worst, every_s = flow.endpoints.samples, 0.0, flow.plan.sample_every_ns * NS
     for connection in np.unique(samples.connection):
         t_s = samples.t_s[samples.connection == connection][:-1]  # the last one is off the ticks
-        tick = np.floor(t_s / SLOT_S + 1e-6)
-        late_s = t_s - tick * SLOT_S
+        tick = np.floor(t_s / every_s + 1e-6)
+        late_s = t_s - tick * every_s
         left_out = np.diff(tick, prepend=tick[:1] - 1) - 1
-        worst = max(worst, float((late_s + left_out * SLOT_S).max(initial=0.0)))
+        worst = max(worst, float((late_s + left_out * every_s).max(initial=0.0)))
     return worst

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairc.dsl import CompileError, load, read, runnable
+from fairc.dsl import load, read
 from fairc.dsl.model import File, Load
 
 CELLS = {
@@ -51,15 +51,6 @@ def test_spec_checks_without_errors(name: str, spec: Callable[[str], Path]) -> N
     assert {d.code for d in found} <= {"not-yet"}
     assert experiment is not None
     assert experiment.count() == CELLS[name]
-
-
-@pytest.mark.parametrize("name", ["large-deviations"])
-def test_what_cannot_run_is_refused_whole(name: str, spec: Callable[[str], Path]) -> None:
-    experiment, found = load(read(spec(name)))
-    assert experiment is not None
-    assert runnable(found).errors
-    with pytest.raises(CompileError):
-        next(experiment.configurations())
 
 
 def test_quickstart_is_a_scenario(examples: Path) -> None:

@@ -2,7 +2,7 @@
 
 In order of use: `base` (what a figure is), `style`, `colours` and `layout` (how all of them look),
 `traces` (what figures of one repetition share), `cases`, `axis` and `overtime` (what figures of a
-metric share), then one module per kind of figure. A new kind is a module with a `KIND`, its line here, and a test.
+metric share), `curves` (what those of `deviations` share), then one module per kind of figure. A new kind is a module with a `KIND`, its line here, and a test.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ from . import (
     histogram,
     line,
     loads,
+    loss_window,
     queue,
+    ranges,
     rates,
     sequence,
+    spectrum,
     table,
     window,
 )
@@ -39,6 +42,8 @@ loads_pages = loads.loads_pages
 # Shown where users are policed.
 POLICING: FigureKind = buckets.KIND
 polices = buckets.polices
+# Shown where `deviations` is measured.
+DEVIATIONS: tuple[FigureKind, ...] = (spectrum.KIND, ranges.KIND, loss_window.KIND)
 
 # What `report { ... }` can ask for.
 FIGURES: Registry[FigureKind] = Registry(
@@ -54,11 +59,15 @@ FIGURES: Registry[FigureKind] = Registry(
         convergence.KIND,
         sequence.KIND,
         autocorrelation.KIND,
+        spectrum.KIND,
+        ranges.KIND,
+        loss_window.KIND,
     ),
 )
 
 __all__ = [
     "DEFAULT",
+    "DEVIATIONS",
     "FAIRNESS",
     "FIGURES",
     "PAGE_LOADS",

@@ -1,0 +1,112 @@
+"""The curves of a study, as they are stored and drawn: spectra, ranges, loss probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairc.compiler.scales import LEAST_WINDOWS
+
+from .study import MODELS, Model, Study
+from .windows import averages, grid, spectrum
+
+Floats = NDArray[np.float64]
+_POINTS = 80  # of a theoretical spectrum
+_RANGES = 16  # scales between the shortest and the longest
+_MOST_BINS = 200
+
+
+class Drawn(NamedTuple):
+    """A curve: its name, its scale (0: none), and x, y, low, high of shape (N,); NaN: not there."""
+
+    name: str
+    scale: int
+    x: Floats
+    y: Floats
+    low: Floats
+    high: Floats
+
+
+def curves(made: Study) -> Iterator[Drawn]:
+    """Yield all curves of a study.
+
+    `spectrum` (x: alpha, y: f, low and high: the 95 % envelope of the chain with p(w) as counted) of each
+    scale, `range` (x: n, y: the mean, low and high: alpha_min and alpha_max), `loss` (x: w, y: p(w), low
+    and high: Wilson's interval); and `spectrum.NAME`, `range.NAME`, `loss.NAME` of each model.
+    """
+    models = {name: m for name in MODELS if isinstance(m := made.models[name], Model)}
+    for scale in made.usable:
+        yield _measured(made, scale, models.get("theory"))
+    if not made.usable:
+        return
+    scales = _scales(made)
+    yield _range(made, scales)
+    for name, model in models.items():
+        low, high = model.ranges[made.usable[0]]
+        points = model.chain.curve(low, high, _POINTS)
+        x, y = np.array([p.alpha for p in points]), np.array([p.f for p in points])
+        yield Drawn(f"spectrum.{name}", 0, x, y, *_nothing(len(x)))
+        total = len(made.rounds.window)
+        ends = [model.chain.observable(total, n) for n in scales]
+        low_alpha, high_alpha = np.array([(a.alpha, b.alpha) for a, b in ends]).T
+        mean = np.full(len(scales), model.chain.mean)
+        yield Drawn(f"range.{name}", 0, np.array(scales, float), mean, low_alpha, high_alpha)
+    if made.losses is None:
+        return
+    found, w = made.losses, np.arange(1, len(made.losses.visits) + 1, dtype=np.float64)
+    low_p, high_p = found.interval
+    seen = found.visited
+    yield Drawn("loss", 0, w[seen], found.share[seen], low_p[seen], high_p[seen])
+    for name, model in models.items():
+        yield Drawn(f"loss.{name}", 0, w, model.p, *_nothing(len(w)))
+
+
+def _nothing(count: int) -> tuple[Floats, Floats]:
+    return np.full(count, np.nan), np.full(count, np.nan)
+
+
+def _measured(made: Study, scale: int, theory: Model | None) -> Drawn:
+    """Return the measured spectrum of a scale, on the bins of the theory where there is one.
+
+    Flow and envelope are lowered by the flow's maximum, so that inside is inside in the picture.
+    """
+    means = made.means[scale]
+    bins = grid(means.min(), max(means.max(), means.min() + 1e-9), len(means))
+    low = high = None
+    if theory is not None and theory.verdict is not None:
+        own = theory.grids[scale]
+        width = own.edges[1] - own.edges[0]
+        if max(means.max() - own.edges[0], own.edges[-1] - means.min()) < _MOST_BINS * width:
+            bins = own.widened(means)
+            first = int(np.searchsorted(bins.edges, own.edges[0] - width / 2))
+            low, high = _nothing(len(bins.centres))
+            within = slice(first, first + len(own.centres))
+            envelope = theory.verdict
+            low[within] = spectrum(envelope.low[scale][1:-1], len(means), scale)
+            high[within] = spectrum(envelope.high[scale][1:-1], len(means), scale)
+    y = spectrum(bins.count(means)[1:-1], len(means), scale)
+    top = np.nanmax(y)
+    if low is None or high is None:
+        low, high = _nothing(len(y))
+    return Drawn("spectrum", scale, bins.centres, y - top, low - top, high - top)
+
+
+def _scales(made: Study) -> list[int]:
+    """Return scales from the shortest to the longest usable one, the usable ones among them."""
+    first, last = made.usable[0], made.usable[-1]
+    between = np.geomspace(first, last, _RANGES).round().astype(int).tolist()
+    total = len(made.rounds.window)
+    return sorted({n for n in (*between, *made.usable) if total // n >= LEAST_WINDOWS})
+
+
+def _range(made: Study, scales: list[int]) -> Drawn:
+    means = [averages(made.rounds.window, n) for n in scales]
+    return Drawn(
+        "range", 0, np.array(scales, float),
+        np.array([m.mean() for m in means]),
+        np.array([m.min() for m in means]),
+        np.array([m.max() for m in means]),
+    )  # fmt: skip

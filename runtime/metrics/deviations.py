@@ -1,0 +1,206 @@
+"""Large deviations of one connection's window, against the Markov chain of Reno.
+
+Rounds by the connection's own clock, t(i+1) = t(i) + srtt(t(i)), from the warm-up on. In each round the
+window w and whether congestion control entered CWR, Recovery or Loss. p(w) is the share of rounds at w
+with an entry; windows never visited lie on the line between their neighbours; wmax is the largest visited.
+Where a share of 1 below wmax, or of 0 at wmax, would shut the chain in, p is the middle of Wilson's interval.
+The chain goes from w to max(floor(w/2), 1) with probability p(w), else to min(w+1, wmax).
+
+    f(alpha)   = Lambda(q) - q alpha(q), Lambda(q) = ln(spectral radius of A(q)), A(q)_ij = exp(q j) P_ij
+    f_n(alpha) = ln(count / k_n) / n, less its maximum, k_n = floor(N / n) windows of n rounds (`scales`)
+
+`inside` is 1 if the measured spectrum is inside the 95 % envelope of 1000 simulated chains of equal length,
+over all bins of all scales together, 0 if not. Three chains are simulated: with p(w) as counted, of
+independent packet losses, p(w) = 1 - (1 - p_packet)^w with p_packet fitted, and under Gaussian cross
+traffic as the plan describes it, p(w) = 1/2 (1 - erf((C - w S / RTT - mu) / (sigma sqrt 2))) (docs/deviations.md).
+A scale with fewer than 30 windows has no values and no part in the verdict. For other CCAs than Reno over TCP
+there is no theory: their values of it are not defined.
+
+Curves: the spectra, the ranges of alpha, and p(w), of which the figures `spectrum`, `ranges` and
+`loss_window` are made.
+
+Unit: packets for windows, 1 for the rest. Source: Loiseau et al., Performance Evaluation 67, 2010.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from fairc.compiler.plan import Flow, MetricRequest
+from fairc.compiler.scales import SAMPLES_A_ROUND
+from fairc.dsl.report_words import SCALES
+from fairc.runtime.deviations.cross import cross_traffic
+from fairc.runtime.deviations.curves import curves as drawn
+from fairc.runtime.deviations.rounds import entries, rounds
+from fairc.runtime.deviations.study import MODELS, NO_THEORY, Model, Study, study
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.series import Curve
+from fairc.runtime.results import MetricValue
+
+from .base import Metric, Value, window
+
+_OF = {
+    "theory": "the chain with p(w) as counted",
+    "bernoulli": "the chain of independent packet losses",
+    "gaussian": "the chain under Gaussian cross traffic",
+}
+_AFTER = {name: "" if name == "theory" else f"_{name}" for name in MODELS}
+
+INSIDE = {
+    m: Value(f"deviations.inside{_AFTER[m]}", "1", f"1: inside the 95 % envelope of {_OF[m]}")
+    for m in MODELS
+}
+P = {
+    m: Value(f"deviations.p{_AFTER[m]}", "1", f"share of chains at least as extreme, of {_OF[m]}")
+    for m in MODELS
+}
+ROUNDS = Value("deviations.rounds", "1", "round trips that were measured")
+MEAN = Value("deviations.mean", "packets", "mean window of all rounds")
+MEANS = {m: Value(f"deviations.mean_{m}", "packets", f"mean window of {_OF[m]}") for m in MODELS}
+LOSSES = Value("deviations.losses", "1", "share of rounds with an entry into CWR, Recovery or Loss")
+P_PACKET = Value("deviations.p_packet", "1", "packet loss probability fitted to the losses")
+LARGEST = Value("deviations.largest", "packets", "largest window visited")
+WINDOWS = Value("deviations.windows", "1", "windows of n rounds, named after flow and scale")
+LOW = Value("deviations.alpha_min", "packets", "smallest mean of n rounds, measured")
+HIGH = Value("deviations.alpha_max", "packets", "largest mean of n rounds, measured")
+THEORY_LOW = Value("deviations.theory_min", "packets", "smallest mean observable, in theory")
+THEORY_HIGH = Value("deviations.theory_max", "packets", "largest mean observable, in theory")
+OF_MODELS = (*(v for m in MODELS for v in (INSIDE[m], P[m])), *MEANS.values())
+OF_FLOW = (ROUNDS, MEAN, LOSSES, P_PACKET, LARGEST)
+OF_SCALE = (WINDOWS, LOW, HIGH, THEORY_LOW, THEORY_HIGH)
+VALUES = (*OF_MODELS, *OF_FLOW, *OF_SCALE)
+
+
+def scales_of(request: MetricRequest) -> tuple[int, ...]:
+    """Return the scales of a request, rounds."""
+    text = str(request.options.get("scales", SCALES))
+    return tuple(int(part) for part in text.strip("[]").split(","))
+
+
+def studied(measurement: Measurement, flow: FlowRecord, scales: tuple[int, ...]) -> Study | str:
+    """Return the study of a flow, or why there is none; made once for each measurement."""
+    key = ("deviations", flow.name, scales)
+    if key not in measurement.memo:
+        measurement.memo[key] = _study(measurement, flow, scales)
+    found = measurement.memo[key]
+    assert isinstance(found, Study | str)
+    return found
+
+
+def _study(measurement: Measurement, flow: FlowRecord, scales: tuple[int, ...]) -> Study | str:
+    plan, samples = flow.plan, flow.endpoints.samples
+    if plan.transport == "udp":
+        return "a flow over UDP has no window"
+    if plan.connections > 1:
+        return "these are deviations of one connection, and the flow has several"
+    known = np.isfinite(samples.cwnd_packets)
+    if not known.any():
+        return "the sender has no sample of its window"
+    t_s, srtt_s = samples.t_s[known], samples.rtt_s[known]
+    state, threshold = samples.congestion_state[known], samples.threshold_packets[known]
+    begin_s, end_s = window(measurement, flow)
+    usual_s = float(np.median(srtt_s[srtt_s > 0])) if (srtt_s > 0).any() else 0.0
+    every_s = plan.sample_every_ns * 1e-9
+    if usual_s and every_s * SAMPLES_A_ROUND > usual_s * (1 + 1e-9):
+        return (
+            f"a sample every {every_s * 1e3:g} ms is too few for round trips of"
+            f" {usual_s * 1e3:.3g} ms"
+        )
+    entered = entries(state, threshold) if np.isfinite(state).all() else None
+    found = rounds(t_s, samples.cwnd_packets[known], srtt_s, entered, begin_s, end_s)
+    if isinstance(found, str):
+        return found
+    cross = cross_traffic(measurement.cell, plan)
+    if not isinstance(cross, str) and not plan.base_rtt_ns:
+        cross = "the path has no delay, so a window has no rate"
+    return study(
+        found,
+        scales,
+        no_theory=_no_theory(plan),
+        cross=cross,
+        round_bps=8 * plan.frame_bytes / max(1e-9, plan.base_rtt_ns * 1e-9),
+        seed=(measurement.cell.seed % 2**63, zlib.crc32(flow.name.encode())),
+    )
+
+
+def _no_theory(flow: Flow) -> str:
+    if (flow.transport, flow.cca) == ("tcp", "reno"):
+        return ""
+    return f"{NO_THEORY}, and this is {flow.cca} over {flow.transport.upper()}"
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the deviations of each requested flow."""
+    scales = scales_of(request)
+    return tuple(
+        value
+        for flow in measurement.sessions(request.sessions)
+        for value in _of_flow(flow.name, studied(measurement, flow, scales))
+    )
+
+
+def _of_flow(flow: str, made: Study | str) -> Iterator[MetricValue]:
+    if isinstance(made, str):
+        yield from (value.of(None, flow, made) for value in VALUES)
+        return
+    for name in MODELS:
+        yield from _of_model(flow, name, made)
+    lost = made.rounds.lost
+    yield ROUNDS.of(len(made.rounds.window), flow)
+    yield MEAN.of(float(made.rounds.window.mean()), flow)
+    yield LOSSES.of(None if lost is None else float(lost.mean()), flow, made.unseen)
+    fitted = made.p_packet
+    if isinstance(fitted, str):
+        yield P_PACKET.of(None, flow, fitted)
+    else:
+        yield P_PACKET.of(fitted, flow)
+    yield LARGEST.of(int(made.rounds.window.max()), flow)
+    for scale in made.scales:
+        yield from _of_scale(f"{flow}, n = {scale}", made, scale)
+
+
+def _of_model(flow: str, name: str, made: Study) -> Iterator[MetricValue]:
+    values = (INSIDE[name], P[name], MEANS[name])
+    model = made.models[name]
+    if not isinstance(model, Model):
+        yield from (value.of(None, flow, model) for value in values)
+        return
+    verdict = model.verdict
+    why = "" if verdict else made.few(made.scales[0])
+    yield INSIDE[name].of(float(verdict.inside) if verdict else None, flow, why)
+    yield P[name].of(verdict.p if verdict else None, flow, why)
+    yield MEANS[name].of(model.chain.mean, flow)
+
+
+def _of_scale(name: str, made: Study, scale: int) -> Iterator[MetricValue]:
+    means, few = made.means[scale], made.few(scale)
+    yield WINDOWS.of(len(means), name)
+    if few:
+        yield from (value.of(None, name, few) for value in OF_SCALE[1:])
+        return
+    yield LOW.of(float(means.min()), name)
+    yield HIGH.of(float(means.max()), name)
+    theory = made.models["theory"]
+    if isinstance(theory, Model):
+        low, high = theory.ranges[scale]
+        yield THEORY_LOW.of(low.alpha, name)
+        yield THEORY_HIGH.of(high.alpha, name)
+    else:
+        yield THEORY_LOW.of(None, name, theory)
+        yield THEORY_HIGH.of(None, name, theory)
+
+
+def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...]:
+    """Return the spectra, ranges and loss probabilities of each requested flow."""
+    found: list[Curve] = []
+    for flow in measurement.sessions(request.sessions):
+        made = studied(measurement, flow, scales_of(request))
+        if isinstance(made, Study):
+            found += [Curve("deviations", flow.name, *curve) for curve in drawn(made)]
+    return tuple(found)
+
+
+METRIC = Metric("deviations", VALUES, compute, curves=curves)

@@ -1,0 +1,202 @@
+"""What the figures of `deviations` share: which cells they show, their curves, and how models look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairc.compiler.plan import FigureRequest
+from fairc.dsl.report_words import LIMITS
+from fairc.runtime.report.run import Run
+from fairc.runtime.report.words import one_line
+
+from .base import Drawing, NothingToDraw, Subject, panel_names
+from .cases import REPETITION, load, names_of, stem, told_apart, worded
+from .layout import WIDE_LEFT, Key, columns_for, draw_keys, grid, key_height
+from .style import INK, LIMIT, MUTED, Dash, Width
+from .traces import representatives
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+METRIC = "deviations"
+
+# Model -> what a legend calls it, and its line.
+MODELS: dict[str, tuple[str, str, Dash]] = {
+    "theory": ("theory, p(w) measured", INK, "-"),
+    "bernoulli": ("theory, Bernoulli losses", LIMIT, (0, (4, 1.5))),
+    "gaussian": ("theory, Gaussian cross traffic", MUTED, (0, (1, 1.2))),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A stored curve: its name, its scale, and x, y, low, high of shape (N,)."""
+
+    name: str
+    scale: int
+    x: Floats
+    y: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The curves of one flow in one cell; heading: what tells it apart."""
+
+    heading: str
+    repetition: int
+    inside: float | None
+    curves: tuple[Curve, ...]
+
+    def of(self, name: str) -> list[Curve]:
+        """Return the curves of a name."""
+        return [curve for curve in self.curves if curve.name == name]
+
+    @property
+    def verdict(self) -> str:
+        """Say whether the measured spectrum is inside the envelope; empty without a verdict."""
+        if self.inside is None:
+            return ""
+        return "inside" if self.inside else "outside"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What differs between the figures.
+
+    kind: word of the figure. title, reading: heading and how to read it. x, y: names of the axes. paint:
+    draws a panel. keys: of the legend, other than those of the models. wanted: names of curves it needs.
+    """
+
+    kind: str
+    title: str
+    reading: str
+    x: str
+    y: str
+    wanted: tuple[str, ...]
+    paint: Callable[[Axes, Panel], None]
+    keys: Callable[[Sequence[Panel]], list[Key]]
+
+
+def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing:
+    """Make a figure; options: `facet`, `where`. Each configuration and flow has a panel of its own.
+
+    Raises NothingToDraw where no cell that counts has these curves, or there are too many panels.
+    """
+    found = _default(subject) if request is None else _asked(subject, request)
+    panels = [p for p in found if any(p.of(name) for name in look.wanted)]
+    if not panels:
+        raise NothingToDraw(f"no cell that counts has the curves of `{look.kind}`")
+    most = LIMITS[look.kind].panels
+    if len(panels) > most:
+        raise NothingToDraw(f"{len(panels)} panels are more than {most}")
+    shown = sorted({panel.repetition for panel in panels})
+    which = "repetition" if len(shown) == 1 else "repetitions"
+    told = "; ".join(f"{p.heading or 'the flow'}: {p.verdict}" for p in panels if p.verdict)
+    verdict = f" The measured spectrum and the envelope: {told}." if told else ""
+    return Drawing(
+        name=look.kind if request is None else stem(subject, request),
+        section="repetitions" if request is None else "asked",
+        title=look.title,
+        caption=(
+            f"{look.reading} One run a panel, not a summary: {which}"
+            f" {', '.join(map(str, shown))}. Metric `deviations` says how all is computed.{verdict}"
+        ),
+        alt=f"{look.title}, {len(panels)} panels. "
+        + (f"Measured spectrum against the 95 % envelope: {told}." if told else "No theory."),
+        draw=lambda width: _draw(look, panels, width),
+    )
+
+
+def _draw(look: Look, panels: Sequence[Panel], width: Width) -> Figure:
+    single = len(panels) == 1
+    columns = columns_for(width, len(panels))
+    present = {curve.name.partition(".")[2] for panel in panels for curve in panel.curves}
+    keys = look.keys(panels)
+    keys += [Key(words, paint, dash) for m, (words, paint, dash) in MODELS.items() if m in present]
+    made = grid(
+        width, columns, len(panels), 1.9 if single else 1.35, 0.14,
+        headings=not single or bool(panels[0].heading), above=key_height(keys, width),
+        left=WIDE_LEFT, share=False,
+    )  # fmt: skip
+    draw_keys(made.figure, keys, width)
+    for axes, panel in zip(made.panels, panels, strict=True):
+        look.paint(axes, panel)
+        heading = ", ".join(filter(None, (one_line(panel.heading), panel.verdict)))
+        axes.set_title(heading if not single or panel.heading else "")
+    for row in made.rows:
+        row[0].set_ylabel(look.y)
+    for axes in made.panels[-columns:]:
+        axes.set_xlabel(look.x)
+    return made.figure
+
+
+def plot_models(axes: Axes, panel: Panel, name: str) -> None:
+    """Draw the curve `name.MODEL` of each model as a line."""
+    for model, (_, paint, dash) in MODELS.items():
+        for curve in panel.of(f"{name}.{model}"):
+            axes.plot(curve.x, curve.y, color=paint, linestyle=dash, linewidth=0.9, zorder=3)
+
+
+def _default(subject: Subject) -> list[Panel]:
+    found = representatives(subject)
+    headings = panel_names(c for c, _, _ in found)
+    panels: list[Panel] = []
+    for (_, outcome, _), heading in zip(found, headings, strict=True):
+        flows = _flows(subject.run, outcome.cell)
+        for flow in flows:
+            own = ", ".join(filter(None, (heading, f"flow = {flow}" if len(flows) > 1 else "")))
+            panels.append(_panel(subject.run, own, outcome.cell, flow, outcome.repetition))
+    return panels
+
+
+def _asked(subject: Subject, request: FigureRequest) -> list[Panel]:
+    # The number of rounds is known of every flow that has curves; a verdict is not.
+    cases = load(subject, request.model_copy(update={"metric": f"{METRIC}.rounds"}))
+    facet = names_of(request, "facet", cases)
+    rest = [n for n in subject.run.axes if n not in facet and len(cases.orders[n]) > 1]
+    names = told_apart((*facet, *rest), (), cases)
+    panels: list[Panel] = []
+    for key, members in cases.groups(names):
+        first = min(members, key=lambda case: int(case.keys[REPETITION]))
+        repetition = int(first.keys[REPETITION])
+        panels.append(_panel(subject.run, worded(names, key), first.cell, first.flow, repetition))
+    return panels
+
+
+def _flows(run: Run, cell: str) -> list[str]:
+    rows = run.rows(
+        "SELECT DISTINCT flow FROM curves WHERE cell = ? AND metric = ? ORDER BY flow",
+        [cell, METRIC],
+    )
+    return [flow for (flow,) in rows]
+
+
+def _panel(run: Run, heading: str, cell: str, flow: str, repetition: int) -> Panel:
+    table = run.columns(
+        "SELECT curve, scale, x, y, low, high FROM curves WHERE cell = ? AND flow = ? AND metric = ?",
+        [cell, flow, METRIC],
+    )
+    names, scales = table["curve"], table["scale"].astype(int)
+    curves: list[Curve] = []
+    for name, scale in _unique(zip(names.tolist(), scales.tolist(), strict=True)):
+        ours = (names == name) & (scales == scale)
+        columns = (table[column][ours].astype(float) for column in ("x", "y", "low", "high"))
+        curves.append(Curve(name, scale, *columns))
+    inside = run.rows(
+        "SELECT value FROM metrics WHERE cell = ? AND flow = ? AND metric = ?",
+        [cell, flow, f"{METRIC}.inside"],
+    )
+    return Panel(heading, repetition, inside[0][0] if inside else None, tuple(curves))
+
+
+def _unique(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    return list(dict.fromkeys(pairs))
