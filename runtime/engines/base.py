@@ -30,10 +30,11 @@ WRITERS = (
     *(
         f"targets/{name}.py"
         for name in (
-            *("containers", "hosts", "images", "lines", "mininet", "processing", "programs", "tc"),
+            *("containers", "hosts", "images", "iperf3", "lines", "mininet", "processing"),
+            *("programs", "tc"),
         )
     ),
-    *(f"targets/templates/{name}.py.j2" for name in ("containers", "mininet")),
+    *(f"targets/templates/{name}.py.j2" for name in ("containers", "iperf3", "mininet")),
 )
 
 
