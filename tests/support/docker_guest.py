@@ -26,7 +26,7 @@ DAEMON = (
 # base image: no more than that, for an import is slow in emulation.
 ROOT = (
     *("bin", "sbin", "lib", "lib64", "etc/ld.so.cache", "usr/lib64", "usr/lib/x86_64-linux-gnu"),
-    *("usr/bin/python3", "usr/bin/python3.11", "usr/lib/python3.11"),
+    *("usr/bin/python3", "usr/bin/python3.13", "usr/lib/python3.13"),
     *("usr/bin/ip", "usr/sbin/ip", "usr/sbin/tc"),
 )
 LEFT_OUT = (

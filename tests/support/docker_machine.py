@@ -16,7 +16,7 @@ from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot
 
 VARIANT = recipe.Variant(
     name="docker",
-    packages=(*recipe.PACKAGES, "docker.io", "docker-compose"),
+    packages=(*recipe.PACKAGES, "docker.io", "docker-cli", "docker-compose"),
     security=False,
     hooks=("customize.sh",),
     blocks=250_000,

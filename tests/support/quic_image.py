@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 import tarfile
+import tempfile
+import zipfile
 from importlib import metadata
 from pathlib import Path
 
@@ -12,18 +15,18 @@ from fairc.runtime.containers import image
 from fairc.runtime.containers.client import Client
 
 PROGRAM = Path(__file__).parents[1] / "containers/interop/run_endpoint"
-# What `import aioquic` needs; wheels for the base image's Python, which is Debian's.
+# What `import aioquic` needs, and any Python 3 can import.
 DISTRIBUTIONS = (
-    *("aioquic", "attrs", "certifi", "cffi", "cryptography", "pyasn1", "pyasn1-modules"),
+    *("aioquic", "attrs", "certifi", "cryptography", "pyasn1", "pyasn1-modules"),
     *("pycparser", "pylsqpack", "pyopenssl", "service-identity", "typing-extensions"),
 )
-BASE_PYTHON = (3, 11)
+# What is compiled for one Python, and is fetched for that of the base image, which is Debian 13's.
+COMPILED = "cffi"
+BASE_PYTHON = "3.13"
 
 
 def missing() -> str:
     """Return what this machine lacks for it."""
-    if sys.version_info[:2] != BASE_PYTHON:
-        return "Python 3.11, that of the image"
     try:
         metadata.distribution("aioquic")
     except metadata.PackageNotFoundError:
@@ -65,5 +68,20 @@ def _context(dockerfile: str) -> io.BytesIO:
                 where = Path(str(found.locate_file(file)))
                 if where.is_file() and ".." not in file.parts and where.suffix != ".pyc":
                     archive.add(where, f"site-packages/{file}")
+        with tempfile.TemporaryDirectory() as folder:
+            _unpack_wheel(Path(folder))
+            archive.add(Path(folder, "unpacked"), "site-packages")
     made.seek(0)
     return made
+
+
+def _unpack_wheel(folder: Path) -> None:
+    """Fetch what is compiled for the base image's Python, in the version that is installed here."""
+    wanted = f"{COMPILED}=={metadata.version(COMPILED)}"
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+    subprocess.run(
+        [*pip, "--python-version", BASE_PYTHON, "--dest", str(folder), wanted], check=True
+    )
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "unpacked")
