@@ -35,7 +35,7 @@ KERNEL = ("tcp", "web")
 class Asks:
     """What a flow, or a pair of proxies, asks for that not every engine has.
 
-    who: it in words. line: of the file, or 0. bpf: whether its CCA is a BPF program. image: the
+    who: its name for people. line: of the file, or 0. bpf: whether its CCA is a BPF program. image: the
     container image that it runs. browser: whether it loads pages in a browser. parameters: whether
     its CCA has parameters that are those of a whole kernel. iperf3: whether it runs that program.
     """
@@ -76,7 +76,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Something that an engine cannot do: what, whether it is asked for, and that in words.
+    """Something that an engine cannot do: what it is, whether it is asked for, how to say so.
 
     word: of the language, without which nothing asks for it; empty where no single word does.
     """
@@ -110,7 +110,7 @@ BPF = Limit(
     "load",
 )
 IMAGE = Limit(
-    "images of others",
+    "third-party images",
     "image",
     lambda asks: asks.image is not None,
     "runs the image `{image}`",

@@ -75,7 +75,7 @@ class Estimate:
 
 
 def cell_s(costs: Costs, cell: Cell, length_s: float, sent: float) -> float:
-    """Return what a cell of a length (s) with so many data packets takes, wall seconds on one core."""
+    """Return what a cell of a length (s) with that many data packets takes, in wall seconds on one core."""
     each_s = costs.per_packet_s + costs.per_quic_packet_s * quic_share(cell, length_s)
     each_s += costs.per_policed_packet_s if cell.policers else 0.0
     own_s = costs.fixed_s + (costs.image_s if any(flow.image for flow in cell.flows) else 0.0)
