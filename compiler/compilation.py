@@ -10,17 +10,17 @@ from functools import cached_property
 from pydantic import ValidationError
 
 from fairc.dsl import model
-from fairc.dsl.diagnostics import CompileError, Diagnostic, Diagnostics, Severity
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics, Severity
 from fairc.dsl.model import Configuration, Experiment
 
 from . import engine_choice
+from .cells.grid import Lowered, Settings
+from .cells.measured import Measured
+from .cells.scales import check_scales
+from .cells.variation import in_order, variations
 from .engine_choice import Asks, Choice
-from .grid import Lowered, Settings
-from .lower import Lowering
-from .measured import Measured
+from .passes.lower import Lowering
 from .plan import Axis, Cell, FigureRequest, Input, MetricRequest, Plan, Selection
-from .scales import check_scales
-from .variation import in_order, variations
 
 KEPT_CONFIGURATIONS = 2000  # some 30 kB each; those beyond are lowered again per repetition
 

@@ -11,7 +11,7 @@ from .compilation import Compilation
 from .estimate import Estimate
 from .targets import Target, find
 
-# What cells run on a cluster left in a compiled plan (runtime/cluster.py).
+# What cells run on a cluster left in a compiled plan (runtime/run/cluster.py).
 RESULTS = "results"
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from fairc.dsl import model
-from fairc.dsl.diagnostics import CompileError, Diagnostic
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 
 from .plan import Cell, Flow, Iperf3Workload, LoadWorkload, Pep
 

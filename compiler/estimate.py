@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 
 from .costs import Costs, costs_of
-from .frames import segment_bytes
+from .passes.frames import segment_bytes
 from .plan import (
     SAMPLE_EVERY_NS,
     Cell,

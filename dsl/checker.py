@@ -6,24 +6,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import ParamSpec, TypeVar
 
-from . import model, syntax
-from .diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
-from .evaluate import Scope
+from . import model
+from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
+from .core.problems import not_yet
+from .core.source import Span
+from .core.units import NUMBER
+from .core.values import Applied, ListValue, Quantity, Symbol, Text, TupleValue, Value
 from .experiment import CheckedExperiment
-from .figures import Facts, FigureChecker, condition
-from .grid_checks import draw_sample, excluded
+from .expressions.evaluate import Scope
+from .expressions.names import used_names
+from .grid.grid_checks import draw_sample, excluded
+from .grid.load_counts import most_loads
+from .grid.settings import Overrides
+from .grid.sweeps import RESERVED, Grid
 from .imports import imported
-from .keys import EXPERIMENT, HOSTS, Block
-from .load_counts import most_loads
-from .measures import build_measures
-from .names import used_names
-from .problems import not_yet
+from .results.figures import Facts, FigureChecker, condition
+from .results.measures import build_measures
 from .scenarios import Builder, Parts
-from .settings import Overrides
-from .source import Span
-from .sweeps import RESERVED, Grid
-from .units import NUMBER
-from .values import Applied, ListValue, Quantity, Symbol, Text, TupleValue, Value
+from .text import syntax
+from .words.keys import EXPERIMENT, HOSTS, Block
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -8,12 +8,12 @@ from functools import cached_property
 from itertools import islice
 
 from . import model
-from .diagnostics import CompileError, Diagnostics
-from .render import runnable
-from .sampling import Point
+from .core.diagnostics import CompileError, Diagnostics
+from .core.render import runnable
+from .core.source import Source
+from .grid.sampling import Point
+from .grid.sweeps import Grid
 from .scenarios import Builder
-from .source import Source
-from .sweeps import Grid
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import syntax
-from .attachments import inside
-from .diagnostics import CompileError, Diagnostic, Label
-from .parser import parse
-from .problems import Gather, fail
-from .reading import read
+from .core.attachments import inside
+from .core.diagnostics import CompileError, Diagnostic, Label
+from .core.problems import Gather, fail
+from .text import syntax
+from .text.parser import parse
+from .text.reading import read
 
 FILE_LIMIT = 100
 """More files than this are no experiment."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from .diagnostics import CompileError, Diagnostics
+from .core.diagnostics import CompileError, Diagnostics
+from .core.source import Source
 from .model import Experiment
-from .source import Source
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -21,8 +21,8 @@ def load(
     errors, and everything that was found. Raises nothing, whatever the text is.
     """
     from .checker import Checker
-    from .parser import parse
-    from .settings import Overrides
+    from .grid.settings import Overrides
+    from .text.parser import parse
 
     try:
         checker = Checker(parse(source), Overrides(settings))

@@ -6,26 +6,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
-from . import model, syntax
-from .arrivals import check_arrivals
-from .diagnostics import CompileError, Diagnostic, Label, Severity
-from .entries import bind
-from .evaluate import Scope, evaluate_with
-from .flows import build_flow, check_ends
-from .groups import Group, build_group, check_users, expand, flows_of
-from .keys import Block
-from .library import preset
-from .names import used_names
-from .networks import argument_scope, build_network
-from .policers import with_feedback
-from .problems import Gather, fail
-from .processing import processing_ns
-from .registry import unknown
-from .sampling import Bindings
-from .sharing import check_sharing
-from .sweeps import Grid
-from .topology_words import TOPOLOGIES
-from .values import Applied, Quantity, Symbol, Value, nanoseconds
+from . import model
+from .core.diagnostics import CompileError, Diagnostic, Label, Severity
+from .core.entries import bind
+from .core.problems import Gather, fail
+from .core.registry import unknown
+from .core.values import Applied, Quantity, Symbol, Value, nanoseconds
+from .expressions.evaluate import Scope, evaluate_with
+from .expressions.names import used_names
+from .grid.sampling import Bindings
+from .grid.sweeps import Grid
+from .network.groups import Group, build_group, check_users, expand, flows_of
+from .network.networks import argument_scope, build_network
+from .network.policers import with_feedback
+from .text import syntax
+from .traffic.arrivals import check_arrivals
+from .traffic.flows import build_flow, check_ends
+from .traffic.sharing import check_sharing
+from .words.keys import Block
+from .words.library import preset
+from .words.processing import processing_ns
+from .words.topology_words import TOPOLOGIES
 
 T = TypeVar("T")
 

@@ -2,21 +2,20 @@
 
 In order of control flow:
 
+run          runs what is missing: sweep, progress, lock, clusters, phase check
 engines      what runs a cell: `base` is the contract; uml, vm, mininet, docker, fake
 uml          the kernel as a program: its build, its confinement, a run of it
 vm           the image of both engines in virtual time, snapshot, and exchange of files
-supervisor   starts commands that die with fairc, through `watcher`
-store        the run directory; archive: raw artefacts in one file
-lock         what made the numbers
-sweep        runs what is missing; progress: what it tells
-cluster      single cells into a plan's folder; collection: one run of them
-measurement  raw artefacts to arrays, with pcap and digests
+containers   images and containers of the engine `docker`
+host         this machine: what it offers, supervised commands, what crashed runs left
+store        the run folder, raw artefacts in one file, tidy tables
+analysis     one cell: all of the next three, and page loads as HTTP archives
+measurement  raw artefacts to arrays
 metrics      arrays to numbers; deviations: the analysis of the metric of that name
 validity     the verdict on a cell's set-up
-conditions   what the compared transports differ in
-har          page loads as HTTP archives
-analysis     all of these, for one cell; results: what is stored of it
-tables       tidy Parquet files; summary, comparison, statistics: over repetitions
+statistics   estimates, intervals and tests
+compare      metrics over repetitions: tables, comparison of runs and groups, agreement
 report       the page and its figures
-doctor       what this machine offers; clean: what crashed runs left
+calibration  what an engine measures of known networks
+documents    the generated parts of docs/
 """

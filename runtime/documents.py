@@ -12,9 +12,9 @@ from pathlib import Path
 from fairc.compiler.engine_choice import LIMITS, VIRTUAL_TIME
 from fairc.compiler.targets import TARGETS
 
-from .columns import TABLES
 from .engines import ENGINES
 from .metrics import METRICS
+from .store.columns import TABLES
 
 _NOTICE = (
     "<!-- Written by `python -m fairc.runtime.documents docs`; edit the code, not this file. -->"

@@ -12,8 +12,8 @@ from functools import cache, lru_cache
 from ipaddress import IPv4Interface
 from typing import TYPE_CHECKING
 
-from fairc.dsl.cca_words import QUIC_CCAS, TCP_CCAS, Knob
-from fairc.dsl.kinds import Quantities
+from fairc.dsl.core.kinds import Quantities
+from fairc.dsl.words.cca_words import QUIC_CCAS, TCP_CCAS, Knob
 
 if TYPE_CHECKING:
     from .cells import Cell
@@ -32,7 +32,7 @@ MOST_STREAMS = 128
 """Of an iperf3 (iperf.h, MAX_STREAMS)."""
 
 LEAST_PART = 0.99e-6
-"""Of arrivals that flows share; the language's limit (dsl/arrivals.py) less what rounding takes."""
+"""Of arrivals that flows share; the language's limit (dsl/traffic/arrivals.py) less what rounding takes."""
 
 USUAL_WINDOW = 10
 """Linux's own: another one needs a route of its own from the server to the client."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fairc.compiler.frames import frame_bytes
+from fairc.compiler.passes.frames import frame_bytes
 from fairc.dsl.model import MTU
 
 from .base import SAMPLE_EVERY_NS, Model, Mtu, SampleEvery, absent

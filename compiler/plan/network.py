@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fairc.compiler.frames import frame_bytes
+from fairc.compiler.passes.frames import frame_bytes
 from fairc.dsl.model import MTU
 
 from .base import Model, Mtu, absent

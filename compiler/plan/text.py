@@ -2,7 +2,7 @@
 
 A plan may come from a stranger, and its texts end up in programs that run as root, in file names and
 on terminals. Every type here is a pattern that pydantic checks in compiled code; no free text holds a
-control character or one that reorders what a reader sees (as in the language: dsl/slips.py).
+control character or one that reorders what a reader sees (as in the language: dsl/text/slips.py).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from fairc.dsl.images import LONGEST, REFERENCE
+from fairc.dsl.traffic.images import LONGEST, REFERENCE
 
 _SEEN = r"[^\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"

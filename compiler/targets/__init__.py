@@ -11,8 +11,8 @@ from pathlib import Path
 
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Cell, Plan
-from fairc.dsl.diagnostics import CompileError, Diagnostic
-from fairc.dsl.registry import Registry, suggest
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic
+from fairc.dsl.core.registry import Registry, suggest
 
 from . import containers, images, kubernetes, mininet, slurm
 from .binary import EndpointsMissing, find_endpoints

@@ -14,9 +14,9 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
+from fairc.compiler.passes.ports import IMAGE_PORT
 from fairc.compiler.plan import Cell
-from fairc.compiler.ports import IMAGE_PORT
-from fairc.dsl.diagnostics import CompileError, Diagnostic
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.dsl.model import MTU
 
 from . import images, iperf3, mininet, processing

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairc.compiler.passes.ports import IMAGE_PORT
 from fairc.compiler.plan import Cell, FileWorkload, Flow
-from fairc.compiler.ports import IMAGE_PORT
-from fairc.dsl.diagnostics import CompileError, Diagnostic
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 
 ROLE = "image"
 """No role of fairc-endpoints: the program of a cell itself, in the container of the flow's host."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fairc.compiler.frames import segment_bytes
+from fairc.compiler.passes.frames import segment_bytes
 from fairc.compiler.plan import Cell, Flow, Iperf3Workload
-from fairc.dsl.iperf3 import BLOCK_BYTES
+from fairc.dsl.traffic.iperf3 import BLOCK_BYTES
 
 from .lines import line, word
 

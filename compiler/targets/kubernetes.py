@@ -11,7 +11,7 @@ from pathlib import Path
 import fairc
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
-from fairc.dsl.diagnostics import CompileError, Diagnostic
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 
 from .jobs import DISK_MIB, deal, job_name, render
 

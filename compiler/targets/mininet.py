@@ -10,8 +10,8 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+from fairc.compiler.passes.queues import queue_bytes
 from fairc.compiler.plan import SAMPLE_EVERY_NS, Capture, Cell, Interface, LoadWorkload, Node
-from fairc.compiler.queues import queue_bytes
 
 from . import images, iperf3, processing
 from .binary import NAME, find_endpoints

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from fairc.compiler.frames import frame_bytes
+from fairc.compiler.passes.frames import frame_bytes
 from fairc.compiler.plan import (
     SAMPLE_EVERY_NS,
     Cell,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fairc.compiler import plan
-from fairc.compiler.freeze import SHAPER_SLACK_NS
-from fairc.compiler.queues import queue_bytes
+from fairc.compiler.passes.freeze import SHAPER_SLACK_NS
+from fairc.compiler.passes.queues import queue_bytes
 
 # A kernel in real time wakes a shaper up to 100 us late now and then, and what its bucket cannot hold
 # until then is lost: 50 Mbit/s became 49.1 with the plan's slack of 20 us, and 49.93 with this beside it.

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
-from fairc.dsl.diagnostics import Diagnostics
-from fairc.dsl.source import Source
+from fairc.dsl.core.diagnostics import Diagnostics
+from fairc.dsl.core.source import Source
 
 from .flows import Flow
 from .inputs import Input

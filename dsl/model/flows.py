@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fairc.dsl.source import Span
+from fairc.dsl.core.source import Span
 
 from .workloads import Distribution, Workload
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from fairc.dsl.source import Span
+from fairc.dsl.core.source import Span
 
 from .inputs import Input
 from .queues import Queue

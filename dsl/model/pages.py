@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fairc.dsl.source import Span
+from fairc.dsl.core.source import Span
 
 from .inputs import Input
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-from fairc.dsl.source import Span
+from fairc.dsl.core.source import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fairc.dsl.source import Span
+from fairc.dsl.core.source import Span
 
 
 @dataclass(frozen=True, slots=True)

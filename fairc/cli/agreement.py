@@ -15,22 +15,22 @@ from . import console
 from .failures import Status, Wrong
 
 if TYPE_CHECKING:
-    from fairc.runtime.agreement import Agreed, Margin
-    from fairc.runtime.comparison import Cells, Compared
+    from fairc.runtime.compare.agreement import Agreed, Margin
+    from fairc.runtime.compare.comparison import Cells, Compared
 
 DEFAULT_MARGIN = "5%"
 
 
 def engine_of(run: Path) -> str:
     """Return the engine of a run. Raises StoreError."""
-    from fairc.runtime.store import Store
+    from fairc.runtime.store.folder import Store
 
     return str(Store(run).lock.get("engine", {}).get("name"))
 
 
 def read_margins(texts: Sequence[str]) -> tuple[Margin, dict[str, Margin]]:
     """Read `5%`, `METRIC=5%`, `METRIC=0.02` (SI base unit). Raises Wrong."""
-    from fairc.runtime.agreement import Margin
+    from fairc.runtime.compare.agreement import Margin
 
     general: Margin | None = None
     special: dict[str, Margin] = {}
@@ -60,7 +60,7 @@ def answer(
     form: str,
 ) -> int:
     """Print whether two runs agree; return the exit status. Raises Wrong, TableError, StoreError."""
-    from fairc.runtime.agreement import agree
+    from fairc.runtime.compare.agreement import agree
     from fairc.runtime.statistics.agreement import AGREE
 
     from .results import TABLES, fresh_tables

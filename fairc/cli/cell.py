@@ -44,9 +44,10 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
     Any number of these commands may run at once, on any machines that see DIR; `fairc run DIR
     --collect` puts the results together. SIGTERM and Ctrl-C leave the cell undone.
     """
-    from fairc.runtime import cluster, engines
+    from fairc.runtime import engines
     from fairc.runtime.engines.base import Pinning
-    from fairc.runtime.store import read_cells, read_plan
+    from fairc.runtime.run import cluster
+    from fairc.runtime.store.folder import read_cells, read_plan
 
     if not plan.is_dir():
         raise Wrong(f"{plan} is not the folder of a compiled plan", "fairc compile FILE -o DIR")

@@ -13,7 +13,7 @@ from .failures import Status
 from .options import quiet, type_path
 
 if TYPE_CHECKING:
-    from fairc.dsl.diagnostics import Diagnostics
+    from fairc.dsl.core.diagnostics import Diagnostics
 
 
 LOOKED_AT = 2000
@@ -37,7 +37,7 @@ def check(files: tuple[Path, ...], form: str) -> int:
     What is understood but cannot run yet is a warning here, and an error from `plan` on.
     """
     from fairc import dsl
-    from fairc.dsl.diagnostics import Diagnostics
+    from fairc.dsl.core.diagnostics import Diagnostics
 
     total: list[Diagnostics] = [diagnose(path) for path in files]
     everything = Diagnostics(d for found in total for d in found)
@@ -56,7 +56,7 @@ def check(files: tuple[Path, ...], form: str) -> int:
 def diagnose(path: Path) -> Diagnostics:
     """Return everything that there is to say about a file."""
     from fairc import compiler
-    from fairc.dsl.diagnostics import CompileError, Diagnostics
+    from fairc.dsl.core.diagnostics import CompileError, Diagnostics
 
     from .sources import load
 

@@ -22,8 +22,8 @@ def clean(runs: tuple[Path, ...], raw: bool) -> None:
 
     Whatever fairc starts carries its mark; what belongs to a fairc that still runs stays.
     """
-    from fairc.runtime import clean as cleaning
-    from fairc.runtime.store import Store
+    from fairc.runtime.host import clean as cleaning
+    from fairc.runtime.store.folder import Store
 
     removed = [
         *cleaning.end_orphans(),

@@ -11,15 +11,15 @@ from .conclusion import conclude, default_run
 from .failures import Status, Wrong
 
 if TYPE_CHECKING:
-    from fairc.runtime.collection import Taken
+    from fairc.runtime.run.collection import Taken
 
 TOLD = 10
 
 
 def collect(plan: Path, output: Path | None, machine: str | None, jobs: int) -> int:
     """Collect the results in a compiled plan's folder; return the exit status. Raises StoreError."""
-    from fairc.runtime import collection
-    from fairc.runtime.store import Store, StoreError, copy_plan, read_plan
+    from fairc.runtime.run import collection
+    from fairc.runtime.store.folder import Store, StoreError, copy_plan, read_plan
 
     if not plan.is_dir():
         raise Wrong(f"--collect takes the folder of a compiled plan, and {plan} is none")
@@ -46,7 +46,7 @@ def collect(plan: Path, output: Path | None, machine: str | None, jobs: int) -> 
 
 def tell(plan: Path, cells: int, taken: Taken) -> None:
     """Say which cells are not there, and what runs them again."""
-    from fairc.runtime.cluster import ranges
+    from fairc.runtime.run.cluster import ranges
 
     if taken.mixed:
         console.complain("warning: the cells were run by different versions of fairc:")

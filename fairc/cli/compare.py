@@ -19,7 +19,7 @@ from .failures import Status
 from .options import quiet, type_path
 
 if TYPE_CHECKING:
-    from fairc.runtime.comparison import Cells, Compared
+    from fairc.runtime.compare.comparison import Cells, Compared
 
 Rows = Sequence["Compared"]
 
@@ -51,7 +51,7 @@ def compare(first: Path, second: Path, form: str, margins: tuple[str, ...]) -> N
     of the shift from the first to the second. The exit status is 1 unless everything is identical or
     the same, or agrees.
     """
-    from fairc.runtime.comparison import IDENTICAL, SAME, compare_runs
+    from fairc.runtime.compare.comparison import IDENTICAL, SAME, compare_runs
 
     from .results import TABLES, fresh_tables
 
@@ -67,7 +67,7 @@ def compare(first: Path, second: Path, form: str, margins: tuple[str, ...]) -> N
 
 def as_text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str]:
     """Yield for people: the cells, a table of verdicts, and what is not identical or the same."""
-    from fairc.runtime.comparison import IDENTICAL, MISSING, SAME, VERDICTS
+    from fairc.runtime.compare.comparison import IDENTICAL, MISSING, SAME, VERDICTS
 
     from .results import SHOWN_ROWS, aligned
 

@@ -9,8 +9,8 @@ from . import console
 from .failures import Status
 
 if TYPE_CHECKING:
-    from fairc.runtime.store import Store
-    from fairc.runtime.sweep import Counts
+    from fairc.runtime.run.sweep import Counts
+    from fairc.runtime.store.folder import Store
 
 
 def default_run(experiment: str) -> Path:
@@ -23,8 +23,8 @@ def conclude(store: Store, counts: Counts, checked: Counts | None = None) -> int
 
     checked: how the cells of the phase check came out, where there was one.
     """
-    from fairc.runtime import phase
     from fairc.runtime.report import build
+    from fairc.runtime.run import phase
 
     from .phase import told
     from .results import refresh, summary

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fairc.runtime.progress import Progress
+    from fairc.runtime.run.progress import Progress
 
 # Control characters, and those that reorder what is read.
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -76,7 +76,7 @@ def coloured(stream: TextIO) -> bool:
 
 def progress() -> Progress:
     """Return what shows a sweep's progress here."""
-    from fairc.runtime.progress import Bar, Lines, Silent
+    from fairc.runtime.run.progress import Bar, Lines, Silent
 
     if _quiet:
         return Silent()

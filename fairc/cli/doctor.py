@@ -13,7 +13,7 @@ from .options import quiet
 @quiet()
 def doctor() -> int:
     """Show what this machine offers each engine; exit status 3 when none can run."""
-    from fairc.runtime.doctor import examine
+    from fairc.runtime.host.doctor import examine
 
     engines = examine()
     for engine in engines:

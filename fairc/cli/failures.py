@@ -129,7 +129,7 @@ def _unavailable(error: Exception) -> int:
 
 
 def _diagnosed(error: Exception) -> int:
-    from fairc.dsl.diagnostics import CompileError, Diagnostics
+    from fairc.dsl.core.diagnostics import CompileError, Diagnostics
 
     from .sources import show
 
@@ -139,12 +139,12 @@ def _diagnosed(error: Exception) -> int:
 
 
 SAID: dict[str, Callable[[Exception], int]] = {
-    "fairc.dsl.diagnostics:CompileError": _diagnosed,
+    "fairc.dsl.core.diagnostics:CompileError": _diagnosed,
     "fairc.compiler.targets.binary:EndpointsMissing": _no_endpoints,
     "fairc.runtime.engines.base:EngineUnavailable": _unavailable,
-    "fairc.runtime.store:StoreError": _wrong,
+    "fairc.runtime.store.folder:StoreError": _wrong,
     "fairc.runtime.vm.portable:ImageFileError": _wrong,
-    "fairc.runtime.tables:TableError": _wrong,
+    "fairc.runtime.store.tables:TableError": _wrong,
     "fairc.runtime.report.run:ReportError": _wrong,
 }
 

@@ -25,8 +25,8 @@ def fmt(files: tuple[Path, ...], check: bool, diff: bool) -> int:
     A file that does not parse is not touched, and neither is a plan: layout means nothing.
     """
     from fairc.dsl import read
-    from fairc.dsl.diagnostics import CompileError, Diagnostics
-    from fairc.dsl.layout import layout
+    from fairc.dsl.core.diagnostics import CompileError, Diagnostics
+    from fairc.dsl.text.layout import layout
 
     from .sources import show
 

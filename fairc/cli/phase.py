@@ -10,9 +10,9 @@ from . import console
 if TYPE_CHECKING:
     from fairc.compiler.plan import Cell
     from fairc.runtime.engines.base import Engine
-    from fairc.runtime.phase import Findings
-    from fairc.runtime.store import Store
-    from fairc.runtime.sweep import Counts
+    from fairc.runtime.run.phase import Findings
+    from fairc.runtime.run.sweep import Counts
+    from fairc.runtime.store.folder import Store
 
 SHOWN = 10
 
@@ -24,9 +24,9 @@ def check_phases(
 
     run: a store whose lock is held, with its cells. Raises StoreError, EngineUnavailable, KeyboardInterrupt.
     """
-    from fairc.runtime import phase
-    from fairc.runtime.store import Store
-    from fairc.runtime.sweep import Sweep
+    from fairc.runtime.run import phase
+    from fairc.runtime.run.sweep import Sweep
+    from fairc.runtime.store.folder import Store
 
     from .results import refresh
 

@@ -43,7 +43,7 @@ def plan(
     """Show cells, estimated time and disk, and warnings; nothing is run."""
     from fairc.compiler.estimate import Estimate
     from fairc.compiler.targets.processing import words as processing
-    from fairc.runtime.progress import duration
+    from fairc.runtime.run.progress import duration
 
     compilation = compiled(file, settings, engine)
     experiment = compilation.experiment

@@ -25,7 +25,7 @@ from .options import quiet, type_path
 def report(run: Path, forms: tuple[str, ...]) -> None:
     """Build the report of RUN from what is stored; nothing is run."""
     from fairc.runtime.report import build
-    from fairc.runtime.store import Store, read_plan
+    from fairc.runtime.store.folder import Store, read_plan
 
     from .results import refresh
 

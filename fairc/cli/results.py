@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from .failures import Wrong
 
 if TYPE_CHECKING:
-    from fairc.runtime.store import Store
-    from fairc.runtime.summary import Row
+    from fairc.runtime.compare.summary import Row
+    from fairc.runtime.store.folder import Store
 
 TABLES = "tables"
 SHOWN_ROWS = 24
@@ -22,7 +22,7 @@ def refresh(store: Store) -> None:
 
     Raises Wrong for a result that is broken, or of another build.
     """
-    from fairc.runtime import tables
+    from fairc.runtime.store import tables
 
     axes = tuple(axis.name for axis in store.plan.axes)
     stored = (tables.read_stored(cell, folder) for cell, folder in store.finished())
@@ -35,7 +35,7 @@ def refresh(store: Store) -> None:
 
 def up_to_date(run: Path) -> bool:
     """Whether the tables hold everything that is stored."""
-    from fairc.runtime.store import LOCK, PLAN
+    from fairc.runtime.store.folder import LOCK, PLAN
 
     try:
         written = (run / TABLES / "cells.parquet").stat().st_mtime_ns
@@ -46,7 +46,7 @@ def up_to_date(run: Path) -> bool:
 
 def fresh_tables(run: Path) -> tuple[str, ...]:
     """Bring the tables of a run up to date if they are not; return the swept names."""
-    from fairc.runtime.store import Store, read_plan
+    from fairc.runtime.store.folder import Store, read_plan
 
     axes = tuple(axis.name for axis in read_plan(run).axes)
     if not up_to_date(run):
@@ -57,8 +57,8 @@ def fresh_tables(run: Path) -> tuple[str, ...]:
 
 def summary(run: Path) -> Iterator[str]:
     """Yield the lines of the table that a run ends with: what was measured, per configuration."""
-    from fairc.runtime.store import read_plan
-    from fairc.runtime.summary import UnknownName, summarise
+    from fairc.runtime.compare.summary import UnknownName, summarise
+    from fairc.runtime.store.folder import read_plan
 
     plan = read_plan(run)
     axes = tuple(axis.name for axis in plan.axes)

@@ -22,7 +22,7 @@ from .targets import check, on_engine, ready
 if TYPE_CHECKING:
     from fairc.compiler.plan import Cell
     from fairc.runtime.engines.base import Engine
-    from fairc.runtime.store import Store
+    from fairc.runtime.store.folder import Store
 
 
 @click.command()
@@ -79,7 +79,7 @@ def run(
         return collect(target, output, machine, jobs or len(os.sched_getaffinity(0)))
     if machine:
         raise Wrong("--machine says whose results --collect takes; `run` knows its own")
-    from fairc.runtime.store import Store, read_cells
+    from fairc.runtime.store.folder import Store, read_cells
 
     what, wish = ready(target, settings), wished(engine)
     wanted = selection(where, what.axes)
@@ -135,9 +135,9 @@ def sweep(
 
     phases: also the phase check.
     """
-    from fairc.runtime import lock
-    from fairc.runtime.store import LOCK
-    from fairc.runtime.sweep import Sweep
+    from fairc.runtime.run import lock
+    from fairc.runtime.run.sweep import Sweep
+    from fairc.runtime.store.folder import LOCK
 
     store.write_json(LOCK, lock.describe(store.path, engine))
     try:

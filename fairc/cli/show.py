@@ -14,7 +14,7 @@ from .failures import Wrong
 from .options import quiet
 
 if TYPE_CHECKING:
-    from fairc.dsl.manual import Field, Page
+    from fairc.dsl.words.manual import Field, Page
 
 
 @click.command()
@@ -50,7 +50,7 @@ def show(name: str | None, form: str) -> None:
 def pages() -> dict[str, list[Page]]:
     """Return the pages of all words by family: those of the language, targets and engines."""
     from fairc.compiler.targets import TARGETS
-    from fairc.dsl.manual import Page, families
+    from fairc.dsl.words.manual import Page, families
     from fairc.runtime import engines
 
     found = families()
@@ -81,7 +81,7 @@ def families_of(everything: dict[str, list[Page]], name: str | None) -> list[str
 
 def chosen(everything: dict[str, list[Page]], name: str | None) -> list[Page]:
     """Return the pages of a name, or all. Raises Wrong."""
-    from fairc.dsl.registry import suggest
+    from fairc.dsl.core.registry import suggest
 
     if name is None:
         return [page for words in everything.values() for page in words]

@@ -14,7 +14,7 @@ from .failures import Wrong
 if TYPE_CHECKING:
     from fairc.compiler import Compilation
     from fairc.compiler.plan import Cell, Plan
-    from fairc.dsl.diagnostics import Diagnostics
+    from fairc.dsl.core.diagnostics import Diagnostics
     from fairc.dsl.model import Experiment
 
 SHOWN_REASONS = 3
@@ -33,7 +33,7 @@ def runnable(path: Path, settings: Mapping[str, str]) -> Experiment:
     Warnings are shown later, by `show_warnings`: the compiler has some of its own.
     """
     from fairc import dsl
-    from fairc.dsl.diagnostics import CompileError
+    from fairc.dsl.core.diagnostics import CompileError
 
     experiment, found = load(path, settings)
     dsl.runnable(found).raise_if_errors()

@@ -16,7 +16,7 @@ from .failures import Wrong
 from .options import quiet, type_path, where
 
 if TYPE_CHECKING:
-    from fairc.runtime.summary import Row
+    from fairc.runtime.compare.summary import Row
 
 
 @click.command()
@@ -49,8 +49,8 @@ def table(
     run: Path, metric: str, by: str | None, where: str | None, stat: str, tested: bool, form: str
 ) -> None:
     """Print one table of METRIC (fairness.F, goodput, ...): value, n and 95 % confidence interval."""
-    from fairc.runtime.comparison import compare_groups
-    from fairc.runtime.summary import UnknownName, summarise
+    from fairc.runtime.compare.comparison import compare_groups
+    from fairc.runtime.compare.summary import UnknownName, summarise
 
     from .compare import PAIR_FORMS
     from .results import TABLES, fresh_tables

@@ -60,7 +60,7 @@ def _file(file: Path, settings: dict[str, str]) -> Ready:
 
 def _folder(target: Path) -> Ready:
     from fairc.compiler import engine_choice
-    from fairc.runtime.store import PLAN, Store, copy_plan, read_cells, read_plan
+    from fairc.runtime.store.folder import PLAN, Store, copy_plan, read_cells, read_plan
 
     header = read_plan(target)
 
@@ -92,7 +92,7 @@ def on_engine(what: Ready, kept: str | None, asked: str | None, wish: str | None
     Raises CompileError when the engine cannot run the plan.
     """
     from fairc.compiler.engine_choice import UNASKED_NEVER
-    from fairc.dsl.diagnostics import CompileError
+    from fairc.dsl.core.diagnostics import CompileError
 
     if what.engine in UNASKED_NEVER and not (asked or kept):
         raise Wrong(
@@ -118,9 +118,9 @@ def check(engine: str, staged: Path, allowed: bool) -> None:
     """
     from fairc.compiler.engine_choice import Reason, refusal
     from fairc.compiler.targets.images import names
-    from fairc.dsl.diagnostics import CompileError
+    from fairc.dsl.core.diagnostics import CompileError
     from fairc.runtime.engines import kind_of
-    from fairc.runtime.store import read_cells
+    from fairc.runtime.store.folder import read_cells
 
     try:
         kind = kind_of(engine)

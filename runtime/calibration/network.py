@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fairc.runtime.losses import pooled
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.validity import loss_counts
+from fairc.runtime.validity.losses import pooled
 from fairc.runtime.validity.service import backlogged_rate
 
 from .reading import Reading, near

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from fairc import compiler, dsl
 from fairc.compiler.plan import Cell
-from fairc.runtime import engines, lock, statistics
+from fairc.runtime import engines, statistics
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.measurement import ArtefactError, Measurement, load
-from fairc.runtime.progress import Progress
-from fairc.runtime.store import LOCK, Store, key_of
-from fairc.runtime.sweep import Sweep
+from fairc.runtime.run import lock
+from fairc.runtime.run.progress import Progress
+from fairc.runtime.run.sweep import Sweep
+from fairc.runtime.store.folder import LOCK, Store, key_of
 
 from .cases import FOLDER, Case
 from .reading import Reading

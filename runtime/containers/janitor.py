@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from fairc.runtime.supervisor import MARK, mark
+from fairc.runtime.host.supervisor import MARK, mark
 
 from .client import connect
 from .leftovers import LABEL, label, remove

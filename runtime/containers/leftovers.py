@@ -10,9 +10,9 @@ from pathlib import Path
 
 from docker.errors import APIError, NotFound
 
-from fairc.runtime.clean import owner_runs
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.supervisor import mark, namespace
+from fairc.runtime.host.clean import owner_runs
+from fairc.runtime.host.supervisor import mark, namespace
 
 from .client import Client, connect, translated
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.scales import LEAST_WINDOWS
+from fairc.compiler.cells.scales import LEAST_WINDOWS
 
 from .study import MODELS, Model, Study
 from .windows import averages, grid, spectrum

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.scales import LEAST_WINDOWS
+from fairc.compiler.cells.scales import LEAST_WINDOWS
 
 from .chain import Chain, ChainError, Point
 from .cross import Cross

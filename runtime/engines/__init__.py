@@ -14,7 +14,7 @@ from importlib import import_module
 from fairc.compiler import engine_choice
 from fairc.compiler.engine_choice import VIRTUAL_TIME, Reason
 from fairc.compiler.plan import Cell
-from fairc.dsl.registry import Registry, suggest
+from fairc.dsl.core.registry import Registry, suggest
 
 from .base import Engine
 

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 import fairc.compiler
 from fairc.compiler.plan import Cell
-from fairc.runtime.results import RawResult
+from fairc.runtime.store.results import RawResult
 
 
 class EngineUnavailable(Exception):

@@ -14,12 +14,12 @@ from fairc.compiler.plan import Cell
 from fairc.compiler.targets import containers as target
 from fairc.compiler.targets import images
 from fairc.compiler.targets.binary import EndpointsMissing
-from fairc.runtime import archive
 from fairc.runtime.containers import foreign, image, job, leftovers
 from fairc.runtime.containers.client import INSTEAD, Client, connect, translated
 from fairc.runtime.containers.janitor import Janitor
 from fairc.runtime.containers.probe import probe
-from fairc.runtime.results import RawResult
+from fairc.runtime.store import archive
+from fairc.runtime.store.results import RawResult
 
 from . import host
 from .base import EngineUnavailable, programs_identity

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from fairc.compiler.plan import Cell
-from fairc.runtime import archive
-from fairc.runtime.results import RawResult
+from fairc.runtime.store import archive
+from fairc.runtime.store.results import RawResult
 
 from . import fake_artefacts, fluid
 from .base import refuse_images

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairc.compiler.frames import segment_bytes
+from fairc.compiler.passes.frames import segment_bytes
 from fairc.compiler.plan import (
     Capture,
     Cell,
@@ -21,7 +21,7 @@ from fairc.compiler.plan import (
 )
 from fairc.compiler.targets.processing import Nic, nics
 from fairc.compiler.targets.tc import qdisc
-from fairc.runtime import pcap
+from fairc.runtime.measurement import pcap
 from fairc.runtime.measurement.paths import Paths
 from fairc.runtime.measurement.peps import ENDS
 from fairc.runtime.measurement.policing import policed

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fairc import __version__
-from fairc.compiler.frames import segment_bytes
+from fairc.compiler.passes.frames import segment_bytes
 from fairc.compiler.plan import Flow, LoadWorkload
 
 from .fluid import Frame

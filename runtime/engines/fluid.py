@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from fairc.compiler.frames import segment_bytes
+from fairc.compiler.passes.frames import segment_bytes
 from fairc.compiler.plan import (
     Cell,
     FileWorkload,

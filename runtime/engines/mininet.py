@@ -12,8 +12,9 @@ from pathlib import Path
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
 from fairc.compiler.targets.mininet import render
-from fairc.runtime import archive, supervisor
-from fairc.runtime.results import RawResult
+from fairc.runtime.host import supervisor
+from fairc.runtime.store import archive
+from fairc.runtime.store.results import RawResult
 from fairc.runtime.vm import recipe
 
 from . import host

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
-from fairc.runtime import archive, supervisor
 from fairc.runtime.engines.base import EngineUnavailable, programs_identity, refuse_images
-from fairc.runtime.results import RawResult
+from fairc.runtime.host import supervisor
+from fairc.runtime.store import archive
+from fairc.runtime.store.results import RawResult
 from fairc.runtime.vm import image, qemu, recipe, snapshot
 
 from . import guest_job

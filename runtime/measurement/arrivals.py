@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Flow
-from fairc.runtime.pcap import SYN, TCP, UDP, Packets
 
 from .loads import PageLoad
+from .pcap import SYN, TCP, UDP, Packets
 
 Floats = NDArray[np.float64]
 # Points that are kept of a connection; a page of 5 MB comes in 3700 packets.

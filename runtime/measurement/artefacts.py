@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairc.runtime import pcap
+from . import pcap
 
 NS = 1e-9
 """A nanosecond in seconds: what is in the files, to what is measured."""

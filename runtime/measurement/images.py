@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Cell, FileWorkload, Flow
-from fairc.runtime.pcap import UDP, Capture, Packets
 
 from .artefacts import NS, ArtefactError
 from .endpoints import Endpoints, Progress
+from .pcap import UDP, Capture, Packets
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.frames import segment_bytes
+from fairc.compiler.passes.frames import segment_bytes
 from fairc.compiler.plan import Flow, Iperf3Workload
 
 from . import applications

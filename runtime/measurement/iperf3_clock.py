@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import Flow, Iperf3Workload
 from fairc.compiler.targets.iperf3 import UDP_IP_BYTES
-from fairc.runtime.pcap import ACK, SYN, TCP, UDP, Packets
 
 from .artefacts import NS
 from .paths import Paths
+from .pcap import ACK, SYN, TCP, UDP, Packets
 from .queues import QueueRecord
 
 Bools = NDArray[np.bool_]

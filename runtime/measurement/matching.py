@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.runtime.digests import absorb
-from fairc.runtime.pcap import Packets
+from .digests import absorb
+from .pcap import Packets
 
 Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]

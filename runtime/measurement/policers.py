@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Cell, Policer
-from fairc.runtime import pcap
 
+from . import pcap
 from .artefacts import NS, ArtefactError, Artefacts, field
 from .policing import ECHOES, Decisions, Seen, decide, levels, policed
 from .queues import QueueRecord

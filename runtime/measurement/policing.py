@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Cell, Policer
-from fairc.runtime.pcap import CWR, ECE, FIN, SYN, TCP, Feedback, Packets
+
+from .pcap import CWR, ECE, FIN, SYN, TCP, Feedback, Packets
 
 Int64s = NDArray[np.int64]
 Floats = NDArray[np.float64]

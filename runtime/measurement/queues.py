@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Interface
-from fairc.runtime import pcap
 
-from . import qdisc
+from . import pcap, qdisc
 from .artefacts import ArtefactError
 from .changes import History
 from .matching import Matching, match

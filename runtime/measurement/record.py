@@ -19,7 +19,6 @@ from fairc.compiler.plan import (
     LoadWorkload,
     VideoWorkload,
 )
-from fairc.runtime.pcap import Capture, Packets
 
 from . import (
     arrivals,
@@ -40,6 +39,7 @@ from .changes import History
 from .endpoints import Endpoints
 from .loads import PageLoad
 from .paths import PathError, Paths, Place, max_min
+from .pcap import Capture, Packets
 from .peps import PepRecord
 from .policers import PolicerRecord
 from .queues import QueueRecord

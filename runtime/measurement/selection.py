@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Cell, Flow, Iperf3Workload, Pep
-from fairc.runtime.pcap import TCP, UDP, Packets
+
+from .pcap import TCP, UDP, Packets
 
 Bools = NDArray[np.bool_]
 _PROTOCOLS: Mapping[str, tuple[int, ...]] = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.series import Curve, Trace
-from fairc.runtime.results import MetricValue
+from fairc.runtime.store.results import MetricValue
 
 UNSEEN = "the bottleneck is on the server itself, so packets are not seen before its queue"
 

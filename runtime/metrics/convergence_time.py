@@ -27,7 +27,7 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, Measurement
-from fairc.runtime.results import MetricValue
+from fairc.runtime.store.results import MetricValue
 
 from .base import Metric, Value
 from .sharing import Floats, share

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.series import Trace
-from fairc.runtime.results import MetricValue
+from fairc.runtime.store.results import MetricValue
 
 from .base import Metric, Value
 from .distribution import percentile_values, percentiles

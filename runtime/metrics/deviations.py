@@ -29,16 +29,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fairc.compiler.cells.scales import SAMPLES_A_ROUND
 from fairc.compiler.plan import Flow, MetricRequest
-from fairc.compiler.scales import SAMPLES_A_ROUND
-from fairc.dsl.report_words import SCALES
+from fairc.dsl.words.report_words import SCALES
 from fairc.runtime.deviations.cross import cross_traffic
 from fairc.runtime.deviations.curves import curves as drawn
 from fairc.runtime.deviations.rounds import entries, rounds
 from fairc.runtime.deviations.study import MODELS, NO_THEORY, Model, Study, study
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.series import Curve
-from fairc.runtime.results import MetricValue
+from fairc.runtime.store.results import MetricValue
 
 from .base import Metric, Value, window
 

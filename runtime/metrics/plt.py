@@ -24,7 +24,7 @@ from __future__ import annotations
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.loads import PageLoad
-from fairc.runtime.results import MetricValue
+from fairc.runtime.store.results import MetricValue
 
 from .base import Metric, Value
 from .page_loads import per_load

@@ -30,7 +30,7 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.policers import PolicerRecord, unexposed_losses
 from fairc.runtime.measurement.series import Trace
-from fairc.runtime.results import MetricValue
+from fairc.runtime.store.results import MetricValue
 
 from .base import Metric, Value
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import Measurement
-from fairc.runtime.results import MetricValue
+from fairc.runtime.store.results import MetricValue
 
 from .base import Metric, Value
 from .videos import per_flow

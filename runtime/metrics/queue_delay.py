@@ -16,7 +16,7 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.results import MetricValue
+from fairc.runtime.store.results import MetricValue
 
 from .base import UNSEEN, Metric, Value
 from .distribution import percentile_values, percentiles

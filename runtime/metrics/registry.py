@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairc.dsl.registry import Registry
+from fairc.dsl.core.registry import Registry
 
 from . import (
     connect,

@@ -26,8 +26,8 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
-from fairc.runtime.results import MetricValue
 from fairc.runtime.statistics.series import kpss
+from fairc.runtime.store.results import MetricValue
 
 from .base import Metric, Value
 

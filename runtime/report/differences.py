@@ -36,7 +36,7 @@ def differences(run: Run) -> Differences | None:
     cell. So a condition that a sweep changes for all transports alike differs in neither. Failed cells
     tell nothing, and neither does a run of one transport.
     """
-    from fairc.runtime.conditions import CONDITIONS
+    from fairc.runtime.analysis.conditions import CONDITIONS
 
     rows = run.rows("SELECT cell, flow, condition, transport, value FROM conditions ORDER BY ALL")
     over: dict[str, set[str]] = {}

@@ -11,7 +11,7 @@ from .run import ReportError, Run
 from .words import counted, listed, number, one_line, quantity, scale_for
 
 if TYPE_CHECKING:
-    from fairc.runtime.phase import Findings, Result
+    from fairc.runtime.run.phase import Findings, Result
     from fairc.runtime.statistics.estimates import Estimate
 
 # Rows of a table that somebody reads.
@@ -44,9 +44,9 @@ class Phases:
 
 def phases(run: Run) -> Phases:
     """Return both. Raises ReportError for a phase check that cannot be read."""
-    from fairc.runtime.phase import findings
-    from fairc.runtime.store import StoreError
-    from fairc.runtime.tables import TableError
+    from fairc.runtime.run.phase import findings
+    from fairc.runtime.store.folder import StoreError
+    from fairc.runtime.store.tables import TableError
 
     try:
         found = findings(run.path)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from fairc.compiler.plan import Cell, Queue
-from fairc.runtime.store import Store, StoreError, read_plan
+from fairc.runtime.store.folder import Store, StoreError, read_plan
 
 if TYPE_CHECKING:
     import duckdb
@@ -91,7 +91,7 @@ class Run:
             self.lock = Store(path).lock
         except StoreError as error:
             raise ReportError(str(error)) from None
-        from fairc.runtime.columns import TABLES
+        from fairc.runtime.store.columns import TABLES
 
         missing = [t for t in TABLES if not (path / "tables" / f"{t}.parquet").is_file()]
         if missing:
@@ -102,7 +102,7 @@ class Run:
 
     @cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:
-        from fairc.runtime.tables import TableError, connect
+        from fairc.runtime.store.tables import TableError, connect
 
         try:
             return connect(self.path / "tables")
@@ -139,7 +139,7 @@ class Run:
     @cached_property
     def configurations(self) -> tuple[Configuration, ...]:
         """Every configuration with a cell in the tables, in the order of the axes' values."""
-        from fairc.runtime.tables import axis_columns, quoted
+        from fairc.runtime.store.tables import axis_columns, quoted
 
         columns = axis_columns(self.axes)
         axes = "".join(f", {quoted(columns[name])}" for name in self.axes)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from fairc.runtime import supervisor
 from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host import supervisor
 from fairc.runtime.vm import image, recipe
 
 from . import source

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairc.runtime import supervisor
+from fairc.runtime.host import supervisor
 from fairc.runtime.vm import recipe
 
 from . import confinement

@@ -7,8 +7,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from fairc.runtime import supervisor
 from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host import supervisor
 from fairc.runtime.vm import initramfs
 from fairc.runtime.vm.image import Image
 

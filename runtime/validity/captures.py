@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.runtime.measurement import Measurement, middle_of, packets_of
+from fairc.runtime.measurement.pcap import Packets
 from fairc.runtime.measurement.qdisc import drops_since
 from fairc.runtime.measurement.queues import QueueRecord
-from fairc.runtime.pcap import Packets
 
 from .finding import Finding
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Impairment
-from fairc.runtime import delays
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.changes import History
 
+from . import delays
 from .finding import Finding
 
 Floats = NDArray[np.float64]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fairc.compiler.plan import Impairment
-from fairc.runtime.losses import LossCount, pooled
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.qdisc import drops_since
 from fairc.runtime.measurement.queues import QueueRecord
 
 from .captures import of_flows
 from .finding import Finding
+from .losses import LossCount, pooled
 
 
 def loss_counts(measurement: Measurement) -> tuple[LossCount, ...]:

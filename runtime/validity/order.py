@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairc.runtime.losses import LossCount
 from fairc.runtime.measurement import Measurement
 
 from .captures import of_flows
 from .finding import Finding
+from .losses import LossCount
 
 
 def copies(measurement: Measurement) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from fairc.compiler.plan import Iperf3Workload, LoadWorkload, RequestsWorkload
 from fairc.compiler.targets.iperf3 import START_UP_NS, begin_ns
 from fairc.runtime.measurement import FlowRecord, Measurement, packets_of
 from fairc.runtime.measurement.artefacts import NS
-from fairc.runtime.pcap import ACK, SYN, Packets
+from fairc.runtime.measurement.pcap import ACK, SYN, Packets
 
 from .finding import Finding
 

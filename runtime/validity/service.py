@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fairc.compiler.freeze import SHAPER_SLACK_NS
+from fairc.compiler.passes.freeze import SHAPER_SLACK_NS
 from fairc.compiler.targets.tc import LATE_NS
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.changes import NS, due

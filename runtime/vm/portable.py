@@ -13,7 +13,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairc.runtime import archive
+from fairc.runtime.store import archive
 
 from . import image, recipe
 

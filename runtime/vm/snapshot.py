@@ -19,8 +19,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairc.runtime import supervisor
 from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host import supervisor
 
 from . import exchange, initramfs, qemu, recipe
 from .guest_files import guest_files

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
-from fairc.runtime import archive
-from fairc.runtime.analysis import analyse, write_series
+from fairc.runtime.analysis.cells import analyse, write_series
 from fairc.runtime.engines.base import Engine
+from fairc.runtime.store import archive
 
 ROOT = Path(__file__).parents[2]
 

@@ -17,9 +17,9 @@ import duckdb
 import pytest
 import yaml
 
-from fairc.runtime import cluster
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.fake import FakeEngine
+from fairc.runtime.run import cluster
 
 Fairc = Callable[..., Any]  # conftest.py
 CELLS = 6
@@ -349,7 +349,7 @@ def test_results_of_another_machine(plan: Fairc, monkeypatch: pytest.MonkeyPatch
 
 def test_hosts_that_differ_are_in_the_lock(plan: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
     plan("cell", "plan", "--index", "0-4")
-    monkeypatch.setattr("fairc.runtime.lock.host", lambda: {"cpu": "another"})
+    monkeypatch.setattr("fairc.runtime.run.lock.host", lambda: {"cpu": "another"})
     monkeypatch.setattr("fairc.__version__", "9.9")
     plan("cell", "plan", "--index", "5")
     told = plan("run", "plan", "--collect")

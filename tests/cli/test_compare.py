@@ -143,7 +143,7 @@ def test_groups_of_a_run_are_compared(fairc: Fairc) -> None:
 
 def engine_named(run: str, name: str) -> None:
     """Let a stored run be one of another engine: the fake one is the only one here."""
-    from fairc.runtime.store import Store, key_of
+    from fairc.runtime.store.folder import Store, key_of
 
     document = json.loads(Path(run, "lock.json").read_text())
     identity = document["engine"]["identity"]

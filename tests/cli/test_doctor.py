@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from fairc.runtime import doctor
-from fairc.runtime.doctor import Finding
 from fairc.runtime.engines import host
+from fairc.runtime.host import doctor
+from fairc.runtime.host.doctor import Finding
 
 Fairc = Callable[..., Any]  # conftest.py
 

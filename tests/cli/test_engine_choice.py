@@ -14,7 +14,7 @@ import pytest
 from fairc.runtime.engines import ENGINES
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.fake import FakeEngine
-from fairc.runtime.store import Store
+from fairc.runtime.store.folder import Store
 
 Fairc = Callable[..., Any]  # conftest.py
 ROOT = Path(__file__).parents[2]

@@ -11,11 +11,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from fairc.runtime import phase
-from fairc.runtime.comparison import Side
+from fairc.runtime.compare.comparison import Side
+from fairc.runtime.compare.summary import samples
+from fairc.runtime.run import phase
 from fairc.runtime.statistics import Estimate
-from fairc.runtime.store import Store, read_cells
-from fairc.runtime.summary import samples
+from fairc.runtime.store.folder import Store, read_cells
 
 Fairc = Callable[..., Any]  # conftest.py
 CHECK = Path("one/phase-check")

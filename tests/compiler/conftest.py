@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from fairc.compiler import Cell, compile
-from fairc.compiler.lower import Lowering
-from fairc.dsl.diagnostics import Diagnostic, Diagnostics
+from fairc.compiler.passes.lower import Lowering
+from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics
+from fairc.dsl.core.source import Source, Span
 from fairc.dsl.model import (
     Axis,
     Bulk,
@@ -30,7 +31,6 @@ from fairc.dsl.model import (
     Scenario,
     Size,
 )
-from fairc.dsl.source import Source, Span
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 100))
 SOURCE = Source("made-by-hand.fexp", TEXT)

@@ -12,9 +12,9 @@ import pytest
 
 from fairc.compiler import Cell, Plan, compile
 from fairc.compiler import compilation as module
-from fairc.compiler.grid import identity_of
+from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.schema import schema
-from fairc.dsl.diagnostics import CompileError
+from fairc.dsl.core.diagnostics import CompileError
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,11 +10,11 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import Cell, Compilation, compile, plan
-from fairc.compiler.disciplines import DISCIPLINES
-from fairc.compiler.queue_table import queue_table
+from fairc.compiler.passes.disciplines import DISCIPLINES
+from fairc.compiler.passes.queue_table import queue_table
 from fairc.compiler.targets.tc import netem_words, qdisc, queue_words
-from fairc.dsl.diagnostics import Severity
-from fairc.dsl.network_words import QUEUES
+from fairc.dsl.core.diagnostics import Severity
+from fairc.dsl.words.network_words import QUEUES
 from fairc.runtime.engines import host
 
 ROOT = Path(__file__).parents[2]

@@ -10,11 +10,11 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
-from fairc.compiler.dynamics import stop_bps
+from fairc.compiler.passes.dynamics import stop_bps
 from fairc.compiler.plan import Interface
 from fairc.compiler.targets.mininet import render
 from fairc.compiler.targets.tc import LATE_NS, change_line, interface_lines
-from fairc.dsl.diagnostics import CompileError
+from fairc.dsl.core.diagnostics import CompileError
 
 S = 10**9
 FRAME_BITS = 8 * 1514

@@ -11,7 +11,7 @@ import pytest
 
 from fairc.compiler import Cell, Compilation, Plan, compile, emit
 from fairc.compiler.targets import TARGETS, EndpointsMissing, binary
-from fairc.dsl.diagnostics import CompileError
+from fairc.dsl.core.diagnostics import CompileError
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +102,7 @@ def test_errors_leave_nothing(make: SimpleNamespace, tmp_path: Path) -> None:
 def test_results_of_cells_survive_a_new_plan(
     make: SimpleNamespace, compilation: Compilation, tmp_path: Path
 ) -> None:
-    """They are found by what they are of (runtime/cluster.py)."""
+    """They are found by what they are of (runtime/run/cluster.py)."""
     emit(compilation, tmp_path / "out", ["slurm"])
     (tmp_path / "out/results/0123").mkdir(parents=True)
     (tmp_path / "out/results/0123/result.json").write_text("{}")

@@ -18,7 +18,7 @@ from fairc.compiler import Cell, compile
 from fairc.compiler.plan import Plan
 from fairc.compiler.targets import containers, mininet
 from fairc.compiler.targets.lines import line, word
-from fairc.dsl.diagnostics import CompileError
+from fairc.dsl.core.diagnostics import CompileError
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 SEED = 15

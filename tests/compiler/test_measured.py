@@ -6,8 +6,8 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import compile
-from fairc.compiler.measured import NEEDS
-from fairc.dsl.report_words import METRICS
+from fairc.compiler.cells.measured import NEEDS
+from fairc.dsl.words.report_words import METRICS
 
 TEXT = """fexp 1
 experiment e {{

@@ -8,12 +8,12 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
-from fairc.compiler.grid import identity_of
+from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import Interface, OnOffWorkload
 from fairc.compiler.targets.containers import BRIDGE_MTU, bridge_options
 from fairc.compiler.targets.mininet import render
 from fairc.compiler.targets.tc import LATE_NS, interface_lines
-from fairc.dsl.diagnostics import Diagnostics
+from fairc.dsl.core.diagnostics import Diagnostics
 
 TEXT = """fexp 1
 topology two(first = 1500B, slow = 1500B, last = 1500B, queue = fifo(10pkt), more = 0s) {{

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from fairc.compiler.freeze import burst_bytes, netem_packets
+from fairc.compiler.passes.freeze import burst_bytes, netem_packets
 from fairc.compiler.plan import Cell, Interface
-from fairc.dsl.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.model import Bulk, Change, File
 
 S = 10**9

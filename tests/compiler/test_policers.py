@@ -16,7 +16,7 @@ from fairc.compiler.costs import UML
 from fairc.compiler.estimate import Estimate, length, packets
 from fairc.compiler.plan import Red
 from fairc.compiler.targets import containers, mininet
-from fairc.dsl.diagnostics import CompileError
+from fairc.dsl.core.diagnostics import CompileError
 
 ACCURATE = "conex(rate: 2.5pkt/s, depth: 45pkt, harshness: soft, feedback: accurate)"
 RED = "red(limit: 100ms, min: 10%, max: 100%, pmax: 100%, ecn: on)"

@@ -13,7 +13,7 @@ from fairc.compiler.plan import Plan
 from fairc.compiler.targets import containers, processing, programs
 from fairc.compiler.targets.mininet import render
 from fairc.dsl import load
-from fairc.dsl.source import Source
+from fairc.dsl.core.source import Source
 
 SPEC = """fexp 1
 experiment e {

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairc.compiler.lower import Lowering
+from fairc.compiler.passes.lower import Lowering
 from fairc.compiler.plan import Cell, Node
-from fairc.dsl.diagnostics import Diagnostic
+from fairc.dsl.core.diagnostics import Diagnostic
 
 FIXTURE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 

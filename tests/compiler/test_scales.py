@@ -6,10 +6,10 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
-from fairc.compiler.grid import identity_of
+from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import SAMPLE_EVERY_NS
 from fairc.compiler.targets import mininet
-from fairc.dsl.diagnostics import Severity
+from fairc.dsl.core.diagnostics import Severity
 
 TEXT = """fexp 1
 experiment e {{

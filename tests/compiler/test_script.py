@@ -16,7 +16,7 @@ from fairc.compiler import Cell, compile, plan
 from fairc.compiler.targets import containers, mininet
 from fairc.compiler.targets.mininet import comment, mac_address, render
 from fairc.dsl import load
-from fairc.dsl.source import Source
+from fairc.dsl.core.source import Source
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests/golden"

@@ -17,7 +17,7 @@ from docker.types import IPAMConfig, IPAMPool
 
 from fairc.compiler import Cell, Compilation
 from fairc.compiler.targets import containers as target
-from fairc.dsl.diagnostics import CompileError
+from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.containers import image
 from fairc.runtime.containers.client import HOST, Client, connect, explain
 from fairc.runtime.engines import host

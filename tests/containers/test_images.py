@@ -13,8 +13,8 @@ import quic_image
 
 from fairc.compiler import Cell, Compilation, emit
 from fairc.compiler.plan import MetricRequest
-from fairc.dsl.diagnostics import CompileError
-from fairc.runtime.analysis import analyse
+from fairc.dsl.core.diagnostics import CompileError
+from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.containers.client import Client
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.docker import DockerEngine

@@ -16,10 +16,10 @@ from pathlib import Path
 from docker import errors
 
 from fairc.compiler import Cell
-from fairc.runtime.clean import alive, marked, remove_containers
 from fairc.runtime.containers import job, leftovers
 from fairc.runtime.containers.client import Client
 from fairc.runtime.engines.docker import DockerEngine
+from fairc.runtime.host.clean import alive, marked, remove_containers
 
 ROUNDS, AT_ONCE = 5, 4
 LONGEST_S = 3.0
@@ -29,7 +29,7 @@ import sys
 from pathlib import Path
 from fairc.compiler import Cell
 from fairc.runtime.engines.docker import DockerEngine
-from fairc.runtime.supervisor import mark
+from fairc.runtime.host.supervisor import mark
 engine = DockerEngine()
 engine.prepare()
 cell = Cell.model_validate_json(Path(sys.argv[1]).read_text())

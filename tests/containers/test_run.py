@@ -16,7 +16,7 @@ import pytest
 from fairc.compiler import Cell, Compilation, emit
 from fairc.compiler.targets import containers as target
 from fairc.compiler.targets.hosts import EVERYWHERE
-from fairc.runtime.analysis import analyse
+from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.containers import leftovers
 from fairc.runtime.containers.client import Client
 from fairc.runtime.engines.docker import DockerEngine

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import mutations
 
 from fairc.dsl import CompileError, Diagnostics, Source, condition, load, read
-from fairc.dsl.render import render_concise, render_full, render_json
+from fairc.dsl.core.render import render_concise, render_full, render_json
 
 TEXTS = [
     path.read_text(encoding="utf-8")

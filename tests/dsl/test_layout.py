@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from strategies import Spec, specs
 
 from fairc.dsl import CompileError, Source, load
-from fairc.dsl.layout import layout
-from fairc.dsl.parser import parse, tokens
-from fairc.dsl.syntax import Node
+from fairc.dsl.text.layout import layout
+from fairc.dsl.text.parser import parse, tokens
+from fairc.dsl.text.syntax import Node
 
 ROOT = Path(__file__).parent.parent.parent
 FILES = [*sorted((ROOT / "examples").glob("*.fexp")), *sorted(ROOT.glob("dsl/presets/*.fexp"))]

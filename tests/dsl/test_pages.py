@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fairc.dsl import Diagnostics, Source, load
-from fairc.dsl.attachments import inside
+from fairc.dsl.core.attachments import inside
 from fairc.dsl.model import Configuration, Distribution, Flow, Load
 
 from .conftest import text_of

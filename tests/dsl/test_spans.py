@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from strategies import Spec, specs
 
 from fairc.dsl import CompileError, Source, load
-from fairc.dsl.parser import parse
-from fairc.dsl.syntax import Name, Node, Word
+from fairc.dsl.text.parser import parse
+from fairc.dsl.text.syntax import Name, Node, Word
 
 
 def assert_spans(node: Node) -> int:

@@ -8,9 +8,9 @@ import pytest
 
 from fairc.dsl import Diagnostics, Source, preset_text
 from fairc.dsl.model import Bulk, Configuration, Direction, Link, Network
-from fairc.dsl.parser import parse
-from fairc.dsl.syntax import Topology
-from fairc.dsl.topology_words import TOPOLOGIES
+from fairc.dsl.text.parser import parse
+from fairc.dsl.text.syntax import Topology
+from fairc.dsl.words.topology_words import TOPOLOGIES
 
 Check = Callable[..., Diagnostics]
 Build = Callable[..., list[Configuration]]

@@ -10,10 +10,10 @@ from hypothesis import given
 from strategies import dimensions, numbers
 
 from fairc.dsl import CompileError, Source
-from fairc.dsl.evaluate import Scope, evaluate
-from fairc.dsl.parser import parse_expression
-from fairc.dsl.units import Dimension, canonical
-from fairc.dsl.values import ListValue, Quantity
+from fairc.dsl.core.units import Dimension, canonical
+from fairc.dsl.core.values import ListValue, Quantity
+from fairc.dsl.expressions.evaluate import Scope, evaluate
+from fairc.dsl.text.parser import parse_expression
 
 
 def value_of(text: str) -> Quantity:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from fairc.dsl import CompileError, Source, Span
-from fairc.dsl.cca_words import CCAS, QUIC_CCAS, TCP_CCAS
-from fairc.dsl.entries import Entry
-from fairc.dsl.network_words import LOSSES, QUEUES
-from fairc.dsl.random_words import DISTRIBUTIONS
-from fairc.dsl.registry import Registry, distance, suggest
-from fairc.dsl.report_words import FIGURES, METRICS
-from fairc.dsl.topology_words import PEPS, POLICERS, TOPOLOGIES
-from fairc.dsl.traffic_words import PAGES, TRANSPORTS, WORKLOADS
+from fairc.dsl.core.entries import Entry
+from fairc.dsl.core.registry import Registry, distance, suggest
+from fairc.dsl.words.cca_words import CCAS, QUIC_CCAS, TCP_CCAS
+from fairc.dsl.words.network_words import LOSSES, QUEUES
+from fairc.dsl.words.random_words import DISTRIBUTIONS
+from fairc.dsl.words.report_words import FIGURES, METRICS
+from fairc.dsl.words.topology_words import PEPS, POLICERS, TOPOLOGIES
+from fairc.dsl.words.traffic_words import PAGES, TRANSPORTS, WORKLOADS
 from fairc.runtime.metrics import registry
 
 NETWORK = (TOPOLOGIES, QUEUES, LOSSES, DISTRIBUTIONS, POLICERS, PEPS)

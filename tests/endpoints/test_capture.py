@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairc.runtime import pcap
+from fairc.runtime.measurement import pcap
 
 NAMESPACE = f"fairc-capture-{os.getpid()}"
 PACKETS = 600

@@ -12,7 +12,7 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
-from fairc.dsl.diagnostics import CompileError
+from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.engines import host
 from fairc.runtime.engines.vm import VmEngine
 

@@ -9,11 +9,11 @@ import duckdb
 from fairc import dsl
 from fairc.cli.results import refresh
 from fairc.compiler import compile, emit
-from fairc.runtime import cluster, collection, lock
 from fairc.runtime.engines.uml import UmlEngine
-from fairc.runtime.progress import Silent
-from fairc.runtime.store import LOCK, Store, read_plan
-from fairc.runtime.sweep import Sweep
+from fairc.runtime.run import cluster, collection, lock
+from fairc.runtime.run.progress import Silent
+from fairc.runtime.run.sweep import Sweep
+from fairc.runtime.store.folder import LOCK, Store, read_plan
 
 SPEC = """fexp 1
 experiment one {

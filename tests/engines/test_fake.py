@@ -9,7 +9,7 @@ import pytest
 from fairc import dsl
 from fairc.compiler import compile
 from fairc.compiler.plan import MetricRequest
-from fairc.runtime.analysis import analyse
+from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines.fake import FakeEngine
 
 SPEC = """fexp 1

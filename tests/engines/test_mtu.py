@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fairc.compiler import Cell
-from fairc.runtime import pcap, validity
-from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime import validity
+from fairc.runtime.measurement import FlowRecord, Measurement, pcap
 
 RATE_BPS = 3_000_000
 SPEC = """fexp 1

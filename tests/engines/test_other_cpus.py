@@ -11,10 +11,10 @@ import pytest
 from fairc import dsl
 from fairc.compiler import Cell, compile
 from fairc.compiler.targets import mininet
-from fairc.runtime import archive
 from fairc.runtime.engines import guest_job
 from fairc.runtime.engines.uml import UmlEngine
-from fairc.runtime.results import RawResult
+from fairc.runtime.store import archive
+from fairc.runtime.store.results import RawResult
 from fairc.runtime.vm import recipe
 
 # Short, for emulation is slow: TCP and QUIC, random losses, controllers that compute in floating point.

@@ -11,10 +11,11 @@ import pytest
 from fairc.compiler import Cell
 from fairc.compiler.plan import Capture
 from fairc.compiler.targets.processing import LIMIT_PACKETS, nics
-from fairc.runtime import delays, validity
+from fairc.runtime import validity
 from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.measurement import Measurement, load
-from fairc.runtime.pcap import Packets, parse
+from fairc.runtime.measurement.pcap import Packets, parse
+from fairc.runtime.validity import delays
 
 BOUND_NS = 2_000_000
 SPEC = """fexp 1

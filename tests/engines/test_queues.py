@@ -19,9 +19,9 @@ from fairc.compiler import Cell, plan
 from fairc.compiler.plan import MetricRequest
 from fairc.compiler.targets.tc import qdisc
 from fairc.runtime import validity
-from fairc.runtime.losses import LossCount, tails
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.metrics import fairness
+from fairc.runtime.validity.losses import LossCount, tails
 
 SPEC = """fexp 1
 topology laboratory(rate = 3Mbit/s, hop = 10ms) {

@@ -16,11 +16,11 @@ import pytest
 from fairc import dsl
 from fairc.compiler import Cell, compile
 from fairc.compiler.targets import mininet
-from fairc.runtime import supervisor
 from fairc.runtime.engines import guest_job
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.uml import UmlEngine
-from fairc.runtime.results import RawResult
+from fairc.runtime.host import supervisor
+from fairc.runtime.store.results import RawResult
 from fairc.runtime.uml import confinement, kernel, machine
 
 ROOT = Path(__file__).parents[2]

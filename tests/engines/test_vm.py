@@ -13,11 +13,11 @@ import pytest
 from fairc import dsl
 from fairc.compiler import Cell, compile
 from fairc.compiler.targets import mininet
-from fairc.runtime import supervisor
 from fairc.runtime.engines import guest_job, vm
 from fairc.runtime.engines.vm import VmEngine
+from fairc.runtime.host import supervisor
 from fairc.runtime.measurement import load
-from fairc.runtime.results import RawResult
+from fairc.runtime.store.results import RawResult
 from fairc.runtime.vm import recipe
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ import pytest
 from madecell import MS, Made, crowded, made_cell, write_lines
 
 from fairc.compiler.plan import MetricRequest
-from fairc.runtime.analysis import analyse, write_series
+from fairc.runtime.analysis.cells import analyse, write_series
 from fairc.runtime.measurement import ArtefactError, load
 from fairc.runtime.measurement.series import Series
 

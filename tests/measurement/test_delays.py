@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Impairment
-from fairc.runtime import delays
+from fairc.runtime.validity import delays
 
 Floats = NDArray[np.float64]
 MS = 10**6

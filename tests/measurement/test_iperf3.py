@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fairc.compiler.plan import Cell, MetricRequest
-from fairc.runtime.analysis import analyse
+from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines import host
 from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.measurement import ArtefactError, FlowRecord, Measurement, load

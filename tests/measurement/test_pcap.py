@@ -14,7 +14,7 @@ from frames import Frame, ethernet, ipv4, pcap, tcp, timestamps, udp
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fairc.runtime.pcap import DIGEST_BYTES, PcapError, concatenate, parse
+from fairc.runtime.measurement.pcap import DIGEST_BYTES, PcapError, concatenate, parse
 
 PORT = st.integers(0, 65535)
 WORD = st.integers(0, 2**32 - 1)

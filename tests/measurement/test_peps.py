@@ -11,7 +11,7 @@ import pytest
 from madecell import Made, crowded, made_cell, write_lines
 
 from fairc.compiler.plan import Cell, MetricRequest, Pep
-from fairc.runtime.analysis import analyse
+from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.measurement import load
 from fairc.runtime.validity import judge
 

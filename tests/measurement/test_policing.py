@@ -13,9 +13,10 @@ import pytest
 from fairc import dsl
 from fairc.compiler import Cell, compile
 from fairc.compiler.plan import MetricRequest, Policer
-from fairc.runtime.analysis import analyse
+from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.measurement import load
+from fairc.runtime.measurement.pcap import ACK, CWR, ECE, FIN, SYN
 from fairc.runtime.measurement.policing import (
     ECN,
     LOSS,
@@ -26,7 +27,6 @@ from fairc.runtime.measurement.policing import (
     probability,
     uniform,
 )
-from fairc.runtime.pcap import ACK, CWR, ECE, FIN, SYN
 from fairc.runtime.validity import judge
 
 S = 10**9

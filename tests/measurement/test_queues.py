@@ -24,7 +24,7 @@ from madecell import (
 
 from fairc.runtime.measurement import ArtefactError, load
 from fairc.runtime.measurement.matching import match
-from fairc.runtime.pcap import Packets, parse
+from fairc.runtime.measurement.pcap import Packets, parse
 
 
 def packets(*named: tuple[int, int]) -> Packets:

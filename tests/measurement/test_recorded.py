@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fairc.compiler.plan import Cell, MetricRequest
-from fairc.dsl.report_words import PER_LOAD
-from fairc.runtime.analysis import Analysis, analyse
+from fairc.dsl.words.report_words import PER_LOAD
+from fairc.runtime.analysis.cells import Analysis, analyse
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.artefacts import Artefacts
 from fairc.runtime.measurement.qdisc import load as load_qdiscs

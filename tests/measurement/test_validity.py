@@ -11,8 +11,8 @@ from judged import edit, verdict
 from madecell import FULL, MS, Made, crowded, lossy, made_cell, steady, through_queue
 
 from fairc.compiler.plan import Cell
-from fairc.runtime.losses import LossCount, pooled
 from fairc.runtime.measurement import load
+from fairc.runtime.validity.losses import LossCount, pooled
 from fairc.runtime.validity.service import backlogged_rate
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from madecell import Transport, crowded
 
 from fairc.compiler.plan import TransportOptions
-from fairc.runtime.conditions import CONDITIONS, conditions
+from fairc.runtime.analysis.conditions import CONDITIONS, conditions
 from fairc.runtime.measurement import load
 
 

@@ -12,7 +12,7 @@ from madecell import TCP_SAMPLE, Made, hand_made, write_json, write_lines
 from walks import P, walk
 
 from fairc.compiler.plan import Cell, MetricRequest
-from fairc.runtime.analysis import analyse
+from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.deviations.windows import averages
 from fairc.runtime.measurement import load
 from fairc.runtime.metrics.deviations import METRIC, compute

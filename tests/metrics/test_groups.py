@@ -13,7 +13,7 @@ from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.convergence_time import fair_windows
 from fairc.runtime.metrics.groups import named
-from fairc.runtime.results import MetricValue
+from fairc.runtime.store.results import MetricValue
 
 METRIC = {metric.name: metric for metric in METRICS}
 

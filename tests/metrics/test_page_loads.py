@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from fairc.compiler.plan import LoadWorkload, MetricRequest
-from fairc.dsl.report_words import PER_LOAD
-from fairc.runtime import tables
-from fairc.runtime.analysis import Analysis, analyse, write_series
-from fairc.runtime.conditions import conditions
+from fairc.dsl.words.report_words import PER_LOAD
+from fairc.runtime.analysis.cells import Analysis, analyse, write_series
+from fairc.runtime.analysis.conditions import conditions
+from fairc.runtime.compare.summary import summarise
 from fairc.runtime.measurement import ArtefactError, load
 from fairc.runtime.measurement.slow_start import slow_start_s
 from fairc.runtime.metrics.cpu import busy_share
-from fairc.runtime.results import CellResult
-from fairc.runtime.schema import Stored
-from fairc.runtime.summary import summarise
+from fairc.runtime.store import tables
+from fairc.runtime.store.results import CellResult
+from fairc.runtime.store.schema import Stored
 
 from madeweb import PAGE, MadeWeb, load_event, two_loads, web_cell  # isort: skip
 

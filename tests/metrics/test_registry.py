@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fairc.dsl.entries import Entry
-from fairc.dsl.report_words import METRICS as WORDS
+from fairc.dsl.core.entries import Entry
+from fairc.dsl.words.report_words import METRICS as WORDS
 from fairc.runtime.metrics import METRICS
 
 RUNNING = [entry.name for entry in WORDS if entry.runs]

@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairc.runtime import documents, summary, tables
-from fairc.runtime.columns import TABLES
+from fairc.runtime import documents
+from fairc.runtime.compare import summary
+from fairc.runtime.compare.summary import UnknownName, summarise
 from fairc.runtime.measurement import pages
 from fairc.runtime.measurement.series import Series
-from fairc.runtime.results import CellResult, FlowResult, MetricValue
-from fairc.runtime.schema import SEPARATOR, Stored
-from fairc.runtime.summary import UnknownName, summarise
-from fairc.runtime.tables import TableError
+from fairc.runtime.store import tables
+from fairc.runtime.store.columns import TABLES
+from fairc.runtime.store.results import CellResult, FlowResult, MetricValue
+from fairc.runtime.store.schema import SEPARATOR, Stored
+from fairc.runtime.store.tables import TableError
 
 from madecell import made_cell  # isort: skip
 

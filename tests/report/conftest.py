@@ -13,8 +13,8 @@ from typing import Any, cast
 import pytest
 
 from fairc.compiler import plan
-from fairc.runtime.columns import TABLES
-from fairc.runtime.tables import axis_columns, quoted
+from fairc.runtime.store.columns import TABLES
+from fairc.runtime.store.tables import axis_columns, quoted
 
 SLOT_S = 0.1
 RATE_BPS = 1_000_000

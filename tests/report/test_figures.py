@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairc.runtime.columns import TABLES
 from fairc.runtime.report import build
 from fairc.runtime.report.choose import choose
 from fairc.runtime.report.figures import DEFAULT, FAIRNESS, Drawing, Subject
@@ -24,6 +23,7 @@ from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import F, Results
 from fairc.runtime.report.svg import themed, tidy
+from fairc.runtime.store.columns import TABLES
 
 Maker = Callable[..., Path]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from fairc.compiler.plan import FigureRequest, Selection
-from fairc.runtime import tables
-from fairc.runtime.analysis import analyse
+from fairc.runtime.analysis.cells import analyse
+from fairc.runtime.compare.summary import summarise
 from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.report import build
 from fairc.runtime.report.comparisons import comparisons
@@ -26,10 +26,10 @@ from fairc.runtime.report.figures import (
 from fairc.runtime.report.figures.sequence import _curves, _scale
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results
-from fairc.runtime.results import CellResult
-from fairc.runtime.schema import Stored
-from fairc.runtime.store import read_cells, read_plan
-from fairc.runtime.summary import summarise
+from fairc.runtime.store import tables
+from fairc.runtime.store.folder import read_cells, read_plan
+from fairc.runtime.store.results import CellResult
+from fairc.runtime.store.schema import Stored
 
 from pageplans import ACCESSES, HTTP, METRICS, SECOND, TARGETS, write_plan  # isort: skip
 

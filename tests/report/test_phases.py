@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fairc.runtime import engines
-from fairc.runtime.phase import Findings, Result
 from fairc.runtime.report import phases
+from fairc.runtime.run.phase import Findings, Result
 from fairc.runtime.statistics import Estimate
 
 
@@ -55,7 +55,7 @@ def test_the_phase_check_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
         for verdict in ("no change found", "cannot tell", "phase-sensitive")
     ]
     found = Findings(1, 3, 6, (12_112_000, 12_112_000), {"valid": 5, "failed": 1}, tuple(made))
-    monkeypatch.setattr("fairc.runtime.phase.findings", lambda _: found)
+    monkeypatch.setattr("fairc.runtime.run.phase.findings", lambda _: found)
     one = run("vm", None)
     one.path = None
     told = phases.phases(one)

@@ -8,7 +8,6 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from fairc.runtime.policing_table import BUCKETS
 from fairc.runtime.report import build
 from fairc.runtime.report.choose import choose
 from fairc.runtime.report.figures import NothingToDraw, Subject, buckets, polices
@@ -16,6 +15,7 @@ from fairc.runtime.report.figures.buckets import MOST_USERS
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results
+from fairc.runtime.store.policing_table import BUCKETS
 
 Maker = Callable[..., Path]
 USERS = MOST_USERS + 2

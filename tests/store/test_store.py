@@ -12,9 +12,9 @@ import zstandard
 
 from fairc import dsl
 from fairc.compiler import Cell, compile, emit
-from fairc.runtime import archive
-from fairc.runtime.results import CellResult
-from fairc.runtime.store import RAW, Store, StoreError, key_of, read_plan
+from fairc.runtime.store import archive
+from fairc.runtime.store.folder import RAW, Store, StoreError, key_of, read_plan
+from fairc.runtime.store.results import CellResult
 
 SPEC = """fexp 1
 experiment small {

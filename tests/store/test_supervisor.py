@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from fairc.runtime import clean, watcher
-from fairc.runtime.supervisor import mark, namespace, start, started, temporary_prefix
+from fairc.runtime.host import clean, watcher
+from fairc.runtime.host.supervisor import mark, namespace, start, started, temporary_prefix
 
 PARENT = """
 import sys, threading, time
-from fairc.runtime.supervisor import mark, start
+from fairc.runtime.host.supervisor import mark, start
 # The thread that starts the command ends; the command must not end with it.
 thread = threading.Thread(target=start, args=(["sh", "-c", "sleep 600 & sleep 600"],))
 thread.start(); thread.join()
@@ -113,7 +113,7 @@ def test_what_runs_in_a_container_is_no_orphan(tmp_path: Path) -> None:
 
 
 def test_a_mark_tells_a_container_from_its_host() -> None:
-    command = "from fairc.runtime.supervisor import mark; print(mark())"
+    command = "from fairc.runtime.host.supervisor import mark; print(mark())"
     container = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
     inside = subprocess.run(
         [*container, sys.executable, "-c", command], capture_output=True, text=True, check=True

@@ -10,13 +10,13 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import Cell, compile, emit
-from fairc.runtime import lock
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.fake import FakeEngine
-from fairc.runtime.progress import Lines, Silent
-from fairc.runtime.results import CellResult, RawResult
-from fairc.runtime.store import CONSOLE, Store
-from fairc.runtime.sweep import Counts, Sweep
+from fairc.runtime.run import lock
+from fairc.runtime.run.progress import Lines, Silent
+from fairc.runtime.run.sweep import Counts, Sweep
+from fairc.runtime.store.folder import CONSOLE, Store
+from fairc.runtime.store.results import CellResult, RawResult
 
 SPEC = """fexp 1
 experiment small {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from fairc.runtime import supervisor
+from fairc.runtime.host import supervisor
 from fairc.runtime.uml import kernel, machine
 from fairc.runtime.vm import exchange, image, initramfs, qemu, recipe
 

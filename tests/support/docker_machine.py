@@ -9,9 +9,9 @@ from pathlib import Path
 
 from fairc.compiler import Compilation, emit
 from fairc.compiler.targets.binary import find_endpoints
-from fairc.runtime import supervisor
 from fairc.runtime.containers.probe import TRY
 from fairc.runtime.engines.host import QDISCS
+from fairc.runtime.host import supervisor
 from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot
 
 VARIANT = recipe.Variant(

@@ -24,8 +24,8 @@ from pathlib import Path
 
 from fairc.compiler import compile
 from fairc.dsl import CompileError, Source, load, read, render_concise, render_full, render_json
-from fairc.dsl.layout import layout
-from fairc.dsl.parser import grammar
+from fairc.dsl.text.layout import layout
+from fairc.dsl.text.parser import grammar
 
 ROOT = Path(__file__).parent.parent.parent
 LIMIT_S = 5

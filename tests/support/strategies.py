@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from fairc.dsl.units import SHOWN, Dimension
+from fairc.dsl.core.units import SHOWN, Dimension
 
 RUNNING_CCAS = ("cubic", "bbr", "reno", "vegas")
 

@@ -7,7 +7,7 @@ metric share), `curves` (what those of `deviations` share), then one module per 
 
 from __future__ import annotations
 
-from fairc.dsl.registry import Registry
+from fairc.dsl.core.registry import Registry
 
 from . import (
     autocorrelation,

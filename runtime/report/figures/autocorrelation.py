@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.dsl.report_words import LIMITS
+from fairc.dsl.words.report_words import LIMITS
 from fairc.runtime.report.words import listed, number, one_line
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject

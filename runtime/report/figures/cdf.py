@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.dsl.report_words import LIMITS, MAX_LINES
+from fairc.dsl.words.report_words import LIMITS, MAX_LINES
 from fairc.runtime.report.words import listed, one_line, quantity
 
 from . import within

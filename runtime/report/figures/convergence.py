@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairc.compiler.plan import FigureRequest
-from fairc.dsl.report_words import LIMITS
+from fairc.dsl.words.report_words import LIMITS
 from fairc.runtime.report.words import counted, listed, one_line, quantity
 from fairc.runtime.statistics import median
 

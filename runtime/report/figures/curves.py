@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.dsl.report_words import LIMITS
+from fairc.dsl.words.report_words import LIMITS
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.words import one_line
 

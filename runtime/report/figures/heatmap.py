@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.dsl.report_words import LIMITS
+from fairc.dsl.words.report_words import LIMITS
 from fairc.runtime.report.summary import F
 from fairc.runtime.report.words import counted, decimals_for, listed, number, one_line
 

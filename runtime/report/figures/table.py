@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
-from fairc.dsl.report_words import LIMITS
+from fairc.dsl.words.report_words import LIMITS
 from fairc.runtime.report.words import decimals_for, number, one_line
 
 from .base import FigureKind, NothingToDraw, Number, Sheet, Subject

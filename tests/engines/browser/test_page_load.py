@@ -14,7 +14,7 @@ from fairc.runtime.engines.base import Engine, EngineUnavailable
 from fairc.runtime.engines.guest_job import variant_of
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.engines.vm import VmEngine
-from fairc.runtime.results import RawResult
+from fairc.runtime.store.results import RawResult
 from fairc.runtime.vm import recipe
 
 SPEC = """fexp 1

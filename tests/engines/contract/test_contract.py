@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from fairc.runtime.analysis import analyse
-from fairc.runtime.clean import marked
+from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines.base import Engine
-from fairc.runtime.results import RawResult
-from fairc.runtime.supervisor import mark
+from fairc.runtime.host.clean import marked
+from fairc.runtime.host.supervisor import mark
+from fairc.runtime.store.results import RawResult
 
 Subject = Any  # conftest.py
 

@@ -1,0 +1,1 @@
+"""A lowered configuration and a repetition to a cell."""

@@ -1,0 +1,237 @@
+"""From a lowered configuration and a repetition to a cell: seeds, start offsets, identity."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairc.compiler import plan
+from fairc.compiler.draws import draw
+from fairc.compiler.passes.draft import Draft, DraftFlow
+from fairc.compiler.passes.flows import start_range_ns
+from fairc.compiler.passes.loads import load_of, pauses_ns
+from fairc.compiler.passes.wiring import host_address
+from fairc.compiler.seeds import canonical, cell_seed, identity, stream_seed, uniform
+from fairc.dsl.model import Configuration, Distribution, Flow, Load, MetricRequest, Requests
+
+from .scales import sample_every_ns
+from .traffic import PROCESS, options_of, shared_arrivals, workload_of
+
+NOT_IN_IDENTITY: Any = {
+    "id": True,
+    "bindings": True,
+    "captures": True,
+    "nodes": {"__all__": {"interfaces": {"__all__": {"source": True}}}},
+    "flows": {"__all__": {"source": True, "declared": True, "users": True}},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a cell takes from its experiment as a whole."""
+
+    experiment: str
+    seed: int
+    paired: bool
+    measure: tuple[MetricRequest, ...] = ()
+
+
+class Lowered:
+    """A configuration that is ready: `cell(repetition)` gives its cells, which share its nodes."""
+
+    def __init__(self, settings: Settings, configuration: Configuration, draft: Draft) -> None:
+        self.repetitions = configuration.repetitions
+        self._settings = settings
+        self._draft = draft
+        self._bindings = dict(configuration.bindings)
+        self._configuration = identity(canonical(self._bindings))
+
+    def cell(self, repetition: int) -> plan.Cell:
+        """Return the cell of one repetition."""
+        settings, draft, scenario = self._settings, self._draft, self._draft.scenario
+        seed = cell_seed(settings.seed, self._bindings, repetition, paired=settings.paired)
+        starts_ns = [_starts_ns(flow, draft, seed) for flow in draft.flows]
+        shared = shared_arrivals((flow.flow for flow in draft.flows), seed)
+        cell = plan.Cell(
+            id="0" * 16,  # its hash is taken below
+            experiment=settings.experiment,
+            configuration=self._configuration,
+            bindings=self._bindings,
+            repetition=repetition,
+            seed=seed,
+            nodes=tuple(_seeded(node, seed) for node in draft.frozen_nodes),
+            cables=draft.frozen_cables,
+            flows=tuple(
+                _flow(
+                    draft,
+                    flow,
+                    starts,
+                    seed,
+                    shared.get(flow.flow.name),
+                    sample_every_ns(flow.flow, settings.measure),
+                )
+                for flow, starts in zip(draft.flows, starts_ns, strict=True)
+            ),
+            captures=tuple(draft.captures) if scenario.captures == "full" else (),
+            captured=scenario.captures,
+            peps=tuple(draft.peps),
+            policers=tuple(
+                policer.model_copy(update={"seed": stream_seed(seed, "policer", policer.name)})
+                for policer in draft.policers
+            ),
+            warmup_ns=scenario.warmup_ns,
+            duration_ns=scenario.duration_ns,
+            deadline_ns=draft.deadline_ns + _later_ns(draft, starts_ns, seed),
+            stop=scenario.stop,
+            processing_ns=scenario.processing_ns,
+        )
+        return cell.model_copy(update={"id": identity_of(cell)})
+
+
+def identity_of(cell: plan.Cell) -> str:
+    """Return a cell's id: a hash of its JSON without white space, fields in the schema's order.
+
+    Left out: the id itself, what is captured, the lines that things come from (a comment added
+    to a file changes no cell), the bindings, for which `configuration` stands in any order, and
+    what came into the plan later, where it is not used: cells keep their ids.
+    """
+    peps: Any = {"__all__": {"source": True}} if cell.peps else True
+    policers: Any = {"__all__": {"source": True}} if cell.policers else True
+    left_out = NOT_IN_IDENTITY | {"peps": peps, "policers": policers}
+    return identity(cell.model_dump_json(exclude=left_out))
+
+
+def genuine(cell: plan.Cell) -> bool:
+    """Whether the names of a cell are the hashes of its content, under which results are stored."""
+    return cell.id == identity_of(cell) and cell.configuration == identity(canonical(cell.bindings))
+
+
+def _seeded(node: plan.Node, seed: int) -> plan.Node:
+    """Give all that is random on a hop a stream of its own, named after the link and the direction.
+
+    What is changed begins a new stream, named after the number of its change as well.
+    """
+    if node.kind != "hop":
+        return node
+    interfaces = tuple(
+        _with_seeds(interface, seed, (node.name, str(number)))
+        for number, interface in enumerate(node.interfaces)
+    )
+    if all(new is old for new, old in zip(interfaces, node.interfaces, strict=True)):
+        return node
+    return node.model_copy(update={"interfaces": interfaces})
+
+
+def _with_seeds(interface: plan.Interface, seed: int, name: tuple[str, ...]) -> plan.Interface:
+    impairment = _drawn(interface.impairment, seed, name)
+    changes = tuple(
+        change.model_copy(update={"impairment": _drawn(change.impairment, seed, (*name, str(n)))})
+        if change.impairment is not None
+        else change
+        for n, change in enumerate(interface.changes)
+    )
+    if impairment is interface.impairment and changes == interface.changes:
+        return interface
+    return interface.model_copy(update={"impairment": impairment, "changes": changes})
+
+
+def _drawn(
+    impairment: plan.Impairment | None, seed: int, name: tuple[str, ...]
+) -> plan.Impairment | None:
+    if impairment is None or not impairment.random:
+        return impairment
+    return impairment.model_copy(update={"seed": stream_seed(seed, "loss", *name)})
+
+
+def _starts_ns(flow: DraftFlow, draft: Draft, seed: int) -> tuple[int, ...]:
+    """Return when each connection starts, ns: as written, as drawn, or at the flow's offset.
+
+    Flows that share their arrivals have one offset: that of the process.
+    """
+    declared = flow.flow
+    if declared.random_start is not None:
+        numbers = range(declared.connections)
+        return tuple(_drawn_ns(declared.random_start, seed, declared.name, n) for n in numbers)
+    start_ns = declared.start_ns
+    if start_ns is None and _shares(flow):
+        longest_ns = max(start_range_ns(other) for other in draft.flows if _shares(other))
+        start_ns = uniform(seed, longest_ns, "start", *PROCESS)
+    elif start_ns is None:
+        start_ns = uniform(seed, start_range_ns(flow), "start", declared.name)
+    return (start_ns,) * declared.connections
+
+
+def _shares(flow: DraftFlow) -> bool:
+    workload = flow.flow.workload
+    return isinstance(workload, Requests) and workload.share is not None
+
+
+def _drawn_ns(start: Distribution, seed: int, flow: str, connection: int) -> int:
+    """Draw a connection's start; the first one takes the flow's own stream, whatever `count` is."""
+    number = (str(connection),) if connection else ()
+    return round(draw(start, seed, "start", flow, *number) * 10**9)
+
+
+def _later_ns(draft: Draft, starts_ns: Sequence[Sequence[int]], seed: int) -> int:
+    """Return by how much drawn starts and pauses move the deadline, ns, where the file gives no end."""
+    scenario = draft.scenario
+    if scenario.duration_ns is not None or scenario.deadline_ns is not None:
+        return 0
+    drawn = zip(draft.flows, starts_ns, strict=True)
+    latest_ns = max((max(ns) for flow, ns in drawn if flow.flow.random_start), default=0)
+    return latest_ns + max((sum(pauses_ns(flow.flow, seed)) for flow in draft.flows), default=0)
+
+
+def _object(flow: Flow) -> str | None:
+    """Return the BPF object of a flow's own CCA as text, so that a cell stays complete."""
+    if flow.own_cca is None:
+        return None
+    return base64.b64encode(zlib.compress(flow.own_cca.content, 9)).decode()
+
+
+def _flow(
+    draft: Draft,
+    flow: DraftFlow,
+    starts_ns: tuple[int, ...],
+    seed: int,
+    shared: plan.SharedArrivals | None,
+    every_ns: int,
+) -> plan.Flow:
+    declared = flow.flow
+    address, client = (host_address(draft, name) for name in (declared.server, declared.client))
+    assert address is not None and client is not None and flow.bottleneck is not None
+    return plan.Flow(
+        name=declared.name,
+        server=declared.server,
+        client=declared.client,
+        address=address,
+        port=flow.port,
+        transport=declared.transport,
+        cca=declared.cca,
+        connections=declared.connections,
+        workload=load_of(flow, pauses_ns(declared, seed))
+        if isinstance(declared.workload, Load)
+        else workload_of(declared, flow.mtu, seed, shared),
+        starts_ns=starts_ns,
+        stop_ns=declared.stop_ns,
+        base_rtt_ns=flow.base_rtt_ns,
+        bottleneck=flow.bottleneck.place,
+        mtu=flow.mtu,
+        buffer_bytes=flow.buffer_bytes,
+        source=str(declared.span),
+        declared=declared.declared or declared.name,
+        users=declared.users,
+        client_address=client,
+        cca_parameters=dict(declared.cca_parameters),
+        options=options_of(declared.options),
+        rate_bps=declared.rate_bps,
+        send_buffer_bytes=declared.options.send_buffer_bytes,
+        receive_buffer_bytes=declared.options.receive_buffer_bytes,
+        qlog=declared.options.qlog,
+        cca_object=_object(declared),
+        image=declared.image,
+        sample_every_ns=every_ns,
+    )

@@ -1,0 +1,124 @@
+"""What metrics of a connection's samples ask of a cell: how often to sample, and rounds enough.
+
+`sample_every_ns` sets the interval of a flow. `check_scales` looks at `deviations` as far as the plan tells:
+a round trip lasts at least the base RTT, so their number has an upper bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from fairc.compiler.passes.draft import Draft, DraftFlow
+from fairc.compiler.plan import SAMPLE_EVERY_NS
+from fairc.dsl import model
+from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.words.report_words import SCALES
+
+LEAST_WINDOWS = 30
+"""With fewer windows at a scale, a spectrum is a handful of points of one window each."""
+
+SAMPLES_A_ROUND = 2
+"""Fewer samples than these in a round trip lose windows and losses."""
+
+MOST_SCALES = 12
+# Metrics that are made of samples at an interval of their own, if the file gives none.
+_EVERY_S = {"cwnd": SAMPLE_EVERY_NS * 1e-9, "deviations": 0.003}
+
+
+def sample_every_ns(flow: model.Flow, requests: Iterable[model.MetricRequest]) -> int:
+    """Return the time between samples of a flow: the shortest that a metric of it asks for, ns."""
+    if flow.transport == "udp":
+        return SAMPLE_EVERY_NS
+    wanted = (
+        round(float(request.options.get("every", _EVERY_S[request.name])) * 1e9)
+        for request in requests
+        if request.name in _EVERY_S and _of(request, flow)
+    )
+    return min((SAMPLE_EVERY_NS, *wanted))
+
+
+def check_scales(
+    draft: Draft,
+    requests: Iterable[model.MetricRequest],
+    report: Callable[[Diagnostic], None],
+) -> None:
+    """Report what `deviations` cannot have in a configuration."""
+    for request in requests:
+        if request.name == "deviations":
+            scales = _scales(request)
+            if len(scales) > MOST_SCALES:
+                report(_error(request, "too-many", f"`deviations` has more than {MOST_SCALES} scales",
+                              "", "name fewer"))  # fmt: skip
+            for flow in draft.flows:
+                if flow.flow.transport != "udp" and _of(request, flow.flow):
+                    for found in _of_flow(draft, request, flow, scales):
+                        report(found)
+
+
+def _of_flow(
+    draft: Draft, request: model.MetricRequest, flow: DraftFlow, scales: list[int]
+) -> Iterator[Diagnostic]:
+    name, rtt_ns = flow.flow.name, flow.base_rtt_ns
+    if flow.flow.connections > 1:
+        yield _error(
+            request,
+            "several-connections",
+            f"`deviations` is of one connection, and `{name}` has {flow.flow.connections}",
+            "each connection has a window and a clock of its own",
+            "make a flow of its own with one connection, and name that",
+        )
+    every_ns = sample_every_ns(flow.flow, [request])
+    if 0 < rtt_ns < SAMPLES_A_ROUND * every_ns:
+        yield _warning(
+            request,
+            "few-samples",
+            f"a sample of `{name}` every {every_ns / 1e6:g} ms may be too few",
+            f"its base RTT is {rtt_ns / 1e6:g} ms; with fewer than {SAMPLES_A_ROUND} samples a round"
+            " trip `deviations` is not defined",
+            f"write `every: {max(100, rtt_ns // (4 * 1000))}us`",
+        )
+    ends = [ns for ns in (draft.scenario.duration_ns, flow.flow.stop_ns) if ns is not None]
+    if not ends or rtt_ns <= 0:
+        return
+    lasts_ns = min(ends) - max(draft.scenario.warmup_ns, flow.flow.start_ns or 0)
+    rounds, longest = max(0, lasts_ns) // rtt_ns, scales[-1]
+    why = f"at most {rounds} round trips of {rtt_ns / 1e6:g} ms are measured"
+    if rounds < longest:
+        yield _error(
+            request,
+            "too-short",
+            f"`{name}` is shorter than the longest scale, {longest} round trips",
+            why,
+            "make the duration longer, or the scale smaller",
+        )
+    elif rounds // longest < LEAST_WINDOWS:
+        yield _warning(
+            request,
+            "few-windows",
+            f"`{name}` has at most {rounds // longest} windows of {longest} round trips",
+            f"{why}; a scale with fewer than {LEAST_WINDOWS} windows has no values",
+            f"measure for {LEAST_WINDOWS * longest * rtt_ns / 1e9:g} s or longer",
+        )
+
+
+def _of(request: model.MetricRequest, flow: model.Flow) -> bool:
+    return not request.sessions or bool(
+        {flow.name, flow.declared, flow.users} & set(request.sessions)
+    )
+
+
+def _scales(request: model.MetricRequest) -> list[int]:
+    text = str(request.options.get("scales", SCALES)).strip("[]")
+    return sorted(int(part) for part in text.split(","))
+
+
+def _error(
+    request: model.MetricRequest, code: str, message: str, note: str, help: str
+) -> Diagnostic:
+    return Diagnostic(code, message, request.span, note=note, help=help)
+
+
+def _warning(
+    request: model.MetricRequest, code: str, message: str, note: str, help: str
+) -> Diagnostic:
+    return Diagnostic(code, message, request.span, note=note, help=help, severity=Severity.WARNING)

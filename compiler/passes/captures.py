@@ -1,0 +1,120 @@
+"""Pass `place_captures`: where packets are seen around a bottleneck's queue."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fairc.compiler import plan
+from fairc.dsl.core.diagnostics import Diagnostic, Severity
+
+from .draft import Draft, DraftFlow, End, Place
+from .policers import policed_ends, policer_at
+
+
+def place_captures(draft: Draft) -> None:
+    """Capture `entry`, `exit` and `delivered` of each bottleneck (measurement.md, rule 14).
+
+    And what arrives at the client of each page load, and of each image of others, where what it sends
+    is captured, too: nothing else tells when it began.
+    """
+    egresses = dict.fromkeys(flow.bottleneck for flow in draft.flows if flow.bottleneck)
+    for egress in egresses:
+        for end in _ingresses(draft, egress):
+            _add(draft, egress, end, "in", "entry")
+        _add(draft, egress, egress, "out", "exit")
+        ingress = draft.peer(egress)
+        if draft.nodes[ingress.node].kind == "hop":
+            onward = next(end for end in draft.nodes[ingress.node].ends if end is not ingress)
+            _add(draft, egress, onward, "out", "delivered")
+        else:
+            _add(draft, egress, ingress, "in", "delivered")
+    for end in policed_ends(draft):
+        _watch_policer(draft, end)
+    for flow in draft.flows:
+        if flow.flow.transport == "web" and flow.bottleneck is not None:
+            _add(draft, flow.bottleneck, draft.peer(flow.data[-1]), "in", "client")
+        if flow.flow.image is not None and flow.bottleneck is not None:
+            own = draft.peer(flow.data[-1])
+            _add(draft, flow.bottleneck, own, "in", "client")
+            _add(draft, flow.bottleneck, own, "out", "client")
+
+
+def _watch_policer(draft: Draft, egress: End) -> None:
+    """Capture what a policer sees: arrivals, what leaves its queue, and what comes back.
+
+    Each direction of an interface is captured once, whatever for.
+    """
+    flows = [flow for flow in draft.flows if egress in flow.data and flow.bottleneck]
+    if not flows:
+        return
+    bottleneck = flows[0].bottleneck
+    assert bottleneck is not None
+    ingress = next(end for end in draft.nodes[egress.node].ends if end is not egress)
+    seen = {(c.node, c.interface, c.direction) for c in draft.captures}
+    watched: list[tuple[End, Literal["in", "out"]]] = [(ingress, "in")]
+    if policer_at(draft, egress).feedback != "none":
+        watched.append((egress, "out"))
+        watched.append((egress, "in"))
+    for end, direction in watched:
+        if (end.node, end.name, direction) not in seen:
+            _add(draft, bottleneck, end, direction, "policer")
+
+
+def _ingresses(draft: Draft, egress: End) -> list[End]:
+    """Return where packets come in that leave through an egress, each interface once.
+
+    All flows count, also those that have their bottleneck elsewhere, and acks that share the
+    queue with data: what enters is what leaves and what is dropped.
+    """
+    found: dict[Place, End] = {}
+    for flow in draft.flows:
+        for path in (flow.data, flow.acks):
+            if egress in path:
+                position = path.index(egress)
+                if position == 0:
+                    _warn_no_entry(draft, flow)
+                else:
+                    end = draft.peer(path[position - 1])
+                    found[end.place] = end
+    return list(found.values())
+
+
+def _warn_no_entry(draft: Draft, flow: DraftFlow) -> None:
+    """Say that packets come out of the bottleneck's own node, where no capture sees them enter."""
+    draft.report(
+        Diagnostic(
+            code="no-entry-capture",
+            message=f"packets of the flow `{flow.flow.name}` begin at a bottleneck's own node",
+            span=flow.flow.span,
+            notes=("they cannot be seen before the queue, only after it",),
+            help="put a router between the host and the slowest link",
+            severity=Severity.WARNING,
+        )
+    )
+
+
+def _add(
+    draft: Draft,
+    egress: End,
+    end: End,
+    direction: Literal["in", "out"],
+    point: Literal["entry", "exit", "delivered", "client", "policer"],
+) -> None:
+    """Add one capture, named after its queue, its point and its interface; a client's after its own."""
+    name = f"{point}.{egress.node}.{egress.name}"
+    if point == "entry":
+        name += f".{end.name}"
+    if point in ("client", "policer"):
+        name = f"{point}.{end.node}.{end.name}" + (".out" if direction == "out" else "")
+        if any(capture.name == name for capture in draft.captures):
+            return
+    draft.captures.append(
+        plan.Capture(
+            name=name,
+            node=end.node,
+            interface=end.name,
+            direction=direction,
+            point=point,
+            queue=egress.place,
+        )
+    )

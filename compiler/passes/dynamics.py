@@ -1,0 +1,128 @@
+"""Links that change: rates over time for a shaper, impairments over time for a hop.
+
+Linux's shaper has no rate of zero. A stop is lowered to the rate at which one full frame takes as
+long as the stop: of what waits, one frame (or as many bytes in small ones) leaves as it begins. A trace
+takes that frame off the bins that follow, so that its bytes stay what they are; its chances are packets
+of 1500 bytes (1514 in their frame) by definition, whatever the MTU of the link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from itertools import groupby
+
+from fairc.compiler import plan
+from fairc.dsl.model import Change, Direction, Trace
+
+from .frames import FRAME_BYTES
+
+NS = 10**9
+# A shaper forgets what a frame still has to pay for after a minute (Linux's sch_htb.c).
+LONGEST_FRAME_NS = 50 * NS
+
+
+def rate_changes(way: Direction) -> tuple[tuple[plan.Change, ...], int | None]:
+    """Return the changes of a link's rate, and after what time they come again, ns."""
+    if way.trace is not None:
+        return _of_trace(way.trace), way.trace.period_ns
+    rated = [change for change in way.changes if change.rate_bps is not None]
+    ends = [change.at_ns for change in rated[1:]]
+    lengths = [end - change.at_ns for change, end in zip(rated, ends, strict=False)]
+    return tuple(
+        plan.Change(
+            at_ns=change.at_ns, rate_bps=change.rate_bps or stop_bps(length_ns, way.frame_bytes)
+        )
+        for change, length_ns in zip(rated, [*lengths, LONGEST_FRAME_NS], strict=False)
+    ), None
+
+
+def ways(way: Direction) -> Iterator[tuple[int, Direction, bool]]:
+    """Yield what the link is from each change of delay, loss or state on: time, ns; link; up?"""
+    is_up = True
+    for change in way.changes:
+        if change.delay_ns is None and change.loss is None and change.is_up is None:
+            continue
+        if change.delay_ns is not None:
+            way = replace(way, delay_ns=change.delay_ns)
+        if change.loss is not None:
+            way = replace(way, loss=change.loss, bursts=change.bursts)
+        is_up = change.is_up if change.is_up is not None else is_up
+        yield change.at_ns, way, is_up
+
+
+def most_bps(way: Direction) -> int:
+    """Return the highest rate that a link ever has, bit/s; 0 when it is not shaped."""
+    changes, _ = rate_changes(way)
+    return max([way.rate_bps or 0, *(change.rate_bps or 0 for change in changes)])
+
+
+def most_delay_ns(way: Direction) -> int:
+    """Return the longest delay that a link ever has, ns, jitter left out."""
+    return max([way.delay_ns, *(change.delay_ns or 0 for change in way.changes)])
+
+
+def most_loss(way: Direction) -> float:
+    """Return the highest probability of a random loss that a link ever has; 1 where it goes down."""
+    losses = (1.0 if change.is_up is False else change.loss or 0.0 for change in way.changes)
+    return max([way.loss, *losses])
+
+
+def touches_hop(changes: tuple[Change, ...]) -> bool:
+    """Whether any of these changes needs a hop."""
+    return any(c.delay_ns is not None or c.loss is not None or c.is_up is not None for c in changes)
+
+
+def stop_bps(length_ns: int, frame: int = FRAME_BYTES) -> int:
+    """Return the rate at which one full frame lasts as long as a stop, in whole bytes per second."""
+    length_ns = min(max(length_ns, 1), LONGEST_FRAME_NS)
+    return 8 * max(1, frame * NS // length_ns)
+
+
+@lru_cache(256)
+def _of_trace(trace: Trace) -> tuple[plan.Change, ...]:
+    """Return the rates of a trace's bins, equal neighbours as one.
+
+    A bin of n chances has the rate n frames per bin. A stop lets one frame go, which is owed: the bins
+    after it, also those of the next round, pay it back.
+    """
+    chances = _repaid(trace.chances)
+    bins = []
+    for number, count in enumerate(chances):
+        begin_ns = number * trace.every_ns
+        length_ns = min(begin_ns + trace.every_ns, trace.period_ns) - begin_ns
+        bins.append((begin_ns, length_ns, count))
+    changes: list[plan.Change] = []
+    for is_stop, group in groupby(bins, key=lambda one: one[2] == 0):
+        parts = list(group)
+        if is_stop:
+            length_ns = parts[-1][0] + parts[-1][1] - parts[0][0]
+            changes.append(plan.Change(at_ns=parts[0][0], rate_bps=stop_bps(length_ns)))
+            continue
+        for begin_ns, length_ns, count in parts:
+            rate_bps = 8 * max(1, round(count * FRAME_BYTES * NS / length_ns))
+            if not changes or changes[-1].rate_bps != rate_bps:
+                changes.append(plan.Change(at_ns=begin_ns, rate_bps=rate_bps))
+    return tuple(changes)
+
+
+def _repaid(chances: tuple[int, ...]) -> list[int]:
+    """Return the chances of each bin, less the frames that stops before it let go."""
+    left = list(chances)
+    if not any(left):
+        return left
+    first = next(number for number, count in enumerate(left) if count)
+    owed, stopped = 0, False
+    for step in range(len(left)):
+        number = (first + step) % len(left)
+        if chances[number] == 0:
+            owed += not stopped
+            stopped = True
+            continue
+        stopped = False
+        paid = min(owed, left[number] - 1)  # one chance stays: a bin that sends is no stop
+        left[number] -= paid
+        owed -= paid
+    left[first] -= min(owed, left[first] - 1)
+    return left

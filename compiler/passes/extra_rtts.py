@@ -1,0 +1,68 @@
+"""Pass `lengthen`: the extra round trip of a flow, as more delay on the link of one of its hosts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fairc.dsl.core.diagnostics import Diagnostic
+from fairc.dsl.model import Direction, Flow, Link
+
+from .draft import Draft
+
+
+def lengthen(draft: Draft) -> None:
+    """Add the `rtt` of each flow to the link of its client, or else of its server, half each way.
+
+    The host must be this flow's alone, and have one link: no other flow is to get longer.
+    """
+    network, flows = draft.scenario.network, draft.scenario.flows
+    if not any(flow.extra_rtt_ns for flow in flows):
+        return
+    links = list(network.links)
+    for flow in flows:
+        if flow.extra_rtt_ns:
+            index = _own_link(flow, flows, links)
+            if index is None:
+                _refuse(draft, flow)
+            else:
+                links[index] = _longer(links[index], flow.extra_rtt_ns)
+    draft.scenario = replace(draft.scenario, network=replace(network, links=tuple(links)))
+
+
+def _own_link(flow: Flow, flows: tuple[Flow, ...], links: list[Link]) -> int | None:
+    """Return the index of the only link of a host that no other flow uses, or None."""
+    others = {end for other in flows if other is not flow for end in (other.client, other.server)}
+    for host in (flow.client, flow.server):
+        touching = [index for index, link in enumerate(links) if host in (link.a, link.b)]
+        if host not in others and len(touching) == 1:
+            return touching[0]
+    return None
+
+
+def _longer(link: Link, rtt_ns: int) -> Link:
+    there = rtt_ns // 2
+    return replace(
+        link,
+        forward=_later(link.forward, there),
+        backward=_later(link.backward, rtt_ns - there),
+    )
+
+
+def _later(way: Direction, delay_ns: int) -> Direction:
+    changes = tuple(
+        change if change.delay_ns is None else replace(change, delay_ns=change.delay_ns + delay_ns)
+        for change in way.changes
+    )
+    return replace(way, delay_ns=way.delay_ns + delay_ns, changes=changes)
+
+
+def _refuse(draft: Draft, flow: Flow) -> None:
+    draft.report(
+        Diagnostic(
+            code="shared-host",
+            message=f"the `rtt` of the flow `{flow.declared or flow.name}` has no link of its own",
+            span=flow.span,
+            notes=("it is added to the one link of a host that no other flow uses",),
+            help="give the flow a node of its own (`from`, `to` or `users`), or the link a `delay`",
+        )
+    )

@@ -1,0 +1,141 @@
+"""Pass `freeze`: the nodes and cables as parts of the plan, shared by all repetitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from fairc.compiler import plan
+from fairc.dsl.model import MTU, Direction
+
+from .draft import Draft, DraftNode, End, Place
+from .dynamics import most_bps, most_delay_ns, rate_changes, ways
+from .frames import FRAME_BYTES, frame_bytes
+
+MIN_NETEM_PACKETS = 1000
+SHAPER_SLACK_NS = 20_000
+JITTER_REACH = 4  # netem's tables end at four times the jitter
+
+
+def freeze(draft: Draft) -> None:
+    """Write the drafts of nodes and cables as parts of the plan, seeds still missing."""
+    bottlenecks = {flow.bottleneck.place for flow in draft.flows if flow.bottleneck}
+    # There may be no link at all.
+    ends = [end for node in draft.nodes.values() for end in node.ends]
+    fastest_bps = max((most_bps(end.shaped) for end in ends if end.shaped), default=0)
+    densest = Densest(fastest_bps, frame_bytes(min((end.mtu for end in ends), default=MTU)))
+    draft.frozen_nodes = tuple(
+        _node(draft, node, bottlenecks, densest) for node in draft.nodes.values()
+    )
+    draft.frozen_cables = tuple(_cable(a.place, b.place) for a, b in draft.cables)
+
+
+def netem_packets(rate_bps: int, delay_ns: int, frame: int = FRAME_BYTES) -> int:
+    """Return netem's limit: 2 x rate x delay in frames, at least 1000 (measurement.md, rule 2)."""
+    return max(MIN_NETEM_PACKETS, -(-2 * rate_bps * delay_ns // (8 * frame * 10**9)))
+
+
+def burst_bytes(rate_bps: int, frame: int = FRAME_BYTES) -> int:
+    """Return a token bucket's size: one frame, and what the link sends in 20 us, under two frames.
+
+    A bucket of exactly one frame loses the tokens of every microsecond that the kernel's timer is
+    late: at 100 Mbit/s it served 98.3 Mbit/s. The slack never pays for a second full frame.
+    """
+    slack = rate_bps * SHAPER_SLACK_NS // (8 * 10**9)
+    return frame + min(slack, frame - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Densest:
+    """What a hop must be able to hold: the fastest link of the network, in frames of the smallest MTU.
+
+    A path's smallest MTU may be that of another link, and its packets are no larger on this one.
+    """
+
+    rate_bps: int
+    frame_bytes: int
+
+
+def _node(draft: Draft, node: DraftNode, bottlenecks: set[Place], densest: Densest) -> plan.Node:
+    return plan.Node(
+        name=node.name,
+        kind=node.kind,
+        interfaces=tuple(
+            _interface(draft, end, end.place in bottlenecks, densest) for end in node.ends
+        ),
+        routes=tuple(node.routes),
+    )
+
+
+def _interface(draft: Draft, end: End, bottleneck: bool, densest: Densest) -> plan.Interface:
+    changes, repeat_ns = _changes(end, densest)
+    return plan.Interface(
+        name=end.name,
+        address=f"{end.address}/30",
+        mtu=end.mtu,
+        shaper=_shaper(end.rate_bps, frame_bytes(end.mtu)) if end.rate_bps else None,
+        queue=draft.queues.get(end.place),
+        impairment=_impairment(end.impaired, densest) if end.impaired else None,
+        bottleneck=bottleneck,
+        changes=changes,
+        repeat_ns=repeat_ns,
+        source=end.source,
+    )
+
+
+def _changes(end: End, densest: Densest) -> tuple[tuple[plan.Change, ...], int | None]:
+    """Return how an interface changes, and after what time it does so again."""
+    if end.shaped is not None and end.rate_bps:
+        return rate_changes(end.shaped)
+    if end.impaired is None:
+        return (), None
+    whole = _impairment(end.impaired, densest)
+    return tuple(
+        plan.Change(
+            at_ns=at_ns,
+            impairment=_impairment(way, densest).model_copy(
+                update={"limit_packets": whole.limit_packets, "in_order": whole.in_order}
+                | ({} if is_up else {"loss": 1.0, "bursts": None})
+            ),
+        )
+        for at_ns, way, is_up in ways(end.impaired)
+    ), None
+
+
+# Parts that most configurations of a grid have in common are made once.
+@lru_cache(4096)
+def _shaper(rate_bps: int, frame: int) -> plan.Shaper:
+    return plan.Shaper(rate_bps=rate_bps, burst_bytes=burst_bytes(rate_bps, frame))
+
+
+@lru_cache(4096)
+def _cable(a: Place, b: Place) -> plan.Cable:
+    return plan.Cable(a=a, b=b)
+
+
+def _in_order(way: Direction) -> bool:
+    """Whether packets need to be held in order: where delays vary, unless they may overtake."""
+    if way.jitter is not None:
+        return not way.jitter.overtake
+    return any(change.delay_ns is not None for change in way.changes)
+
+
+def _impairment(way: Direction, densest: Densest) -> plan.Impairment:
+    """Describe what a hop does; an unshaped link is taken to be as fast as the fastest one."""
+    chain, jitter = way.bursts, way.jitter
+    return plan.Impairment(
+        delay_ns=way.delay_ns,
+        loss=way.loss,
+        bursts=plan.GilbertElliott(p=chain.p, r=chain.r, h=chain.h, k=chain.k) if chain else None,
+        limit_packets=netem_packets(
+            most_bps(way) or densest.rate_bps,
+            most_delay_ns(way) + (jitter.deviation_ns * JITTER_REACH if jitter else 0),
+            densest.frame_bytes,
+        ),
+        seed=None,
+        jitter_ns=jitter.deviation_ns if jitter else 0,
+        jitter_distribution=jitter.distribution if jitter else "uniform",
+        in_order=_in_order(way),
+        reorder=way.reorder,
+        duplicate=way.duplicate,
+    )

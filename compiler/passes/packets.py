@@ -1,0 +1,123 @@
+"""Passes `limit_packets` and `check_packets`: no packet is larger than its path takes.
+
+Every sender on the way of a flow learns the smallest MTU of what is before it from its route (`ip
+route ... mtu N`), as a path MTU that was discovered long ago (RFC 1191): TCP takes it for its segments
+and announces it, so nothing is ever cut up or refused on the way.
+"""
+
+from __future__ import annotations
+
+from fairc.compiler import plan
+from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.model import MTU, Flow, Iperf3, Load, OnOff
+
+from .draft import Draft, DraftFlow, DraftNode, End
+from .wiring import host_address
+
+UDP_IP_BYTES = 20 + 8
+# A datagram of QUIC must be able to have 1200 bytes (RFC 9000, section 14).
+QUIC_BYTES = 1200
+# Chromium begins with 1250 (kDefaultMaxPacketSize) whatever the route says, and falls back to TCP.
+CHROMIUM_BYTES = 1250
+
+
+def limit_packets(draft: Draft) -> None:
+    """Put the MTU of the path into the routes of the nodes for which it is below their own cable's.
+
+    A host takes that of both ways, because TCP uses the smaller one both ways.
+    """
+    for flow in draft.flows:
+        for path, host in ((flow.data, flow.flow.client), (flow.acks, flow.flow.server)):
+            address = host_address(draft, host)
+            for number, end in enumerate(path):
+                node = draft.nodes[end.node]
+                mtu = flow.mtu if number == 0 else min(further.mtu for further in path[number:])
+                if mtu < end.mtu and node.kind != "hop":
+                    _limit(node, f"{address}/32", draft.peer(end), mtu)
+
+
+def _limit(node: DraftNode, destination: str, via: End, mtu: int) -> None:
+    kept = [route for route in node.routes if route.destination != destination]
+    node.routes[:] = [*kept, plan.Route(destination=destination, via=via.address, mtu=mtu)]
+
+
+def check_packets(draft: Draft) -> None:
+    """Refuse flows whose packets do not fit their path; say where QUIC stays below it."""
+    for flow in draft.flows:
+        transport, workload = flow.flow.transport, flow.flow.workload
+        path = f"the smallest MTU on its path is {flow.mtu} bytes"
+        least = _datagram_bytes(flow.flow)
+        if least and flow.mtu < least + UDP_IP_BYTES:
+            _report(
+                draft,
+                flow,
+                "mtu-below-quic",
+                f"QUIC cannot run over the path of the flow `{flow.flow.name}`",
+                f"{path}, QUIC here needs {least} for a datagram and {UDP_IP_BYTES} for its headers",
+                f"make the MTU {least + UDP_IP_BYTES}B or more, or take TCP",
+            )
+        elif least and flow.mtu > MTU:
+            _report(
+                draft,
+                flow,
+                "quic-below-mtu",
+                f"the packets of `{flow.flow.name}` are smaller than its path takes",
+                f"{path}, and QUIC sends IP packets of at most {MTU} bytes here",
+                "TCP beside it takes the whole MTU: the report lists that as a confounder",
+                Severity.WARNING,
+            )
+        if transport == "udp" and isinstance(workload, OnOff | Iperf3):
+            packet = workload.packet_bytes
+            if packet is not None and packet > flow.mtu:
+                _report(
+                    draft,
+                    flow,
+                    "packet-above-mtu",
+                    f"the packets of the flow `{flow.flow.name}` do not fit its path",
+                    f"`packet` is {packet} bytes, {path}",
+                    "make `packet` smaller, or leave it out: it is then what the path takes",
+                )
+        if transport == "udp" and isinstance(workload, Iperf3):
+            _check_whole_datagrams(draft, flow, workload)
+
+
+def _check_whole_datagrams(draft: Draft, flow: DraftFlow, workload: Iperf3) -> None:
+    payload = (workload.packet_bytes or flow.mtu) - UDP_IP_BYTES
+    if workload.size_bytes is not None and workload.size_bytes % payload:
+        whole = -(-workload.size_bytes // payload) * payload
+        _report(
+            draft,
+            flow,
+            "inexact-iperf3",
+            f"iperf3 moves no exact size: of {workload.size_bytes} bytes it would make {whole}",
+            f"it sends whole datagrams of {payload} bytes",
+            f"write `bytes: {whole}B`; an exact size is `file(...)`",
+        )
+
+
+def _datagram_bytes(flow: Flow) -> int:
+    """Return the largest datagram that a flow's QUIC cannot do without, bytes; 0 without QUIC."""
+    if isinstance(flow.workload, Load) and "h3" in flow.workload.protocols:
+        return CHROMIUM_BYTES if flow.workload.client == "chromium" else QUIC_BYTES
+    return QUIC_BYTES if flow.transport == "quic" else 0
+
+
+def _report(
+    draft: Draft,
+    flow: DraftFlow,
+    code: str,
+    message: str,
+    note: str,
+    help: str,
+    severity: Severity = Severity.ERROR,
+) -> None:
+    draft.report(
+        Diagnostic(
+            code=code,
+            message=message,
+            span=flow.flow.span,
+            notes=(note,),
+            help=help,
+            severity=severity,
+        )
+    )

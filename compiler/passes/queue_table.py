@@ -1,0 +1,32 @@
+"""The table in docs/queues.md: every queue of the language as `tc` gets it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from fairc.compiler import plan
+from fairc.compiler.targets.tc import queue_words
+from fairc.dsl.core.source import Source, Span
+from fairc.dsl.model import Queue, Size
+from fairc.dsl.words.network_words import QUEUES
+
+from .disciplines import Given, build
+from .frames import FRAME_BYTES
+
+RATE_BPS = 10_000_000
+PACKETS = 100
+
+
+def queue_table() -> str:
+    """Return Markdown: a row for each queue of 100 packets at 10 Mbit/s, nothing else written."""
+    nowhere = Span(Source("", ""), 0, 0)
+    rows = ["| queue | holds | what `tc` gets |", "| --- | --- | --- |"]
+    for entry in QUEUES:
+        written = Queue(entry.name, Size(Fraction(PACKETS), "pkt", nowhere), nowhere)
+        limit = plan.Fifo(limit_packets=PACKETS)
+        queue = build(Given(written, limit, RATE_BPS, lambda size: int(size.amount * FRAME_BYTES)))
+        unit = "bytes" if queue.limit_bytes is not None else "packets"
+        holds = "bytes or packets" if entry.name == "fifo" else unit
+        words = queue_words(queue, RATE_BPS)
+        rows.append(f"| `{entry.name}({PACKETS}pkt)` | {holds} | `{words}` |")
+    return "\n".join(rows)

@@ -1,0 +1,173 @@
+"""Pass `size_queues`: every queue with its limit, in bytes or packets, from the size as written."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fractions import Fraction
+from functools import lru_cache
+
+from fairc.compiler import plan
+from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.model import Direction, Size
+
+from .disciplines import Given, build, doubts
+from .draft import Draft, End
+
+IDLE_QUEUE_PACKETS = 1000  # what a queue holds that is not given (docs/language.md)
+
+
+def size_queues(draft: Draft) -> None:
+    """Fill in the queue of every shaped egress; an egress without a rate has none."""
+    crossing: dict[int, set[int]] = defaultdict(set)
+    for flow in draft.flows:
+        for end in (*flow.data, *flow.acks):
+            crossing[end.link].add(flow.base_rtt_ns)
+    for node in draft.nodes.values():
+        for end in node.ends:
+            if end.shaped is not None:
+                queue = _resolve(draft, end, end.shaped, crossing[end.link])
+                if queue is not None:
+                    draft.queues[end.place] = queue
+
+
+def queue_bytes(queue: plan.Queue, frame: int) -> int:
+    """Return how many bytes a queue holds at most, packets being full frames of so many bytes."""
+    if queue.limit_bytes is not None:
+        return queue.limit_bytes
+    assert queue.limit_packets is not None
+    return queue.limit_packets * frame
+
+
+def bdp_bytes(rate_bps: int, rtt_ns: int) -> int:
+    """Return the bandwidth-delay product, whole bytes: rate x RTT / 8."""
+    return rate_bps * rtt_ns // (8 * 10**9)
+
+
+def _resolve(draft: Draft, end: End, way: Direction, rtts_ns: set[int]) -> plan.Queue | None:
+    """Return the queue of one egress, or None if there is none or it cannot be built."""
+    if way.rate_bps is None:
+        if way.queue.span != way.span:  # a default queue carries the span of its direction
+            draft.report(
+                Diagnostic(
+                    code="queue-without-rate",
+                    message="a queue needs a rate: this link is not shaped, so nothing ever waits",
+                    span=way.queue.span,
+                    help="give the link a `rate`, or leave the queue out",
+                )
+            )
+        return None
+    limit = _limit(draft, way, way.rate_bps, rtts_ns)
+    if limit is None:
+        return None
+    rate_bps = way.rate_bps
+    given = Given(way.queue, limit, rate_bps, lambda size: _bytes(size, way, rate_bps), way.mtu)
+    queue = build(given)
+    for doubt in doubts(given, queue):
+        draft.report(doubt)
+    return queue
+
+
+def _limit(draft: Draft, way: Direction, rate_bps: int, rtts_ns: set[int]) -> plan.Fifo | None:
+    """Return the size of a queue in bytes or packets, or None if it has no meaning."""
+    size = way.queue.size
+    if size.unit == "pkt":
+        _check(draft, way, int(size.amount) * way.frame_bytes)
+        return _fifo_packets(int(size.amount))
+    if size.unit != "bdp":
+        limit = _bytes(size, way, rate_bps)
+    elif not rtts_ns:
+        return _of_idle_link(draft, way)
+    else:
+        longest_ns = _longest_rtt(draft, way, rtts_ns)
+        if longest_ns is None:
+            return None
+        limit = int(size.amount * rate_bps * longest_ns / (8 * 10**9))
+    _check(draft, way, limit)
+    return _fifo_bytes(limit)
+
+
+@lru_cache(4096)
+def _fifo_packets(limit: int) -> plan.Fifo:
+    return plan.Fifo(limit_packets=limit)
+
+
+@lru_cache(4096)
+def _fifo_bytes(limit: int) -> plan.Fifo:
+    return plan.Fifo(limit_bytes=limit)
+
+
+def _bytes(size: Size, way: Direction, rate_bps: int) -> int:
+    """Return a size that is not in `bdp` in whole bytes, packets being full frames."""
+    factor = {"B": Fraction(1), "pkt": Fraction(way.frame_bytes), "s": Fraction(rate_bps, 8)}
+    return int(size.amount * factor[size.unit])
+
+
+def _of_idle_link(draft: Draft, way: Direction) -> plan.Fifo:
+    """Return the default queue for a link that no flow crosses, where `bdp` means nothing."""
+    draft.report(
+        Diagnostic(
+            code="idle-link",
+            message="no flow crosses this link, so its queue has no size in `bdp`",
+            span=way.queue.size.span,
+            note=f"{IDLE_QUEUE_PACKETS} packets are taken",
+            severity=Severity.WARNING,
+        )
+    )
+    return plan.Fifo(limit_packets=IDLE_QUEUE_PACKETS)
+
+
+def _longest_rtt(draft: Draft, way: Direction, rtts_ns: set[int]) -> int | None:
+    """Return the RTT that `bdp` means on a link, ns; report when it is zero, or one of several."""
+    longest_ns = max(rtts_ns, default=0)
+    if longest_ns == 0:
+        draft.report(
+            Diagnostic(
+                code="bdp-without-rtt",
+                message="a size in `bdp` has no meaning here: the base RTT is zero",
+                span=way.queue.size.span,
+                help="give the path a delay, or the size in bytes, packets or time",
+            )
+        )
+        return None
+    if len(rtts_ns) > 1:
+        draft.report(
+            Diagnostic(
+                code="unequal-rtts",
+                message="flows of unequal base RTT cross this link: `bdp` takes the longest",
+                span=way.queue.size.span,
+                notes=(f"base RTTs: {', '.join(f'{ns / 1e6:g} ms' for ns in sorted(rtts_ns))}",),
+                help="give the size in bytes, packets or time to say it exactly",
+                severity=Severity.WARNING,
+            )
+        )
+    return longest_ns
+
+
+def _check(draft: Draft, way: Direction, limit_bytes: int) -> None:
+    """Refuse a queue that no full frame fits into; warn under two.
+
+    The front end has warned already where the size does not depend on the path.
+    """
+    size = way.queue.size
+    if limit_bytes < way.frame_bytes:
+        draft.report(
+            Diagnostic(
+                code="useless-queue",
+                message="this queue cannot hold a single full packet",
+                span=size.span,
+                note=f"{limit_bytes} bytes, a packet is {way.frame_bytes}",
+                notes=("whatever is sent while the link is busy would be lost",),
+                help="make it two packets or more",
+            )
+        )
+    elif limit_bytes < 2 * way.frame_bytes and size.unit == "bdp":
+        draft.report(
+            Diagnostic(
+                code="small-queue",
+                message="this queue holds less than two full packets",
+                span=size.span,
+                note=f"about {limit_bytes / way.frame_bytes:.2g} packets of {way.frame_bytes} bytes",
+                notes=("a burst of two packets always loses one, whatever the CCA does",),
+                severity=Severity.WARNING,
+            )
+        )

@@ -1,0 +1,104 @@
+"""Passes `route` and `trace`: static shortest paths to every host, and what each flow crosses."""
+
+from __future__ import annotations
+
+import heapq
+from functools import lru_cache
+
+from fairc.compiler import plan
+from fairc.dsl.core.diagnostics import Diagnostic
+
+from .draft import Draft, DraftFlow, End
+from .wiring import host_address
+
+
+def route(draft: Draft) -> None:
+    """Give every node a route to every host's address.
+
+    Fewest links first, then the least delay, then the link that is declared first. A node with
+    one interface gets one route for everything.
+    """
+    for node in draft.nodes.values():
+        if node.kind == "host" and node.ends:
+            draft.next_hops[node.name] = _towards(draft, node.name)
+    for name, node in draft.nodes.items():
+        if len(node.ends) == 1:
+            via = draft.peer(node.ends[0]).address
+            node.routes.append(_route("10.0.0.0/8", via))
+            continue
+        for host, egresses in draft.next_hops.items():
+            if name != host and name in egresses:
+                address, via = host_address(draft, host), draft.peer(egresses[name]).address
+                if address != via:  # else it is the neighbour on this cable
+                    node.routes.append(_route(f"{address}/32", via))
+
+
+def trace(draft: Draft) -> None:
+    """Find the egresses that each flow's data and acks pass; refuse a flow that has no path."""
+    for flow in draft.scenario.flows:
+        data = _path(draft, flow.server, flow.client)
+        acks = _path(draft, flow.client, flow.server)
+        if data is None or acks is None:
+            draft.report(
+                Diagnostic(
+                    code="unreachable",
+                    message=f"no path leads from `{flow.server}` to `{flow.client}`",
+                    span=flow.span,
+                    note="this flow cannot run",
+                    help="connect the two with links; only routers forward packets",
+                )
+            )
+            continue
+        delays = (end.impaired.delay_ns for end in (*data, *acks) if end.impaired)
+        draft.flows.append(DraftFlow(flow, data, acks, base_rtt_ns=sum(delays)))
+
+
+@lru_cache(4096)
+def _route(destination: str, via: str) -> plan.Route:
+    return plan.Route(destination=destination, via=via)
+
+
+def _towards(draft: Draft, host: str) -> dict[str, End]:
+    """Return node -> egress on its shortest path to a host (Dijkstra from the host backwards)."""
+    egresses: dict[str, End] = {}
+    done: set[str] = set()
+    counter = 0
+    frontier: list[tuple[int, int, int, int, str, End | None]] = [(0, 0, 0, counter, host, None)]
+    while frontier:
+        links, delay_ns, _, _, name, egress = heapq.heappop(frontier)
+        if name in done:
+            continue
+        done.add(name)
+        if egress is not None:
+            egresses[name] = egress
+        if draft.nodes[name].kind == "host" and name != host:
+            continue  # hosts do not forward
+        for end in draft.nodes[name].ends:
+            towards = draft.peer(end)
+            impaired = towards.impaired
+            counter += 1
+            heapq.heappush(
+                frontier,
+                (
+                    links + (draft.nodes[towards.node].kind != "hop"),
+                    delay_ns + (impaired.delay_ns if impaired else 0),
+                    towards.link,
+                    counter,
+                    towards.node,
+                    towards,
+                ),
+            )
+    return egresses
+
+
+def _path(draft: Draft, origin: str, destination: str) -> tuple[End, ...] | None:
+    """Return the egresses from one host to another, or None if there is no path."""
+    egresses = draft.next_hops.get(destination, {})
+    path: list[End] = []
+    name = origin
+    while name != destination:
+        if name not in egresses:
+            return None
+        path.append(egresses[name])
+        name = draft.peer(egresses[name]).node
+    return tuple(path)

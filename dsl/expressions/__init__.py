@@ -1,0 +1,1 @@
+"""Expressions to values: exact arithmetic with dimensions, functions, names."""

@@ -1,0 +1,356 @@
+"""Expressions to values: names, exact arithmetic with dimensions, conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import pairwise
+from typing import NoReturn, TypeVar
+
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.registry import suggest
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.units import NUMBER
+from fairc.dsl.core.values import (
+    Applied,
+    Argument,
+    ListValue,
+    Quantity,
+    Several,
+    Symbol,
+    Text,
+    Truth,
+    TupleValue,
+    Value,
+)
+from fairc.dsl.text import syntax
+
+from . import arithmetic, functions
+from .literals import number_of
+
+T = TypeVar("T")
+
+WORK_LIMIT = 400_000
+"""How many items of lists may be computed while a file is checked, or for one configuration."""
+
+DEPTH_LIMIT = 100
+"""How deep expressions may be nested, through every `let`: far less than Python's stack."""
+
+WEIGHT_LIMIT = 1_000_000
+"""How many parts a value may have: lists of lists of lists grow fast."""
+
+
+class Work:
+    """Counts the items of lists that are computed, so that a short file cannot ask for hours."""
+
+    def __init__(self) -> None:
+        self._done = 0
+
+    def add(self, items: int, span: Span) -> None:
+        """Count items. Raises CompileError when there are too many."""
+        if items > 1:
+            self._done += items
+        if self._done > WORK_LIMIT:
+            fail(
+                "too-many",
+                f"this file computes more than {WORK_LIMIT:,} items of lists",
+                span,
+                note="here the limit was reached",
+                help="make shorter lists, or compute them once with `let`",
+            )
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self._done = 0
+
+
+class Scope:
+    """Names and their values; `let`s and defaults are evaluated when they are first asked for.
+
+    parent: where names are looked up that this scope does not have.
+    circular: raises the error for names that need each other.
+    work: what is counted together; that of the parent if there is one.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Value],
+        deferred: Mapping[str, syntax.Expr] | None = None,
+        parent: Scope | None = None,
+        circular: Callable[[tuple[str, ...]], NoReturn] | None = None,
+        work: Work | None = None,
+    ) -> None:
+        self.work: Work = work or (parent.work if parent else Work())
+        self._values = dict(values)
+        self._deferred = deferred or {}
+        self._parent = parent
+        self._circular = circular or self._defined_by_itself
+        self.depth = 0
+        self._open: dict[str, None] = {}
+        self._failed: dict[str, CompileError] = {}
+
+    def get(self, name: str) -> Value | None:
+        """Return the value of a name, or None if it is not bound. Raises CompileError."""
+        if name in self._values:
+            return self._values[name]
+        if name in self._deferred:
+            return self._evaluate(name)
+        return self._parent.get(name) if self._parent else None
+
+    def names(self) -> set[str]:
+        """Return every name that is bound."""
+        outer = self._parent.names() if self._parent else set()
+        return outer | set(self._values) | set(self._deferred)
+
+    def _evaluate(self, name: str) -> Value:
+        if name in self._failed:
+            raise self._failed[name]
+        if name in self._open:
+            names = list(self._open)
+            self._circular(tuple(names[names.index(name) :]))
+        self._open[name] = None
+        try:
+            value = evaluate(self._deferred[name], self)
+        except CompileError as error:
+            self._failed[name] = error
+            raise
+        finally:
+            del self._open[name]
+        self._values[name] = value
+        return value
+
+    def _defined_by_itself(self, names: tuple[str, ...]) -> NoReturn:
+        """Refuse a circle, at the same place wherever it is entered."""
+        first = min(names, key=lambda name: self._deferred[name].span.start)
+        at = names.index(first)
+        circle = [*names[at:], *names[:at], first]
+        fail(
+            "circular",
+            f"`{first}` is defined by itself",
+            self._deferred[first].span,
+            notes=(", ".join(f"`{a}` needs `{b}`" for a, b in pairwise(circle)),),
+            help="give one of the names a value of its own",
+        )
+
+
+def evaluate(node: syntax.Expr, scope: Scope) -> Value:
+    """Return the value of an expression. Raises CompileError with everything wrong in it."""
+    scope.depth += 1
+    try:
+        if scope.depth > DEPTH_LIMIT:
+            fail(
+                "too-deep",
+                f"values depend on each other more than {DEPTH_LIMIT} deep",
+                node.span,
+                help="define them more directly",
+            )
+        return _RULES[type(node)](node, scope)
+    finally:
+        scope.depth -= 1
+
+
+class IncompleteCall(CompileError):
+    """Some arguments of a call are wrong; `value` has the others, so that they can be checked."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic], value: Applied) -> None:
+        super().__init__(diagnostics)
+        self.value = value
+
+
+def evaluate_with(node: syntax.Expr, scope: Scope, use: Callable[[Value], T]) -> T:
+    """Evaluate an expression and use its value; of a call that is wrong, use what is right.
+
+    Raises CompileError with what is wrong in the expression and in its use.
+    """
+    try:
+        value = evaluate(node, scope)
+    except IncompleteCall as error:
+        gather = Gather()
+        with gather.attempt():
+            use(error.value)
+        others = [d for d in gather.found if d.code != "missing-argument"]
+        raise CompileError([*error.diagnostics, *others]) from None
+    return use(value)
+
+
+def _number(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Number)
+    return number_of(node)
+
+
+def _text(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Text)
+    return Text(node.value, node.span)
+
+
+def _name(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Name)
+    if node.rest:
+        fail(
+            "wrong-type",
+            f"`{node.span.text}` is the value of a metric, which is known only after a run",
+            node.span,
+            help="names with a dot are used in `report`",
+        )
+    return scope.get(node.text) or Symbol(node.text, node.span)
+
+
+def _call(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Call)
+    gather = Gather()
+    arguments = []
+    for argument in node.arguments:
+        with gather.attempt():
+            key = argument.key
+            value = evaluate(argument.value, scope)
+            arguments.append(Argument(key.text if key else None, value, key.span if key else None))
+    bound = scope.get(node.name.text)
+    word = bound if isinstance(bound, Symbol) else Symbol(node.name.text, node.name.span)
+    function = functions.BUILTINS.get(word.name)
+    applied = Applied(word.name, tuple(arguments), node.span, word.span)
+    if gather.found and function is None:
+        raise IncompleteCall(gather.found, applied)
+    gather.finish()
+    return _light(function(tuple(arguments), node.span) if function else applied, scope)
+
+
+def _light(value: Value, scope: Scope) -> Value:
+    """Return a value, refused if it has too many parts to be written out."""
+    scope.work.add(value.weight, value.span)
+    if value.weight > WEIGHT_LIMIT:
+        fail(
+            "too-many",
+            f"this value has more than {WEIGHT_LIMIT:,} parts",
+            value.span,
+            help="make smaller lists",
+        )
+    return value
+
+
+def _items(nodes: tuple[syntax.Expr, ...], scope: Scope) -> tuple[Value, ...]:
+    gather = Gather()
+    items = []
+    for node in nodes:
+        with gather.attempt():
+            items.append(evaluate(node, scope))
+    gather.finish()
+    return tuple(items)
+
+
+def _list(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.ListOf)
+    return _light(ListValue(_items(node.items, scope), node.span), scope)
+
+
+def _tuple(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.TupleOf)
+    return _light(TupleValue(_items(node.items, scope), node.span), scope)
+
+
+def _group(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Group)
+    return evaluate(node.inner, scope)
+
+
+def _interval(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Interval)
+    first, last = _items((node.first, node.last), scope)
+    return _light(functions.interval(first, last, node.span), scope)
+
+
+def _several(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Several)
+    count, item = _items((node.count, node.item), scope)
+    number = arithmetic.quantity(count, scope.names)
+    if number.dimension != NUMBER:
+        fail(
+            "wrong-dimension",
+            f"before `of` stands a number, not {number.words}",
+            number.span,
+            note=number.words,
+            help="for example `40 of 20kB`",
+        )
+    return Several(number, arithmetic.quantity(item, scope.names), node.span)
+
+
+def _prefix(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Prefix)
+    value = evaluate(node.inner, scope)
+    if node.operator == "not":
+        return Truth(not truth(value, node.inner.span), node.span)
+    return arithmetic.each(
+        value, node.span, lambda q: Quantity(-q.number, q.dimension, node.span), scope.names
+    )
+
+
+def _chain(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Chain)
+    first, *others = _items(node.operands, scope)
+    result = first
+    for operator, other in zip(node.operators, others, strict=True):
+        scope.work.add(max(result.weight, other.weight), node.span)
+        result = arithmetic.apply(operator, result, other, node.span, scope.names)
+    return result
+
+
+def _compare(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Compare)
+    a, b = _items((node.left, node.right), scope)
+    return Truth(arithmetic.compare(node.operator, a, b, node.span, scope.names), node.span)
+
+
+def _logic(node: syntax.Expr, scope: Scope) -> Value:
+    assert isinstance(node, syntax.Logic)
+    values = [
+        truth(value, part.span)
+        for value, part in zip(_items(node.operands, scope), node.operands, strict=True)
+    ]
+    return Truth(all(values) if node.operator == "and" else any(values), node.span)
+
+
+def truth(value: Value, at: Span) -> bool:
+    """Return the outcome of a condition. Raises CompileError at `at` for a value that is none."""
+    if not isinstance(value, Truth):
+        fail(
+            "wrong-type",
+            f"a condition is needed here, not {value.words}",
+            at,
+            help="compare it with something, as in `loss == 1%`",
+        )
+    return value.value
+
+
+def check_words(node: syntax.Expr, scope: Scope, known: Collection[str]) -> None:
+    """Raise CompileError for words that no axis, `let` or registry has. For conditions."""
+    gather = Gather()
+    for part in node.walk():
+        if isinstance(part, syntax.Name) and not part.rest:
+            with gather.attempt():
+                if part.text in known or scope.get(part.text) is not None:
+                    continue
+                near = suggest(part.text, {*known, *scope.names()})
+                fail(
+                    "unknown-name",
+                    f"nothing is called `{part.text}`",
+                    part.span,
+                    note=f"did you mean `{near}`?" if near else "",
+                    help="a condition compares swept names and `repetition` with their values",
+                )
+    gather.finish()
+
+
+_RULES: dict[type, Callable[[syntax.Expr, Scope], Value]] = {
+    syntax.Number: _number,
+    syntax.Text: _text,
+    syntax.Name: _name,
+    syntax.Call: _call,
+    syntax.ListOf: _list,
+    syntax.TupleOf: _tuple,
+    syntax.Group: _group,
+    syntax.Interval: _interval,
+    syntax.Several: _several,
+    syntax.Prefix: _prefix,
+    syntax.Chain: _chain,
+    syntax.Compare: _compare,
+    syntax.Logic: _logic,
+}

@@ -1,0 +1,147 @@
+"""The functions that compute values: `min`, `max`, `logspace`, `pairs`, and ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+from fairc.dsl.core.problems import fail
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.units import NUMBER
+from fairc.dsl.core.values import Argument, ListValue, Quantity, TupleValue, Value
+
+LIST_LIMIT = 100_000
+"""The longest list that a range, `logspace` or `pairs` may make."""
+
+_EXACT = Context(prec=40)
+"""Decimal logarithms are correctly rounded, so the same on every machine."""
+
+
+def interval(first: Value, last: Value, span: Span) -> ListValue:
+    """Return `first..last`: the whole numbers from first to last, both included."""
+    a, b = _whole(first, "a range"), _whole(last, "a range")
+    if b < a:
+        fail(
+            "empty-range",
+            f"the range {a}..{b} is empty",
+            span,
+            help=f"write the smaller number first: `{b}..{a}`",
+        )
+    _refuse_long(b - a + 1, span)
+    return ListValue(tuple(Quantity(Fraction(n), NUMBER, span) for n in range(a, b + 1)), span)
+
+
+def _whole(value: Value, where: str) -> int:
+    if not isinstance(value, Quantity) or value.dimension != NUMBER or value.number % 1:
+        got = value.canonical if isinstance(value, Quantity) else value.words
+        fail(
+            "wrong-type",
+            f"{where} needs whole numbers, not {got}",
+            value.span,
+            help="scale a range of them in parentheses: `(1..5) * 10ms`",
+        )
+    return value.number.numerator
+
+
+def _refuse_long(length: int, span: Span) -> None:
+    if length > LIST_LIMIT:
+        fail(
+            "too-many",
+            f"this makes a list of {length} values; {LIST_LIMIT} are the most",
+            span,
+            help="take fewer values, for example with `logspace`",
+        )
+
+
+def _positional(name: str, arguments: tuple[Argument, ...], span: Span, least: int) -> list[Value]:
+    for argument in arguments:
+        if argument.key is not None:
+            fail(
+                "unknown-argument",
+                f"`{name}` takes no argument called `{argument.key}`",
+                argument.key_span or span,
+                help=f"write the values only: `{name}(a, b)`",
+            )
+    if len(arguments) < least:
+        fail(
+            "missing-argument",
+            f"`{name}` needs at least {least} values, not {len(arguments)}",
+            span,
+        )
+    return [argument.value for argument in arguments]
+
+
+def _quantities(name: str, values: list[Value]) -> list[Quantity]:
+    found: list[Quantity] = []
+    for value in values:
+        if not isinstance(value, Quantity):
+            fail("wrong-type", f"`{name}` compares quantities, not {value.words}", value.span)
+        if found and value.dimension != found[0].dimension:
+            fail(
+                "wrong-dimension",
+                f"`{name}` needs quantities of one kind, "
+                f"not {found[0].dimension} and {value.dimension}",
+                value.span,
+                note=str(value.dimension),
+            )
+        found.append(value)
+    return found
+
+
+def _extreme(
+    name: str, choose: Callable[..., Quantity]
+) -> Callable[[tuple[Argument, ...], Span], Value]:
+    def function(arguments: tuple[Argument, ...], span: Span) -> Value:
+        values = _quantities(name, _positional(name, arguments, span, 1))
+        return choose(values, key=lambda q: q.number)
+
+    return function
+
+
+def _logspace(arguments: tuple[Argument, ...], span: Span) -> Value:
+    """Return n values from a to b whose ratios are equal, rounded to 6 significant digits."""
+    values = _positional("logspace", arguments, span, 3)
+    if len(values) > 3:
+        fail(
+            "unknown-argument", "`logspace` takes a first value, a last one and their number", span
+        )
+    a, b = _quantities("logspace", values[:2])
+    n = _whole(values[2], "`logspace`")
+    for end in (a, b):
+        if end.number <= 0:
+            fail("out-of-range", "`logspace` needs values above zero", end.span)
+    if n < 2:
+        fail("out-of-range", "`logspace` makes at least 2 values", values[2].span)
+    _refuse_long(n, span)
+    low, high = (
+        _EXACT.divide(Decimal(q.number.numerator), Decimal(q.number.denominator)) for q in (a, b)
+    )
+    step = _EXACT.divide(_EXACT.ln(_EXACT.divide(high, low)), Decimal(n - 1))
+    short = Context(prec=6)
+    inner = [
+        Quantity(
+            Fraction(short.plus(_EXACT.multiply(low, _EXACT.exp(_EXACT.multiply(step, Decimal(i)))))),
+            a.dimension,
+            span,
+        )
+        for i in range(1, n - 1)
+    ]  # fmt: skip
+    return ListValue((a, *inner, b), span)
+
+
+def _pairs(arguments: tuple[Argument, ...], span: Span) -> Value:
+    """Return all unordered pairs, with repetition."""
+    values = _positional("pairs", arguments, span, 1)
+    _refuse_long(len(values) * (len(values) + 1) // 2, span)
+    pairs = combinations_with_replacement(values, 2)
+    return ListValue(tuple(TupleValue(pair, span) for pair in pairs), span)
+
+
+BUILTINS: dict[str, Callable[[tuple[Argument, ...], Span], Value]] = {
+    "min": _extreme("min", min),
+    "max": _extreme("max", max),
+    "logspace": _logspace,
+    "pairs": _pairs,
+}

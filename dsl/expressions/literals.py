@@ -1,0 +1,52 @@
+"""Numbers with units, as written, to quantities."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from fairc.dsl.core.problems import fail
+from fairc.dsl.core.registry import suggest
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.units import SLIPS, UNITS
+from fairc.dsl.core.values import Quantity
+from fairc.dsl.text import syntax
+
+_BIT_SIZES = {"bit": 1, "kbit": 10**3, "Mbit": 10**6, "Gbit": 10**9}
+_BYTE_UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B"))
+
+
+def number_of(node: syntax.Number) -> Quantity:
+    """Return the quantity that a literal stands for. Raises CompileError."""
+    unit = UNITS.get(node.unit)
+    if unit is None:
+        fail(
+            "unknown-unit",
+            f"`{node.unit}` is no unit",
+            Span(node.span.source, node.span.end - len(node.unit), node.span.end),
+            note=_unit_hint(node),
+            help="units: " + ", ".join(name for name in UNITS if name),
+        )
+    mantissa, _, exponent = node.digits.lower().partition("e")
+    if len(mantissa) > 30 or len(exponent) > 3 or abs(int(exponent or 0)) > 30:
+        fail(
+            "number-too-large",
+            "this number is out of every range that makes sense here",
+            node.span,
+            help="numbers have at most 30 digits and exponents of at most 30",
+        )
+    return Quantity(Fraction(node.digits) * unit.factor, unit.dimension, node.span)
+
+
+def _unit_hint(node: syntax.Number) -> str:
+    bytes_rate = {"B/s": 1, "kB/s": 1, "MB/s": 1, "GB/s": 1}
+    if node.unit in bytes_rate and len(node.digits) <= 30:
+        bits = Fraction(node.digits) * 8
+        if bits.denominator == 1:
+            return f"rates are in bits: `{bits}{node.unit[:-3]}bit/s`"
+    if node.unit in _BIT_SIZES and len(node.digits) <= 30:
+        data = Fraction(node.digits) * _BIT_SIZES[node.unit] / 8
+        factor, unit = next((f, u) for f, u in _BYTE_UNITS if data % f == 0 or f == 1)
+        if data.denominator == 1:
+            return f"`{node.digits}{node.unit}/s` is a rate; sizes are in bytes: `{data / factor}{unit}`"
+    near = SLIPS.get(node.unit) or suggest(node.unit, [name for name in UNITS if name])
+    return f"did you mean `{node.digits}{near}`?" if near else ""

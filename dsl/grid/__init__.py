@@ -1,0 +1,1 @@
+"""The grid: axes, their product, what `exclude`, `sample`, `--where` and `--set` leave of it."""

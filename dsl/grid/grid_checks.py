@@ -1,0 +1,81 @@
+"""What `sample` and `exclude` make of a grid: drawn, counted, and looked at for what is in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.registry import unknown
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.values import Quantity
+from fairc.dsl.expressions.evaluate import Scope
+from fairc.dsl.text import syntax
+from fairc.dsl.words.keys import Block
+
+from .sampling import Sample
+from .sweeps import Grid
+
+
+def draw_sample(block: Block, grid: Grid, seed: int) -> None:
+    """Let the grid draw a sample, if one is wanted. Raises CompileError."""
+    value = block.value("sample", Scope({}))
+    if not isinstance(value, Quantity):
+        return
+    per = block.settings["sample"].per
+    parts = per.items if isinstance(per, syntax.TupleOf | syntax.ListOf) else (per,)
+    swept = [name for group in grid.groups for name in group.names]
+    gather = Gather()
+    names = []
+    for part in parts if per is not None else ():
+        with gather.attempt():
+            names.append(_swept_name(part, swept))
+    gather.finish()
+    grid.draw(Sample(int(value.number), tuple(names), seed), value.span)
+
+
+def _swept_name(node: syntax.Expr | None, swept: Sequence[str]) -> str:
+    """Return a name behind `per`. Raises CompileError unless it is swept."""
+    assert node is not None
+    inner = node.inner if isinstance(node, syntax.Group) else node
+    if not isinstance(inner, syntax.Name) or inner.rest:
+        fail("wrong-type", "`per` takes swept names", node.span, help="`per a`, or `per (a, b)`")
+    if inner.text not in swept:
+        near = unknown("swept name", "name", inner.text, swept, inner.span)
+        fail(near.code, near.message, inner.span, near.note, help=near.help)
+    return inner.text
+
+
+def excluded(grid: Grid, excludes: Sequence[syntax.Exclude]) -> Iterator[Diagnostic]:
+    """Yield warnings about excludes without effect, and values of which no cell is left.
+
+    Walks through the grid. Raises CompileError if every cell is excluded.
+    """
+    if not excludes:
+        return
+    configurations = grid.count().configurations
+    if configurations == 0:
+        fail(
+            "nothing-left",
+            "every cell is excluded",
+            excludes[-1].span,
+            help="loosen the condition",
+        )
+    for number in grid.without_effect():
+        yield _warning(
+            "no-effect",
+            "this excludes no cell",
+            excludes[number].span,
+            "no value of the sweep makes the condition true",
+        )
+    for name, value in grid.unreachable():
+        yield _warning(
+            "unreachable",
+            f"every cell with `{name}` at {value.canonical} is excluded",
+            value.span,
+            "leave the value out of the sweep, or loosen an `exclude`",
+        )
+
+
+def _warning(code: str, message: str, span: Span, help: str) -> Diagnostic:
+    return Diagnostic(code, message, span, help=help, severity=Severity.WARNING)

@@ -1,0 +1,42 @@
+"""How many loads the pages of an experiment have: the values of `load` in figures and conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairc.dsl.core.diagnostics import CompileError
+from fairc.dsl.core.values import Applied, Quantity
+from fairc.dsl.expressions.evaluate import Scope, evaluate
+from fairc.dsl.text import syntax
+
+from .sweeps import Grid
+
+WORKLOAD, LOADS = "workload", "loads"
+
+
+def most_loads(flows: Sequence[syntax.Flow], grid: Grid) -> int:
+    """Return the largest number of loads of a page load in any flow; 0 where no flow loads pages.
+
+    What is wrong in a workload is told where flows are built, not here.
+    """
+    expressions = [
+        setting.value
+        for flow in flows
+        for setting in flow.settings.items
+        if setting.key.text == WORKLOAD
+    ]
+    return max((_loads(node, grid.scope(bound)) for bound in grid.varied() for node in expressions),
+               default=0)  # fmt: skip
+
+
+def _loads(node: syntax.Expr, scope: Scope) -> int:
+    try:
+        value = evaluate(node, scope)
+    except CompileError:
+        return 0
+    if not isinstance(value, Applied) or value.name != "load":
+        return 0
+    for argument in value.arguments:
+        if argument.key == LOADS and isinstance(argument.value, Quantity):
+            return max(0, int(argument.value.number))
+    return 1

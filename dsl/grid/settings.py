@@ -1,0 +1,86 @@
+"""`--set NAME=EXPR`: replaces the whole value of a swept name, a `let` or an experiment key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.registry import suggest
+from fairc.dsl.core.source import Source, Span
+from fairc.dsl.text import syntax
+from fairc.dsl.text.parser import parse_expression
+from fairc.dsl.words.keys import EXPERIMENT, Block
+
+
+class Overrides:
+    """The settings of a command line, parsed."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        gather = Gather()
+        self._values: dict[str, tuple[syntax.Word, syntax.Expr]] = {}
+        for name, text in settings.items():
+            source = Source("--set", f"{name}={text}")
+            with gather.attempt():
+                start = len(name) + 1
+                value = parse_expression(source, start)
+                self._values[name] = (syntax.Word(Span(source, 0, len(name)), name), value)
+        gather.finish()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that are set."""
+        return frozenset(self._values)
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """What is set, as it was written."""
+        return frozenset(word.span.source.text for word, _ in self._values.values())
+
+    def apply(
+        self, bindings: list[syntax.Binding], lets: dict[str, syntax.Expr], block: Block
+    ) -> None:
+        """Replace values in place. Raises CompileError for names that there are not."""
+        gather = Gather()
+        for name, (word, value) in self._values.items():
+            with gather.attempt():
+                self._one(name, word, value, bindings, lets, block)
+        gather.finish()
+
+    def _one(
+        self,
+        name: str,
+        word: syntax.Word,
+        value: syntax.Expr,
+        bindings: list[syntax.Binding],
+        lets: dict[str, syntax.Expr],
+        block: Block,
+    ) -> None:
+        for i, binding in enumerate(bindings):
+            if name not in [w.text for w in binding.names]:
+                continue
+            if binding.is_tuple:
+                fail(
+                    "tuple-name",
+                    f"`{name}` is swept together with other names, so it cannot be set alone",
+                    word.span,
+                    help="use `--where` to run some of its values only",
+                )
+            bindings[i] = replace(binding, value=value)
+            return
+        if name in lets:
+            lets[name] = value
+        elif name in EXPERIMENT:
+            block.replace(syntax.Setting(word.span, word, value))
+        else:
+            known = sorted(
+                {*lets, *EXPERIMENT.names(), *(w.text for b in bindings for w in b.names)}
+            )
+            near = suggest(name, known)
+            fail(
+                "unknown-setting",
+                f"nothing in this file is called `{name}`",
+                word.span,
+                note=f"did you mean `{near}`?" if near else "",
+                help=f"what can be set: {', '.join(known)}",
+            )

@@ -1,0 +1,395 @@
+"""The grid: axes, their values, the cross product, and what `exclude` leaves of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain, product
+from math import prod
+
+from fairc.dsl import model
+from fairc.dsl.core.diagnostics import Label
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.units import NUMBER, in_si
+from fairc.dsl.core.values import ListValue, Quantity, TupleValue, Value
+from fairc.dsl.expressions.evaluate import Scope, Work, evaluate, truth
+from fairc.dsl.expressions.names import used_names
+from fairc.dsl.text import syntax
+
+from .sampling import Bindings, Point, Sample, shuffled
+
+CELL_LIMIT = 10_000_000
+"""More cells than this are a slip: a cell takes seconds, and this many of them a year."""
+
+AXIS_LIMIT = 50
+
+CHECK_LIMIT = 1000
+"""How many values of one axis `check` looks at; the others are met when cells are made."""
+
+RESERVED = ("repetition", "load", "time")
+
+SAMPLE_LIMIT = 1_000_000
+"""Every configuration of this many is looked at when a sample is drawn."""
+
+KNOWN_LIMIT = 10_000
+"""How many outcomes of conditions are remembered."""
+
+Row = tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """One binding of a sweep: the names that it binds together, and its values.
+
+    rows: the distinct rows, or None if they depend on names bound before.
+    """
+
+    binding: syntax.Binding
+    names: tuple[str, ...]
+    expression: syntax.Expr
+    rows: tuple[Row, ...] | None
+
+
+class Grid:
+    """All configurations of a sweep, in file order, the last name fastest.
+
+    Building it evaluates the lists once; nothing is ever multiplied out in memory.
+    single: names for which one value stands for a list of it (`--set loss=1%`).
+    """
+
+    def __init__(
+        self,
+        bindings: Sequence[syntax.Binding],
+        excludes: Sequence[syntax.Exclude],
+        lets: Mapping[str, syntax.Expr],
+        repeat: int,
+        single: Collection[str] = (),
+    ) -> None:
+        self._lets = lets
+        self._single = single
+        self.work = Work()
+        swept = {word.text for binding in bindings for word in binding.names}
+        needs = {name: used_names([value], lets) for name, value in lets.items()}
+        self._varying = {name: lets[name] for name in lets if needs[name] & swept}
+        fixed = {name: lets[name] for name in lets if name not in self._varying}
+        self._fixed = Scope({}, fixed, work=self.work)
+        self.repeat = repeat
+        self.sample: Sample | None = None
+        self._known: dict[tuple[object, ...], bool] = {}
+        self.groups: list[Group] = []
+        if len(bindings) > AXIS_LIMIT:
+            fail("too-many", f"a sweep has at most {AXIS_LIMIT} lists", bindings[AXIS_LIMIT].span)
+        gather = Gather()
+        seen: dict[str, Span] = {}
+        for binding in bindings:
+            with gather.attempt():
+                _check_names(binding, seen)
+                self.groups.append(self._group(binding, set(seen)))
+            seen.update((word.text, word.span) for word in binding.names)
+        gather.finish()
+        self._excludes = [
+            (exclude.condition, used_names([exclude.condition], lets)) for exclude in excludes
+        ]
+        self._limit(bindings)
+
+    def _group(self, binding: syntax.Binding, before: set[str]) -> Group:
+        names = tuple(word.text for word in binding.names)
+        depends = used_names([binding.value], self._lets) & before
+        rows = None if depends else self._rows(binding, binding.value, {})
+        return Group(binding, names, binding.value, rows)
+
+    def _rows(
+        self, binding: syntax.Binding, expression: syntax.Expr, bound: Bindings
+    ) -> tuple[Row, ...]:
+        """Return the distinct rows of a binding, given the names bound before it."""
+        value = evaluate(expression, self.scope(bound))
+        items = value.items if isinstance(value, ListValue) else None
+        if items is None and binding.names[0].text in self._single:
+            items = (value,)
+        if items is None:
+            fail(
+                "wrong-type",
+                f"`{binding.names[0].text}` is swept over a list, not over {value.words}",
+                value.span,
+                help=f"write `[{value.span.text}]` for a single value",
+            )
+        if not items:
+            fail(
+                "empty-sweep",
+                f"`{binding.names[0].text}` has no values, so there are no cells",
+                value.span,
+            )
+        rows: dict[tuple[str, ...], Row] = {}
+        for item in items:
+            row = _row(binding, item)
+            rows.setdefault(tuple(part.canonical for part in row), row)
+        return tuple(rows.values())
+
+    def _limit(self, bindings: Sequence[syntax.Binding]) -> None:
+        """Refuse a grid that is too large, by multiplication alone."""
+        bound = self.upper_bound()
+        if bound > CELL_LIMIT:
+            fail(
+                "too-many-cells",
+                f"this sweep makes up to {bound:,} cells; {CELL_LIMIT:,} are the most",
+                bindings[0].span if bindings else None,
+                help="sweep fewer values, or split the experiment",
+            )
+
+    def upper_bound(self) -> int:
+        """Return the largest number of cells that there can be, before `exclude`."""
+        return prod((self._longest(i) for i in range(len(self.groups))), start=self.repeat)
+
+    def _longest(self, index: int) -> int:
+        group = self.groups[index]
+        if group.rows is not None:
+            return len(group.rows)
+        return max(len(self._rows_of(group, b)) for b in self.varied(index))
+
+    def scope(self, bound: Bindings, more: Bindings | None = None) -> Scope:
+        """Return the scope of a configuration: its swept names, then the file's `let`s."""
+        return Scope({**bound, **(more or {})}, self._varying, self._fixed)
+
+    def _rows_of(self, group: Group, bound: Bindings) -> tuple[Row, ...]:
+        if group.rows is not None:
+            return group.rows
+        return self._rows(group.binding, group.expression, bound)
+
+    def varied(self, upto: int | None = None) -> Iterator[Bindings]:
+        """Yield the first configuration, then every value of each axis with the others first.
+
+        The sum of the axes, not their product: enough to evaluate every swept value once.
+        """
+        groups = self.groups[:upto]
+
+        def fill(fixed: int, row: Row | None) -> Bindings:
+            bound: Bindings = {}
+            for i, group in enumerate(groups):
+                chosen = row if i == fixed and row is not None else self._rows_of(group, bound)[0]
+                bound.update(zip(group.names, chosen, strict=True))
+            return bound
+
+        first = fill(-1, None)
+        yield first
+        for i, group in enumerate(groups):
+            rows = self._rows_of(group, first)
+            for row in rows[1:CHECK_LIMIT]:
+                yield fill(i, row)
+
+    def axes(self) -> tuple[model.Axis, ...]:
+        """Return every swept name with its distinct values, in order of first appearance."""
+        found: dict[str, dict[str, Value]] = {n: {} for g in self.groups for n in g.names}
+        for group in self.groups:
+            if group.rows is not None:
+                for row in group.rows:
+                    for name, value in zip(group.names, row, strict=True):
+                        found[name].setdefault(value.canonical, value)
+        dependent = {n for g in self.groups if g.rows is None for n in g.names}
+        if dependent:
+            for bound in self._assignments(self._needed(dependent)):
+                for name in dependent:
+                    found[name].setdefault(bound[name].canonical, bound[name])
+        return tuple(_axis(name, values) for name, values in found.items())
+
+    def projected(self, names: Collection[str]) -> Iterator[Bindings]:
+        """Yield what the grid binds these names to, with the names that they depend on.
+
+        Values that only an `exclude` drops are among them, and equal ones come more than once.
+        """
+        return self._assignments(self._needed(set(names)))
+
+    def _needed(self, names: set[str]) -> list[Group]:
+        """Return the groups that bind these names, and all that those depend on."""
+        needed = set(names)
+        chosen = []
+        for group in reversed(self.groups):
+            if needed & set(group.names):
+                chosen.append(group)
+                if group.rows is None:
+                    needed |= used_names([group.expression], self._lets)
+        return chosen[::-1]
+
+    def _assignments(self, groups: Sequence[Group]) -> Iterator[Bindings]:
+        """Yield the cross product of some groups."""
+        last = max((i + 1 for i, group in enumerate(groups) if group.rows is None), default=0)
+        names = [name for group in groups[last:] for name in group.names]
+        rows = [group.rows for group in groups[last:] if group.rows is not None]
+
+        def below(index: int, bound: Bindings) -> Iterator[Bindings]:
+            if index == last:  # nothing behind depends on what is bound: most of most grids
+                for chosen in product(*rows):
+                    yield {**bound, **dict(zip(names, chain.from_iterable(chosen), strict=True))}
+                return
+            group = groups[index]
+            for row in self._rows_of(group, bound):
+                yield from below(index + 1, {**bound, **dict(zip(group.names, row, strict=True))})
+
+        return below(0, {})
+
+    def kept(self, bound: Bindings) -> tuple[int, ...]:
+        """Return the repetitions of a configuration that no `exclude` drops."""
+        everything = range(1, self.repeat + 1)
+        each = []
+        for condition, names in self._excludes:
+            if "repetition" in names:
+                each.append(condition)
+            elif self._drops(condition, names, bound):
+                return ()
+        if not each:
+            return tuple(everything)
+        return tuple(r for r in everything if not any(self._holds(c, bound, r) for c in each))
+
+    def _drops(self, condition: syntax.Expr, names: frozenset[str], bound: Bindings) -> bool:
+        """Tell whether a condition holds for a configuration; once for equal values of its names."""
+        key = (condition.span.start, *(bound[name].canonical for name in bound if name in names))
+        if key not in self._known:
+            if len(self._known) >= KNOWN_LIMIT:
+                self._known.clear()
+            self._known[key] = truth(evaluate(condition, self.scope(bound)), condition.span)
+        return self._known[key]
+
+    def _holds(self, condition: syntax.Expr, bound: Bindings, repetition: int) -> bool:
+        number = Quantity(Fraction(repetition), NUMBER, condition.span)
+        scope = self.scope(bound, {"repetition": number})
+        return truth(evaluate(condition, scope), condition.span)
+
+    def check_excludes(self, bound: Bindings) -> None:
+        """Raise CompileError for conditions that cannot be evaluated for a configuration."""
+        gather = Gather()
+        for condition, _ in self._excludes:
+            with gather.attempt():
+                self._holds(condition, bound, 1)
+        gather.finish()
+
+    def draw(self, sample: Sample, span: Span) -> None:
+        """Keep a random sample only. Raises CompileError if there is too much to draw from."""
+        if self.upper_bound() // self.repeat > SAMPLE_LIMIT:
+            fail(
+                "too-many",
+                f"a sample is drawn from at most {SAMPLE_LIMIT:,} configurations",
+                span,
+                help="sweep fewer values",
+            )
+        self.sample = sample
+
+    def without_effect(self) -> list[int]:
+        """Return which `exclude`s, by their numbers, hold for no cell. Walks through the grid."""
+        waiting = dict(enumerate(self._excludes))
+        for bound in self._assignments(self.groups):
+            for index, (condition, names) in list(waiting.items()):
+                several = self.repeat if "repetition" in names else 1
+                if any(self._holds(condition, bound, r) for r in range(1, several + 1)):
+                    del waiting[index]
+            if not waiting:
+                break
+        return list(waiting)
+
+    def unreachable(self) -> list[tuple[str, Value]]:
+        """Return the swept values of which no cell is left. Walks through the grid."""
+        missing = {
+            (name, value.canonical): value
+            for group in self.groups
+            for row in group.rows or ()
+            for name, value in zip(group.names, row, strict=True)
+        }
+        for bound, _ in self._kept():
+            for name, value in bound.items():
+                missing.pop((name, value.canonical), None)
+            if not missing:
+                break
+        return [(name, value) for (name, _), value in missing.items()]
+
+    def configurations(self) -> Iterator[Point]:
+        """Yield the bindings and the repetitions of each configuration, in file order.
+
+        Those that keep no repetition are left out, and those that the sample does not draw.
+        """
+        return iter(self._drawn) if self.sample else self._kept()
+
+    def shuffled(self, seed: int, repetition: int) -> Iterator[Point]:
+        """Yield the same as `configurations` in a random order."""
+        return iter(shuffled(self.configurations(), seed, repetition))
+
+    @cached_property
+    def _drawn(self) -> list[Point]:
+        assert self.sample is not None
+        return self.sample.draw(self._kept())
+
+    def _kept(self) -> Iterator[Point]:
+        for bound in self._assignments(self.groups):
+            self.work.reset()
+            kept = self.kept(bound)
+            if kept:
+                yield bound, kept
+
+    def count(self) -> model.Count:
+        """Count configurations and cells.
+
+        Axes on which no `exclude` and no other list depends are multiplied, not walked through.
+        """
+        names = {name for _, used in self._excludes for name in used}
+        dependent = {n for g in self.groups if g.rows is None for n in g.names}
+        walked = self._needed(names | dependent)
+        factor = prod(len(g.rows or ()) for g in self.groups if g not in walked)
+        configurations = cells = total = 0
+        for bound in self._assignments(walked):
+            kept = len(self.kept(bound)) if self._excludes else self.repeat
+            configurations += bool(kept)
+            cells += kept
+            total += self.repeat
+        found = model.Count(configurations * factor, cells * factor, (total - cells) * factor, 0)
+        if self.sample is None:
+            return found
+        cells = sum(len(kept) for _, kept in self._drawn)
+        return model.Count(len(self._drawn), cells, found.excluded, found.cells - cells)
+
+
+def _axis(name: str, values: Mapping[str, Value]) -> model.Axis:
+    """Return an axis; its values are numbers if all have the same unit."""
+    quantities = [v for v in values.values() if isinstance(v, Quantity)]
+    dimensions = {v.dimension for v in quantities}
+    if len(quantities) < len(values) or len(dimensions) != 1:
+        return model.Axis(name, tuple(values))
+    numbers, unit = in_si([v.number for v in quantities], dimensions.pop())
+    return model.Axis(name, tuple(values), numbers, unit)
+
+
+def _check_names(binding: syntax.Binding, seen: Mapping[str, Span]) -> None:
+    gather = Gather()
+    own: dict[str, Span] = dict(seen)
+    for word in binding.names:
+        with gather.attempt():
+            if word.text in own:
+                fail(
+                    "duplicate-name",
+                    f"`{word.text}` is swept twice",
+                    word.span,
+                    labels=(Label(own[word.text], "the first time"),),
+                )
+            if word.text in RESERVED:
+                fail(
+                    "reserved-name",
+                    f"`{word.text}` always has a meaning of its own",
+                    word.span,
+                    help="choose another name",
+                )
+            own[word.text] = word.span
+    gather.finish()
+
+
+def _row(binding: syntax.Binding, item: Value) -> Row:
+    if not binding.is_tuple:
+        return (item,)
+    wanted = len(binding.names)
+    if not isinstance(item, TupleValue) or len(item.items) != wanted:
+        got = f"{len(item.items)}" if isinstance(item, TupleValue) else item.words
+        fail(
+            "wrong-type",
+            f"each value must be a tuple of {wanted}, for the {wanted} names, not {got}",
+            item.span,
+            labels=(Label(binding.names[0].span, "the names are bound here"),),
+        )
+    return item.items

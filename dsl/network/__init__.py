@@ -1,0 +1,1 @@
+"""A topology as written to nodes, links, losses, changes, proxies and policers."""

@@ -1,0 +1,196 @@
+"""`at` and `down` of a link: what holds from when on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from fairc.dsl import model
+from fairc.dsl.core.diagnostics import Label
+from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_TIME, Kind
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.values import Quantity, Value
+from fairc.dsl.expressions.evaluate import Scope, evaluate_with
+from fairc.dsl.text import syntax
+from fairc.dsl.words.keys import CHANGE, Block
+
+from .impairments import Impaired
+from .losses import bursts, loss
+
+CHANGE_LIMIT = 10_000
+"""More changes than this are a trace."""
+
+
+class _Timed(NamedTuple):
+    at_ns: int
+    change: model.Change
+    span: Span
+
+
+def changes(
+    statements: Sequence[syntax.Change | syntax.Outage],
+    scope: Scope,
+    rate: Quantity | None,
+    trace: model.Trace | None,
+    impaired: Impaired,
+) -> tuple[model.Change, ...]:
+    """Return the changes of a link in order of time. Raises CompileError."""
+    gather = Gather()
+    found: list[_Timed] = []
+    outages: list[tuple[int, int, Span]] = []
+    for statement in statements[: CHANGE_LIMIT + 1]:
+        with gather.attempt():
+            if isinstance(statement, syntax.Outage):
+                outages.append(_outage(statement, scope))
+            else:
+                found.append(_change(statement, scope, rate, trace, impaired))
+    gather.finish()
+    if len(statements) > CHANGE_LIMIT:
+        fail("too-many", f"a link has at most {CHANGE_LIMIT} changes", statements[-1].span)
+    _refuse_equal(found)
+    _refuse_overlap(outages)
+    for begin_ns, end_ns, span in outages:
+        for at_ns, is_up in ((begin_ns, False), (end_ns, True)):
+            found.append(_Timed(at_ns, model.Change(at_ns, is_up=is_up), span))
+    return _merged(found)
+
+
+def _time(node: syntax.Expr, scope: Scope, kind: Kind, use: str) -> int:
+    def checked(value: Value) -> Value:
+        kind.check(value, use, node.span)
+        return value
+
+    value = evaluate_with(node, scope, checked)
+    assert isinstance(value, Quantity)
+    return round(value.number * 10**9)
+
+
+def _change(
+    statement: syntax.Change,
+    scope: Scope,
+    rate: Quantity | None,
+    trace: model.Trace | None,
+    impaired: Impaired,
+) -> _Timed:
+    block = Block(statement.span, statement.settings.items, CHANGE, "`at`")
+    gather = Gather()
+    with gather.attempt():
+        block.checked()
+    at_ns = 0
+    with gather.attempt():
+        at_ns = _time(statement.time, scope, A_TIME, "the time of `at`")
+    values: dict[str, Value] = {}
+    for name in block.settings:
+        with gather.attempt():
+            value = block.value(name, scope)
+            if value is not None:
+                values[name] = value
+    gather.finish()
+    if not values:
+        known = ", ".join(CHANGE.names())
+        fail("missing-key", "this changes nothing", statement.span, help=f"known: {known}")
+    new_rate, delay, lost = values.get("rate"), values.get("delay"), values.get("loss")
+    _check_rate(new_rate, rate, trace)
+    if impaired.jitter and isinstance(delay, Quantity):
+        _check_delay(delay, impaired.jitter)
+    own, both = loss(lost) if lost else (None, None)
+    if both is not None and lost is not None:
+        fail(
+            "conflicting-loss",
+            "`both` does not go into `at`: this block belongs to its own direction",
+            lost.span,
+            help="give each direction its `at`, or write the link with `--`",
+        )
+    chain = bursts(lost) if lost else None
+    if impaired.duplicate and chain and lost:
+        fail(
+            "conflicting-loss",
+            "duplicates and losses in bursts do not go together on one link",
+            lost.span,
+        )
+    change = model.Change(
+        at_ns,
+        rate_bps=round(new_rate.number) if isinstance(new_rate, Quantity) else None,
+        delay_ns=round(delay.number * 10**9) if isinstance(delay, Quantity) else None,
+        loss=chain.loss if chain else float(own) if own is not None else None,
+        bursts=chain,
+    )
+    return _Timed(at_ns, change, statement.span)
+
+
+def _check_rate(new: Value | None, rate: Quantity | None, trace: model.Trace | None) -> None:
+    if new is None:
+        return
+    if trace is not None:
+        fail("conflicting-rates", "the rate of this link follows a trace already", new.span)
+    if rate is None:
+        fail(
+            "change-without-rate",
+            "this link has no rate that could change",
+            new.span,
+            help="give the link a `rate` for the time before",
+        )
+
+
+def _check_delay(delay: Quantity, jitter: model.Jitter) -> None:
+    if delay.number * 10**9 < jitter.deviation_ns:
+        fail(
+            "jitter-above-delay",
+            "the jitter of this link is larger than this delay",
+            delay.span,
+            note=f"this is {delay.canonical}",
+        )
+
+
+def _outage(statement: syntax.Outage, scope: Scope) -> tuple[int, int, Span]:
+    begin_ns = _time(statement.begin, scope, A_TIME, "the begin of `down`")
+    end_ns = _time(statement.end, scope, A_POSITIVE_TIME, "the end of `down`")
+    if end_ns <= begin_ns:
+        fail("out-of-range", "`down` ends before it begins", statement.span)
+    return begin_ns, end_ns, statement.span
+
+
+def _refuse_equal(found: Iterable[_Timed]) -> None:
+    for one, other in pairwise(sorted(found, key=lambda timed: timed.at_ns)):
+        if one.at_ns == other.at_ns:
+            fail(
+                "duplicate-change",
+                "two changes of this link have the same time",
+                other.span,
+                labels=(Label(one.span, "the first one"),),
+                help="put both into one `at`",
+            )
+
+
+def _refuse_overlap(outages: Iterable[tuple[int, int, Span]]) -> None:
+    for one, other in pairwise(sorted(outages, key=lambda outage: outage[0])):
+        if other[0] <= one[1]:
+            fail(
+                "duplicate-change",
+                "this link is down already, or comes up at that time",
+                other[2],
+                labels=(Label(one[2], "the first one"),),
+                help="write them as one",
+            )
+
+
+def _merged(found: Iterable[_Timed]) -> tuple[model.Change, ...]:
+    """Return one change for each time: an `at` and the end of a `down` may coincide."""
+    merged: dict[int, model.Change] = {}
+    for at_ns, change, _ in found:
+        other = merged.get(at_ns, model.Change(at_ns))
+        merged[at_ns] = model.Change(
+            at_ns,
+            _either(change.rate_bps, other.rate_bps),
+            _either(change.delay_ns, other.delay_ns),
+            change.loss if change.loss is not None else other.loss,
+            change.bursts or other.bursts,
+            change.is_up if change.is_up is not None else other.is_up,
+        )
+    return tuple(merged[at_ns] for at_ns in sorted(merged))
+
+
+def _either(one: int | None, other: int | None) -> int | None:
+    return one if one is not None else other

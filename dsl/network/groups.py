@@ -1,0 +1,141 @@
+"""Groups of users to plain nodes, links and flows: each user is a copy of the client's side.
+
+A user of the group `heavy` is a copy of the node `client` (`heavy-1`, `heavy-2`, ...), with
+copies of its links, and a copy of the node `server` (`heavy-1-server`) as its peer. No name in
+the language has a hyphen, so these collide with none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fairc.dsl import model
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.registry import unknown
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.values import Quantity
+from fairc.dsl.expressions.evaluate import Scope
+from fairc.dsl.text import syntax
+from fairc.dsl.words.keys import USERS, Block
+
+from .networks import NODE_LIMIT
+
+CLIENT, SERVER = "client", "server"
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of users; `span` is where their number is written."""
+
+    name: str
+    count: int
+    span: Span
+
+
+def build_group(users: syntax.Users, scope: Scope) -> Group:
+    """Return a group with its number of users. Raises CompileError."""
+    block = Block(users.name.span, users.settings.items, USERS, "`users`")
+    gather = Gather()
+    with gather.attempt():
+        block.checked()
+    count = None
+    with gather.attempt():
+        count = block.value("count", scope)
+    gather.finish()
+    assert isinstance(count, Quantity)
+    return Group(users.name.text, int(count.number), count.span)
+
+
+def check_users(
+    flow: syntax.Flow, made: model.Flow, groups: Mapping[str, Group], network: model.Network
+) -> None:
+    """Raise CompileError unless the flow's users exist and can attach to the network."""
+    span = next(s.value.span for s in flow.settings.items if s.key.text == "users")
+    if made.users not in groups:
+        near = unknown("group of users", "users", made.users or "", groups, span)
+        fail(near.code, near.message, span, near.note, help=near.help)
+    hosts = {node.name for node in network.nodes if node.kind == "host"}
+    if not {CLIENT, SERVER} <= hosts:
+        fail(
+            "no-place-for-users",
+            "users attach where a topology has the nodes `client` and `server`",
+            span,
+            note="this topology has none" if not hosts & {CLIENT, SERVER} else "one is missing",
+            help="use `access`, or name two nodes of the topology `client` and `server`",
+        )
+    if {made.client, made.server} != {CLIENT, SERVER}:
+        fail(
+            "users-elsewhere",
+            f"the flow `{made.name}` runs on users, so it goes between `client` and `server`",
+            flow.name.span,
+            help="for uploads write `from = client  to = server`",
+        )
+
+
+def expand(
+    network: model.Network, groups: Sequence[Group], plain: Sequence[model.Flow]
+) -> model.Network:
+    """Return the network with every user in it.
+
+    plain: the flows without users; a `client` or `server` that none of them needs is left out.
+    Raises CompileError if there are too many nodes.
+    """
+    needed = {name for flow in plain for name in (flow.client, flow.server)}
+    gone = {CLIENT, SERVER} - needed
+    nodes = {node.name: node for node in network.nodes}
+    added: list[model.Node] = []
+    links = [link for link in network.links if not {link.a, link.b} & gone]
+    for group in groups:
+        if len(nodes) + len(added) + 2 * group.count > NODE_LIMIT:
+            fail("too-many", f"a topology has at most {NODE_LIMIT} nodes", group.span)
+        for number in range(1, group.count + 1):
+            names = {CLIENT: user(group, number), SERVER: peer(group, number)}
+            added += [replace(nodes[old], name=new) for old, new in names.items()]
+            links += [
+                replace(link, a=names.get(link.a, link.a), b=names.get(link.b, link.b))
+                for link in network.links
+                if {link.a, link.b} & names.keys()
+            ]
+    kept = [node for node in network.nodes if node.name not in gone]
+    return model.Network((*kept, *added), tuple(links), network.span, network.peps)
+
+
+def flows_of(flow: model.Flow, group: Group) -> list[model.Flow]:
+    """Return the flow of each user: `heavy-1`, `heavy-2`, ... of the flow `heavy`.
+
+    A share of the arrivals is that of the group, and its users have equal parts of it.
+    """
+    made = []
+    workload = flow.workload
+    if isinstance(workload, model.Requests) and workload.share is not None:
+        workload = replace(workload, share=workload.share / group.count)
+    for number in range(1, group.count + 1):
+        names = {CLIENT: user(group, number), SERVER: peer(group, number)}
+        made.append(
+            replace(
+                flow,
+                name=f"{flow.name}-{number}",
+                client=names[flow.client],
+                server=names[flow.server],
+                workload=workload,
+            )
+        )
+    return made
+
+
+def user(group: Group, number: int) -> str:
+    """Return the name of a user's host."""
+    return f"{group.name}-{number}"
+
+
+def user_of(flow: model.Flow) -> str | None:
+    """Return the host of the user whose flow it is, None where it runs on no users."""
+    if flow.users is None:
+        return None
+    return flow.server if flow.client.endswith(f"-{SERVER}") else flow.client
+
+
+def peer(group: Group, number: int) -> str:
+    """Return the name of the server of a user."""
+    return f"{group.name}-{number}-server"

@@ -1,0 +1,140 @@
+"""`pep NAME { ... }` in a topology: a pair of proxies that split TCP connections (RFC 3135)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from fairc.dsl import model
+from fairc.dsl.core.diagnostics import CompileError, Label
+from fairc.dsl.core.entries import Use, bind
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.registry import unknown
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.units import DATA
+from fairc.dsl.core.values import Quantity, Symbol
+from fairc.dsl.expressions.evaluate import Scope
+from fairc.dsl.text import syntax
+from fairc.dsl.traffic.transports import kernel_control
+from fairc.dsl.words.keys import PEP, Block
+from fairc.dsl.words.topology_words import PEPS
+
+DEFAULT_CCA = "cubic"
+DEFAULT_CONNECTIONS = 8
+
+
+def peps(
+    devices: Sequence[syntax.Device],
+    nodes: Mapping[str, model.Node],
+    links: Sequence[model.Link],
+    scope: Scope,
+) -> tuple[model.Pep, ...]:
+    """Return the pairs of proxies of a topology; `mode = none` makes none.
+
+    Raises CompileError with everything wrong: keys and values, nodes that are no routers or that no
+    link connects, names and nodes that are used twice.
+    """
+    gather = Gather()
+    found: list[model.Pep] = []
+    for device in devices:
+        with gather.attempt():
+            made = _pep(device, nodes, links, scope)
+            if made is not None:
+                _unlike(made, found)
+                found.append(made)
+    gather.finish()
+    return tuple(found)
+
+
+def _pep(
+    device: syntax.Device,
+    nodes: Mapping[str, model.Node],
+    links: Sequence[model.Link],
+    scope: Scope,
+) -> model.Pep | None:
+    block = Block(device.name.span, device.settings.items, PEP, "a `pep`")
+    gather = Gather()
+    with gather.attempt():
+        block.checked()
+    ends: dict[str, tuple[str, Span]] = {}
+    for name in ("terminal", "gateway"):
+        with gather.attempt():
+            value = block.value(name, scope)
+            if isinstance(value, Symbol):
+                ends[name] = value.name, block.settings[name].value.span
+                _check_router(*ends[name], nodes)
+    mode = None
+    with gather.attempt():
+        value = block.value("mode", scope)
+        mode = bind(PEPS, value or Symbol("split", device.span), "`mode` of a `pep`")
+    gather.finish()
+    assert mode is not None
+    (terminal, _), (gateway, place) = ends["terminal"], ends["gateway"]
+    if not any({link.a, link.b} == {terminal, gateway} for link in links):
+        fail(
+            "no-pep-link",
+            f"no link connects `{terminal}` and `{gateway}`",
+            place,
+            help="a `pep` splits connections at both ends of one link",
+        )
+    return _split(mode, device, terminal, gateway) if mode.entry.name == "split" else None
+
+
+def _check_router(name: str, span: Span, nodes: Mapping[str, model.Node]) -> None:
+    if name not in nodes:
+        hint = unknown("node", "node", name, nodes, span)
+        raise CompileError([hint])
+    if nodes[name].kind != "router":
+        fail(
+            "wrong-type",
+            f"`{name}` is no router, and a proxy stands where packets are forwarded",
+            span,
+            labels=(Label(nodes[name].span, "a node, where flows begin and end"),),
+            help="put a router between it and the link",
+        )
+
+
+def _split(use: Use, device: syntax.Device, terminal: str, gateway: str) -> model.Pep:
+    given = use.arguments
+    cca = given.get("cca") or Symbol(DEFAULT_CCA, device.span)
+    control = kernel_control("tcp", cca, use.span, "proxies split TCP connections")
+    count, window = given.get("connections"), given.get("window")
+    size = model.Size(Fraction(1), "bdp", use.span)
+    if isinstance(window, Quantity):
+        amount = window.number / 8 if window.dimension == DATA else window.number
+        size = model.Size(amount, "B" if window.dimension == DATA else "bdp", window.span)
+    if control.own is not None:
+        fail(
+            "impossible-pair",
+            "proxies have a CCA of the kernel's",
+            control.span,
+            help="a CCA of your own is for flows: `cca = bpf(...)`",
+        )
+    assert control.cca is not None
+    return model.Pep(
+        name=device.name.text,
+        terminal=terminal,
+        gateway=gateway,
+        cca=control.cca,
+        cca_parameters=control.parameters,
+        connections=int(count.number) if isinstance(count, Quantity) else DEFAULT_CONNECTIONS,
+        window=size,
+        span=device.name.span,
+    )
+
+
+def _unlike(made: model.Pep, others: Sequence[model.Pep]) -> None:
+    """Refuse a name or a node that another pair has."""
+    for other in others:
+        labels = (Label(other.span, "the other one"),)
+        if made.name == other.name:
+            fail("duplicate-name", f"two `pep`s are called `{made.name}`", made.span, labels=labels)
+        shared = {made.terminal, made.gateway} & {other.terminal, other.gateway}
+        for node in sorted(shared):
+            fail(
+                "duplicate-pep",
+                f"`{node}` is an end of two `pep`s",
+                made.span,
+                labels=labels,
+                help="put a router between them",
+            )

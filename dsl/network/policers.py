@@ -1,0 +1,216 @@
+"""Policers: `policer = conex(...)` of a link, and `policer NAME { ... }` in a topology."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from fairc.dsl import model
+from fairc.dsl.core.diagnostics import CompileError, Label
+from fairc.dsl.core.entries import bind
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.registry import unknown
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.values import Quantity, Symbol, Value
+from fairc.dsl.expressions.evaluate import Scope
+from fairc.dsl.text import syntax
+from fairc.dsl.words.keys import POLICER, Block
+from fairc.dsl.words.topology_words import POLICERS
+
+Harshness = Literal["soft", "mild", "strict"]
+Feedback = Literal["none", "classic", "accurate"]
+Charge = Literal["forwarded", "arrived"]
+
+_HARSHNESS: Mapping[str, Harshness] = {"soft": "soft", "mild": "mild", "strict": "strict"}
+_FEEDBACK: Mapping[str, Feedback] = {"none": "none", "classic": "classic", "accurate": "accurate"}
+_CHARGE: Mapping[str, Charge] = {"forwarded": "forwarded", "arrived": "arrived"}
+
+
+def policer_of(value: Value, use: str, name: str = "") -> model.Policer | None:
+    """Return the policer that a value says, None for `none`. Raises CompileError."""
+    made = bind(POLICERS, value, use)
+    if made.entry.name == "none":
+        return None
+    given = made.arguments
+    rate, depth = given["rate"], given["depth"]
+    assert isinstance(rate, Quantity) and isinstance(depth, Quantity)
+
+    def word(key: str, default: str) -> str:
+        found = given.get(key)
+        return found.name if isinstance(found, Symbol) else default
+
+    return model.Policer(
+        name=name,
+        rate=float(rate.number),
+        depth=float(depth.number),
+        harshness=_HARSHNESS[word("harshness", "mild")],
+        feedback=_FEEDBACK[word("feedback", "none")],
+        charge=_CHARGE[word("charge", "forwarded")],
+        span=value.span,
+    )
+
+
+def place_policers(
+    devices: Sequence[syntax.Device],
+    nodes: Mapping[str, model.Node],
+    links: Sequence[model.Link],
+    peps: Sequence[model.Pep],
+    scope: Scope,
+) -> tuple[model.Link, ...]:
+    """Return the links with the policers of a topology in their directions, each with a name.
+
+    Raises CompileError with everything wrong: keys and values, nodes that no link connects, two
+    policers of one direction, a name that is given twice, a policer between proxies.
+    """
+    gather = Gather()
+    ways = {
+        (a, b): way
+        for link in links
+        for a, b, way in ((link.a, link.b, link.forward), (link.b, link.a, link.backward))
+    }
+    for place, way in ways.items():
+        if way.policer is not None:
+            named = replace(way.policer, name=way.policer.name or "-".join(place))
+            ways[place] = replace(way, policer=named)
+            with gather.attempt():
+                _check_router(place[0], way.policer.span, nodes)
+    names: dict[str, Span] = {}
+    for device in devices:
+        with gather.attempt():
+            _unlike(device, names)
+            _place(device, nodes, ways, scope)
+    for pep in peps:
+        for place in ((pep.gateway, pep.terminal), (pep.terminal, pep.gateway)):
+            policer = ways[place].policer
+            if policer is not None:
+                with gather.attempt():
+                    fail(
+                        "policed-pep",
+                        f"a policer stands between the proxies of `{pep.name}`",
+                        policer.span,
+                        labels=(Label(pep.span, "they split what it would read"),),
+                        help="police another link",
+                    )
+    gather.finish()
+    return tuple(
+        replace(link, forward=ways[link.a, link.b], backward=ways[link.b, link.a]) for link in links
+    )
+
+
+def _place(
+    device: syntax.Device,
+    nodes: Mapping[str, model.Node],
+    ways: dict[tuple[str, str], model.Direction],
+    scope: Scope,
+) -> None:
+    block = Block(device.name.span, device.settings.items, POLICER, "a `policer`")
+    gather = Gather()
+    with gather.attempt():
+        block.checked()
+    ends: list[str] = []
+    for key in ("at", "to"):
+        with gather.attempt():
+            value = block.value(key, scope)
+            if isinstance(value, Symbol):
+                span = block.settings[key].value.span
+                _check_node(value.name, span, nodes)
+                if key == "at":
+                    _check_router(value.name, span, nodes)
+                ends.append(value.name)
+    made = None
+    with gather.attempt():
+        mode = block.value("mode", scope)
+        if mode is not None:
+            made = policer_of(mode, "`mode` of a `policer`", device.name.text)
+    gather.finish()
+    place = ends[0], ends[1]
+    if place not in ways:
+        fail(
+            "no-policer-link",
+            f"no link goes from `{ends[0]}` to `{ends[1]}`",
+            block.settings["to"].value.span,
+            help="a policer reads what a router sends to one of its neighbours",
+        )
+    if made is None:
+        return
+    other = ways[place].policer
+    if other is not None:
+        fail(
+            "duplicate-policer",
+            f"what goes from `{ends[0]}` to `{ends[1]}` is policed twice",
+            device.name.span,
+            labels=(Label(other.span, "the other policer"),),
+            help="keep one of them",
+        )
+    ways[place] = replace(ways[place], policer=made)
+
+
+def _unlike(device: syntax.Device, names: dict[str, Span]) -> None:
+    name = device.name.text
+    if name in names:
+        fail(
+            "duplicate-name",
+            f"two policers are called `{name}`",
+            device.name.span,
+            labels=(Label(names[name], "the other one"),),
+        )
+    names[name] = device.name.span
+
+
+def _check_node(name: str, span: Span, nodes: Mapping[str, model.Node]) -> None:
+    if name not in nodes:
+        raise CompileError([unknown("node", "node", name, nodes, span)])
+
+
+def _check_router(name: str, span: Span, nodes: Mapping[str, model.Node]) -> None:
+    if nodes[name].kind != "router":
+        fail(
+            "wrong-type",
+            f"`{name}` is no router, and a policer stands where packets are forwarded",
+            span,
+            labels=(Label(nodes[name].span, "a node, where flows begin and end"),),
+            help="put a router between it and the link",
+        )
+
+
+def with_feedback(network: model.Network, flows: Sequence[model.Flow]) -> list[model.Flow]:
+    """Return the flows; where a policer reads marks, those that it may police ask for ECN.
+
+    So a file need not say what follows. Raises CompileError for a flow that says `ecn = off`.
+    """
+    reading = [
+        way.policer
+        for link in network.links
+        for way in (link.forward, link.backward)
+        if way.policer is not None and way.policer.feedback != "none"
+    ]
+    if not reading:
+        return list(flows)
+    gather = Gather()
+    made = []
+    users = any(flow.users for flow in flows)
+    for flow in flows:
+        if not may_be_policed(flow, users):
+            made.append(flow)
+            continue
+        with gather.attempt():
+            if flow.ecn_given is not None and not flow.options.ecn:
+                fail(
+                    "policed-without-ecn",
+                    f"`{flow.name}` has no ECN, and the policer's `feedback` is of its marks",
+                    flow.ecn_given,
+                    labels=(Label(reading[0].span, f"`{reading[0].feedback}` feedback"),),
+                    help="leave `ecn` out, or `feedback`: losses are exposed in any case",
+                )
+            made.append(replace(flow, options=replace(flow.options, ecn=True)))
+    gather.finish()
+    return made
+
+
+def may_be_policed(flow: model.Flow, users: bool) -> bool:
+    """Whether a policer reads a flow that crosses it; users: whether any flow runs on users.
+
+    Policing is of TCP, and of users where there are some: what runs on none of them is cross traffic.
+    """
+    return flow.transport in ("tcp", "web") and (bool(flow.users) or not users)

@@ -1,0 +1,101 @@
+"""`trace("file")`: a recorded rate in Mahimahi's format, as chances to send in bins of equal length.
+
+One line for each chance to deliver a packet of 1500 bytes, in ms after the begin, in order of time;
+after the last one everything begins anew (Netravali et al., Mahimahi, USENIX ATC 2015, section 3).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from fractions import Fraction
+
+from fairc.dsl import model
+from fairc.dsl.core.attachments import attached
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
+from fairc.dsl.core.entries import bind
+from fairc.dsl.core.problems import fail
+from fairc.dsl.core.source import Source, Span
+from fairc.dsl.core.units import RATE
+from fairc.dsl.core.values import Applied, Quantity, Text
+from fairc.dsl.words.network_words import RATES
+
+SIZE_LIMIT_BYTES = 16_000_000
+BIN_LIMIT = 100_000
+FRAME_BITS = 8 * 1514
+"""What a chance is on the wire: a packet of 1500 bytes in its Ethernet frame."""
+
+_KNOWN: dict[tuple[str, str, int], model.Trace] = {}
+
+
+def load_trace(value: Applied) -> tuple[model.Trace, Quantity]:
+    """Return a trace, and its mean rate.
+
+    Raises CompileError: for a file that cannot be read, and for lines that are no times, with
+    their place in the file.
+    """
+    given = bind(RATES, value, "`rate`").arguments
+    name, every = given["file"], given.get("every")
+    assert isinstance(name, Text)
+    every_ns = round(every.number * 10**9) if isinstance(every, Quantity) else 100_000_000
+    if every_ns < 10**6:
+        assert every is not None
+        fail("out-of-range", "a trace tells no time below 1 ms", every.span)
+    data = attached(name, SIZE_LIMIT_BYTES)
+    file = model.Input(name.value, hashlib.sha256(data).hexdigest())
+    key = (name.span.source.name, file.sha256, every_ns)
+    if key not in _KNOWN:
+        _KNOWN[key] = _binned(file, _times_ms(data, name), every_ns, value)
+    trace = _KNOWN[key]
+    mean = Fraction(sum(trace.chances) * FRAME_BITS * 10**9, trace.period_ns)
+    return trace, Quantity(mean, RATE, value.span)
+
+
+def _times_ms(data: bytes, name: Text) -> list[int]:
+    """Return the times of a trace, never decreasing, the last one more than zero."""
+    times: list[int] = []
+    for number, line in enumerate(data.splitlines(), 1):
+        if not re.fullmatch(rb"[ \t]*[0-9]{1,10}[ \t]*", line):
+            _refuse(data, number, name, "is not a time in whole milliseconds")
+        time = int(line)
+        if times and time < times[-1]:
+            _refuse(data, number, name, f"goes back, from {times[-1]} ms to {time} ms")
+        times.append(time)
+    if not times or not times[-1]:
+        fail(
+            "bad-trace",
+            "this trace has no chance to send after its begin",
+            name.span,
+            help="write one line per packet: the time in ms at which it may be sent",
+        )
+    return times
+
+
+def _refuse(data: bytes, number: int, name: Text, what: str) -> None:
+    source = Source(name.value, data.decode("utf-8", "replace"))
+    starts = [0, *(m.end() for m in re.finditer(r"\r\n|[\n\r]", source.text))]
+    start = min(starts[min(number, len(starts)) - 1], len(source.text))
+    end = start + len(source.line(source.position(start)[0]))
+    raise CompileError(
+        [
+            Diagnostic(
+                "bad-trace",
+                f"line {number} of the trace {what}",
+                Span(source, start, max(end, start)),
+                labels=(Label(name.span, "the trace is used here"),),
+                help="a trace has one time in ms per line, and none is less than the one before",
+            )
+        ]
+    )
+
+
+def _binned(file: model.Input, times_ms: list[int], every_ns: int, value: Applied) -> model.Trace:
+    """Count the chances of each bin; one at time t belongs to the bin that ends at t or after it."""
+    period_ns = times_ms[-1] * 10**6
+    bins = -(-period_ns // every_ns)
+    if bins > BIN_LIMIT:
+        fail("too-many", f"this makes {bins} bins; {BIN_LIMIT} are the most", value.span)
+    chances = [0] * bins
+    for time_ms in times_ms:
+        chances[max(0, -(-time_ms * 10**6 // every_ns) - 1)] += 1
+    return model.Trace(file, period_ns, every_ns, tuple(chances))

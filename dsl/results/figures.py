@@ -1,0 +1,383 @@
+"""`report`: which figures are drawn, of which metric, over which names and which cells."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+from fairc.dsl import model
+from fairc.dsl.text import syntax
+from fairc.dsl.core.diagnostics import Label
+from fairc.dsl.core.entries import Entry, Parameter, match
+from fairc.dsl.expressions.evaluate import Scope, check_words, evaluate, truth
+from fairc.dsl.expressions.names import used_names
+from fairc.dsl.text.parser import parse_expression
+from fairc.dsl.core.problems import Gather, fail, not_yet
+from fairc.dsl.core.registry import suggest, unknown
+from fairc.dsl.words.report_words import ALWAYS, CURVE_FIGURES, FIGURES, LIMITS, MAX_LINES, METRICS, OVER_TIME, PER_LOAD, SERIES_FIGURES
+from fairc.dsl.grid.sampling import Bindings
+from fairc.dsl.core.source import Source, Span
+from fairc.dsl.grid.sweeps import Grid
+from fairc.dsl.core.units import NUMBER, in_si
+from fairc.dsl.core.values import Argument, ListValue, Quantity, Symbol, Text, TupleValue, Value
+
+WALK_LIMIT = 100_000
+"""So many combinations of values are looked at to find those for which a condition holds."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What figures are checked against.
+
+    first: the scope of a first cell. words: what a condition may compare with. measured: the
+    metrics of `measure`, or None where that is wrong already. users: whether there are groups.
+    loads: of a page, the most of any cell; 0: no flow loads pages.
+    """
+
+    axes: Sequence[model.Axis]
+    grid: Grid
+    first: Scope
+    lets: Mapping[str, syntax.Expr]
+    words: Collection[str]
+    measured: Collection[str] | None
+    flows: Collection[str]
+    users: Collection[str]
+    loads: int
+
+    @property
+    def names(self) -> list[str]:
+        """Every name that may be an axis, a group or a facet."""
+        return [*(axis.name for axis in self.axes), *ALWAYS]
+
+
+class FigureChecker:
+    """Checks the figures of a report against the metrics and the swept names."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    def build(self, figure: syntax.Call | syntax.Name) -> model.FigureRequest:
+        """Return the figure. Raises CompileError with everything wrong in it."""
+        head = figure.name if isinstance(figure, syntax.Call) else figure
+        entry = FIGURES.get(head.text, head.span)
+        gather = Gather()
+        given: list[Argument] = []
+        where: syntax.Expr | None = None
+        for argument in figure.arguments if isinstance(figure, syntax.Call) else ():
+            with gather.attempt():
+                value = self._value(entry, argument)
+                key = argument.key
+                given.append(Argument(key.text if key else None, value, key.span if key else None))
+                where = argument.value if key and key.text == "where" else where
+        if gather.found:
+            gather.finish()
+        use = None
+        with gather.attempt():
+            use = match(entry, tuple(given), figure.span)
+        if use is not None:
+            self._check_names(entry, use.arguments, gather)
+        if not any(p.name == "metric" for p in entry.parameters):  # it shows the one of its name
+            with gather.attempt():
+                self._refuse_load(f"`{entry.name}`", head.span)
+                self._check_measured(Symbol(entry.name, head.span))
+        if not entry.runs:
+            gather.found.append(not_yet(f"the figure `{entry.name}`", figure.span, entry.instead))
+        gather.finish()
+        assert use is not None
+        _check_curves(entry, use.arguments.get("metric"))
+        selection = self._selection(where) if where else None
+        self._check_size(entry, use.arguments, selection, figure.span)
+        options = {p.name: p.default for p in entry.parameters if p.default}
+        filled = {n: _default(text) for n, text in options.items()}
+        given_options = {name: _canonical(value) for name, value in use.arguments.items()}
+        metric = given_options.pop("metric", None)
+        assert metric is None or isinstance(metric, str)
+        if metric is None:
+            metric = entry.name
+        given_options.pop("where", None)
+        return model.FigureRequest(entry.name, metric, {**filled, **given_options}, selection)
+
+    def _value(self, entry: Entry, argument: syntax.Argument) -> Value:
+        key, node = argument.key, argument.value
+        if key is None or key.text == "metric":
+            metric = _metric_path(entry, node)
+            self._check_measured(metric)
+            return metric
+        if key.text == "where":
+            self._check_load(entry, node)
+            condition(node, self._facts.first, self._facts.words)
+            return Text(" ".join(node.span.text.split()), node.span)
+        own = {name: Symbol(name, node.span) for name in self._facts.names}
+        return evaluate(node, Scope(own, self._facts.lets))
+
+    def _check_measured(self, metric: Symbol) -> None:
+        name = metric.name.partition(".")[0]
+        measured = self._facts.measured
+        if measured is not None and name not in measured:
+            fail(
+                "not-measured",
+                f"this figure shows `{metric.name}`, and `measure` does not name `{name}`",
+                metric.span,
+                note="no cell will have a value of it",
+                help=f"add `{name}` to `measure`"
+                + (f", which has: {', '.join(measured)}" if measured else ""),
+            )
+
+    def _check_load(self, entry: Entry, node: syntax.Expr) -> None:
+        """Raise CompileError where a condition names `load` and no flow loads pages."""
+        for part in node.walk():
+            if isinstance(part, syntax.Name) and part.text == "load":
+                self._refuse_load(f"`where` of `{entry.name}`", part.span)
+
+    def _refuse_load(self, use: str, span: Span) -> None:
+        if not self._facts.loads:
+            fail(
+                "not-an-axis",
+                f"{use} needs page loads, and no flow of this experiment loads pages",
+                span,
+                note="`load` numbers the loads of a page, from 1",
+                help="a flow loads pages with `workload = load(...)`",
+            )
+
+    def _check_names(self, entry: Entry, arguments: Mapping[str, Value], gather: Gather) -> None:
+        seen: dict[str, Span] = {}
+        for parameter in entry.parameters:
+            value = arguments.get(parameter.name)
+            if value is None or not _takes_names(parameter):
+                continue
+            for item in _symbols(value):
+                with gather.attempt():
+                    self._check_name(entry, parameter, item, arguments)
+                    if item.name in seen:
+                        fail(
+                            "duplicate-axis",
+                            f"`{item.name}` is used twice in one figure",
+                            item.span,
+                            labels=(Label(seen[item.name], "the first time"),),
+                        )
+                seen.setdefault(item.name, item.span)
+
+    def _check_name(
+        self, entry: Entry, parameter: Parameter, item: Symbol, arguments: Mapping[str, Value]
+    ) -> None:
+        name, use = item.name, f"`{parameter.name}` of `{entry.name}`"
+        if name not in self._facts.names:
+            near = unknown("swept name", "name", name, self._facts.names, item.span)
+            fail(near.code, near.message, item.span, near.note, help=near.help)
+        if name == "load":
+            self._refuse_load(use, item.span)
+            metric = arguments.get("metric")
+            if isinstance(metric, Symbol) and metric.name.partition(".")[0] not in PER_LOAD:
+                fail(
+                    "not-an-axis",
+                    f"`{metric.name}` has no value for each load",
+                    metric.span,
+                    labels=(Label(item.span, "asked for here"),),
+                    help=f"for each load there are: {', '.join(PER_LOAD)}",
+                )
+        if name == "users" and not self._facts.users:
+            fail(
+                "not-an-axis",
+                f"{use} cannot be `users`: this experiment has no `users`",
+                item.span,
+                help="write `flow` for one group for each flow",
+            )
+        if name != "time":
+            return
+        if (entry.name, parameter.name) != ("line", "x"):
+            fail(
+                "not-an-axis",
+                f"{use} cannot be `time`",
+                item.span,
+                help="`time` is the axis of a line, as in `line(goodput, x: time)`",
+            )
+        metric = arguments.get("metric")
+        if isinstance(metric, Symbol) and metric.name not in OVER_TIME:
+            fail(
+                "no-time-series",
+                f"`{metric.name}` is not a value over time",
+                metric.span,
+                labels=(Label(item.span, "asked for here"),),
+                help=f"over time there are: {', '.join(OVER_TIME)}",
+            )
+
+    def _selection(self, node: syntax.Expr) -> model.Selection:
+        """Return the values of the names in a condition for which it holds."""
+        facts = self._facts
+        used = used_names([node], facts.lets)
+        names = tuple(axis.name for axis in facts.axes if axis.name in used)
+        counted = {"repetition": facts.grid.repeat, "load": facts.loads}
+        extra = tuple(name for name in counted if name in used)
+        numbers = [tuple(range(1, counted[name] + 1)) for name in extra]
+        rows: dict[tuple[str, ...], bool] = {}
+        for walked, bound in enumerate(facts.grid.projected(names), 1):
+            if max(walked, len(rows)) > WALK_LIMIT:
+                fail(
+                    "too-many",
+                    f"this condition depends on more than {WALK_LIMIT:,} combinations of values",
+                    node.span,
+                    help="compare fewer names",
+                )
+            facts.grid.work.reset()
+            key = tuple(bound[name].canonical for name in names)
+            for numbered in product(*numbers):
+                full = (*key, *map(str, numbered))
+                if full not in rows:
+                    rows[full] = self._holds(node, bound, dict(zip(extra, numbered, strict=True)))
+        held = tuple(row for row, holds in rows.items() if holds)
+        if not held:
+            fail(
+                "empty-figure",
+                "this condition holds for no cell, so the figure would be empty",
+                node.span,
+                help=_values_of(facts.axes, names),
+            )
+        return model.Selection(" ".join(node.span.text.split()), (*names, *extra), held)
+
+    def _holds(self, node: syntax.Expr, bound: Bindings, numbered: Mapping[str, int]) -> bool:
+        given: dict[str, Value] = {
+            name: Quantity(Fraction(number), NUMBER, node.span) for name, number in numbered.items()
+        }
+        scope = self._facts.grid.scope(bound, given)
+        return truth(evaluate(node, scope), node.span)
+
+    def _check_size(
+        self,
+        entry: Entry,
+        arguments: Mapping[str, Value],
+        selection: model.Selection | None,
+        span: Span,
+    ) -> None:
+        """Raise CompileError for more panels or groups than can be read."""
+        if entry.name not in LIMITS:
+            return
+        limits = LIMITS[entry.name]
+        in_panels = () if entry.name == "table" else ("facet",)
+        panels = [s for p in in_panels for s in _symbols(arguments.get(p))]
+        of_groups = tuple(n for n in ("facet", "x", "y", "by") if n in arguments)
+        if entry.name in SERIES_FIGURES:
+            of_groups = tuple(n for n in of_groups if n != "x")
+        groups = [s for p in of_groups for s in _symbols(arguments[p])]
+        lines = [s for s in _symbols(arguments.get("by")) if entry.name in SERIES_FIGURES]
+        for symbols, limit, what in (
+            (panels, limits.panels, "panels"),
+            (lines, MAX_LINES, "lines in a panel"),
+            (groups, limits.groups, "groups"),
+        ):
+            count = self._count({s.name for s in symbols}, selection, limit) if symbols else 1
+            if count > limit:
+                most = Span(span.source, symbols[0].span.start, symbols[-1].span.end)
+                fail(
+                    "too-many",
+                    f"this figure would have more than {limit} {what}",
+                    most,
+                    help="leave names out, or show fewer cells with `where`",
+                )
+
+    def _count(self, names: Collection[str], selection: model.Selection | None, limit: int) -> int:
+        """Count the combinations of some names, as far as one more than the limit."""
+        facts = self._facts
+        swept = [axis.name for axis in facts.axes if axis.name in names]
+        factor = 1
+        if "flow" in names:
+            factor *= len(facts.flows)
+        if "users" in names:
+            factor *= len(facts.users)
+        fixed = selection.names if selection else ()
+        rows = set(selection.rows) if selection else set()
+        counted = {"repetition": facts.grid.repeat, "load": facts.loads}
+        extra = tuple(name for name in counted if name in {*names, *fixed})
+        numbers = [tuple(map(str, range(1, counted[name] + 1))) for name in extra]
+        shown = tuple(name for name in extra if name in names)
+        found: set[tuple[str, ...]] = set()
+        for bound in facts.grid.projected({*swept, *fixed} - set(counted)):
+            for numbered in product(*numbers):
+                key = {n: v.canonical for n, v in bound.items()}
+                key |= dict(zip(extra, numbered, strict=True))
+                if selection and tuple(key[n] for n in fixed) not in rows:
+                    continue
+                found.add(tuple(key[n] for n in (*swept, *shown)))
+            if len(found) * factor > limit:
+                break
+        return len(found) * factor
+
+
+def _check_curves(entry: Entry, metric: Value | None) -> None:
+    """Raise CompileError where a figure of curves shows a metric that has none."""
+    if entry.name in CURVE_FIGURES and isinstance(metric, Symbol) and metric.name != "deviations":
+        fail(
+            "no-curves",
+            f"`{entry.name}` shows the curves of `deviations`, and `{metric.name}` has none",
+            metric.span,
+            help=f"write `{entry.name}(deviations)`",
+        )
+
+
+def condition(node: syntax.Expr, scope: Scope, words: Collection[str]) -> None:
+    """Raise CompileError unless a condition can be evaluated for a first configuration."""
+    check_words(node, scope, words)
+    truth(evaluate(node, scope), node.span)
+
+
+def _takes_names(parameter: Parameter) -> bool:
+    return parameter.name in ("x", "y", "by", "facet")
+
+
+def _symbols(value: Value | None) -> list[Symbol]:
+    """Return the names that an argument gives."""
+    items = value.items if isinstance(value, ListValue | TupleValue) else (value,)
+    return [item for item in items if isinstance(item, Symbol)]
+
+
+def _values_of(axes: Sequence[model.Axis], names: Collection[str]) -> str:
+    def shown() -> Iterator[str]:
+        for axis in axes:
+            if axis.name in names:
+                more = ", ..." if len(axis.values) > 8 else ""
+                yield f"`{axis.name}` has {', '.join(axis.values[:8])}{more}"
+
+    return "; ".join(shown()) or "write a condition on swept names, `repetition` or `load`"
+
+
+def _metric_path(entry: Entry, node: syntax.Expr) -> Symbol:
+    """Return `fairness.F` as a word, having checked the metric and its sub-value."""
+    takes = any(p.name == "metric" for p in entry.parameters)
+    if not isinstance(node, syntax.Name) or not takes:
+        if not takes:
+            fail("too-many-arguments", f"`{entry.name}` shows no metric", node.span)
+        fail(
+            "wrong-type",
+            f"`{entry.name}` shows a metric, such as `goodput` or `fairness.F`",
+            node.span,
+            help="its arguments are given in `measure`",
+        )
+    metric = METRICS.get(
+        node.text, Span(node.span.source, node.span.start, node.span.start + len(node.text))
+    )
+    for part in node.rest:
+        if part not in metric.values:
+            near = suggest(part, metric.values)
+            fail(
+                "unknown-value",
+                f"the metric `{metric.name}` has no value called `{part}`",
+                Span(node.span.source, node.span.end - len(part), node.span.end),
+                note=f"did you mean `{near}`?" if near else "",
+                help=f"it has: {', '.join(metric.values)}" if metric.values else "it is one value",
+            )
+    return Symbol(".".join((node.text, *node.rest)), node.span)
+
+
+def _canonical(value: Value) -> str | float | tuple[str, ...]:
+    """Return an option as it stands in the plan."""
+    if isinstance(value, ListValue | TupleValue):
+        return tuple(item.canonical for item in value.items)
+    if isinstance(value, Quantity):
+        return in_si([value.number], value.dimension)[0][0]
+    return value.value if isinstance(value, Text) else value.canonical
+
+
+def _default(text: str) -> str | float | tuple[str, ...]:
+    """Return the default of an option, which the registry has as text."""
+    return _canonical(evaluate(parse_expression(Source("<default>", text)), Scope({})))

@@ -1,0 +1,1 @@
+"""Text to syntax tree and back: reading, parsing, slips, the canonical layout."""

@@ -1,0 +1,293 @@
+"""Text to syntax tree: runs the grammar, then builds the nodes with one plain function a rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic
+from fairc.dsl.core.problems import fail
+from fairc.dsl.core.source import Source, Span
+from fairc.dsl.core.units import UNITS
+
+from . import syntax
+from .slips import SyntaxErrors, refuse_characters
+
+if TYPE_CHECKING:
+    from lark import Lark, Token, Tree
+
+NESTING_LIMIT = 60
+"""How deep values may be nested: more than any person writes, far less than Python's stack."""
+
+NAME_LIMIT = 60
+
+
+def parse(source: Source) -> syntax.File:
+    """Return the tree of a whole file. Raises CompileError with every slip that was found."""
+    node = _parse(source, "start")
+    assert isinstance(node, syntax.File)
+    return node
+
+
+def parse_expression(source: Source, start: int = 0) -> syntax.Expr:
+    """Return the tree of one value or condition that begins at `start`. Raises CompileError."""
+    return cast(syntax.Expr, _parse(source, "expression", start))
+
+
+def _parse(source: Source, rule: str, begin: int = 0) -> syntax.Node:
+    refuse_characters(source)
+    errors = SyntaxErrors(source)
+    text = " " * begin + source.text[begin:]
+    tree = errors.watch(lambda: grammar().parse(text, start=rule, on_error=errors.on_error))
+    _refuse_deep_nesting(source, tree)
+    return Builder(source).build(tree)
+
+
+def tokens(source: Source) -> Iterator[tuple[str, str, int]]:
+    """Yield the kind, the text and the offset of every token of a file that parses."""
+    for token in grammar().parse_interactive(source.text, start="start").iter_parse():
+        assert token.start_pos is not None
+        yield token.type, str(token), token.start_pos
+
+
+@cache
+def grammar() -> Lark:
+    """Return the parser that grammar.lark describes; its import takes a while."""
+    from lark import Lark
+
+    text = resources.files("fairc").joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(
+        text,
+        parser="lalr",
+        lexer="contextual",
+        start=["start", "expression"],
+        propagate_positions=True,
+        maybe_placeholders=False,
+    )
+
+
+def _refuse_deep_nesting(source: Source, tree: Tree[Token]) -> None:
+    """Raise CompileError where a value is nested too deeply to be walked by recursion."""
+    stack = [(tree, 0)]
+    while stack:
+        node, depth = stack.pop()
+        if depth > NESTING_LIMIT:
+            raise CompileError(
+                [
+                    Diagnostic(
+                        "too-deep",
+                        f"values are nested more than {NESTING_LIMIT} deep",
+                        Span(source, node.meta.start_pos, node.meta.start_pos + 1),
+                        note="this is one level too many",
+                        help="give inner values a name with `let`",
+                    )
+                ]
+            )
+        stack.extend((child, depth + 1) for child in node.children if not isinstance(child, str))
+
+
+class Builder:
+    """Builds syntax nodes from a parse tree: the method of a rule has the rule's name."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def build(self, tree: Tree[Token]) -> syntax.Node:
+        """Return the node of a tree."""
+        method = cast(
+            "Callable[[Span, list[Any]], syntax.Node]", getattr(self, f"_{tree.data}".rstrip("_"))
+        )
+        meta = tree.meta
+        empty = meta.empty  # a file without a single token
+        span = Span(self.source, 0 if empty else meta.start_pos, 0 if empty else meta.end_pos)
+        return method(span, tree.children)
+
+    def _word(self, token: Token) -> syntax.Word:
+        return self._named(self._at(token), str(token))
+
+    def _named(self, span: Span, name: str) -> syntax.Word:
+        """Return a word; names become parts of files and columns, so they have a limit."""
+        if len(name) > NAME_LIMIT:
+            fail("long-name", f"a name has at most {NAME_LIMIT} characters", span)
+        return syntax.Word(span, name)
+
+    def _at(self, token: Token) -> Span:
+        start, end = token.start_pos, token.end_pos
+        assert start is not None and end is not None
+        return Span(self.source, start, end)
+
+    def _all(self, children: list[Any]) -> tuple[Any, ...]:
+        return tuple(self.build(c) for c in children)
+
+    # declarations
+
+    def _start(self, span: Span, c: list[Any]) -> syntax.Node:
+        nodes = self._all(c)
+        if nodes and isinstance(nodes[0], syntax.Version):
+            return syntax.File(span, nodes[0], nodes[1:])
+        return syntax.File(span, None, nodes)
+
+    def _expression(self, span: Span, c: list[Any]) -> syntax.Node:
+        return self.build(c[0])
+
+    def _version(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Version(span, self._number(c[1]))
+
+    def _import(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Import(span, self._text(self._at(c[1]), c[1:]))
+
+    def _let(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Let(span, self._word(c[1]), self._expr(c[2]))
+
+    def _topology(self, span: Span, c: list[Any]) -> syntax.Node:
+        *parameters, body = self._all(c[2:])
+        return syntax.Topology(span, self._head(c[1]), tuple(parameters), body)
+
+    def _parameter(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Parameter(span, self._word(c[0]), self._expr(c[1]) if c[1:] else None)
+
+    def _experiment(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Experiment(span, self._word(c[1]), self._all(c[2:]))
+
+    # topologies
+
+    def _body(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Body(span, self._all(c))
+
+    def _nodes(self, span: Span, c: list[Any]) -> syntax.Node:
+        kind: Literal["host", "router"] = "host" if c[0].type == "NODE" else "router"
+        return syntax.Nodes(span, kind, tuple(self._word(t) for t in c[1:]))
+
+    def _link(self, span: Span, c: list[Any]) -> syntax.Node:
+        nodes = self._all(c[1:])
+        settings = nodes[-1] if isinstance(nodes[-1], syntax.Attributes) else None
+        return syntax.Link(span, nodes[: len(nodes) - bool(settings)], settings)
+
+    def _ends(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Ends(span, self._word(c[0]), cast(Any, str(c[1])), self._word(c[2]))
+
+    def _device(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Device(span, str(c[0]), self._word(c[1]), self._settings_of(c[2]))
+
+    def _settings(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Settings(span, self._all(c))
+
+    def _attributes(self, span: Span, c: list[Any]) -> syntax.Node:
+        nodes = self._all(c)
+        settings = tuple(node for node in nodes if isinstance(node, syntax.Setting))
+        changes = tuple(node for node in nodes if not isinstance(node, syntax.Setting))
+        return syntax.Attributes(span, settings, changes)
+
+    def _change(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Change(span, self._expr(c[1]), self._settings_of(c[2]))
+
+    def _outage(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Outage(span, self._expr(c[2]), self._expr(c[4]))
+
+    def _settings_of(self, tree: Tree[Token]) -> syntax.Settings:
+        return cast(syntax.Settings, self.build(tree))
+
+    # statements of an experiment
+
+    def _setting(self, span: Span, c: list[Any]) -> syntax.Node:
+        per = self._expr(c[3]) if c[3:] else None
+        return syntax.Setting(span, self._word(c[0]), self._expr(c[1]), per)
+
+    def _sweep(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Sweep(span, self._all(c[1:]))
+
+    def _binding(self, span: Span, c: list[Any]) -> syntax.Node:
+        names = tuple(self._word(t) for t in c[:-1])
+        is_tuple = self.source.text[span.start] == "("
+        return syntax.Binding(span, names, self._expr(c[-1]), is_tuple)
+
+    def _exclude(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Exclude(span, self._expr(c[1]))
+
+    def _hosts(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Hosts(span, self._settings_of(c[1]))
+
+    def _users(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Users(span, self._word(c[1]), self._settings_of(c[2]))
+
+    def _flow(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Flow(span, self._word(c[1]), self._settings_of(c[2]))
+
+    def _report(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Report(span, self._all(c[1:]))
+
+    def _inline_topology(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.InlineTopology(span, cast(syntax.Body, self.build(c[1])))
+
+    # values
+
+    def _expr(self, tree: Tree[Token]) -> syntax.Expr:
+        return cast(syntax.Expr, self.build(tree))
+
+    def _number(self, token: Token) -> syntax.Number:
+        match = re.fullmatch(r"(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(.*)", token)
+        assert match
+        return syntax.Number(self._at(token), match[1], match[2])
+
+    def _quantity(self, span: Span, c: list[Any]) -> syntax.Node:
+        """Tell numbers from the few names that begin with a digit, such as `4g`."""
+        number = self._number(c[0])
+        if number.unit in UNITS or not re.fullmatch(r"\d+[a-z]\w*", c[0]):
+            return number
+        return syntax.Name(span, str(c[0])) if str(c[0]) in _DIGIT_NAMES else number
+
+    def _text(self, span: Span, c: list[Any]) -> syntax.Text:
+        return syntax.Text(span, re.sub(r"\\(.)", r"\1", c[0][1:-1]))
+
+    def _name(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Name(span, str(c[0]), tuple(str(t) for t in c[1:]))
+
+    def _head(self, token: Token) -> syntax.Word:
+        """Return the name that a call's opening token carries, without its parenthesis."""
+        span = self._at(token)
+        name = token.rstrip("(")
+        return self._named(Span(self.source, span.start, span.start + len(name)), name)
+
+    def _call(self, span: Span, c: list[Any]) -> syntax.Node:
+        arguments = []
+        for node in self._all(c[1:]):
+            if not isinstance(node, syntax.Argument):
+                node = syntax.Argument(node.span, None, node)
+            arguments.append(node)
+        return syntax.Call(span, self._head(c[0]), tuple(arguments))
+
+    def _argument(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Argument(span, self._word(c[0]), self._expr(c[1]))
+
+    def _list(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.ListOf(span, self._all(c))
+
+    def _group(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Group(span, self._expr(c[0]))
+
+    def _tuple(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.TupleOf(span, self._all(c))
+
+    def _interval(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Interval(span, self._expr(c[0]), self._expr(c[1]))
+
+    def _several(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Several(span, self._expr(c[0]), self._expr(c[2]))
+
+    def _prefix(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Prefix(span, cast(Any, str(c[0])), self._expr(c[1]))
+
+    def _chain(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Chain(span, self._all(c[::2]), tuple(str(t) for t in c[1::2]))
+
+    def _compare(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Compare(span, self._expr(c[0]), str(c[1]), self._expr(c[2]))
+
+    def _logic(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Logic(span, cast(Any, str(c[1])), self._all(c[::2]))
+
+
+_DIGIT_NAMES = frozenset({"3g", "4g", "5g"})

@@ -1,0 +1,373 @@
+"""The syntax tree: source-shaped nodes that keep text and spans, and mean nothing yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from fairc.dsl.core.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Base of all nodes: where it stands."""
+
+    span: Span
+
+    def children(self) -> Iterator[Node]:
+        """Yield the nodes directly inside this one, in the order of their fields."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            for item in value if isinstance(value, tuple) else (value,):
+                if isinstance(item, Node):
+                    yield item
+
+    def walk(self) -> Iterator[Node]:
+        """Yield this node and everything inside it, without recursion."""
+        stack: list[Node] = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(list(node.children())))
+
+
+@dataclass(frozen=True, slots=True)
+class Word(Node):
+    """An identifier where it is declared or used as a key."""
+
+    text: str
+
+
+# Expressions
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Node):
+    """A number with its unit, as written; the unit may be empty."""
+
+    digits: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Node):
+    """A string, without its quotes and escapes."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Node):
+    """A name, with what follows its dots: `fairness.F` is `fairness` and `("F",)`."""
+
+    text: str
+    rest: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Argument(Node):
+    """An argument of a call; `key` is None for one given by position."""
+
+    key: Word | None
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """`name(arguments)`."""
+
+    name: Word
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf(Node):
+    """`[a, b]`."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TupleOf(Node):
+    """`(a, b)`."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group(Node):
+    """`(a)`."""
+
+    inner: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Interval(Node):
+    """`first..last`."""
+
+    first: Expr
+    last: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Several(Node):
+    """`count of item`."""
+
+    count: Expr
+    item: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix(Node):
+    """`-a` or `not a`."""
+
+    operator: Literal["-", "not"]
+    inner: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Chain(Node):
+    """Operands of one precedence, from left to right: `a + b - c`, `a * b / c`."""
+
+    operands: tuple[Expr, ...]
+    operators: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Node):
+    """`left == right` and its kin."""
+
+    left: Expr
+    operator: str
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Logic(Node):
+    """`a and b and c`, or the same with `or`."""
+
+    operator: Literal["and", "or"]
+    operands: tuple[Expr, ...]
+
+
+Expr = (
+    Number
+    | Text
+    | Name
+    | Call
+    | ListOf
+    | TupleOf
+    | Group
+    | Interval
+    | Several
+    | Prefix
+    | Chain
+    | Compare
+    | Logic
+)
+
+
+# Statements
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Node):
+    """`key = value`, and for `sample` what follows `per`."""
+
+    key: Word
+    value: Expr
+    per: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings(Node):
+    """A block of settings; its span includes the braces."""
+
+    items: tuple[Setting, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Version(Node):
+    """`fexp 1`."""
+
+    number: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Import(Node):
+    """`import "path.fexp"`."""
+
+    path: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Let(Node):
+    """`let name = value`."""
+
+    name: Word
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Node):
+    """A parameter of a topology, perhaps with a default."""
+
+    name: Word
+    default: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes(Node):
+    """`node a, b` or `router a, b`."""
+
+    kind: Literal["host", "router"]
+    names: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ends(Node):
+    """`a -- b`, `a -> b` or `a <- b` in a link statement."""
+
+    left: Word
+    arrow: Literal["--", "->", "<-"]
+    right: Word
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Node):
+    """`at TIME { ... }` in a link: what holds from then on."""
+
+    time: Expr
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Outage(Node):
+    """`down from TIME to TIME` in a link."""
+
+    begin: Expr
+    end: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes(Node):
+    """What stands between the braces of a link."""
+
+    items: tuple[Setting, ...]
+    changes: tuple[Change | Outage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Link(Node):
+    """One or more links with the same attributes."""
+
+    ends: tuple[Ends, ...]
+    settings: Attributes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Device(Node):
+    """`pep NAME { ... }` or `policer NAME { ... }`."""
+
+    kind: str
+    name: Word
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Body(Node):
+    """What stands between the braces of a topology."""
+
+    elements: tuple[Nodes | Link | Device, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Topology(Node):
+    """`topology NAME(parameters) { ... }`."""
+
+    name: Word
+    parameters: tuple[Parameter, ...]
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class InlineTopology(Node):
+    """`topology { ... }` inside an experiment."""
+
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Binding(Node):
+    """`name = list` or `(a, b) = list` inside a sweep."""
+
+    names: tuple[Word, ...]
+    value: Expr
+    is_tuple: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep(Node):
+    """`sweep { ... }`."""
+
+    bindings: tuple[Binding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exclude(Node):
+    """`exclude CONDITION`."""
+
+    condition: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts(Node):
+    """`hosts { ... }`."""
+
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Users(Node):
+    """`users NAME { ... }`."""
+
+    name: Word
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Flow(Node):
+    """`flow NAME { ... }`."""
+
+    name: Word
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Report(Node):
+    """`report { ... }`."""
+
+    figures: tuple[Call | Name, ...]
+
+
+Statement = Setting | Sweep | Exclude | Hosts | Users | Flow | Report | InlineTopology
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment(Node):
+    """`experiment NAME { ... }`."""
+
+    name: Word
+    statements: tuple[Statement, ...]
+
+
+Declaration = Import | Let | Topology | Experiment
+
+
+@dataclass(frozen=True, slots=True)
+class File(Node):
+    """A whole file."""
+
+    version: Version | None
+    declarations: tuple[Declaration, ...]

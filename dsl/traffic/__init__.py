@@ -1,0 +1,1 @@
+"""A flow as written: its transport and CCA, its workload, its pages."""

@@ -1,0 +1,81 @@
+"""Flows that share one process of arrivals: `requests(..., share: 80%)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import cast
+
+from fairc.dsl.core.diagnostics import Label
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.model import Flow, Requests
+
+LEAST_PART = Fraction(1, 10**6)
+"""Each stream of requests draws all arrivals of the process to find its own."""
+
+_AGREED: Mapping[str, Callable[[Flow], object]] = {
+    "every": lambda flow: cast(Requests, flow.workload).every,
+    "start": lambda flow: flow.start_ns,
+}
+"""What is of the process, so that all of its flows say the same."""
+
+
+def check_arrivals(flows: Sequence[Flow], users: Mapping[str, int]) -> None:
+    """Raise CompileError unless the flows with a share are the parts of one process.
+
+    flows: as declared. users: the number of users of each group.
+    """
+    shares = [(f, f.workload.share) for f in flows if isinstance(f.workload, Requests)]
+    sharing = [(flow, share) for flow, share in shares if share is not None]
+    if not sharing:
+        return
+    first, gather = sharing[0][0], Gather()
+    for flow, share in sharing:
+        with gather.attempt():
+            if flow.random_start is not None:
+                fail(
+                    "conflicting-arrivals",
+                    f"`{flow.name}` draws its start, and shares its arrivals with other flows",
+                    flow.span,
+                    notes=("a process of arrivals has one start",),
+                    help="write a time, or leave `start` out",
+                )
+            for key, said in _AGREED.items():
+                if said(flow) != said(first):
+                    fail(
+                        "conflicting-arrivals",
+                        f"`{first.name}` and `{flow.name}` share their arrivals, and want `{key}`"
+                        " to differ",
+                        flow.span,
+                        labels=(Label(first.span, "the other flow"),),
+                        notes=(
+                            f"`{key}` is that of all arrivals, of which each flow has its share",
+                        ),
+                        help="give both the same, or leave `share` out for arrivals of their own",
+                    )
+        streams = flow.connections * users.get(flow.users or "", 1)
+        with gather.attempt():
+            if share / streams < LEAST_PART:
+                fail(
+                    "out-of-range",
+                    f"each stream of requests of `{flow.name}` would have less than"
+                    f" {float(LEAST_PART):.4%} of the arrivals",
+                    flow.span,
+                    note=f"{streams} streams",
+                    help="make the share larger, or the streams fewer",
+                )
+    gather.finish()
+    total = sum((share for _, share in sharing), Fraction())
+    if total != 1:
+        *others, (last, _) = sharing
+        fail(
+            "conflicting-arrivals",
+            f"the shares of the arrivals add up to {_percent(total)}, not to 100%",
+            last.span,
+            labels=tuple(Label(flow.span, _percent(share)) for flow, share in others),
+            help="the flows with a `share` make up one process of arrivals between them",
+        )
+
+
+def _percent(share: Fraction) -> str:
+    return f"{float(100 * share):g}%"

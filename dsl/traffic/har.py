@@ -1,0 +1,284 @@
+"""`page(har: "x.har")`: a recorded page to the sizes, types and order of its objects.
+
+The format is HAR 1.2 (w3c.github.io/web-performance/specs/HAR/Overview.html) as browsers write it. Only numbers,
+types and who asked for what are taken: neither names nor content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+from fairc.dsl import model
+from fairc.dsl.core.attachments import attached
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
+from fairc.dsl.core.problems import fail
+from fairc.dsl.core.source import Source, Span
+from fairc.dsl.core.values import Text
+
+from .web_objects import (
+    DOCUMENT,
+    OBJECT_LIMIT,
+    PAGE_LIMIT_BYTES,
+    REFERRING,
+    extension,
+    least_bytes,
+    mime_type,
+)
+
+SIZE_LIMIT_BYTES = 64_000_000
+ENTRY_LIMIT = 10_000
+REDIRECT_LIMIT = 20  # that of browsers
+ASKING_LIMIT = 50
+WEB = frozenset({"http", "https"})
+INLINE = frozenset({"data", "blob", "about", "chrome-extension", "moz-extension", "ws", "wss"})
+"""Schemes of what a page has without a request over HTTP, or asks of the browser itself."""
+
+_KNOWN: dict[tuple[str, str], model.Page] = {}
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A request that was answered with an object. asked_by: URLs, the likeliest first."""
+
+    url: str
+    size_bytes: int
+    type: str
+    began: datetime
+    page: str
+    asked_by: tuple[str, ...]
+
+
+class _Broken(Exception):
+    """The recording is none; the message says why, without its name."""
+
+
+def recorded(name: Text) -> model.Page:
+    """Return the page of a recording.
+
+    Raises CompileError: for a file that cannot be read or is no HAR, with the place where it breaks
+    off or the number of the entry that is wrong; for one with local files, or without a document.
+    """
+    data = attached(name, SIZE_LIMIT_BYTES)
+    file = model.Input(name.value, hashlib.sha256(data).hexdigest())
+    key = (str(name.span), file.sha256)
+    if key not in _KNOWN:
+        try:
+            _KNOWN[key] = replace(_page(_entries(data, name), name.span), file=file)
+        except _Broken as problem:
+            fail(
+                "bad-har",
+                f"`{name.value}`: {problem}",
+                name.span,
+                help="record the page anew: in a browser's network panel, `Save all as HAR`",
+            )
+    return _KNOWN[key]
+
+
+def _entries(data: bytes, name: Text) -> Sequence[object]:
+    """Return the list `log.entries`."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _Broken("this is no text in UTF-8") from None
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        _refuse(text, error.pos, name, error.msg)
+    except RecursionError:
+        raise _Broken("its lists are nested too deeply") from None
+    except ValueError:
+        raise _Broken("it has a number of thousands of digits") from None
+    log = document.get("log") if isinstance(document, dict) else None
+    found = log.get("entries") if isinstance(log, dict) else None
+    if not isinstance(found, list):
+        raise _Broken("this is JSON, but no HAR: it has no list `log.entries`")
+    if len(found) > ENTRY_LIMIT:
+        raise _Broken(f"it has {len(found):,} entries, and {ENTRY_LIMIT:,} are the most")
+    return found
+
+
+def _refuse(text: str, position: int, name: Text, what: str) -> NoReturn:
+    """Refuse what is no JSON, at the place where it ceases to be."""
+    source = Source(name.value, text)
+    start = min(position, max(0, len(text) - 1))
+    raise CompileError(
+        [
+            Diagnostic(
+                "bad-har",
+                f"`{name.value}` is no JSON: {what[:1].lower()}{what[1:]}",
+                Span(source, start, min(start + 1, len(text))),
+                labels=(Label(name.span, "the recording is used here"),),
+                help="a HAR is JSON; was it saved to its end?",
+            )
+        ]
+    )
+
+
+def _page(listed: Sequence[object], at: Span) -> model.Page:
+    """Return the page that the entries make, in the order in which they were asked for."""
+    kept: list[_Entry] = []
+    moved: dict[str, str] = {}
+    for number, item in enumerate(listed, 1):
+        entry = _Reader(item, number).entry(moved)
+        if entry is not None:
+            kept.append(entry)
+    kept.sort(key=lambda entry: entry.began)
+    first = next((e for e in kept if e.type == DOCUMENT), None)
+    if first is None:
+        raise _Broken(f"none of its {len(listed)} entries is a document that was answered")
+    kept = [e for e in kept if e.page == first.page and e.began >= first.began and e is not first]
+    entries = [first, *kept]
+    if len(entries) > OBJECT_LIMIT:
+        raise _Broken(f"it has {len(entries):,} objects, and {OBJECT_LIMIT:,} are the most")
+    children = [0] * len(entries)
+    objects = []
+    for number, entry in enumerate(entries):
+        parent = _parent(entries, number, children, moved) if number else None
+        if parent is not None:
+            children[parent] += 1
+        path = f"/{number}.{extension(entry.type)}" if number else "/"
+        objects.append(model.PageObject(path, entry.size_bytes, entry.type, parent, at))
+    return model.Page(tuple(objects), remarks=tuple(_remarks(listed, entries)))
+
+
+def _parent(
+    entries: Sequence[_Entry], number: int, children: Sequence[int], moved: Mapping[str, str]
+) -> int:
+    """Return the position of what asked for an object: what the browser noted, else the document.
+
+    Whoever asked must have come before, be of a type that can name others, and be large enough.
+    """
+    for url in entries[number].asked_by:
+        for _ in range(REDIRECT_LIMIT):
+            url = moved.get(url, url)
+        for before in range(number - 1, -1, -1):
+            asking = entries[before]
+            if asking.url == url and (not before or asking.type in REFERRING):
+                if asking.size_bytes >= least_bytes(children[before] + 1):
+                    return before
+                break
+    return 0
+
+
+def _remarks(listed: Sequence[object], entries: Sequence[_Entry]) -> list[str]:
+    """Say what the page does not have of the recording."""
+    found = []
+    left_out = len(listed) - len(entries)
+    if left_out:
+        found.append(
+            f"{left_out} of {len(listed)} entries are no objects of the page, and left out"
+        )
+    hosts = {urlsplit(entry.url).netloc for entry in entries}
+    if len(hosts) > 1:
+        found.append(f"what came from {len(hosts)} hosts comes from one")
+    return found
+
+
+class _Reader:
+    """Reads one entry, and says which one and where something is wrong."""
+
+    def __init__(self, entry: object, number: int) -> None:
+        self._number = number
+        self._entry = self._object(entry, "")
+
+    def entry(self, moved: dict[str, str]) -> _Entry | None:
+        """Return the entry, or None for one that is no object of a page.
+
+        moved: receives where redirected URLs lead to.
+        """
+        request = self._object(self._entry.get("request"), "request")
+        response = self._object(self._entry.get("response"), "response")
+        url, method = self._text(request, "url"), self._text(request, "method")
+        scheme = url.partition(":")[0].lower()
+        if scheme in INLINE:
+            return None
+        if scheme not in WEB:
+            self._broken(f"`{url[:60]}` is no address on the web")
+        status = self._number_of(response, "status")
+        target = response.get("redirectURL")
+        if 300 <= status < 400 and isinstance(target, str) and target:
+            moved[url] = target
+        if method != "GET" or not 200 <= status < 300:
+            return None
+        content = self._object(response.get("content"), "response.content")
+        size = self._size(response, content)
+        if size < 1:
+            return None
+        kind = content.get("mimeType")
+        page = self._entry.get("pageref")
+        return _Entry(
+            url,
+            size,
+            mime_type(kind if isinstance(kind, str) else ""),
+            self._time(),
+            page if isinstance(page, str) else "",
+            tuple(_asked_by(self._entry.get("_initiator"))),
+        )
+
+    def _size(self, response: Mapping[str, Any], content: Mapping[str, Any]) -> int:
+        """Return the bytes of the body as it was sent; of what came from a cache, as it is stored."""
+        sent = self._number_of(response, "bodySize", -1)
+        if sent <= 0:
+            saved = self._number_of(content, "compression", 0)
+            sent = self._number_of(content, "size", 0) - max(0, saved)
+        if sent > PAGE_LIMIT_BYTES:
+            self._broken(f"an object of {sent:,} bytes; {PAGE_LIMIT_BYTES:,} are the most")
+        return sent
+
+    def _time(self) -> datetime:
+        text = self._text(self._entry, "startedDateTime")
+        try:
+            time = datetime.fromisoformat(text)
+        except ValueError:
+            self._broken(f"`startedDateTime` is no time: `{text[:40]}`")
+        if time.tzinfo is None:
+            self._broken("`startedDateTime` has no time zone")
+        return time
+
+    def _object(self, value: object, name: str) -> Mapping[str, Any]:
+        if not isinstance(value, dict):
+            self._broken(f"`{name}` is missing" if name else "it is no object")
+        return value
+
+    def _text(self, holder: Mapping[str, Any], name: str) -> str:
+        value = holder.get(name)
+        if not isinstance(value, str):
+            self._broken(f"`{name}` is missing")
+        return value
+
+    def _number_of(self, holder: Mapping[str, Any], name: str, default: int | None = None) -> int:
+        """Return a whole number between -1 and 2^53."""
+        value = holder.get(name, default)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not -1 <= value < 2**53:
+            self._broken(f"`{name}` is no whole number in its range")
+        return value
+
+    def _broken(self, what: str) -> NoReturn:
+        raise _Broken(f"entry {self._number}: {what}")
+
+
+def _asked_by(initiator: object) -> list[str]:
+    """Return the URLs that Chromium's `_initiator` names: of the call, or of the document."""
+    found: list[str] = []
+    if not isinstance(initiator, dict):
+        return found
+    stack = initiator.get("stack")
+    for _ in range(20):
+        if not isinstance(stack, dict):
+            break
+        frames = stack.get("callFrames")
+        for frame in frames if isinstance(frames, list) else ():
+            if isinstance(frame, dict) and isinstance(frame.get("url"), str):
+                found.append(frame["url"])
+        stack = stack.get("parent")
+    if isinstance(initiator.get("url"), str):
+        found.append(initiator["url"])
+    return list(dict.fromkeys(url for url in found if url))[:ASKING_LIMIT]

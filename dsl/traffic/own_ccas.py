@@ -1,0 +1,67 @@
+"""A CCA of one's own: `cca = bpf("mine.bpf.o")`, a BPF struct_ops object for the guest's kernel."""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import PurePosixPath
+
+from fairc.dsl import model
+from fairc.dsl.core.attachments import attached
+from fairc.dsl.core.problems import fail
+from fairc.dsl.core.values import Applied, Text
+from fairc.dsl.words.cca_words import TCP_CCAS
+
+LIMIT_BYTES = 256 << 10
+EM_BPF = 247  # of the field e_machine (elf.h)
+NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")  # the kernel keeps 16 bytes, with the last one zero
+
+
+def own_cca(name: Text, called: Text | None, cca: Applied) -> model.OwnCca:
+    """Return the CCA in the object file `name`.
+
+    called: what it calls itself; without it the file's name up to its first dot. Raises CompileError.
+    """
+    content = attached(name, LIMIT_BYTES)
+    if len(content) < 20 or content[:4] != b"\x7fELF" or _machine(content) != EM_BPF:
+        fail(
+            "bad-object",
+            f"`{name.value}` is not a BPF object",
+            name.span,
+            help="compile it with `clang -target bpf -O2 -g -c`: docs/bpf.md",
+        )
+    if b".struct_ops" not in content:
+        fail(
+            "bad-object",
+            f"`{name.value}` holds no `tcp_congestion_ops`",
+            name.span,
+            note="it has no section `.struct_ops`",
+            help="docs/bpf.md shows what a CCA looks like",
+        )
+    word = called.value if called else PurePosixPath(name.value).name.partition(".")[0]
+    where = called.span if called else name.span
+    if not NAME.fullmatch(word):
+        fail(
+            "bad-object",
+            f"`{word}` is no name of a CCA",
+            where,
+            note="at most 15 lower-case letters, digits and underscores",
+            help='say what it calls itself: `bpf("file.bpf.o", name: "mine")`',
+        )
+    if word in TCP_CCAS:
+        fail(
+            "bad-object",
+            f"the kernel has a CCA called `{word}` already",
+            where,
+            note="the object is taken for one that calls itself like its file",
+            help='where it calls itself otherwise, say so: `bpf("file.bpf.o", name: "mine")`;'
+            " else compile it with another name",
+        )
+    return model.OwnCca(word, content, cca.span)
+
+
+def _machine(content: bytes) -> int:
+    """Return the machine that an ELF file is for; byte 5 tells the order of bytes."""
+    order = ">" if content[5] == 2 else "<"
+    (machine,) = struct.unpack_from(f"{order}H", content, 18)
+    return int(machine)

@@ -1,0 +1,178 @@
+"""`page(...)`: a web page to its objects, each with the object that refers to it.
+
+Three ways to write one: sizes alone, a document with groups of objects in levels, a recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fairc.dsl import model
+from fairc.dsl.core.entries import Use, bind
+from fairc.dsl.core.problems import fail
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.values import ListValue, Quantity, Several, Text, TupleValue, Value
+from fairc.dsl.words.traffic_words import PAGES
+
+from .har import recorded
+from .web_objects import (
+    DOCUMENT,
+    OBJECT_LIMIT,
+    PAGE_LIMIT_BYTES,
+    PICTURE,
+    SCRIPT,
+    extension,
+    least_bytes,
+)
+
+Sizes = Sequence[tuple[int, Span]]
+"""Sizes in bytes, each with the place where it is written."""
+
+
+def page_of(value: Value) -> model.Page:
+    """Return the page that a value stands for.
+
+    Raises CompileError: for ways of writing that do not go together, and for pages of no object,
+    of too many, or too large.
+    """
+    use = bind(PAGES, value, "`page` of `load`")
+    _one_way(use)
+    if "har" in use.arguments:
+        name = use.arguments["har"]
+        assert isinstance(name, Text)
+        page = recorded(name)
+    elif "html" in use.arguments:
+        page = model.Page(tuple(_levels(use)))
+    else:
+        page = model.Page(tuple(_plain([_bytes(size) for size in use.repeated])))
+    _within_limits(page, use)
+    return page
+
+
+def _one_way(use: Use) -> None:
+    """Refuse a page that is described in no way, or in two ways."""
+    ways = [name for name in ("sizes", "html", "har") if name in use.arguments]
+    help = 'write `page(7kB, 2kB)`, `page(html: 30kB, objects: 40 of 20kB)` or `page(har: "x.har")`'
+    if len(ways) > 1:
+        fail(
+            "conflicting-parameters",
+            f"`{ways[0]}` and `{ways[1]}` both say what the page is",
+            use.arguments[ways[1]].span,
+            help=help,
+        )
+    for name in ("objects", "depth"):
+        given = use.arguments.get(name)
+        needs = "html" if name == "objects" else "objects"
+        if given is not None and needs not in use.arguments:
+            fail(
+                "missing-argument",
+                f"`{name}` of `page` needs `{needs}`",
+                given.span,
+                help="for example `page(html: 30kB, objects: 40 of 20kB, depth: 3)`",
+            )
+    if not ways:
+        fail("missing-argument", "a page has at least one object", use.span, help=help)
+
+
+def _plain(sizes: Sizes) -> Iterator[model.PageObject]:
+    """Yield a document with pictures; one object alone is a picture."""
+    for number, (size, span) in enumerate(sizes):
+        if len(sizes) == 1:
+            yield model.PageObject("/", size, PICTURE, None, span)
+        elif number == 0:
+            yield model.PageObject("/", size, DOCUMENT, None, span)
+        else:
+            yield model.PageObject(_path(number, PICTURE), size, PICTURE, 0, span)
+
+
+def _levels(use: Use) -> Iterator[model.PageObject]:
+    """Yield a document, and its objects dealt to the levels like cards: one each, round and round.
+
+    So the first `depth` - 1 objects are the scripts that the next level's objects hang on.
+    """
+    yield model.PageObject("/", *_first(use), None, use.arguments["html"].span)
+    objects = use.arguments.get("objects")
+    if objects is None:
+        return
+    given = use.arguments.get("depth")
+    depth = int(given.number) if isinstance(given, Quantity) else 1
+    sizes = _sizes(objects)
+    if given is not None and depth > len(sizes):
+        fail(
+            "out-of-range",
+            f"{len(sizes)} objects cannot make {depth} levels",
+            given.span,
+            help="each level has at least one object",
+        )
+    for number, (size, span) in enumerate(sizes):
+        level = number % depth
+        kind = SCRIPT if number < depth - 1 else PICTURE
+        yield model.PageObject(_path(number + 1, kind), size, kind, level, span)
+
+
+def _first(use: Use) -> tuple[int, str]:
+    size, _ = _bytes(use.arguments["html"])
+    return size, DOCUMENT
+
+
+def _sizes(value: Value) -> Sizes:
+    """Return the sizes of all objects, group after group."""
+    groups = value.items if isinstance(value, ListValue | TupleValue) else (value,)
+    found: list[tuple[int, Span]] = []
+    for group in groups:
+        if isinstance(group, Several):
+            count = int(group.count.number)
+            if len(found) + count >= OBJECT_LIMIT:
+                _too_many(group.count.span)
+            found += [(_bytes(group.item)[0], group.span)] * count
+        else:
+            found.append(_bytes(group))
+    return found
+
+
+def _bytes(size: Value) -> tuple[int, Span]:
+    assert isinstance(size, Quantity)
+    if size.number < 8:
+        fail("out-of-range", "an object has at least one byte", size.span, size.canonical)
+    return round(size.number / 8), size.span
+
+
+def _path(number: int, kind: str) -> str:
+    return f"/{number}.{extension(kind)}"
+
+
+def _too_many(span: Span) -> None:
+    fail(
+        "too-many",
+        f"a page has at most {OBJECT_LIMIT:,} objects",
+        span,
+        help="make fewer of them, and larger",
+    )
+
+
+def _within_limits(page: model.Page, use: Use) -> None:
+    """Refuse pages that are too large, and objects too small to name those that hang on them."""
+    if len(page.objects) > OBJECT_LIMIT:
+        _too_many(use.span)
+    total = sum(item.size_bytes for item in page.objects)
+    if total > PAGE_LIMIT_BYTES:
+        fail(
+            "too-large",
+            f"this page has {total / 1e6:,.6g} MB, and a page has at most {PAGE_LIMIT_BYTES / 1e6:g} MB",
+            use.span,
+            help="a download of any size is `workload = file(1GB)`",
+        )
+    children = [0] * len(page.objects)
+    for item in page.objects:
+        if item.parent is not None:
+            children[item.parent] += 1
+    for item, count in zip(page.objects, children, strict=True):
+        least = least_bytes(count)
+        if count and item.size_bytes < least:
+            fail(
+                "out-of-range",
+                f"{item.size_bytes} bytes cannot name the {count} objects that hang on it",
+                item.span,
+                note=f"it needs at least {least} bytes",
+                help="make it larger, or give it fewer objects",
+            )

@@ -1,0 +1,99 @@
+"""What flows of one cell must agree on: the kernel's CCAs, and what Linux sets per host or route."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from fairc.dsl.core.diagnostics import Label
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.model import Flow, Pep
+
+from .transports import complete
+
+Place = tuple[str | None, ...]
+Claim = tuple["Shared", Place, object]
+"""What is shared, where, and what a flow wants it to be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """Something that flows share.
+
+    words: names it, from the place where it is; why: Linux has only one of it; help: what to do.
+    """
+
+    code: str
+    words: Callable[[Place], str]
+    why: str
+    help: str
+
+
+_HOSTS = "give both the same, or hosts of their own"
+_ONE_HOST = "Linux has one value for a whole host"
+
+PARAMETERS = Shared(
+    "conflicting-parameters",
+    lambda place: f"the parameters of `{place[0]}`",
+    "a kernel has one set of them for all flows",
+    "give both the same, or put them into different configurations",
+)
+PROGRAM = Shared(
+    "conflicting-parameters",
+    lambda place: f"the program of `{place[0]}`",
+    "a kernel has one CCA of a name",
+    "give both the same, or put them into different configurations",
+)
+ECN = Shared("conflicting-options", lambda place: f"`ecn` of {_host(place)}", _ONE_HOST, _HOSTS)
+SACK = Shared("conflicting-options", lambda place: f"`sack` of {_host(place)}", _ONE_HOST, _HOSTS)
+INITIAL_WINDOW = Shared(
+    "conflicting-options",
+    lambda place: f"`initial_window` from `{place[1]}` to `{place[2]}`",
+    "Linux has one value for a route",
+    _HOSTS,
+)
+
+
+def check_sharing(flows: Sequence[Flow], peps: Sequence[Pep] = ()) -> None:
+    """Raise CompileError for flows (and proxies) that want the same thing to be two things at once.
+
+    flows: as declared; those of one group of users share no host with anybody else.
+    """
+    gather = Gather()
+    known: dict[tuple[Shared, Place], tuple[object, Flow | Pep]] = {}
+    users: list[Flow | Pep] = [flow for flow in flows if flow.transport in ("tcp", "web")]
+    for flow in (*users, *peps):
+        for shared, place, value in _claims(flow):
+            first, owner = known.setdefault((shared, place), (value, flow))
+            if first != value:
+                with gather.attempt():
+                    fail(
+                        shared.code,
+                        f"`{owner.name}` and `{flow.name}` want {shared.words(place)} to differ",
+                        flow.span,
+                        labels=(Label(owner.span, "the other flow"),),
+                        notes=(shared.why,),
+                        help=shared.help,
+                    )
+    gather.finish()
+
+
+def _claims(flow: Flow | Pep) -> Iterator[Claim]:
+    if isinstance(flow, Pep):
+        yield PARAMETERS, (flow.cca,), complete(flow.cca, flow.cca_parameters)
+        return
+    if flow.own_cca is not None:
+        yield PROGRAM, (flow.cca,), flow.own_cca.content
+    elif flow.cca is not None:
+        yield PARAMETERS, (flow.cca,), complete(flow.cca, flow.cca_parameters)
+    for host in (flow.server, flow.client):
+        yield ECN, (flow.users, host), flow.options.ecn
+    for host in (flow.server, flow.client):
+        yield SACK, (flow.users, host), flow.options.sack
+    window = flow.options.initial_window_packets
+    yield INITIAL_WINDOW, (flow.users, flow.server, flow.client), window
+
+
+def _host(place: Place) -> str:
+    users, host = place
+    return f"the host `{host}`" if users is None else f"`{host}` of the users `{users}`"

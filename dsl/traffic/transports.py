@@ -1,0 +1,281 @@
+"""What a flow runs over: its transport, its CCA with all parameters, its options.
+
+A pair that cannot exist, whatever is built one day, is an error `impossible-pair`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NoReturn
+
+from fairc.dsl import model
+from fairc.dsl.core.entries import Use, bind
+from fairc.dsl.core.problems import fail
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.values import Applied, Quantity, Symbol, Text, Value
+from fairc.dsl.words.cca_words import BPF, CCAS, CCAS_OVER, Knob, Setting
+from fairc.dsl.words.traffic_words import TRANSPORTS
+
+from .images import image_of
+from .own_ccas import own_cca
+from .workloads import whole_bytes
+
+SWITCHES: tuple[Literal["ecn", "sack", "pacing", "fast_open"], ...] = (
+    "ecn", "sack", "pacing", "fast_open",
+)  # fmt: skip
+
+PACING_CCAS = frozenset({"bbr"})
+"""CCAs of the kernel that cannot do without pacing."""
+
+WORKLOADS_OVER_UDP = frozenset({"file", "bulk", "onoff", "iperf3"})
+"""What makes sense without acknowledgements: a datagram asks for nothing and nothing answers."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """A transport with its CCA, written at `span`.
+
+    qlog: whether QUIC writes one. own: a CCA of the user's own. image: of another QUIC stack.
+    """
+
+    transport: model.Transport
+    cca: str | None
+    parameters: Mapping[str, Setting]
+    span: Span
+    qlog: bool = False
+    own: model.OwnCca | None = None
+    image: str | None = None
+
+
+def control_of(over: Value | None, cca: Value | None, flow: Span) -> Control:
+    """Return the transport and the CCA of a flow, with its parameters.
+
+    over, cca: as written; flow: the flow's name. Raises CompileError.
+    """
+    image = image_of(over)
+    if image is not None and over is not None:
+        bind(TRANSPORTS, over, "`over`")
+        if cca is not None:
+            _impossible("an image brings its own congestion control", cca.span, "leave `cca` out")
+        return Control("quic", None, {}, image.span, image=image.value)
+    transport, qlog = _transport(over, cca)
+    if transport == "udp":
+        if cca is not None:
+            _impossible("UDP has no congestion control", cca.span, "leave `cca` out, or the `over`")
+        return Control("udp", None, {}, flow)
+    if transport == "tcp":
+        return kernel_control("tcp", cca, flow)
+    given = _given(cca, "quic", flow)
+    return Control("quic", given.name, quic_settings(given, None), given.span, qlog)
+
+
+def kernel_control(
+    transport: model.Transport, cca: Value | None, flow: Span, needed: str | None = None
+) -> Control:
+    """Return a transport over the kernel's TCP with its CCA.
+
+    needed: why it must exist there, if `over` cannot say anything else. Raises CompileError.
+    """
+    given = _given(cca, "tcp", flow, needed)
+    use = bind(CCAS_OVER["tcp"], given, "`cca`")
+    if use.entry is BPF:
+        assert isinstance(given, Applied)
+        file, called = use.arguments["object"], use.arguments.get("name")
+        assert isinstance(file, Text)
+        own = own_cca(file, called if isinstance(called, Text) else None, given)
+        return Control(transport, own.name, {}, given.span, own=own)
+    settings = {
+        k.field: k.convert(use.arguments[k.name]) for k in _knobs(use) if k.name in use.arguments
+    }
+    return Control(transport, given.name, settings, given.span)
+
+
+def quic_settings(cca: Value | None, needed: str | None) -> dict[str, Setting]:
+    """Return all parameters of a CCA over QUIC. needed: as for `kernel_control`.
+
+    Raises CompileError.
+    """
+    assert cca is not None
+    use = bind(CCAS_OVER["quic"], _given(cca, "quic", cca.span, needed), "`cca`")
+    return {
+        knob.field: knob.convert(use.arguments[knob.name])
+        if knob.name in use.arguments
+        else knob.initial
+        for knob in _knobs(use)
+    }
+
+
+def _knobs(use: Use) -> list[Knob]:
+    return [knob for knob in use.entry.parameters if isinstance(knob, Knob)]
+
+
+def _given(
+    cca: Value | None, transport: str, flow: Span, needed: str | None = None
+) -> Symbol | Applied:
+    """Return the CCA, whose name and parameters exist over a transport. Raises CompileError."""
+    words = CCAS_OVER[transport]
+    if cca is None:
+        fail(
+            "missing-key",
+            f"a flow over {transport.upper()} needs `cca`",
+            flow,
+            note="`cca` is missing",
+            help=f"known: {', '.join(words.names())}",
+        )
+    assert isinstance(cca, Symbol | Applied)
+    if cca.name not in words:
+        CCAS.get(cca.name, cca.span)
+        elsewhere = ", ".join(
+            f"`over = {t}`" for t, those in CCAS_OVER.items() if cca.name in those
+        )
+        choice = f"take one of: {', '.join(words.names())}"
+        _impossible(
+            f"there is no `{cca.name}` over {transport.upper()}",
+            cca.span,
+            f"{needed}: {choice}" if needed else f"write {elsewhere}, or {choice}",
+        )
+    _parameters_exist(cca, transport, needed)
+    return cca
+
+
+def complete(cca: str, parameters: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Return all parameters of a kernel CCA: those given, the kernel's defaults for the others."""
+    knobs = next(entry for entry in CCAS_OVER["tcp"] if entry.name == cca).parameters
+    defaults = {knob.field: knob.initial for knob in knobs if isinstance(knob, Knob)}
+    return defaults | dict(parameters)
+
+
+def options_of(
+    control: Control,
+    own: Mapping[str, Value | None],
+    hosts: Mapping[str, Value | None],
+    default_window: int = 10,
+) -> model.Options:
+    """Return the options of a flow: its own, else those of `hosts`, else the defaults.
+
+    own, hosts: values by key, None where it is not given. default_window: the initial window where
+    none is given, packets. Raises CompileError.
+    """
+    if control.image is not None:
+        return model.Options()  # `images.check_image` has refused what is given
+    switches = {
+        name: _switch(name, control, own.get(name), hosts.get(name)) for name in SWITCHES
+    }  # fmt: skip
+    packets = own.get("initial_window") or hosts.get("initial_window")
+    window = int(packets.number) if isinstance(packets, Quantity) else default_window
+    cap = control.parameters.get("max_window_packets", window)
+    if window > cap:
+        fail(
+            "out-of-range",
+            f"the initial window is larger than the largest one, {cap:g} packets",
+            packets.span if packets else control.span,
+            f"{window} packets",
+            help="make `initial_window` smaller, or `max_window` larger",
+        )
+    return model.Options(
+        initial_window_packets=window,
+        receive_window_bytes=_bytes(own.get("window")),
+        send_buffer_bytes=_bytes(hosts.get("send_buffer")),
+        receive_buffer_bytes=_bytes(hosts.get("receive_buffer")),
+        qlog=control.qlog,
+        **switches,
+    )
+
+
+def check_workload(control: Control, workload: Value, rate: Value | None, flow: Span) -> None:
+    """Refuse a workload that its transport cannot carry. Raises CompileError."""
+    assert isinstance(workload, Symbol | Applied)
+    if control.transport == "udp":
+        if workload.name not in WORKLOADS_OVER_UDP:
+            _impossible(
+                f"`{workload.name}` needs a transport that delivers everything, and UDP does not",
+                workload.span,
+                f"over UDP: {', '.join(sorted(WORKLOADS_OVER_UDP))}",
+            )
+        if rate is None and workload.name != "onoff":
+            fail(
+                "missing-key",
+                "a flow over UDP needs `rate`: nothing else limits it",
+                flow,
+                note="`rate` is missing",
+                help="for example `rate = 1Mbit/s`",
+            )
+    if rate is not None and workload.name == "onoff":
+        fail(
+            "duplicate-key",
+            "`onoff` has a rate of its own",
+            rate.span,
+            help="leave the flow's `rate` out",
+        )
+
+
+def _transport(over: Value | None, cca: Value | None) -> tuple[model.Transport, bool]:
+    """Return the transport, and whether it is to write a qlog."""
+    if over is not None:
+        use = bind(TRANSPORTS, over, "`over`")
+        qlog = use.arguments.get("qlog")
+        name: model.Transport = _NAMES[use.entry.name]
+        return name, isinstance(qlog, Symbol) and qlog.name == "on"
+    if isinstance(cca, Symbol | Applied) and cca.name not in CCAS_OVER["tcp"]:
+        return "quic", False
+    return "tcp", False
+
+
+_NAMES: Mapping[str, model.Transport] = {"tcp": "tcp", "quic": "quic", "udp": "udp"}
+
+
+def _parameters_exist(cca: Symbol | Applied, transport: str, needed: str | None) -> None:
+    """Refuse a parameter that the CCA has over another transport only."""
+    here = {p.name for p in CCAS_OVER[transport].get(cca.name, cca.span).parameters}
+    for argument in cca.arguments if isinstance(cca, Applied) else ():
+        if argument.key is None or argument.key in here:
+            continue
+        for other, words in CCAS_OVER.items():
+            there = next((entry for entry in words if entry.name == cca.name), None)
+            if there and argument.key in {p.name for p in there.parameters}:
+                _impossible(
+                    f"`{cca.name}` over {transport.upper()} has no `{argument.key}`",
+                    argument.key_span or cca.span,
+                    needed
+                    or f"`{argument.key}` is a parameter of `{cca.name}` with `over = {other}`",
+                )
+
+
+def _switch(name: str, control: Control, own: Value | None, hosts: Value | None) -> bool:
+    """Return one switch. What a transport has no choice in can only be what it is."""
+    fixed = _FIXED.get((control.transport, name))
+    paces = control.transport in ("tcp", "web") and control.cca in PACING_CCAS
+    if name == "pacing" and paces:
+        fixed = (True, f"`{control.cca}` paces by itself")
+    value = own if own is not None or fixed else hosts
+    if not isinstance(value, Symbol):
+        return fixed[0] if fixed else name == "sack"
+    if fixed and (value.name == "on") != fixed[0]:
+        over = control.transport.upper()
+        _impossible(
+            f"`{name} = {value.name}` cannot be over {over}",
+            value.span,
+            fixed[1] + "; leave it out",
+        )
+    return value.name == "on"
+
+
+_FIXED: Mapping[tuple[str, str], tuple[bool, str]] = {
+    ("quic", "sack"): (True, "acknowledgements of QUIC always have ranges"),
+    ("quic", "pacing"): (True, "this QUIC stack always paces"),
+    ("quic", "fast_open"): (False, "TCP Fast Open is TCP's"),
+    ("udp", "ecn"): (False, "nothing reacts to marks there"),
+    ("udp", "sack"): (False, "there are no acknowledgements"),
+    ("udp", "pacing"): (False, "packets are sent at the rate of the workload"),
+    ("udp", "fast_open"): (False, "TCP Fast Open is TCP's"),
+}
+"""(transport, switch): what it always is, and why. Defaults of `hosts` do not touch it."""
+
+
+def _bytes(value: Value | None) -> int | None:
+    return whole_bytes(value) if isinstance(value, Quantity) else None
+
+
+def _impossible(message: str, span: Span, help: str) -> NoReturn:
+    fail("impossible-pair", message, span, help=help)

@@ -1,0 +1,92 @@
+"""What there is to know about a word of the language, as data: for `fairc show`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fairc.dsl.core.entries import Entry, Parameter
+from fairc.dsl.core.kinds import Kind, Lists, Quantities
+from fairc.dsl.core.units import UNITS
+
+from .library import preset_text
+from .random_words import Random
+from .reference import BLOCKS, WORDS_OF
+
+
+@dataclass(frozen=True)
+class Field:
+    """A parameter or a key: its kind in words, the units that it takes, its default in words."""
+
+    name: str
+    kind: str
+    units: tuple[str, ...]
+    default: str | None
+    required: bool
+    summary: str
+    runs: bool
+
+
+@dataclass(frozen=True)
+class Page:
+    """A word: its family, a line about it, its fields; values and unit of a metric; a preset's text."""
+
+    name: str
+    family: str
+    summary: str
+    runs: bool
+    fields: tuple[Field, ...] = ()
+    values: tuple[str, ...] = ()
+    unit: str = ""
+    text: str = ""
+
+
+def families() -> dict[str, list[Page]]:
+    """Return the pages of every word, by family."""
+    found = {_family(title): [_page(entry, title) for entry in words] for title, words in WORDS_OF}
+    found["blocks"] = [
+        Page(name, "blocks", f"the keys of `{name}`", True, tuple(map(_field, keys)))
+        for name, keys in ((title.split("`")[1], keys) for title, keys in BLOCKS)
+    ]
+    return found
+
+
+def _family(title: str) -> str:
+    """Return a title as people type it: lower case, but for abbreviations."""
+    return " ".join(word if word[:2].isupper() else word.lower() for word in title.split())
+
+
+def _page(entry: Entry, family: str) -> Page:
+    return Page(
+        entry.name,
+        _family(family),
+        entry.summary,
+        entry.runs,
+        tuple(map(_field, entry.parameters)),
+        tuple(f"{entry.name}.{value}" for value in entry.values),
+        entry.unit,
+        (preset_text(entry.name) or "") if family == "Topologies" else "",
+    )
+
+
+def _field(parameter: Parameter) -> Field:
+    return Field(
+        parameter.name,
+        parameter.kind.words,
+        tuple(units(parameter.kind)),
+        parameter.default or None,
+        parameter.required,
+        parameter.summary,
+        parameter.runs,
+    )
+
+
+def units(kind: Kind) -> Iterable[str]:
+    """Yield the units that a value of a kind may have."""
+    if isinstance(kind, Random):
+        yield from units(kind.quantity)
+    elif isinstance(kind, Quantities):
+        for dimension in kind.dimensions:
+            yield from (n for n, unit in UNITS.items() if n and unit.dimension == dimension)
+    elif isinstance(kind, Lists):
+        yield from units(kind.item)

@@ -1,0 +1,66 @@
+"""The largest packet of a link, and queues that are small for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fairc.dsl import model
+from fairc.dsl.core.diagnostics import Diagnostic, Label, Severity
+from fairc.dsl.core.kinds import Quantities
+from fairc.dsl.core.problems import fail
+from fairc.dsl.core.units import DATA
+from fairc.dsl.core.values import Quantity
+
+# From what every host of IPv4 takes (RFC 791, section 3.1) to what Ethernet calls jumbo frames.
+A_MTU = Quantities((DATA,), low=8 * 576, high=8 * 9000)
+
+
+def mtu_of(own: Quantity | None, opposite: Quantity | None, *, traced: bool) -> int:
+    """Return the MTU of a link, bytes, from what each of its directions says (None: nothing).
+
+    traced: whether the rate of this direction follows a trace. Raises CompileError where the two say
+    different things (a cable has one MTU), and for packets that are larger than a trace's.
+    """
+    given = own or opposite
+    if given is None:
+        return model.MTU
+    if own is not None and opposite is not None and own.number != opposite.number:
+        fail(
+            "conflicting-mtu",
+            "the two directions of this link have different MTUs",
+            own.span,
+            labels=(Label(opposite.span, "that of the opposite direction"),),
+            help="give it in one of them: it holds for both",
+        )
+    mtu = round(given.number / 8)
+    if traced and mtu > model.MTU:
+        fail(
+            "mtu-above-trace",
+            "packets of this size are larger than those of the trace that the link follows",
+            given.span,
+            notes=(f"a chance of a Mahimahi trace is one packet of {model.MTU} bytes",),
+            help=f"make the MTU {model.MTU}B or less",
+        )
+    return mtu
+
+
+def warn_small(way: model.Direction, report: Callable[[Diagnostic], None]) -> None:
+    """Warn about a queue of less than two full packets; the compiler refuses less than one.
+
+    A size in `bdp` is the compiler's, too: it depends on the path.
+    """
+    size, frame = way.queue.size, way.frame_bytes
+    packets = {"pkt": size.amount, "B": size.amount / frame}.get(size.unit)
+    if size.unit == "s" and way.rate_bps is not None:
+        packets = size.amount * way.rate_bps / 8 / frame
+    if packets is not None and 1 <= packets < 2:
+        report(
+            Diagnostic(
+                "small-queue",
+                "this queue holds less than two full packets",
+                size.span,
+                note=f"about {float(packets):.2g} packets of {frame} bytes",
+                notes=("a burst of two packets always loses one, whatever the CCA does",),
+                severity=Severity.WARNING,
+            )
+        )

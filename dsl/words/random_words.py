@@ -1,0 +1,143 @@
+"""The words of random numbers: distributions, and the kinds of values that may be drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fairc.dsl.core.diagnostics import Label
+from fairc.dsl.core.entries import Entry, Parameter, Use, bind
+from fairc.dsl.core.kinds import A_TIME, Quantities, refuse
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.registry import Registry
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.units import DATA, NUMBER, PACKETS, TIME
+from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
+
+P = Parameter
+
+_SPREAD = Quantities((TIME, DATA, PACKETS, NUMBER))
+_SHAPE = Quantities((NUMBER,), low=Fraction(1, 100), high=10**6)
+
+DISTRIBUTIONS: Registry[Entry] = Registry(
+    "distribution",
+    "distribution",
+    [
+        Entry(
+            "uniform",
+            "Any value between two limits, all equally likely",
+            (
+                P("low", _SPREAD, "lowest value", required=True),
+                P("high", _SPREAD, "highest value", required=True),
+            ),
+            runs=True,
+        ),
+        Entry(
+            "exponential",
+            "Memoryless, with a mean",
+            (P("mean", _SPREAD, "mean value", required=True),),
+            runs=True,
+        ),
+        Entry(
+            "pareto",
+            "Heavy-tailed, with a mean and a shape",
+            (
+                P("mean", _SPREAD, "mean value", required=True),
+                P(
+                    "shape",
+                    Quantities((NUMBER,), low=1, high=10**6, open_low=True),
+                    "shape",
+                    required=True,
+                ),
+            ),
+            runs=True,
+        ),
+        Entry(
+            "gamma",
+            "Gamma, with a mean and a shape",
+            (
+                P("mean", _SPREAD, "mean value", required=True),
+                P("shape", _SHAPE, "shape", required=True),
+            ),
+            runs=True,
+        ),
+        Entry(
+            "normal",
+            "Normal, cut at zero",
+            (
+                P("mean", _SPREAD, "mean value", required=True),
+                P("deviation", _SPREAD, "standard deviation", required=True),
+            ),
+            runs=True,
+        ),
+        Entry(
+            "constant",
+            "Always the same",
+            (P("value", _SPREAD, "the value", required=True),),
+            runs=True,
+        ),
+    ],
+)
+
+
+@dataclass(frozen=True)
+class Random:
+    """A quantity, or a distribution that it is drawn from anew in each place of use."""
+
+    quantity: Quantities
+
+    @property
+    def words(self) -> str:
+        """Describe both."""
+        return f"{self.quantity.words} or a distribution"
+
+    @property
+    def dimensions(self) -> tuple[object, ...]:
+        """The dimensions of the quantity."""
+        return self.quantity.dimensions
+
+    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+        """Raise CompileError unless the value, or what is drawn, is such a quantity."""
+        if isinstance(value, Quantity):
+            return self.quantity.check(value, use, at)
+        if not isinstance(value, Symbol | Applied):
+            return refuse(self, value, use, at)
+        given = bind(DISTRIBUTIONS, value, use, at)
+        gather = Gather()
+        for parameter in given.entry.parameters:
+            if parameter.kind is _SPREAD:
+                name = f"`{parameter.name}` of `{given.entry.name}`"
+                with gather.attempt():
+                    self.quantity.check(given.arguments[parameter.name], name, at)
+        gather.finish()
+        _check_kinds(given)
+        low, high = given.arguments.get("low"), given.arguments.get("high")
+        if isinstance(low, Quantity) and isinstance(high, Quantity) and low.number > high.number:
+            fail(
+                "out-of-range",
+                "the lowest value is above the highest",
+                low.span,
+                note=f"this is {low.canonical}",
+                help="write the smaller value first",
+            )
+        return None
+
+
+def _check_kinds(given: Use) -> None:
+    """Refuse arguments of one distribution that are of two dimensions: `uniform(2pkt, 10kB)`."""
+    spread = [given.arguments.get(p.name) for p in given.entry.parameters if p.kind is _SPREAD]
+    of = [value for value in spread if isinstance(value, Quantity)]
+    for value in of[1:]:
+        if value.dimension != of[0].dimension:
+            fail(
+                "wrong-dimension",
+                f"a distribution is of one kind, not of {of[0].words} and {value.words}",
+                value.span,
+                note=value.words,
+                labels=(Label(of[0].span, of[0].words),),
+                help="write both in the same unit",
+            )
+
+
+A_RANDOM_TIME = Random(A_TIME)
+A_RANDOM_TRANSFER = Random(Quantities((DATA, PACKETS), open_low=True))

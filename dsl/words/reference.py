@@ -1,0 +1,115 @@
+"""The reference part of docs/language.md, written from the registries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fairc.dsl.core.entries import Entry, Parameter
+from fairc.dsl.core.registry import Registry
+from fairc.dsl.core.units import UNITS, WORDS
+
+from .cca_words import QUIC_CCAS, TCP_CCAS
+from .keys import CHANGE, EXPERIMENT, FLOW, HOSTS, LINK, PEP, POLICER, USERS
+from .network_words import JITTERS, LOSSES, QUEUES, RATES
+from .random_words import DISTRIBUTIONS
+from .report_words import FIGURES, METRICS
+from .topology_words import PEPS, POLICERS, TOPOLOGIES
+from .traffic_words import PAGES, TRANSPORTS, WORKLOADS
+
+BLOCKS: tuple[tuple[str, Registry[Parameter]], ...] = (
+    ("Keys of `experiment`", EXPERIMENT),
+    ("Keys of `flow`", FLOW),
+    ("Attributes of `link`", LINK),
+    ("Keys of `at`", CHANGE),
+    ("Keys of `users`", USERS),
+    ("Keys of `pep`", PEP),
+    ("Keys of `policer`", POLICER),
+    ("Keys of `hosts`", HOSTS),
+)
+
+WORDS_OF: tuple[tuple[str, Registry[Entry]], ...] = (
+    ("Topologies", TOPOLOGIES),
+    ("Queues", QUEUES),
+    ("Rate models", RATES),
+    ("Loss models", LOSSES),
+    ("Jitter models", JITTERS),
+    ("Policers", POLICERS),
+    ("PEP modes", PEPS),
+    ("CCAs over TCP", TCP_CCAS),
+    ("CCAs over QUIC", QUIC_CCAS),
+    ("Transports", TRANSPORTS),
+    ("Workloads", WORKLOADS),
+    ("Pages", PAGES),
+    ("Distributions", DISTRIBUTIONS),
+    ("Metrics", METRICS),
+    ("Figures", FIGURES),
+)
+
+
+def reference() -> str:
+    """Return Markdown: units, keys of every block, words of every registry."""
+    parts = [_units()]
+    parts += [_table(title, _keys(block)) for title, block in BLOCKS]
+    parts += [_words(title, words) for title, words in WORDS_OF]
+    return "\n".join(parts)
+
+
+def _units() -> str:
+    rows = []
+    for dimension, words in WORDS.items():
+        names = [f"`{name}`" for name, unit in UNITS.items() if unit.dimension == dimension]
+        shown = ", ".join(name for name in names if name != "``") or "none"
+        rows.append((words, shown))
+    return _table("Units", [("quantity", "units"), *rows])
+
+
+def _keys(block: Registry[Parameter]) -> list[tuple[str, ...]]:
+    return [
+        ("key", "value", "default", "meaning", "runs"),
+        *(
+            (f"`{p.name}`", p.kind.words, _default(p), p.summary, "yes" if p.runs else "not yet")
+            for p in block
+        ),
+    ]
+
+
+def _words(title: str, words: Registry[Entry]) -> str:
+    rows = [("word", "meaning", "arguments", "runs")]
+    rows += [
+        (
+            f"`{entry.name}`",
+            _meaning(entry),
+            "; ".join(_argument(p) for p in entry.parameters) or "none",
+            "yes" if entry.runs else "not yet",
+        )
+        for entry in words
+    ]
+    return _table(title, rows)
+
+
+def _meaning(entry: Entry) -> str:
+    values = ", ".join(f"`{entry.name}.{value}`" for value in entry.values)
+    return f"{entry.summary}{f' ({values})' if values else ''}"
+
+
+def _argument(parameter: Parameter) -> str:
+    notes = [parameter.kind.words]
+    if parameter.default:
+        notes.append(f"default `{parameter.default}`")
+    if not parameter.runs:
+        notes.append("not yet")
+    return f"`{parameter.name}`{'...' if parameter.repeated else ''}: {', '.join(notes)}"
+
+
+def _default(parameter: Parameter) -> str:
+    return "must be given" if parameter.required else parameter.default or "none"
+
+
+def _table(title: str, rows: Iterable[tuple[str, ...]]) -> str:
+    head, *body = rows
+    lines = [f"### {title}", "", _row(head), _row(("---",) * len(head)), *map(_row, body)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

@@ -1,0 +1,1 @@
+"""The analysis of one cell: measurement, metrics, validity, conditions, HAR."""

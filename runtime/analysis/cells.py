@@ -1,0 +1,106 @@
+"""From the raw artefacts of a cell to everything that is stored of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from fairc.compiler.plan import Cell, MetricRequest
+from fairc.runtime import validity
+from fairc.runtime.measurement import ArtefactError, FlowRecord, Measurement, load
+from fairc.runtime.measurement.series import Series, collect
+from fairc.runtime.metrics import METRICS, goodput
+from fairc.runtime.metrics.split import told, told_traces
+from fairc.runtime.store.results import FlowCondition, FlowResult, MetricValue
+
+from . import har
+from .conditions import conditions
+
+__all__ = ["Analysis", "ArtefactError", "analyse", "write_files", "write_series"]
+
+
+class Analysis(NamedTuple):
+    """What one cell has shown; the fields are those of CellResult, the series, and files by name."""
+
+    flows: tuple[FlowResult, ...]
+    metrics: tuple[MetricValue, ...]
+    conditions: tuple[FlowCondition, ...]
+    verdict: validity.Verdict
+    reasons: tuple[str, ...]
+    ended_by: str
+    series: Series
+    files: Mapping[str, str]
+
+
+def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Analysis:
+    """Measure one cell from its raw artefacts; nothing but them and the plan is needed.
+
+    requests: the metrics that the plan asks for, all of them registered. Raises ArtefactError
+    when an artefact is missing or broken: then the cell has failed. Raises KeyError for a metric
+    or a flow that does not exist.
+    """
+    measurement = load(cell, folder)
+    requests = tuple(requests)
+    metrics = {metric.name: metric for metric in METRICS}
+    verdict, reasons = validity.judge(measurement)
+    losses = validity.loss_counts(measurement)
+    return Analysis(
+        flows=tuple(_flow(measurement, flow) for flow in measurement.flows),
+        metrics=tuple(
+            value
+            for request in requests
+            for value in told(
+                measurement, request, metrics[request.name].compute(measurement, request)
+            )
+        ),
+        conditions=conditions(measurement),
+        verdict=verdict,
+        reasons=reasons,
+        ended_by=measurement.ending.ended_by,
+        series=collect(
+            measurement,
+            tuple((c.expected, c.sent, c.lost) for c in losses),
+            tuple(
+                trace
+                for request in requests
+                if (course := metrics[request.name].traces) is not None
+                for trace in told_traces(measurement, request, course(measurement, request))
+            ),
+            tuple(
+                curve
+                for request in requests
+                if (drawn := metrics[request.name].curves) is not None
+                for curve in drawn(measurement, request)
+            ),
+        ),
+        files=har.archives(measurement),
+    )
+
+
+def write_series(path: Path, series: Series) -> None:
+    """Write a cell's series; the same series give the same bytes."""
+    series.save(path)
+
+
+def write_files(folder: Path, analysis: Analysis) -> None:
+    """Write the other files of a cell's folder; the same cell gives the same bytes."""
+    for name, text in analysis.files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _flow(measurement: Measurement, flow: FlowRecord) -> FlowResult:
+    endpoints = flow.endpoints
+    return FlowResult(
+        flow=flow.name,
+        transport=flow.plan.transport,
+        cca=flow.plan.cca,
+        connections=flow.plan.connections,
+        start_s=flow.start_s,
+        first_byte_s=endpoints.first_byte_s,
+        end_s=endpoints.end_s,
+        completed=endpoints.completed,
+        bytes=endpoints.progress.total,
+        # Between its loads a flow has nothing to send, so a rate over all of it means nothing.
+        goodput_bps=None if flow.loads_pages else goodput.of_flow(measurement, flow).value,
+    )

@@ -1,0 +1,235 @@
+"""What transports may differ in beside their congestion control (measurement.md, rule 6).
+
+Each condition is told for every flow, as the endpoints report it where they do, else as the plan has it
+or as the implementation is known to behave; of page loads for each transport that they ran over. Where two
+transports differ in one, it is a confounder: the report lists it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairc.compiler.plan import Cell, LoadWorkload
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.pcap import TCP, UDP
+from fairc.runtime.measurement.slow_start import is_split
+from fairc.runtime.store.results import FlowCondition
+
+# Windows that are nearer than this to the plan's are the plan's.
+ROUNDED = 0.01
+
+UNKNOWN = "the image's own"
+"""What an image of others is like; it does not tell, but for what packets show (SEEN)."""
+SEEN = frozenset({"packet size"})
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A flow over one transport, `tcp` or `quic`: its connections of the other one are left out."""
+
+    cell: Cell
+    flow: FlowRecord
+    transport: str
+
+    @property
+    def is_web(self) -> bool:
+        """Whether it loads pages."""
+        return self.flow.loads_pages
+
+    @property
+    def client(self) -> str:
+        """What loads its pages; empty for any other flow."""
+        workload = self.flow.plan.workload
+        return workload.client if isinstance(workload, LoadWorkload) else ""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Parameters of its CCA."""
+        workload = self.flow.plan.workload
+        if isinstance(workload, LoadWorkload) and self.transport == "quic":
+            return workload.quic_parameters
+        return self.flow.plan.cca_parameters
+
+    def reported(self, event: str, key: str) -> list[Any]:
+        """Return the distinct values that a field of an event has; empty where nobody reports it."""
+        over = self.flow.endpoints.transports
+        values = {
+            e[key]
+            for e in self.flow.endpoints.reports[event]
+            if isinstance(e.get(key), int)
+            and over.get(e.get("connection", -1), self.transport) == self.transport
+        }
+        return sorted(values)
+
+
+Tell = Callable[[Side], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition: its name, what it means in a line, and how it is told of a flow, in words."""
+
+    name: str
+    meaning: str
+    tell: Tell
+
+
+def conditions(measurement: Measurement) -> tuple[FlowCondition, ...]:
+    """Return every condition of every flow that controls congestion: UDP is not compared."""
+    return tuple(
+        FlowCondition(
+            flow=side.flow.name,
+            transport=side.transport,
+            condition=condition.name,
+            value=UNKNOWN
+            if flow.plan.image is not None and condition.name not in SEEN
+            else condition.tell(side),
+        )
+        for flow in measurement.flows
+        if flow.plan.cca is not None or flow.plan.image is not None
+        for side in _sides(measurement.cell, flow)
+        for condition in CONDITIONS
+    )
+
+
+def _sides(cell: Cell, flow: FlowRecord) -> tuple[Side, ...]:
+    used = set(flow.endpoints.transports.values()) if flow.loads_pages else {flow.plan.transport}
+    return tuple(Side(cell, flow, transport) for transport in ("tcp", "quic") if transport in used)
+
+
+def _words(values: list[Any], of: Callable[[Any], str]) -> str:
+    """Return one value, or the least and the greatest of several."""
+    return " to ".join(dict.fromkeys((of(values[0]), of(values[-1]))))
+
+
+def _switch(value: bool) -> str:
+    return "on" if value else "off"
+
+
+def _packets(value: float) -> str:
+    return f"{value:g} packets"
+
+
+def _bytes(value: float) -> str:
+    return f"{value:g} B" if value < 10_000 else f"{value / 1000:g} kB"
+
+
+def _ecn(side: Side) -> str:
+    agreed = side.reported("accepted", "ecn") or side.reported("listening", "ecn")
+    return _words(agreed or [side.flow.plan.options.ecn], _switch)
+
+
+def _pacing(side: Side) -> str:
+    reported = side.reported("listening", "pacing")
+    if side.is_web:  # one server of both: over QUIC its stack always paces
+        reported = [side.transport == "quic" or side.flow.plan.options.pacing]
+    return _words(reported or [side.flow.plan.options.pacing], _switch)
+
+
+def _initial_window(side: Side) -> str:
+    return _words([side.flow.plan.options.initial_window_packets], _packets)
+
+
+def _packet(side: Side) -> str:
+    """Return the largest IP packet that left the bottleneck, and a smaller one where it grew."""
+    flow = side.flow
+    protocol = {"tcp": TCP, "quic": UDP}[side.transport]
+    ours = flow.left & (flow.queue.left.protocol == protocol)
+    sizes, samples = flow.queue.left.ip_bytes[ours], flow.endpoints.samples
+    over = flow.endpoints.transports
+    mine = [over.get(int(c), side.transport) == side.transport for c in samples.connection]
+    payload = samples.packet_bytes[np.array(mine, np.bool_)]
+    if not len(sizes):
+        return "none was seen"
+    largest = int(sizes.max())
+    growth = int(payload.max(initial=0) - payload.min(initial=largest)) if len(payload) else 0
+    return _bytes(largest) if growth <= 0 else f"{_bytes(largest - growth)} to {_bytes(largest)}"
+
+
+def _hystart(side: Side) -> str:
+    if side.flow.plan.cca != "cubic":
+        return "none"
+    return _switch(bool(side.parameters.get("hystart", side.transport == "tcp")))
+
+
+def _window_cap(side: Side) -> str:
+    cap = side.parameters.get("max_window_packets")
+    return "none" if cap is None else _packets(cap)
+
+
+def _receive_window(side: Side) -> str:
+    if side.client == "chromium":
+        return _CHROMIUM_WINDOWS[side.transport]
+    flow = side.flow.plan
+    planned = flow.options.receive_window_bytes or flow.receiver_bytes
+    reported = side.reported("connected", "receive_window_bytes")
+    # Linux takes whole segments: that is no difference.
+    return _words(
+        [b for b in reported if abs(b - planned) > ROUNDED * planned] or [planned], _bytes
+    )
+
+
+# Of the browser's own: as its host's kernel grows it, and as its QUIC stack does.
+_CHROMIUM_WINDOWS: Mapping[str, str] = {
+    "tcp": "as the kernel grows it (tcp_rmem)",
+    "quic": "as Chromium grows it, up to 15 MB",
+}
+
+
+def _acknowledgements(side: Side) -> str:
+    if side.client == "chromium" and side.transport == "quic":
+        # QUICHE, quic_received_packet_manager.cc: ack decimation after 100 packets.
+        return "every second packet, after 100 packets every tenth; at the latest after RTT / 4"
+    return _ACKNOWLEDGEMENTS[side.transport]
+
+
+def _split(side: Side) -> str:
+    protocol = "h3" if side.transport == "quic" else "h2"
+    if not is_split(side.cell, side.flow.plan, protocol):
+        return "none: end to end"
+    pep = next(pep for pep in side.cell.peps if side.flow.plan.port in pep.ports)
+    return f"by a PEP: 3 connections, the middle one with {pep.cca} and without slow start"
+
+
+def _handshake(side: Side) -> str:
+    words = _WEB_HANDSHAKES if side.is_web else _HANDSHAKES
+    return words[side.transport]
+
+
+_ACKNOWLEDGEMENTS: Mapping[str, str] = {
+    # Linux: net/ipv4/tcp_input.c, __tcp_ack_snd_check; TCP_DELACK_MIN.
+    "tcp": "each segment at first, then every second; at the latest after 40 ms",
+    # RFC 9000, section 13.2.2, and the default max_ack_delay of section 18.2.
+    "quic": "every second packet; at the latest after 25 ms",
+}
+_HANDSHAKES: Mapping[str, str] = {
+    "tcp": "1 round trip, not encrypted",
+    "quic": "1 round trip, encrypted (TLS 1.3)",
+}
+_WEB_HANDSHAKES: Mapping[str, str] = {
+    "tcp": "2 round trips: of TCP, then of TLS 1.3",
+    "quic": "1 round trip, with TLS 1.3 in it",
+}
+
+
+CONDITIONS: tuple[Condition, ...] = (
+    Condition("ECN", "whether the ends agreed on it", _ecn),
+    Condition("pacing", "whether the sender spaces its packets", _pacing),
+    Condition("initial window", "congestion window before the first data", _initial_window),
+    Condition("packet size", "largest IP packet", _packet),
+    Condition(
+        "acknowledgements",
+        "when the receiver sends one, if nothing is missing",
+        _acknowledgements,
+    ),
+    Condition("HyStart", "whether slow start ends on a growing RTT", _hystart),
+    Condition("send buffer", "of a connection", lambda side: _bytes(side.flow.plan.sender_bytes)),
+    Condition("receive window", "the most that the receiver offers", _receive_window),
+    Condition("window cap", "the most that the congestion window can be", _window_cap),
+    Condition("handshake", "before the request can be sent", _handshake),
+    Condition("split connection", "whether something between the hosts ends connections", _split),
+)

@@ -1,0 +1,1 @@
+"""Runs and groups over repetitions: tables, comparison, agreement."""

@@ -1,0 +1,103 @@
+"""Do two runs of one spec agree, metric by metric: the engines that made them, for example."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
+
+from fairc.runtime.statistics.agreement import AGREE, Agreement, agreement
+from fairc.runtime.statistics.estimates import median
+
+from .comparison import By, Side, sides
+
+MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """How far apart values may be and agree: a share of the first run's median, or a number (SI)."""
+
+    value: float
+    relative: bool
+
+    def of(self, typical: float) -> float:
+        """Return it in the metric's own unit."""
+        return self.value * abs(typical) if self.relative else self.value
+
+
+class Agreed(TypedDict):
+    """Whether one value of a metric agrees; numbers in SI base units, None without values.
+
+    shift: of the second against the first, with its 95 % interval (statistics/agreement.py).
+    left_out_first, left_out_second: cells that are not valid. verdict: agree, differ, cannot tell;
+    missing: a side has no value.
+    """
+
+    metric: str
+    unit: str
+    by: By
+    verdict: str
+    n_first: int
+    n_second: int
+    left_out_first: int
+    left_out_second: int
+    median_first: float | None
+    median_second: float | None
+    shift: float | None
+    shift_low: float | None
+    shift_high: float | None
+    margin: float | None
+    words: str
+
+
+def agree(
+    first: Path,
+    first_axes: Sequence[str],
+    second: Path,
+    second_axes: Sequence[str],
+    margin: Margin,
+    margins: Mapping[str, Margin],
+) -> list[Agreed]:
+    """Judge every value of two runs, given the folders of their tables and their swept names.
+
+    margins: those of single metrics, by their full names. Raises TableError.
+    """
+    return [
+        _agreed(metric, unit, side, margins.get(metric, margin))
+        for metric, unit, side in sides(first, first_axes, second, second_axes)
+    ]
+
+
+def _agreed(metric: str, unit: str, side: Side, margin: Margin) -> Agreed:
+    a, b = (sample.values if sample else [] for sample in (side.first, side.second))
+    left_out = [sample.left_out if sample else 0 for sample in (side.first, side.second)]
+    found: Agreement | None = None
+    verdict, words = MISSING, "no valid value in the " + ("second" if a else "first")
+    if a and b:
+        typical = median(a).value
+        assert typical is not None
+        found = agreement(a, b, margin.of(typical))
+        verdict, words = found.verdict, found.words
+    elif not a and not b and not sum(left_out):
+        verdict, words = AGREE, "not defined in either"
+    elif not a and not b:
+        words = "no valid value in either"
+    return Agreed(
+        metric=metric,
+        unit=unit,
+        by=side.present.by,
+        verdict=verdict,
+        n_first=len(a),
+        n_second=len(b),
+        left_out_first=left_out[0],
+        left_out_second=left_out[1],
+        median_first=median(a).value,
+        median_second=median(b).value,
+        shift=found.shift.value if found else None,
+        shift_low=found.shift.low if found else None,
+        shift_high=found.shift.high if found else None,
+        margin=found.margin if found else None,
+        words=words,
+    )

@@ -1,0 +1,216 @@
+"""One table of a metric over the repetitions: what `fairc table` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
+
+from fairc.runtime.metrics import value_named
+from fairc.runtime.statistics import STATISTICS, Estimate, statistic
+from fairc.runtime.store import tables
+
+if TYPE_CHECKING:
+    import duckdb
+
+FLOW = "flow"
+REPETITION = "repetition"
+LOAD = "load"
+Where = Callable[[Mapping[str, str]], bool]
+
+
+class Row(TypedDict):
+    """A row of `fairc table --format json`; value and interval in SI base units.
+
+    by: axis -> value, None for the flow of a value that is of a whole cell. n: values that were
+    summarised. invalid: cells left out, because their set-up is not valid or they failed. reason: why
+    cells that count have no value; empty where all have one.
+    """
+
+    metric: str
+    unit: str
+    stat: str
+    by: dict[str, str | None]
+    n: int
+    invalid: int
+    value: float | None
+    ci_low: float | None
+    ci_high: float | None
+    reason: str
+
+
+class UnknownName(Exception):
+    """A metric, a statistic or an axis that does not exist; `kind` says which."""
+
+    def __init__(self, kind: str, name: str, choices: Iterable[str]) -> None:
+        self.kind, self.name, self.choices = kind, name, tuple(choices)
+        super().__init__(f"no {kind} is called `{name}`; known: {', '.join(self.choices)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A cell of the tables: its bindings and `repetition` as text, and whether it counts."""
+
+    id: str
+    names: Mapping[str, str]
+    counts: bool
+
+
+@dataclass(slots=True)
+class Sample:
+    """The values of one group; by: as in Row; left_out: cells that do not count; reasons: as in Row."""
+
+    by: dict[str, str | None]
+    values: list[float]
+    left_out: int = 0
+    reasons: set[str] = field(default_factory=set)
+
+
+class Samples(NamedTuple):
+    """A metric's full name, its unit, and its values group by group, in the order of the plan."""
+
+    metric: str
+    unit: str
+    groups: list[Sample]
+
+
+def samples(
+    folder: Path,
+    axes: Sequence[str],
+    metric: str,
+    by: Sequence[str] | None = None,
+    where: Where | None = None,
+) -> Samples:
+    """Return the values of a metric over the cells of each group; arguments as of `summarise`.
+
+    The loads of one cell are not independent, so they are never in one group: where a metric has a
+    value for each of them, `load` is added to `by`, and `where` is asked about each.
+    Raises UnknownName, and TableError when the tables cannot be read.
+    """
+    keys = tuple(by) if by is not None else (*axes, FLOW)
+    choices = (*axes, FLOW, REPETITION, LOAD)
+    for key in keys:
+        if key not in choices:
+            raise UnknownName("axis", key, choices)
+    with tables.connect(folder) as connection:
+        name, unit = _metric(connection, metric)
+        cells = list(_cells(connection, axes))
+        values = _values(connection, name)
+
+    places = list(dict.fromkeys((v.flow, v.load) for found in values.values() for v in found))
+    if LOAD not in keys and any(load is not None for _, load in places):
+        keys = (*keys, LOAD)
+    groups: dict[tuple[str | None, ...], Sample] = {}
+    for cell in cells:
+        found = values.get(cell.id, [])
+        if not cell.counts:
+            found = [_Number(flow, load, None, "") for flow, load in places or [(None, None)]]
+        met: dict[tuple[str | None, ...], Sample] = {}
+        for value in found:
+            load = {} if value.load is None else {LOAD: value.load}
+            if where is not None and not where({**cell.names, **load}):
+                continue
+            own = {FLOW: value.flow, LOAD: value.load, **cell.names}
+            group = tuple(own[key] for key in keys)
+            sample = groups.setdefault(group, Sample(dict(zip(keys, group, strict=True)), []))
+            if value.number is not None:
+                sample.values.append(value.number)
+            elif value.reason:
+                sample.reasons.add(value.reason)
+            met[group] = sample
+        if not cell.counts:
+            for sample in met.values():
+                sample.left_out += 1
+    return Samples(name, unit, list(groups.values()))
+
+
+def summarise(
+    folder: Path,
+    axes: Sequence[str],
+    metric: str,
+    by: Sequence[str] | None = None,
+    where: Where | None = None,
+    stat: str = "median",
+) -> list[Row]:
+    """Summarise a metric over the cells of each group.
+
+    folder: of the tables. axes: the plan's swept names in file order. metric: `goodput`,
+    `fairness.F`; a metric of several values stands for its first one. by: what makes a group, out
+    of the axes, `flow`, `repetition` and `load`; None: all axes and `flow`. where: whether a cell is
+    looked at, of its bindings, `repetition` and `load` as text. Groups come in the order of the plan.
+
+    Raises UnknownName, and TableError when the tables cannot be read.
+    """
+    try:
+        summary = statistic(stat)
+    except KeyError:
+        raise UnknownName("statistic", stat, (*STATISTICS, "p90", "p99.9", "...")) from None
+    name, unit, groups = samples(folder, axes, metric, by, where)
+    return [_row(name, unit, stat, group, summary(group.values)) for group in groups]
+
+
+def measured(folder: Path) -> dict[str, str]:
+    """Return full name -> unit of everything that a run has measured. Raises TableError."""
+    with tables.connect(folder) as connection:
+        return _measured(connection)
+
+
+def _row(metric: str, unit: str, stat: str, group: Sample, estimate: Estimate) -> Row:
+    return Row(
+        metric=metric,
+        unit=unit,
+        stat=stat,
+        by=group.by,
+        n=estimate.n,
+        invalid=group.left_out,
+        value=estimate.value,
+        ci_low=estimate.low,
+        ci_high=estimate.high,
+        reason="; ".join(sorted(group.reasons)),
+    )
+
+
+def _metric(connection: duckdb.DuckDBPyConnection, metric: str) -> tuple[str, str]:
+    """Return full name and unit of a metric. Raises UnknownName if the run has not measured it."""
+    measured = _measured(connection)
+    try:
+        value = value_named(metric)
+    except KeyError:
+        raise UnknownName("metric", metric, measured) from None
+    if measured and value.name not in measured:
+        raise UnknownName("metric of this run", metric, measured)
+    return value.name, value.unit
+
+
+def _measured(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    query = "SELECT DISTINCT metric, unit FROM metrics ORDER BY ALL"
+    return dict(connection.execute(query).fetchall())
+
+
+def _cells(connection: duckdb.DuckDBPyConnection, axes: Sequence[str]) -> Iterator[_Cell]:
+    columns = ["cell", "status", "verdict", REPETITION, *tables.axis_columns(axes).values()]
+    selected = ", ".join(tables.quoted(column) for column in columns)
+    for cell, status, verdict, repetition, *bound in connection.execute(
+        f"SELECT {selected} FROM cells"
+    ).fetchall():
+        names = {**dict(zip(axes, bound, strict=True)), REPETITION: str(repetition)}
+        yield _Cell(cell, names, status == "ok" and verdict != "invalid")
+
+
+class _Number(NamedTuple):
+    """A value of a cell: of which flow and page load, if of one."""
+
+    flow: str | None
+    load: str | None
+    number: float | None
+    reason: str
+
+
+def _values(connection: duckdb.DuckDBPyConnection, metric: str) -> dict[str, list[_Number]]:
+    values: dict[str, list[_Number]] = {}
+    query = "SELECT cell, flow, load, value, reason FROM metrics WHERE metric = ?"
+    for cell, flow, load, value, reason in connection.execute(query, [metric]).fetchall():
+        told = _Number(flow, None if load is None else str(load), value, reason or "")
+        values.setdefault(cell, []).append(told)
+    return values

@@ -1,0 +1,1 @@
+"""This machine: what it offers, the commands started on it, and what crashed runs left."""

@@ -1,0 +1,142 @@
+"""Remove what crashed runs left behind, and only that: it carries our mark, its owner is gone."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from fairc.runtime.store.folder import CELLS, PARTIAL, PLAN, Store, StoreError
+
+from .supervisor import MARK, namespace, started
+
+# What `supervisor.temporary_prefix` begins.
+TEMPORARY = re.compile(r"fairc-[a-z]+-(\d+-\d+-\d+)-\w+")
+END_S = 2.0
+
+
+def marks() -> Iterator[tuple[int, str]]:
+    """Yield the processes that carry a mark (which every descendant inherits), and the mark."""
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            environment = (entry / "environ").read_bytes()
+        except OSError:  # it has ended, or is somebody else's
+            continue
+        for variable in environment.split(b"\0"):
+            name, _, value = variable.partition(b"=")
+            if name == MARK.encode():
+                yield int(entry.name), value.decode(errors="replace")
+
+
+def marked(mark: str) -> Iterator[int]:
+    """Yield the processes that one fairc has started, by its mark."""
+    return (pid for pid, found in marks() if found == mark)
+
+
+def orphans() -> Iterator[int]:
+    """Yield the processes that a fairc has started that does not run any more."""
+    return (pid for pid, mark in marks() if not owner_runs(mark))
+
+
+def owner_runs(mark: str) -> bool:
+    """Whether the process that a mark names still runs; also when that cannot be told from here."""
+    pid, _, rest = mark.partition(":")
+    start, _, where = rest.partition(":")
+    if not (pid.isdigit() and start.isdigit()) or where != str(namespace()):
+        return True
+    return started(int(pid)) == int(start)
+
+
+def end_orphans() -> list[str]:
+    """Kill them, wait until they are gone, and return what they were, in words.
+
+    Mininet's hosts and namespaces hang on these processes: the kernel removes both with them.
+    """
+    ended = []
+    waiting = list(orphans())
+    for pid in waiting:
+        name = _command(pid)
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+        ended.append(f"process {pid} ({name})")
+    limit = time.monotonic() + END_S
+    while time.monotonic() < limit and any(alive(pid) for pid in waiting):
+        time.sleep(0.01)
+    return ended
+
+
+def remove_containers() -> list[str]:
+    """Remove containers and networks of fairc processes that do not run any more, in words.
+
+    None without a Docker engine for this user, or without the library that talks to it.
+    """
+    try:
+        from fairc.runtime.containers.leftovers import sweep_if_there
+    except ModuleNotFoundError:
+        return []
+    return list(sweep_if_there())
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return "ended"
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs: it is there, and no zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def remove_temporary(folder: Path | None = None) -> list[str]:
+    """Remove the temporary folders of fairc processes that do not run any more.
+
+    folder: where to look (default: where this machine keeps temporary files).
+    """
+    removed = []
+    for path in sorted((folder or Path(tempfile.gettempdir())).glob("fairc-*")):
+        found = TEMPORARY.fullmatch(path.name)
+        if found is None or path.is_symlink() or owner_runs(found[1].replace("-", ":")):
+            continue
+        try:
+            shutil.rmtree(path)
+        except OSError:  # somebody else's
+            continue
+        removed.append(f"temporary folder {path}")
+    return removed
+
+
+def run_directories(parent: Path) -> list[Path]:
+    """Return the run directories in a folder, sorted; none when there is no such folder."""
+    if not parent.is_dir():
+        return []
+    return sorted(p for p in parent.iterdir() if (p / PLAN).is_file() and (p / CELLS).is_file())
+
+
+def remove_partial(folder: Path) -> list[str]:
+    """Remove the half-written cells of a run directory; return what was removed, in words.
+
+    Raises StoreError when a run is writing there, or when it is no run directory.
+    """
+    if not (folder / PLAN).is_file():
+        raise StoreError(f"{folder} is not a run directory: it has no {PLAN}")
+    partial = folder / PARTIAL
+    left = sorted(p.name for p in partial.iterdir()) if partial.is_dir() else []
+    if not left:
+        return []
+    with Store(folder):
+        return [f"unfinished {name} of {folder}" for name in left]

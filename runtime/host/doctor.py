@@ -1,0 +1,225 @@
+"""What this machine offers each engine, and what to install."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+
+from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
+from fairc.runtime.engines import ENGINES, host
+from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.uml import confinement, trial
+from fairc.runtime.uml import kernel as kernels
+from fairc.runtime.vm import image, qemu, recipe
+
+APT = "sudo apt-get install --no-install-recommends"
+SPACE_BYTES = 4 << 30
+ORDINARY_QDISCS = ("netem", "tbf", "bfifo", "pfifo")  # what a cell without an AQM needs
+OTHER_KERNEL = "a kernel with this module, or `--engine vm`"
+WANTED_CCAS = ("cubic", "bbr", "reno")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that an engine needs: is it there, what was found, what helps."""
+
+    what: str
+    well: bool
+    found: str = ""
+    remedy: str = ""
+    needed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """An engine, and what was found for it."""
+
+    name: str
+    summary: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can run an ordinary cell here."""
+        return all(finding.well for finding in self.findings if finding.needed)
+
+
+def examine() -> list[Examined]:
+    """Look at everything that an engine of this version needs."""
+    return [
+        Examined(kind.name, kind.summary, tuple(EXAMINATIONS[kind.name]()))
+        for kind in ENGINES
+        if kind.name in EXAMINATIONS
+    ]
+
+
+def vm() -> Iterator[Finding]:
+    """Yield what the virtual-time machine needs."""
+    try:
+        yield Finding("QEMU", True, qemu.version())
+    except EngineUnavailable as error:
+        yield Finding("QEMU", False, "; ".join(error.missing), error.remedy)
+    for tool in ("taskset", "setpriv"):
+        yield program(tool, "util-linux")
+    built, why = _image(recipe.PLAIN)
+    if built is not None:
+        yield Finding("image", True, f"kernel {built.kernel}, {built.folder}")
+    else:
+        yield Finding("image", False, why or "not built", image.BUILD_COMMAND)
+        for tool, package in image.TOOLS.items():
+            yield program(tool, package)
+    browser, why = _image(recipe.BROWSER)
+    yield Finding(
+        "image with a browser",
+        browser is not None,
+        str(browser.folder) if browser else why or "not built: page loads in Chromium need it",
+        image.build_command(recipe.BROWSER),
+        needed=False,
+    )
+    yield endpoints()
+    yield cache_space()
+
+
+def uml() -> Iterator[Finding]:
+    """Yield what the fast engine needs."""
+    machine = os.uname().machine
+    yield Finding("processor", machine == "x86_64", machine, "`--engine vm` on an x86-64 host")
+    for tool in ("taskset", "setpriv"):
+        yield program(tool, "util-linux")
+    built = None
+    try:
+        built = kernels.find()
+        if built is not None:
+            built.verify()
+    except EngineUnavailable as error:
+        built = None
+        yield Finding("kernel", False, "; ".join(error.missing), error.remedy)
+    else:
+        found = f"{built.version}, {built.folder}" if built else "not built"
+        yield Finding("kernel", built is not None, found, kernels.BUILD_COMMAND)
+    there, why = _image(recipe.PLAIN)
+    found = str(there.folder) if there else why or "not built"
+    yield Finding("image", there is not None, found, image.BUILD_COMMAND)
+    if built is not None and there is not None:
+        try:
+            mode = trial.boot(built, there)
+        except EngineUnavailable as error:
+            yield Finding("start", False, "; ".join(error.missing), error.remedy)
+        else:
+            slower = " (slower than seccomp filters, which this host or its CPU does not allow)"
+            said = f"boots; programs are followed by {mode}{slower if mode == 'ptrace' else ''}"
+            yield Finding("start", True, said)
+    yield endpoints()
+    lacking = confinement.missing()
+    yield Finding(
+        "confinement",
+        not lacking,
+        lacking or "namespaces of its own for files, processes and network",
+        f"{confinement.INSTALL_COMMAND}, and a host that allows user namespaces",
+        needed=False,
+    )
+
+
+def _image(variant: recipe.Variant) -> tuple[image.Image | None, str]:
+    """Return an image, or None and what is wrong with it; nothing when it has not been built."""
+    try:
+        found = image.find(variant)
+        if found is not None:
+            found.verify()
+        return found, ""
+    except EngineUnavailable as error:
+        return None, "; ".join(error.missing)
+
+
+def cache_space() -> Finding:
+    """Return whether the cache's disk has room for an image and snapshots."""
+    folder = image.folder()
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    room = f"{free / 1e9:.1f} GB free at {folder}"
+    writable = os.access(folder, os.W_OK)
+    return Finding(
+        "room for image and snapshots",
+        writable and (free > SPACE_BYTES or _image(recipe.PLAIN)[0] is not None),
+        room if writable else f"{folder} cannot be written",
+        "make room, or let XDG_CACHE_HOME name another place",
+    )
+
+
+def mininet() -> Iterator[Finding]:
+    """Yield what the host needs; the kernel can only be tried as root."""
+    root = host.is_root()
+    yield Finding("root", root, "" if root else f"user {os.getuid()}", "run fairc with sudo")
+    for name, package in host.PROGRAMS.items():
+        yield program(name, package)
+    found = host.mininet()
+    words = f"{found[1]}, of {found[0]}" if found else ""
+    yield Finding("Mininet", found is not None, words, f"{APT} {host.MININET_PACKAGE}")
+    yield endpoints()
+    if not root:
+        return
+    yield Finding("kernel: veth", host.has_veth(), remedy=OTHER_KERNEL)
+    yield from kernel(host.has_qdisc, host.has_cca)
+
+
+def docker() -> Iterator[Finding]:
+    """Yield what containers need; what the kernel offers them is tried in one."""
+    try:
+        from fairc.runtime.containers import client, probe
+        from fairc.runtime.containers import image as images
+    except ModuleNotFoundError as error:
+        remedy = "pip install 'fairc[containers]'"
+        yield Finding("Docker SDK for Python", False, f"no module {error.name}", remedy)
+        return
+    yield endpoints()
+    try:
+        with closing(client.connect()) as found:
+            yield Finding(
+                "Docker engine", True, f"{found.version()['Version']}, {client.address()}"
+            )
+            image = images.require(found)
+            yield Finding("image", True, image.name)
+            there = probe.probe(found, image, host.QDISCS, WANTED_CCAS)
+    except EngineUnavailable as error:
+        yield Finding("containers", False, "; ".join(error.missing), error.remedy)
+        return
+    except EndpointsMissing:
+        return  # which has been said
+    yield from kernel(there.__contains__, there.__contains__)
+
+
+def kernel(has_qdisc: Callable[[str], bool], has_cca: Callable[[str], bool]) -> Iterator[Finding]:
+    """Yield the queueing disciplines and CCAs that a kernel has."""
+    feature = partial(Finding, remedy=OTHER_KERNEL)
+    for kind in host.QDISCS:
+        name, needed = f"kernel: sch_{host.module(kind)} ({kind})", kind in ORDINARY_QDISCS
+        yield feature(name, has_qdisc(kind), needed=needed)
+    for cca in WANTED_CCAS:
+        yield feature(f"kernel: tcp_{cca}", has_cca(cca), needed=False)
+
+
+def program(name: str, package: str) -> Finding:
+    """Return whether a program is installed."""
+    path = shutil.which(name)
+    return Finding(name, path is not None, path or "", f"{APT} {package}")
+
+
+def endpoints() -> Finding:
+    """Return whether the endpoints' program has been built."""
+    try:
+        return Finding("fairc-endpoints", True, str(find_endpoints()))
+    except EndpointsMissing as error:
+        return Finding("fairc-endpoints", False, str(error), "make setup")
+
+
+EXAMINATIONS: dict[str, Callable[[], Iterator[Finding]]] = {
+    "uml": uml,
+    "vm": vm,
+    "mininet": mininet,
+    "docker": docker,
+}

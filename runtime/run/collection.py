@@ -1,0 +1,322 @@
+"""Put the results that single cells have left in a plan's folder into one run directory.
+
+Nothing is run, so no engine is needed: what made the cells has been written beside them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any
+
+from fairc.compiler.emission import RESULTS
+from fairc.compiler.plan import Cell
+from fairc.runtime.store import tables
+from fairc.runtime.store.folder import LOCK, RESULT, Store, StoreError, content, key_of, read_cells
+from fairc.runtime.store.results import RawResult
+
+from . import cluster, lock
+from .progress import Progress
+from .sweep import Counts, Sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What ran one cell: an engine, the identity for this very cell, and the engine as it said it is."""
+
+    cell: str
+    engine: str
+    identity: str
+    made: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """Which of the engine's machines it was, by the name that the engine's versions have for it.
+
+        Two identities of one kind are two builds of the same machine.
+        """
+        versions = self.made.get("versions", {})
+        return next((name for name, value in versions.items() if value == self.identity), "machine")
+
+    @property
+    def known(self) -> set[str]:
+        """All that the engine said of itself; of its machines' identities those that it had in use."""
+        return {
+            self.identity,
+            str(self.made.get("identity")),
+            *self.made.get("versions", {}).values(),
+        }
+
+
+@dataclass(slots=True)
+class Machine:
+    """What ran cells, which may have been several computers: one build of each machine of an engine.
+
+    identity: the engine's own. identities: one of each kind of machine that ran cells. versions: all
+    that its cells name. cells: id of a cell -> identity of what ran it.
+    """
+
+    engine: str
+    identity: str
+    identities: frozenset[str]
+    versions: dict[str, str] = field(default_factory=dict)
+    cells: dict[str, str] = field(default_factory=dict)
+
+    def folder(self, plan: Path, cell: Cell) -> Path | None:
+        """Return where a cell's result is, whole or not; None when there is none."""
+        known = self.cells.get(cell.id)
+        for identity in [known] if known else sorted(set(self.cells.values())):
+            folder = plan / RESULTS / key_of(cell, self.engine, identity)
+            if folder.exists():
+                return folder
+        return None
+
+    def __str__(self) -> str:
+        """Say it with its versions."""
+        words = [f"{name} {str(value)[:24]}" for name, value in self.versions.items()]
+        identities = " and ".join(identity[:16] for identity in sorted(self.identities))
+        return f"{self.engine} {identities} ({', '.join(words)})"
+
+
+@dataclass(slots=True)
+class Taken:
+    """What was found of a plan's cells, by their numbers.
+
+    present: their ids. failed, damaged: why. mixed: the versions of fairc that ran the cells, where
+    they differ.
+    """
+
+    present: set[str] = field(default_factory=set)
+    missing: list[int] = field(default_factory=list)
+    failed: dict[int, str] = field(default_factory=dict)
+    damaged: dict[int, str] = field(default_factory=dict)
+    mixed: tuple[str, ...] = ()
+
+    @property
+    def wanting(self) -> list[int]:
+        """The numbers of the cells that are to be run again."""
+        return sorted([*self.missing, *self.failed, *self.damaged])
+
+
+def machines(plan: Path) -> list[Machine]:
+    """Return what ran cells of a compiled plan; a cell that several share is of each. Raises StoreError.
+
+    Identities are of one machine when an engine had them in use together, and of different kinds.
+    """
+    ran = list(_ran(plan))
+    kinds: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for one in ran:
+        kinds[one.engine, one.kind].add(one.identity)
+    together = {pair for one in ran for pair in permutations(one.known, 2)}
+    choices = ((None, *sorted(identities)) for _, identities in sorted(kinds.items()))
+    builds = [frozenset(filter(None, chosen)) for chosen in product(*choices)]
+    possible = {build for build in builds if all(two in together for two in permutations(build, 2))}
+    largest = [build for build in possible if not any(build < other for other in possible)]
+    return [_machine(build, ran) for build in sorted(largest, key=sorted) if build]
+
+
+def _ran(plan: Path) -> Iterator[Ran]:
+    """Yield what ran the cells that are there and whole, in the order of their folders."""
+    ids = {cell.id for cell in read_cells(plan)}
+    for folder in cluster.folders(plan):
+        result = cluster.stored(plan, folder.name)
+        if result is None or result.cell not in ids:
+            continue
+        try:
+            engine = cluster.made(folder).get("engine", {})
+        except StoreError:  # `_damage` tells it
+            continue
+        yield Ran(result.cell, result.engine, result.image, engine)
+
+
+def _machine(build: frozenset[str], ran: Iterable[Ran]) -> Machine:
+    """Return the machine with these identities, and what it ran."""
+    # What shared a cell of the build, and was another one beside it, comes last.
+    own = [one for one in ran if one.identity in build]
+    own.sort(key=lambda one: one.made.get("identity") not in build)
+    machine = Machine(own[0].engine, str(own[0].made.get("identity")), build)
+    for one in own:
+        machine.versions = one.made.get("versions", {}) | machine.versions
+        machine.cells[one.cell] = one.identity
+    return machine
+
+
+def choose(plan: Path, wanted: str | None = None) -> Machine:
+    """Return the machine whose results are collected: the only one, or one that has them all.
+
+    wanted: the beginning of one of its identities, where there are several. Raises StoreError.
+    """
+    found = machines(plan)
+    if not found and (unread := _unread(plan)):
+        cells = cluster.ranges(unread)
+        raise StoreError(
+            f"no result in {plan / RESULTS} is of this version of fairc; those of cells {cells} are made"
+            f" anew by: fairc cell {plan} --index {cells} --fresh"
+        )
+    if not found:
+        raise StoreError(
+            f"{plan / RESULTS} holds no result of this plan;"
+            f" the first one comes from: fairc cell {plan} --index 0"
+        )
+    if wanted is not None:
+        fitting = [
+            machine
+            for machine in found
+            if any(identity.startswith(wanted) for identity in machine.identities)
+        ]
+    else:
+        everything = {cell for machine in found for cell in machine.cells}
+        fitting = [machine for machine in found if machine.cells.keys() == everything]
+    if len(fitting) == 1:
+        return fitting[0]
+    listed = "".join(f"\n  {machine}: {len(machine.cells)} cells" for machine in found)
+    raise StoreError(
+        f"the results in {plan / RESULTS} come from machines that are not the same, and cannot be one"
+        f" run; say with --machine IDENTITY whose are wanted:{listed}"
+    )
+
+
+def _unread(plan: Path) -> list[int]:
+    """Return the numbers of the cells whose results are there and cannot be read, ascending."""
+    named = set()
+    for folder in cluster.folders(plan):
+        if cluster.stored(plan, folder.name) is None:
+            try:
+                document = json.loads(content(folder / RESULT))
+            except (OSError, ValueError, RecursionError):  # nobody knows of which cell it was
+                continue
+            named.add(str(document.get("cell")) if isinstance(document, dict) else "")
+    return [index for index, cell in enumerate(read_cells(plan)) if cell.id in named]
+
+
+def collect(
+    plan: Path, store: Store, machine: Machine, progress: Progress, jobs: int
+) -> tuple[Counts, Taken]:
+    """Copy a machine's results into a run directory, write its lock, and analyse what is stale.
+
+    store: locked, with the plan in it. Raises StoreError.
+    """
+    taken = _take(plan, store, machine)
+    document, taken.mixed = _lock(plan, machine, taken.damaged)
+    store.write_json(LOCK, {**document, "plan": lock.planned(store.path)})
+    engine = _Elsewhere(machine)
+    sweep = Sweep(store, engine, progress, jobs, lambda cell: cell.id in taken.present)
+    counts = sweep.run()
+    counts.failed += len(taken.failed)
+    return counts, taken
+
+
+def _take(plan: Path, store: Store, machine: Machine) -> Taken:
+    """Copy what is whole and not there yet."""
+    taken = Taken()
+    for index, cell in enumerate(store.cells()):
+        folder = machine.folder(plan, cell)
+        if folder is None:
+            taken.missing.append(index)
+            continue
+        key = folder.name
+        result = cluster.stored(plan, key)
+        why = _damage(cell, folder) if result else "its result.json is not of this version of fairc"
+        if result is None or why:
+            taken.damaged[index] = why
+            if store.result(key) is None:  # what an earlier collection took is no better
+                shutil.rmtree(store.folder(key), ignore_errors=True)
+            continue
+        if result.status == "failed":
+            taken.failed[index] = result.error
+        else:
+            taken.present.add(cell.id)
+        kept = store.result(key)
+        if kept is None or kept.status == "failed" or kept.result_sha256 != result.result_sha256:
+            scratch = store.scratch(f"{key}.cell")
+            for path in folder.iterdir():
+                if path.is_symlink() or not path.is_file():
+                    continue  # no engine leaves anything else, and a copy of it might never end
+                if path.name not in (cluster.MADE, RESULT):  # `commit` writes the latter
+                    _link_or_copy(path, scratch / path.name)
+            store.commit(key, scratch, result)
+    return taken
+
+
+def _damage(cell: Cell, folder: Path) -> str:
+    """Say what of a result cannot be read; nothing if all can."""
+    try:
+        tables.read_stored(cell, folder)
+        cluster.made(folder)
+    except (tables.TableError, StoreError) as error:
+        return str(error)
+    return ""
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    """Make a file appear in a second place; stored files are replaced and never written into."""
+    try:
+        os.link(source, target)
+    except OSError:  # another file system, or one without links
+        shutil.copyfile(source, target)
+
+
+def _lock(
+    plan: Path, machine: Machine, damaged: Container[int]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the lock of the machine's first cell, and the versions of fairc if there are several.
+
+    Where the cells' hosts differ, `hosts` lists them.
+    """
+    folders = (
+        machine.folder(plan, cell)
+        for index, cell in enumerate(read_cells(plan))
+        if index not in damaged
+    )
+    documents = [cluster.made(folder) for folder in folders if folder]
+    if not documents:
+        raise StoreError(f"every result in {plan / RESULTS} is damaged")
+    document = documents[0]
+    document["engine"]["versions"] = machine.versions
+    document["engine"]["identities"] = sorted(set(machine.cells.values()))
+    hosts: list[Any] = []
+    for other in documents:
+        if other.get("host") not in hosts:
+            hosts.append(other.get("host"))
+    if len(hosts) > 1:
+        document["hosts"] = hosts
+    programs = dict.fromkeys(_program(other) for other in documents)
+    return document, tuple(programs) if len(programs) > 1 else ()
+
+
+def _program(document: dict[str, Any]) -> str:
+    known = document.get("fairc", {})
+    return f"{known.get('version')}, commit {known.get('commit')}"
+
+
+class _Elsewhere:
+    """The engine that ran the cells, as far as it is here: it has a name, and runs nothing."""
+
+    parallel = True
+
+    def __init__(self, machine: Machine) -> None:
+        self.name = machine.engine
+        self.identity = machine.identity
+        self._cells = machine.cells
+        self.versions: dict[str, str] = {}
+
+    def identity_for(self, cell: Cell) -> str:
+        """Return the identity of what ran the cell."""
+        return self._cells.get(cell.id, self.identity)
+
+    def prepare(self) -> None:
+        """Do nothing."""
+
+    def run(self, cell: Cell, workdir: Path) -> RawResult:
+        """Say that the cell has to be run again: its raw artefacts are needed, and not whole."""
+        words = "its metrics have to be computed anew, and its raw artefacts are damaged or removed"
+        return RawResult(words, workdir, "", "", 0.0, 0.0)
+
+    def close(self) -> None:
+        """Do nothing."""

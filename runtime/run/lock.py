@@ -1,0 +1,167 @@
+"""`lock.json`: the versions and hashes of everything that made a run's numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import subprocess
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import fairc.runtime
+from fairc.compiler.plan import MetricRequest
+from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
+from fairc.runtime.engines.base import Engine
+from fairc.runtime.store.folder import CELLS, PLAN, read_cells, read_plan
+
+LIBRARIES = ("click", "duckdb", "jinja2", "lark", "matplotlib", "numpy", "pydantic", "scipy")
+# Whose code turns raw artefacts into a stored result.
+ANALYSIS = (
+    "analysis",
+    "deviations",
+    "measurement",
+    "metrics",
+    "statistics",
+    "store/results.py",
+    "validity",
+)
+
+
+def describe(folder: Path, engine: Engine) -> dict[str, Any]:
+    """Return the lock of a run of the plan in a folder on a prepared engine.
+
+    Nothing in it depends on the time. Raises StoreError, EngineUnavailable.
+    """
+    # From here on the engine's versions are those of every machine that the plan needs.
+    identities = {engine.identity_for(cell) for cell in read_cells(folder)}
+    document = {**made_with(engine), "plan": planned(folder)}
+    document["engine"]["identities"] = sorted(identities)
+    return document
+
+
+def made_with(engine: Engine) -> dict[str, Any]:
+    """Return all of the lock that is not the plan's: this program, the engine, this machine.
+
+    `calibration` refers to the engine's (`fairc calibrate`), if there is one.
+    """
+    from fairc.runtime import calibration  # which runs sweeps, and they need this module
+
+    return {
+        "fairc": {
+            "version": fairc.__version__,
+            **checkout(Path(fairc.__file__).resolve().parents[1]),
+        },
+        "python": platform.python_version(),
+        "libraries": {name: version for name in LIBRARIES if (version := installed(name))},
+        "engine": {
+            "name": engine.name,
+            "identity": engine.identity,
+            "versions": dict(sorted(engine.versions.items())),
+        },
+        "calibration": calibration.kept(engine),
+        "endpoints": {"sha256": endpoints_sha256()},
+        "host": host(),
+    }
+
+
+def planned(folder: Path) -> dict[str, Any]:
+    """Return the lock's part of the plan in a folder. Raises StoreError."""
+    plan = read_plan(folder)
+    return {
+        "experiment": plan.experiment,
+        "file": plan.file,
+        "source_sha256": plan.source_sha256,
+        "sha256": digest([folder / PLAN, folder / CELLS]),
+        "inputs": {file.path: file.sha256 for file in plan.inputs},
+    }
+
+
+def analysis_identity(requests: Iterable[MetricRequest]) -> str:
+    """Hash what is measured and the code that measures it: a result with another one is stale."""
+    total = hashlib.sha256()
+    for request in requests:
+        total.update(request.model_dump_json().encode() + b"\n")
+    here = Path(fairc.runtime.__file__).parent
+    for name in ANALYSIS:
+        place = here / name
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            total.update(path.relative_to(here).as_posix().encode() + b"\n" + path.read_bytes())
+    return total.hexdigest()[:16]
+
+
+def endpoints_sha256() -> str | None:
+    """Return the hash of the endpoints' program, or None when there is none on this machine."""
+    try:
+        return digest([find_endpoints()])
+    except EndpointsMissing:
+        return None
+
+
+def digest(files: Iterable[Path]) -> str:
+    """Return the SHA-256 over the hashes of files, in order."""
+    total = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            total.update(hashlib.file_digest(file, "sha256").digest())
+    return total.hexdigest()
+
+
+def installed(name: str) -> str | None:
+    """Return the version of a Python library, or None when it is not installed."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def checkout(root: Path) -> dict[str, Any]:
+    """Return the git commit that the code comes from, and whether files differ from it."""
+    if not (root / ".git").exists():
+        return {"commit": None, "modified": None}
+    commit, changes = _git(root, "rev-parse", "HEAD"), _git(root, "status", "--porcelain")
+    return {"commit": commit, "modified": None if changes is None else bool(changes)}
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    command = ["git", "--no-optional-locks", "-C", str(root), *arguments]
+    try:
+        done = subprocess.run(
+            command,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def host() -> dict[str, Any]:
+    """Describe this machine: processor, cores that may be used, memory in bytes, kernel, system."""
+    return {
+        "cpu": _field("/proc/cpuinfo", "model name") or platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "kernel": platform.release(),
+        "system": _system(),
+    }
+
+
+def _field(path: str, name: str) -> str | None:
+    for line in Path(path).read_text(errors="replace").splitlines():
+        word, _, value = line.partition(":")
+        if word.strip() == name:
+            return value.strip()
+    return None
+
+
+def _system() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", "Linux")
+    except OSError:
+        return "Linux"

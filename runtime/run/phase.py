@@ -1,0 +1,307 @@
+"""The phase check: part of a run again, with hosts that take up to the time of one full frame for a packet.
+
+Where packets come at regular times, small constants decide who finds the last place in a full queue, always in
+the same way. Floyd and Jacobson (On traffic phase effects in packet-switched gateways, Internetworking: Research
+and Experience 3, 1992, section 3) show that a random processing time, uniform from zero to the bottleneck's
+time for one packet, takes these effects away. A result that changes with it is one of the phases.
+
+A result changes when the values of its repetitions move (Mann-Whitney), or when they were further apart before: which
+flow is shut out may differ from one repetition to the next, and the median knows nothing of it. For that the distances
+from the median of both samples together are compared by the same test: where both have one distribution, each of them is
+as likely in either sample (Ansari and Bradley, Rank-sum tests for dispersions, Annals of Mathematical Statistics 31,
+1960, have its ranks). That values are further apart with more chance is no news.
+
+What is repeated: at most `CONFIGURATIONS` configurations, drawn with the experiment's seed where there are more, and
+of each its first `REPETITIONS` repetitions, with the same seeds. It is a run of its own in a folder of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fairc.compiler.cells.grid import identity_of
+from fairc.compiler.plan import MAX_PROCESSING_NS, Cell, Plan
+from fairc.compiler.seeds import stream_seed
+from fairc.runtime.compare.comparison import By, Side, sides
+from fairc.runtime.compare.summary import samples
+from fairc.runtime.engines.base import Engine
+from fairc.runtime.metrics import value_named
+from fairc.runtime.statistics.estimates import Estimate, median
+from fairc.runtime.statistics.verdicts import Comparison, compare
+from fairc.runtime.store import tables
+from fairc.runtime.store.folder import CELLS, LOCK, PLAN, Store, read_cells, read_plan
+
+from . import lock
+
+FOLDER = "phase-check"
+CONFIGURATIONS, REPETITIONS = 12, 10
+OF = "phase_check_of"
+
+Verdict = Literal["phase-sensitive", "no change found", "cannot tell"]
+SENSITIVE, UNCHANGED, OPEN = VERDICTS = ("phase-sensitive", "no change found", "cannot tell")
+_VERDICTS: Mapping[str, Verdict] = {
+    "identical": "no change found",
+    "same": "no change found",
+    "different": "phase-sensitive",
+    "undecided": "cannot tell",
+}
+
+# Beside the first value of each metric that the experiment names: of more than two sessions there is no F.
+_ALSO = {"fairness": ("fairness.jain_session",)}
+_F = "fairness.F"
+
+
+def frame_ns(cell: Cell) -> int:
+    """Return the longest time of one full frame at the bottlenecks of a cell's flows, ns."""
+    rates = {
+        (node.name, interface.name): interface.shaper.rate_bps
+        for node in cell.nodes
+        for interface in node.interfaces
+        if interface.shaper is not None
+    }
+    times = [8 * f.frame_bytes * 10**9 // rates[f.bottleneck] for f in cell.flows]
+    return min(max(2, *times), MAX_PROCESSING_NS)
+
+
+def checked(cell: Cell) -> Cell:
+    """Return the same cell with hosts that take up to the time of one full frame for a packet."""
+    changed = cell.model_copy(update={"processing_ns": frame_ns(cell)})
+    return changed.model_copy(update={"id": identity_of(changed)})
+
+
+def chosen(cells: Iterable[Cell], seed: int) -> frozenset[str]:
+    """Return the configurations that are repeated; seed: the experiment's."""
+    drawn = {c.configuration: 0 for c in cells}
+    for configuration in drawn:
+        drawn[configuration] = stream_seed(seed, "phase-check", configuration)
+    return frozenset(sorted(drawn, key=lambda name: (drawn[name], name))[:CONFIGURATIONS])
+
+
+def repeated(run: Store, wanted: Callable[[Cell], bool]) -> Iterator[Cell]:
+    """Yield the cells of the phase check of a run, in the order of the plan. Raises StoreError.
+
+    wanted: which of the plan's cells are looked at.
+    """
+    configurations = chosen(filter(wanted, run.cells()), run.plan.seed)
+    counts = dict.fromkeys(configurations, 0)
+    for cell in filter(wanted, run.cells()):
+        if counts.get(cell.configuration, REPETITIONS) < REPETITIONS:
+            counts[cell.configuration] += 1
+            yield checked(cell)
+
+
+def adopt(run: Store, store: Store, engine: Engine, wanted: Callable[[Cell], bool]) -> int:
+    """Make the phase check of a run the plan of a store; return how many configurations it has.
+
+    Raises StoreError, EngineUnavailable.
+    """
+    configurations: set[str] = set()
+
+    def write(folder: Path) -> None:
+        number = 0
+        with (folder / CELLS).open("w", encoding="utf-8") as lines:
+            for cell in repeated(run, wanted):
+                lines.write(cell.model_dump_json() + "\n")
+                configurations.add(cell.configuration)
+                number += 1
+        header = run.plan.model_copy(
+            update={"cells": number, "configurations": len(configurations), "figures": ()}
+        )
+        (folder / PLAN).write_text(header.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+    store.adopt(store.stage(write))
+    store.write_json(
+        LOCK, lock.describe(store.path, engine) | {OF: lock.digest([run.path / CELLS])}
+    )
+    return len(configurations)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One value of a metric, ordinary and in the phase check.
+
+    by: the swept values and the flow that it is of. before, after: medians with their intervals, in
+    SI base units. words: what the tests say.
+    """
+
+    metric: str
+    unit: str
+    by: By
+    verdict: Verdict
+    before: Estimate
+    after: Estimate
+    words: str
+
+    @property
+    def what(self) -> str:
+        """Name it: `goodput (cca = bbr, flow = a)`."""
+        of = ", ".join(f"{name} = {value}" for name, value in self.by.items() if value is not None)
+        return f"{self.metric} ({of})" if of else self.metric
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a phase check came to.
+
+    longest_ns: the shortest and the longest limit of the processing time. verdicts: cells by verdict,
+    `failed` included.
+    """
+
+    configurations: int
+    of_configurations: int
+    repetitions: int
+    longest_ns: tuple[int, int]
+    verdicts: Mapping[str, int]
+    results: tuple[Result, ...]
+
+    @property
+    def cells(self) -> int:
+        """How many cells were repeated."""
+        return sum(self.verdicts.values())
+
+    def having(self, verdict: Verdict) -> tuple[Result, ...]:
+        """Return the results with a verdict."""
+        return tuple(result for result in self.results if result.verdict == verdict)
+
+
+def findings(run: Path) -> Findings | None:
+    """Compare a run with its phase check; None: there is none, or one of another plan or machine.
+
+    Both have tables. Raises StoreError, TableError.
+    """
+    folder = run / FOLDER
+    if not (folder / "tables" / "cells.parquet").is_file():
+        return None
+    of, mine = Store(folder).lock, Store(run).lock
+    if of.get(OF) != lock.digest([run / CELLS]) or not _same_engine(of, mine):
+        return None
+    plan = read_plan(run)
+    axes = tuple(axis.name for axis in plan.axes)
+    cells = list(read_cells(folder))
+    if not cells:
+        return None
+    bounds = [cell.processing_ns or 0 for cell in cells]
+    return Findings(
+        configurations=len({cell.configuration for cell in cells}),
+        of_configurations=plan.configurations,
+        repetitions=max(cell.repetition for cell in cells),
+        longest_ns=(min(bounds), max(bounds)),
+        verdicts=_verdicts(folder / "tables"),
+        results=tuple(_results(run / "tables", folder / "tables", axes, plan, cells)),
+    )
+
+
+def _same_engine(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
+    engines = [lock.get("engine") for lock in (one, other)]
+    names = [(e.get("name"), e.get("identity")) for e in engines if isinstance(e, dict)]
+    return len(names) == 2 and names[0] == names[1]
+
+
+def _verdicts(folder: Path) -> dict[str, int]:
+    query = (
+        "SELECT CASE WHEN status = 'ok' THEN verdict ELSE 'failed' END AS word, count(*)"
+        " FROM cells GROUP BY word ORDER BY word"
+    )
+    with tables.connect(folder) as connection:
+        return dict(connection.execute(query).fetchall())
+
+
+def asked(plan: Plan) -> frozenset[str]:
+    """Return the full names of the values that are compared."""
+    names: set[str] = set()
+    for request in plan.measure:
+        try:
+            names.add(value_named(request.name).name)
+        except KeyError:
+            continue  # it has no number of its own
+        names.update(_ALSO.get(request.name, ()))
+    return frozenset(names)
+
+
+def _results(
+    run: Path, check: Path, axes: tuple[str, ...], plan: Plan, cells: list[Cell]
+) -> Iterator[Result]:
+    """Yield every value that both have, tested together, in the order of the run."""
+    wanted = asked(plan)
+    both = [
+        (metric, unit, side)
+        for metric, unit, side in sides(run, axes, check, axes)
+        if metric in wanted and side.first and side.second and side.first.values
+    ]
+    tested = [found for found in both if found[2].second and found[2].second.values]
+    pairs = [_values(side) for _, _, side in tested]
+    # One family of tests: p-values are adjusted over all of them together.
+    compared = compare([*pairs, *(_distances(a, b) for a, b in pairs)])
+    who = _Dominance(run, check, axes, plan, cells)
+    known = {
+        id(side): (place, spread)
+        for (_, _, side), place, spread in zip(
+            tested, compared[: len(tested)], compared[len(tested) :], strict=True
+        )
+    }
+    for metric, unit, side in both:
+        first, second = _values(side)
+        verdict, words = _judged(*known.get(id(side), (None, None)))
+        if metric == _F and verdict != SENSITIVE:
+            verdict, words = who.judged(side, verdict, words)
+        yield Result(metric, unit, side.present.by, verdict, median(first), median(second), words)
+
+
+def _values(side: Side) -> tuple[list[float], list[float]]:
+    assert side.first is not None and side.second is not None
+    return side.first.values, side.second.values
+
+
+def _distances(first: list[float], second: list[float]) -> tuple[list[float], list[float]]:
+    """Return how far each value is from the median of all."""
+    middle = median([*first, *second]).value
+    assert middle is not None
+    return [abs(v - middle) for v in first], [abs(v - middle) for v in second]
+
+
+def _judged(place: Comparison | None, spread: Comparison | None) -> tuple[Verdict, str]:
+    """Return the verdict on a value; place: of its values, spread: of their distances from the middle."""
+    if place is None or spread is None:
+        return "cannot tell", "no valid value in the phase check"
+    if place.kind != "different" and spread.kind == "different" and (spread.delta or 0.0) > 0:
+        p = "< 0.0001" if (spread.p_holm or 0.0) < 0.0001 else f"= {spread.p_holm:.2g}"
+        how = f"p {p} after Holm, Cliff's delta {spread.delta:+.2f}"
+        return "phase-sensitive", f"the repetitions were further apart before ({how})"
+    return _VERDICTS[place.kind], place.words
+
+
+class _Dominance:
+    """Who dominates by the interval of F, over the same repetitions of both."""
+
+    def __init__(
+        self, run: Path, check: Path, axes: tuple[str, ...], plan: Plan, cells: list[Cell]
+    ) -> None:
+        repetitions = {str(cell.repetition) for cell in cells}
+        self._found: list[dict[frozenset[tuple[str, str | None]], Estimate]] = []
+        if _F not in asked(plan):
+            return
+        for folder in (run, check):
+            groups = samples(
+                folder, axes, _F, (*axes, "flow"), lambda names: names["repetition"] in repetitions
+            ).groups
+            self._found.append({frozenset(g.by.items()): median(g.values) for g in groups})
+
+    def judged(self, side: Side, verdict: Verdict, words: str) -> tuple[Verdict, str]:
+        """Return the verdict on F, and why, where another one dominates than before."""
+        key = frozenset(side.present.by.items())
+        before, after = (_side(found.get(key)) for found in self._found)
+        if before and after and before != after:
+            return "phase-sensitive", f"the other session dominates; {words}"
+        if before and not after:
+            return "cannot tell", f"nobody dominates any more by the interval of F; {words}"
+        return verdict, words
+
+
+def _side(found: Estimate | None) -> str:
+    """Return which session dominates by an interval of F; empty: neither."""
+    if found is None or found.low is None or found.high is None:
+        return ""
+    return "first" if found.high < 0 else "second" if found.low > 0 else ""

@@ -1,0 +1,191 @@
+"""What a sweep tells while it runs: bars on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from fairc.runtime.store.results import CellResult
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Bars
+
+LINE_EVERY_S = 10.0
+
+
+class Progress(Protocol):
+    """Hears of every cell; called from one thread only."""
+
+    def begin(self, todo: int, kept: int) -> None:
+        """So many cells are to be run or analysed; so many are there already."""
+        ...
+
+    def done(self, result: CellResult) -> None:
+        """A cell has been stored."""
+        ...
+
+    def end(self) -> None:
+        """Nothing more comes; also called when the sweep was interrupted."""
+        ...
+
+
+class Silent:
+    """Says nothing."""
+
+    def begin(self, todo: int, kept: int) -> None:
+        """Say nothing."""
+
+    def done(self, result: CellResult) -> None:
+        """Say nothing."""
+
+    def end(self) -> None:
+        """Say nothing."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of a sweep; virtual_s: virtual time of its finished cells; clock: wall time, s."""
+
+    clock: Callable[[], float] = time.monotonic
+    todo: int = 0
+    done: int = 0
+    failed: int = 0
+    virtual_s: float = 0.0
+    began_s: float = field(default=0.0)
+
+    def begin(self, todo: int) -> None:
+        """Start counting."""
+        self.todo, self.began_s = todo, self.clock()
+
+    def add(self, result: CellResult) -> None:
+        """Count a cell."""
+        self.done += 1
+        self.failed += result.status == "failed"
+        self.virtual_s += result.virtual_s
+
+    @property
+    def speed(self) -> float:
+        """Virtual seconds per wall second, over all cells at once."""
+        return self.virtual_s / max(self.clock() - self.began_s, 1e-9)
+
+    @property
+    def left_s(self) -> float | None:
+        """Wall seconds until the end if the cells go on as they went; None before the first one."""
+        if self.done == 0:
+            return None
+        return (self.clock() - self.began_s) / self.done * (self.todo - self.done)
+
+    def words(self) -> str:
+        """Say it on one line."""
+        ended = self.left_s is None or self.done == self.todo
+        left = "" if ended else f", {duration(self.left_s or 0.0)} left"
+        failed = f", {self.failed} failed" if self.failed else ""
+        return f"{self.done}/{self.todo} cells{failed}, {self.speed:.1f} virtual s per s{left}"
+
+
+class Lines:
+    """A line every ten seconds or so, and one for every cell that fails.
+
+    write: takes a line of text. clock: wall time, s.
+    """
+
+    def __init__(
+        self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._write = write
+        self._tally = Tally(clock)
+        self._clock = clock
+        self._said_s = 0.0
+
+    def begin(self, todo: int, kept: int) -> None:
+        """Say what there is to do."""
+        self._tally.begin(todo)
+        self._said_s = self._clock()
+        self._write(opening(todo, kept))
+
+    def done(self, result: CellResult) -> None:
+        """Count; say so if the last line is old, or if this was the last cell."""
+        self._tally.add(result)
+        if result.status == "failed":
+            self._write(failure(result))
+        last = self._tally.done == self._tally.todo
+        if last or self._clock() - self._said_s >= LINE_EVERY_S:
+            self._said_s = self._clock()
+            self._write(self._tally.words())
+
+    def end(self) -> None:
+        """Say nothing more."""
+
+
+class Bar:
+    """One bar on a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._tally = Tally()
+        self._bars: Bars | None = None
+
+    def begin(self, todo: int, kept: int) -> None:
+        """Show the bar."""
+        from rich import progress
+
+        self._tally.begin(todo)
+        self._console.print(opening(todo, kept), highlight=False, markup=False)
+        self._bars = progress.Progress(
+            progress.BarColumn(bar_width=30),
+            progress.TextColumn("{task.fields[words]}", markup=False),
+            progress.TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+        )
+        self._bars.add_task("cells", total=todo, words=self._tally.words())
+        self._bars.start()
+
+    def done(self, result: CellResult) -> None:
+        """Move the bar."""
+        self._tally.add(result)
+        if self._bars is None:
+            return
+        if result.status == "failed":
+            self._console.print(failure(result), highlight=False, markup=False, soft_wrap=True)
+        self._bars.update(
+            self._bars.task_ids[0], completed=self._tally.done, words=self._tally.words()
+        )
+
+    def end(self) -> None:
+        """Remove the bar, and say how it went."""
+        if self._bars is not None:
+            self._bars.stop()
+            self._bars = None
+            if self._tally.done:
+                self._console.print(self._tally.words(), highlight=False, markup=False)
+
+
+def opening(todo: int, kept: int) -> str:
+    """Say what a sweep is about to do."""
+    have = f"; {kept} are there already" if kept else ""
+    return f"{todo} {'cell' if todo == 1 else 'cells'} to run{have}"
+
+
+def failure(result: CellResult) -> str:
+    """Say that a cell failed, and why, on one line."""
+    return f"cell {result.cell} failed: {' '.join(result.error.split())}"
+
+
+def duration(seconds: float) -> str:
+    """Write a duration for people, in its two largest units: `2 h 5 min`.
+
+    >>> duration(7500.0), duration(65.2), duration(4.2)
+    ('2 h 5 min', '1 min 5 s', '4 s')
+    """
+    whole = round(seconds)
+    if whole >= 86400:
+        return f"{whole // 86400} d {whole % 86400 // 3600} h"
+    if whole >= 3600:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    if whole >= 60:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole} s"

@@ -1,0 +1,379 @@
+"""What the tables of a run hold: their columns with units, and the rows that one cell adds to each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairc.runtime.measurement import SLOT_S
+
+from .page_tables import PAGE_TABLES
+from .policing_table import BUCKETS
+from .schema import CELL, CONNECTION, FLOW, SEPARATOR, TRANSPORT, Column, Columns, Stored, Table
+
+
+def _cell_rows(stored: Stored) -> Columns:
+    cell, result = stored.cell, stored.result
+    row = {
+        "cell": cell.id,
+        "key": result.key,
+        "configuration": cell.configuration,
+        "repetition": cell.repetition,
+        "seed": str(cell.seed),
+        "status": result.status,
+        "verdict": result.verdict,
+        "reasons": SEPARATOR.join(result.reasons or filter(None, [result.error])),
+        "ended_by": result.ended_by,
+        "virtual_s": result.virtual_s,
+        "wall_s": result.wall_s,
+        "engine": result.engine,
+        "image": result.image,
+        "result_sha256": result.result_sha256,
+    }
+    return {name: [value] for name, value in row.items()}
+
+
+def _flow_rows(stored: Stored) -> Columns:
+    flows = stored.result.flows
+    names = [column.name for column in TABLES["flows"].columns[1:]]
+    return {
+        "cell": [stored.cell.id] * len(flows),
+        **{name: [getattr(flow, name) for flow in flows] for name in names},
+    }
+
+
+def _metric_rows(stored: Stored) -> Columns:
+    metrics = stored.result.metrics
+    names = [column.name for column in TABLES["metrics"].columns[1:]]
+    return {
+        "cell": [stored.cell.id] * len(metrics),
+        **{name: [getattr(metric, name) for metric in metrics] for name in names},
+        "load": [np.nan if metric.load is None else metric.load for metric in metrics],
+    }
+
+
+def _condition_rows(stored: Stored) -> Columns:
+    rows = stored.result.conditions
+    return {
+        "cell": [stored.cell.id] * len(rows),
+        "flow": [row.flow for row in rows],
+        "transport": [row.transport for row in rows],
+        "condition": [row.condition for row in rows],
+        "value": [row.value for row in rows],
+    }
+
+
+def _slot_rows(stored: Stored) -> Columns:
+    series = stored.series
+    if series is None:
+        return {}
+    flows, slots = series.ip_bytes.shape
+    return {
+        "cell": np.full(flows * slots, stored.cell.id, object),
+        "flow": np.repeat(series.flows.astype(object), slots),
+        "slot": np.tile(np.arange(slots), flows),
+        "t_s": np.tile(series.t_s, flows),
+        "ip_bytes": series.ip_bytes.ravel(),
+        "delivered_bytes": series.delivered_bytes.ravel(),
+        "active": series.active.ravel(),
+    }
+
+
+def _sample_rows(stored: Stored) -> Columns:
+    series = stored.series
+    if series is None:
+        return {}
+    return {
+        "cell": np.full(len(series.sample_t_s), stored.cell.id, object),
+        "flow": series.flows.astype(object)[series.sample_flow],
+        "connection": series.sample_connection,
+        "t_s": series.sample_t_s,
+        "cwnd_packets": series.sample_cwnd_packets,
+        "in_flight_packets": series.sample_in_flight_packets,
+        "rtt_s": series.sample_rtt_s,
+        "pacing_bps": series.sample_pacing_bps,
+    }
+
+
+def _video_rows(stored: Stored) -> Columns:
+    series = stored.series
+    if series is None:
+        return {}
+    return {
+        "cell": np.full(len(series.video_flow), stored.cell.id, object),
+        "flow": series.flows.astype(object)[series.video_flow],
+        "connection": series.video_connection,
+        "startup_s": series.video_startup_s,
+        "stalls": series.video_stalls,
+        "stalled_s": series.video_stalled_s,
+        "qoe": series.video_qoe,
+        "ended": series.video_ended,
+    }
+
+
+def _request_rows(stored: Stored) -> Columns:
+    series = stored.series
+    if series is None:
+        return {}
+    return {
+        "cell": np.full(len(series.request_flow), stored.cell.id, object),
+        "flow": series.flows.astype(object)[series.request_flow],
+        "connection": series.request_connection,
+        "request": series.request_number,
+        "start_s": series.request_start_s,
+        "fct_s": series.request_fct_s,
+        "bytes": series.request_bytes,
+    }
+
+
+def _trace_rows(stored: Stored) -> Columns:
+    series = stored.series
+    if series is None:
+        return {}
+    of = series.trace_of
+    flows = [name or None for name in series.trace_flow.tolist()]
+    return {
+        "cell": np.full(len(of), stored.cell.id, object),
+        "metric": series.trace_metric.astype(object)[of],
+        "flow": np.array(flows, object)[of],
+        "t_s": series.trace_t_s,
+        "value": series.trace_value,
+    }
+
+
+def _curve_rows(stored: Stored) -> Columns:
+    series = stored.series
+    if series is None or not len(series.curves):
+        return {}
+    made = series.curves
+    flows = made["flow"].astype(object)
+    flows[flows == ""] = None
+    return {
+        "cell": np.full(len(made), stored.cell.id, object),
+        "metric": made["metric"].astype(object),
+        "flow": flows,
+        "curve": made["curve"].astype(object),
+        **{name: made[name] for name in ("scale", "x", "y", "low", "high")},
+    }
+
+
+def _queue_rows(stored: Stored) -> Columns:
+    series = stored.series
+    if series is None:
+        return {}
+    queues, slots = series.queue_bytes.shape
+    return {
+        "cell": np.full(queues * slots, stored.cell.id, object),
+        "queue": np.repeat(series.queues.astype(object), slots),
+        "t_s": np.tile(series.t_s + SLOT_S, queues),
+        "bytes": series.queue_bytes.ravel(),
+        "packets": series.queue_packets.ravel(),
+    }
+
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (
+        Table(
+            "cells",
+            "a cell: one configuration and one repetition",
+            (
+                CELL,
+                Column("key", "VARCHAR", "", "name of its folder: a hash of cell, engine, image"),
+                Column("configuration", "VARCHAR", "", "id that its repetitions share"),
+                Column("repetition", "INTEGER", "", "number of the repetition, from 1"),
+                Column("seed", "VARCHAR", "", "seed of everything random in it"),
+                Column("status", "VARCHAR", "", "`ok` or `failed`"),
+                Column(
+                    "verdict",
+                    "VARCHAR",
+                    "",
+                    "`valid`, `flagged`, `invalid`: judges the set-up, never the outcome;"
+                    " null when it failed",
+                ),
+                Column("reasons", "VARCHAR[]", "", "what is against it, or why it failed"),
+                Column("ended_by", "VARCHAR", "", "`finished`, `first`, `duration` or `deadline`"),
+                Column("virtual_s", "DOUBLE", "s", "time that passed inside the machine"),
+                Column("wall_s", "DOUBLE", "s", "time that it took"),
+                Column("engine", "VARCHAR", "", "engine that ran it"),
+                Column("image", "VARCHAR", "", "identity of what the engine ran it on"),
+                Column("result_sha256", "VARCHAR", "", "SHA-256 of the raw artefacts"),
+            ),
+            _cell_rows,
+        ),
+        Table(
+            "flows",
+            "a flow of a cell",
+            (
+                CELL,
+                FLOW,
+                TRANSPORT,
+                Column("cca", "VARCHAR", "", "congestion control; null over UDP, which has none"),
+                Column("connections", "INTEGER", "", "number of its connections"),
+                Column("start_s", "DOUBLE", "s", "planned start after the epoch"),
+                Column("first_byte_s", "DOUBLE", "s", "first data at the client; null: none came"),
+                Column("end_s", "DOUBLE", "s", "last byte or stop; null: a connection never ended"),
+                Column("completed", "BOOLEAN", "", "whether it moved its whole workload"),
+                Column("bytes", "BIGINT", "B", "application bytes delivered"),
+                Column("goodput_bps", "DOUBLE", "bit/s", "metric `goodput`"),
+            ),
+            _flow_rows,
+        ),
+        Table(
+            "metrics",
+            "a value of a metric, of a cell or of a flow",
+            (
+                CELL,
+                Column("metric", "VARCHAR", "", "full name, such as `fairness.F`"),
+                Column(
+                    "flow",
+                    "VARCHAR",
+                    "",
+                    "name of the flow, or of a group of users; null: of the whole cell",
+                ),
+                Column("value", "DOUBLE", "as in `unit`", "null where it is not defined"),
+                Column("unit", "VARCHAR", "", "SI unit; `1` for a ratio"),
+                Column("reason", "VARCHAR", "", "why it is not defined; empty where it is"),
+                Column(
+                    "load", "INTEGER", "", "number of the page load that it is of; null: of none"
+                ),
+            ),
+            _metric_rows,
+        ),
+        Table(
+            "conditions",
+            "a condition of a flow that transports may differ in",
+            (
+                CELL,
+                FLOW,
+                Column("transport", "VARCHAR", "", "`tcp` or `quic`"),
+                Column("condition", "VARCHAR", "", "such as `pacing`"),
+                Column("value", "VARCHAR", "", "in words"),
+            ),
+            _condition_rows,
+        ),
+        Table(
+            "slots",
+            "a flow in a slot of 100 ms",
+            (
+                CELL,
+                FLOW,
+                Column("slot", "INTEGER", "", "number of the slot, from 0 at the epoch"),
+                Column("t_s", "DOUBLE", "s", "start of the slot after the epoch"),
+                Column(
+                    "ip_bytes",
+                    "DOUBLE",
+                    "B",
+                    "IP bytes at the bottleneck's exit, by serialisation time",
+                ),
+                Column("delivered_bytes", "DOUBLE", "B", "bytes delivered to the application"),
+                Column(
+                    "active",
+                    "BOOLEAN",
+                    "",
+                    "whether it lies wholly between first data and end of the flow",
+                ),
+            ),
+            _slot_rows,
+        ),
+        Table(
+            "samples",
+            "what the sender knew of a connection at one time; none of a flow over UDP",
+            (
+                CELL,
+                FLOW,
+                CONNECTION,
+                Column("t_s", "DOUBLE", "s", "time after the epoch"),
+                Column("cwnd_packets", "DOUBLE", "packets", "congestion window"),
+                Column(
+                    "in_flight_packets",
+                    "DOUBLE",
+                    "packets",
+                    "sent, neither acknowledged nor held to be lost; null where that is not known",
+                ),
+                Column("rtt_s", "DOUBLE", "s", "smoothed RTT; null before the first measurement"),
+                Column("pacing_bps", "DOUBLE", "bit/s", "pacing rate; null where there is none"),
+            ),
+            _sample_rows,
+        ),
+        Table(
+            "videos",
+            "a video that a client asked for",
+            (
+                CELL,
+                FLOW,
+                CONNECTION,
+                Column("startup_s", "DOUBLE", "s", "until it first played; null: it never did"),
+                Column("stalls", "INTEGER", "", "how often it stalled"),
+                Column("stalled_s", "DOUBLE", "s", "time that it stalled, at the end still or not"),
+                Column("qoe", "DOUBLE", "1", "metric `qoe` of this video; null: it never started"),
+                Column("ended", "BOOLEAN", "", "whether it was shown to its end"),
+            ),
+            _video_rows,
+        ),
+        Table(
+            "requests",
+            "a request that was begun",
+            (
+                CELL,
+                FLOW,
+                CONNECTION,
+                Column("request", "BIGINT", "", "number of the request in its stream, from 0"),
+                Column("start_s", "DOUBLE", "s", "when it was begun, after the epoch"),
+                Column(
+                    "fct_s",
+                    "DOUBLE",
+                    "s",
+                    "flow completion time: until its last byte; null: it did not end",
+                ),
+                Column("bytes", "BIGINT", "B", "size of the answer, or what had come of it"),
+            ),
+            _request_rows,
+        ),
+        Table(
+            "traces",
+            "a metric at one time, of the metrics that have a course (metrics.md)",
+            (
+                CELL,
+                Column("metric", "VARCHAR", "", "full name, such as `fmp.K`"),
+                Column("flow", "VARCHAR", "", "name of the flow; null: of the whole cell"),
+                Column("t_s", "DOUBLE", "s", "time after the epoch"),
+                Column("value", "DOUBLE", "as of the metric", "value at this time"),
+            ),
+            _trace_rows,
+        ),
+        Table(
+            "queues",
+            "a bottleneck queue at the end of a slot of 100 ms",
+            (
+                CELL,
+                Column("queue", "VARCHAR", "", "`node/interface`"),
+                Column("t_s", "DOUBLE", "s", "time after the epoch"),
+                Column(
+                    "bytes", "DOUBLE", "B", "frame bytes that wait; null where that is not known"
+                ),
+                Column(
+                    "packets", "DOUBLE", "packets", "frames that wait; null where that is not known"
+                ),
+            ),
+            _queue_rows,
+        ),
+        BUCKETS,
+        Table(
+            "curves",
+            "a point of a curve that a metric has, other than over time (metrics.md)",
+            (
+                CELL,
+                Column("metric", "VARCHAR", "", "name of the metric, such as `deviations`"),
+                Column("flow", "VARCHAR", "", "name of the flow; null: of the whole cell"),
+                Column("curve", "VARCHAR", "", "which of its curves, such as `spectrum.theory`"),
+                Column("scale", "BIGINT", "", "of the curve; 0: it has none"),
+                Column("x", "DOUBLE", "as of the metric", "where"),
+                Column("y", "DOUBLE", "as of the metric", "value there; null: none"),
+                Column("low", "DOUBLE", "as of the metric", "lower bound; null: none"),
+                Column("high", "DOUBLE", "as of the metric", "upper bound; null: none"),
+            ),
+            _curve_rows,
+        ),
+        *PAGE_TABLES,
+    )
+}

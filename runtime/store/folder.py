@@ -1,0 +1,345 @@
+"""The run directory: whole cells under their keys, whatever kills the process that writes them."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pydantic import ValidationError
+
+from fairc.compiler.cells.grid import genuine
+from fairc.compiler.plan import Cell, Plan
+from fairc.runtime.run import machines
+
+from . import archive
+from .results import CellResult
+
+PLAN, CELLS, LOCK = "plan.json", "cells.jsonl", "lock.json"
+RESULT, SERIES, RAW, CONSOLE = "result.json", "series.npz", "raw.tar.zst", "console.txt"
+# Everything unfinished lives here; a process that holds the lock may remove what it finds.
+PARTIAL = ".partial"
+
+
+class StoreError(Exception):
+    """The run directory cannot be used; the message says why and what to do."""
+
+
+class IrregularError(OSError):
+    """A pipe, a folder or a device is where a file should be."""
+
+
+def key_of(cell: Cell, engine: str, identity: str) -> str:
+    """Return the name of a cell's result: a hash of the cell, the engine and what it runs on."""
+    text = f"{cell.id}\n{engine}\n{identity}\n"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class Store:
+    """A run directory. Reading needs nothing; writing needs the lock: `with store:`.
+
+    path: the directory; made when it is first locked.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: int | None = None
+
+    def __enter__(self) -> Self:
+        """Take the directory's lock and remove what killed runs left. Raises StoreError."""
+        if (self.path / PARTIAL).exists() and not (self.path / ".lock").is_file():
+            raise StoreError(
+                f"{self.path} is no run directory, and holds a folder {PARTIAL} of something else;"
+                " give this run a directory of its own with -o"
+            )
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be written: {error.strerror}") from None
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            owner = os.pread(self._lock, 20, 0).decode(errors="replace").strip()
+            self.__exit__(None, None, None)
+            raise StoreError(
+                f"{self.path} is being written by another fairc (process {owner or 'unknown'});"
+                " wait for it, or give this run a directory of its own with -o"
+            ) from None
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+        self._discard(self.path / PARTIAL)
+        (self.path / PARTIAL).mkdir()
+        (self.path / "cells").mkdir(exist_ok=True)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give the lock back; the kernel does when the process dies."""
+        if self._lock is not None:
+            os.close(self._lock)  # closing releases a flock
+            self._lock = None
+
+    # The plan
+
+    def stage(self, write: Callable[[Path], None]) -> Path:
+        """Return a folder into which `write` has put plan.json and cells.jsonl, to be adopted."""
+        folder = self.scratch("plan")
+        write(folder)
+        return folder
+
+    def adopt(self, staged: Path) -> None:
+        """Make a staged plan the run's plan."""
+        for name in (CELLS, PLAN):  # the header last: without it there is no plan
+            sync(staged / name)
+            (staged / name).replace(self.path / name)
+        sync(self.path)
+        self._discard(staged)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan's header. Raises StoreError."""
+        return read_plan(self.path)
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield the plan's cells in order. Raises StoreError."""
+        return read_cells(self.path)
+
+    def write_json(self, name: str, document: object) -> None:
+        """Replace a small JSON file of the run directory at once."""
+        text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        temporary = self.path / PARTIAL / name
+        temporary.write_text(text, encoding="utf-8")
+        sync(temporary)
+        temporary.replace(self.path / name)
+
+    @property
+    def lock(self) -> dict[str, Any]:
+        """What made the numbers (runtime/run/lock.py). Raises StoreError."""
+        try:
+            return machines.read(self.path / LOCK)
+        except FileNotFoundError:
+            raise StoreError(f"{self.path} is not a run directory: it has no {LOCK}") from None
+        except ValueError as error:
+            raise StoreError(f"{self.path / LOCK} cannot be read: {error}") from None
+
+    @property
+    def engine(self) -> str | None:
+        """The engine whose results are here, by the lock; None where nothing has been run yet.
+
+        A lock that names none is of an earlier version: then the plan does. Raises StoreError.
+        """
+        if not (self.path / LOCK).exists():
+            return None
+        named = self.lock.get("engine")
+        name = named.get("name") if isinstance(named, dict) else None
+        return name if isinstance(name, str) else self.plan.engine
+
+    def keep_engine(self, wanted: str) -> None:
+        """Raise StoreError if the results here are another engine's: an experiment has one."""
+        if self.engine not in (None, wanted):
+            raise StoreError(
+                f"{self.path} holds results of the engine {self.engine}, and a run directory keeps its"
+                f" engine; give {wanted} a directory of its own with -o, such as {self.path}-{wanted}"
+            )
+
+    # Cells
+
+    def scratch(self, name: str) -> Path:
+        """Return an empty folder for work in progress; it does not survive the next start."""
+        folder = self.path / PARTIAL / name
+        self._discard(folder)
+        folder.mkdir()
+        return folder
+
+    def folder(self, key: str) -> Path:
+        """Return where the cell with a key is, if it is."""
+        return self.path / "cells" / key
+
+    def result(self, key: str) -> CellResult | None:
+        """Return what is stored of a cell; None when there is none, or it cannot be read."""
+        try:
+            return CellResult.model_validate_json(content(self.folder(key) / RESULT))
+        except (FileNotFoundError, NotADirectoryError, IrregularError, ValidationError):
+            return None  # an older version's result is as good as none: the cell runs again
+
+    def finished(self) -> Iterator[tuple[Cell, Path]]:
+        """Yield the plan's cells that the engine of the lock has run, with their folders, in order.
+
+        Raises StoreError.
+        """
+        engine = self.lock.get("engine")
+        if engine is None:
+            raise StoreError(
+                f"{self.path / LOCK} names no engine: no cell can be told from another"
+            )
+        # Of several where some cells need another machine than others; older locks name one.
+        identities = engine.get("identities", [engine["identity"]])
+        for cell in self.cells():
+            for identity in identities:
+                folder = self.folder(key_of(cell, engine["name"], identity))
+                if (folder / RESULT).is_file():
+                    yield cell, folder
+                    break
+
+    def commit(self, key: str, folder: Path, result: CellResult) -> None:
+        """Make a scratch folder, with what belongs to the result in it, the cell with this key.
+
+        A cell that is there already is replaced; a kill leaves the old one, none, or the new one.
+        """
+        (folder / RESULT).write_text(result.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        for path in folder.iterdir():
+            sync(path)
+        sync(folder)
+        target = self.folder(key)
+        if target.exists():
+            replaced = self.path / PARTIAL / f"{key}.replaced"
+            self._discard(replaced)
+            target.rename(replaced)
+            folder.rename(target)
+            self._discard(replaced)
+        else:
+            folder.rename(target)
+        sync(target.parent)
+
+    def unpack(self, key: str, folder: Path) -> None:
+        """Unpack a cell's raw artefacts. Raises OSError and ValueError when they are damaged."""
+        archive.unpack(self.folder(key) / RAW, folder)
+
+    def has_raw(self, key: str) -> bool:
+        """Whether a cell's raw artefacts are still there."""
+        return (self.folder(key) / RAW).is_file()
+
+    def remove_raw(self) -> int:
+        """Remove the raw artefacts of all cells; return the bytes that were freed."""
+        freed = 0
+        for path in sorted((self.path / "cells").glob(f"*/{RAW}")):
+            freed += path.stat().st_size
+            path.unlink()
+        return freed
+
+    def _discard(self, folder: Path) -> None:
+        try:
+            shutil.rmtree(folder)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise StoreError(f"{folder} cannot be removed: {error.strerror}") from None
+
+
+def content(path: Path) -> bytes:
+    """Return the content of a regular file; anything else might never end. Raises OSError."""
+    if path.exists() and not path.is_file():
+        raise IrregularError(errno.EINVAL, "it is not a regular file", str(path))
+    return path.read_bytes()
+
+
+def read_plan(folder: Path) -> Plan:
+    """Read the header of a compiled plan. Raises StoreError."""
+    try:
+        return Plan.model_validate_json(content(folder / PLAN))
+    except FileNotFoundError:
+        raise StoreError(f"{folder} holds no plan: it has no {PLAN}") from None
+    except OSError as error:
+        raise StoreError(f"{folder / PLAN} cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        raise StoreError(
+            f"{folder / PLAN} is not a plan of this version: {_first(error)}"
+        ) from None
+
+
+def read_cells(folder: Path) -> Iterator[Cell]:
+    """Yield the cells of a compiled plan in order: each once, and all of them. Raises StoreError."""
+    plan = read_plan(folder)
+    seen: set[str] = set()
+    try:
+        if (folder / CELLS).exists() and not (folder / CELLS).is_file():
+            raise StoreError(f"{folder / CELLS} cannot be read: it is not a regular file")
+        with (folder / CELLS).open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                cell = read_cell(folder, plan, line, number)
+                if cell.id in seen:
+                    raise StoreError(
+                        f"{folder / CELLS}:{number}: the cell {cell.id} is there twice"
+                    )
+                seen.add(cell.id)
+                yield cell
+        if len(seen) != plan.cells:
+            raise StoreError(
+                f"{folder / CELLS} has {len(seen)} cells where {PLAN} counts {plan.cells}:"
+                " the plan is not whole; compile it again"
+            )
+    except FileNotFoundError:
+        raise StoreError(f"{folder} holds no plan: it has no {CELLS}") from None
+    except OSError as error:
+        raise StoreError(f"{folder / CELLS} cannot be read: {error.strerror}") from None
+
+
+def copy_plan(source: Path, folder: Path) -> None:
+    """Copy a compiled plan that is whole, and none of whose cells has the name of another.
+
+    Raises StoreError, OSError.
+    """
+    for name in (PLAN, CELLS):
+        try:
+            shutil.copyfile(source / name, folder / name)
+        except shutil.SpecialFileError:
+            raise StoreError(f"{source / name} cannot be read: it is not a regular file") from None
+    try:
+        for number, cell in enumerate(read_cells(folder), 1):
+            require_genuine(folder, cell, number)
+    except StoreError as error:  # the copy is nothing that a user knows of
+        raise StoreError(str(error).replace(str(folder), str(source))) from None
+
+
+def require_genuine(folder: Path, cell: Cell, number: int) -> None:
+    """Raise StoreError for a cell that a stored result of another one would be taken for."""
+    if not genuine(cell):
+        raise StoreError(
+            f"{folder / CELLS}:{number}: the cell {cell.id} has been changed: that is not the hash of"
+            " its content; compile it again"
+        )
+
+
+def read_cell(folder: Path, plan: Plan, line: bytes, number: int) -> Cell:
+    """Read a line of `cells.jsonl`, counted from 1, as a cell of the plan. Raises StoreError."""
+    try:
+        cell = Cell.model_validate_json(line)
+    except ValidationError as error:
+        raise StoreError(
+            f"{folder / CELLS}:{number} is not a cell of this version: {_first(error)}"
+        ) from None
+    fits = cell.experiment == plan.experiment and len(cell.bindings) == len(plan.axes)
+    for axis, (name, value) in zip(plan.axes, cell.bindings.items(), strict=False):
+        fits = fits and name == axis.name and value in axis.values
+    if not fits:
+        raise StoreError(f"{folder / CELLS}:{number} is no cell of the plan in {PLAN}")
+    return cell
+
+
+def _first(error: ValidationError) -> str:
+    """Say the first thing that is wrong with a document; what a stranger has written is not quoted."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(str(part)[:80] for part in first["loc"]) or "the document"
+    words = f"{where}: {first['msg'].removeprefix('Value error, ')}"[:400]
+    return "".join(char if char.isprintable() else "?" for char in words)
+
+
+def sync(path: Path) -> None:
+    """Have a file, or a directory's entries, on the disk before what follows."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,98 @@
+"""What an engine hands over, and what is stored of a cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fairc.compiler.plan import Model
+
+
+@dataclass(frozen=True, slots=True)
+class RawResult:
+    """What one run of one cell left behind.
+
+    error: empty when the script came to its end, else why it did not, in words.
+    artefacts: folder with the raw artefacts (docs/architecture.md); may be incomplete on error.
+    sha256: of the artefacts as the engine received them; empty on error.
+    console: what the machine printed.
+    virtual_s, wall_s: seconds that passed inside and outside.
+    """
+
+    error: str
+    artefacts: Path
+    sha256: str
+    console: str
+    virtual_s: float
+    wall_s: float
+
+
+class MetricValue(Model):
+    """One number of one metric of one cell, in SI base units; None where it is not defined.
+
+    reason: why it is not defined, in words; empty where it is. load: number of the page load that it
+    is of, from 1; None where it is of no single one.
+    """
+
+    metric: str
+    flow: str | None
+    value: float | None
+    unit: str
+    reason: str = ""
+    load: int | None = None
+
+
+class FlowResult(Model):
+    """What one flow did; times in s after the epoch, goodput in bit/s of application bytes."""
+
+    flow: str
+    transport: str
+    cca: str | None
+    connections: int
+    start_s: float
+    first_byte_s: float | None
+    end_s: float | None
+    completed: bool
+    bytes: int
+    goodput_bps: float | None
+
+
+class FlowCondition(Model):
+    """A condition of a flow that transports may differ in, in words (runtime/analysis/conditions.py).
+
+    transport: what it holds over; page loads have both. Empty only in results of versions that did not
+    say it: they are computed anew.
+    """
+
+    flow: str
+    condition: str
+    value: str
+    transport: str = ""
+
+
+class CellResult(Model):
+    """Everything that is stored of a finished cell but its series and raw artefacts.
+
+    verdict: judges the set-up, never the outcome; None when the cell failed.
+    reasons: why the verdict is not `valid`, in words. analysis: hash of what was measured and of the
+    code that did; another one is computed anew from the raw artefacts. So that older results can still be
+    read then, a field that is added has a default.
+    """
+
+    cell: str
+    key: str
+    status: Literal["ok", "failed"]
+    error: str = ""
+    verdict: Literal["valid", "flagged", "invalid"] | None = None
+    reasons: tuple[str, ...] = ()
+    ended_by: str = ""
+    virtual_s: float
+    wall_s: float
+    engine: str
+    image: str
+    result_sha256: str = ""
+    analysis: str = ""
+    flows: tuple[FlowResult, ...] = ()
+    metrics: tuple[MetricValue, ...] = ()
+    conditions: tuple[FlowCondition, ...] = ()
