@@ -26,7 +26,8 @@ class EngineUnavailable(Exception):
 
 # What turns a plan's cell into its program, by path in the compiler; the rest makes the plan.
 WRITERS = (
-    *("frames.py", "freeze.py", "ports.py", "queues.py", "seeds.py"),
+    *(f"passes/{name}.py" for name in ("frames", "freeze", "ports", "queues")),
+    "seeds.py",
     *(
         f"targets/{name}.py"
         for name in (
