@@ -37,7 +37,8 @@ class Asks:
 
     who: its name for people. line: of the file, or 0. bpf: whether its CCA is a BPF program. image: the
     container image that it runs. browser: whether it loads pages in a browser. parameters: whether
-    its CCA has parameters that are those of a whole kernel. iperf3: whether it runs that program.
+    its CCA has parameters that are those of a whole kernel. iperf3: whether it runs that program. syscall_cost: whether system calls take a virtual
+    time of their own.
     """
 
     who: str
@@ -47,11 +48,19 @@ class Asks:
     browser: bool = False
     parameters: bool = False
     iperf3: bool = False
+    syscall_cost: bool = False
 
     @property
     def special(self) -> bool:
         """Whether it asks for anything at all."""
-        return self.bpf or self.image is not None or self.browser or self.parameters or self.iperf3
+        return (
+            self.bpf
+            or self.image is not None
+            or self.browser
+            or self.parameters
+            or self.iperf3
+            or self.syscall_cost
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +139,19 @@ PARAMETERS = Limit(
     "sets parameters of its CCA for the whole kernel",
     "do",
 )
+SYSCALL_COST = Limit(
+    "`syscall_cost`",
+    "syscall_cost",
+    lambda asks: asks.syscall_cost,
+    "set `syscall_cost`",
+    "do (computing takes its own time there)",
+)
 
 LIMITS: dict[str, tuple[Limit, ...]] = {
     "uml": (BPF, IMAGE, IPERF3),
-    "vm": (IMAGE,),
-    "mininet": (IMAGE,),
-    "docker": (BPF, BROWSER, PARAMETERS),
+    "vm": (IMAGE, SYSCALL_COST),
+    "mininet": (IMAGE, SYSCALL_COST),
+    "docker": (BPF, BROWSER, PARAMETERS, SYSCALL_COST),
 }
 """What engines cannot do. One that is not named here can do everything."""
 
@@ -172,6 +188,8 @@ def of_cell(cell: Cell) -> Iterator[Asks]:
             bool(flow.transport in KERNEL and flow.cca_parameters),
             isinstance(workload, Iperf3Workload),
         )
+    if cell.syscall_cost_ns is not None:
+        yield Asks("the hosts", 0, syscall_cost=True)
     for pep in cell.peps:
         yield Asks(f"pep `{pep.name}`", _line(pep), parameters=bool(pep.cca_parameters))
 
@@ -188,6 +206,8 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Asks]:
             bool(flow.transport in KERNEL and flow.cca_parameters),
             isinstance(flow.workload, model.Iperf3),
         )
+    if scenario.syscall_cost_ns is not None:
+        yield Asks("the hosts", 0, syscall_cost=True)
     for pep in scenario.network.peps:
         yield Asks(f"pep `{pep.name}`", pep.span.line, parameters=bool(pep.cca_parameters))
 

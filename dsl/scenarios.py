@@ -25,7 +25,7 @@ from .traffic.flows import build_flow, check_ends
 from .traffic.sharing import check_sharing
 from .words.keys import Block
 from .words.library import preset
-from .words.processing import processing_ns
+from .words.processing import processing_ns, syscall_cost_ns
 from .words.topology_words import TOPOLOGIES
 
 T = TypeVar("T")
@@ -75,8 +75,11 @@ class Builder:
         hosts = [setting.value for setting in parts.hosts.settings.values()]
         self._network = _Memo(self._build_network, self._depends(topology, names), grid)
         self._timing = _Memo(self._build_timing, self._depends(timing, names), grid)
-        self._processing = _Memo(
-            lambda scope: processing_ns(self._hosts(scope).get("processing")),
+        self._costs = _Memo(
+            lambda scope: (
+                processing_ns(self._hosts(scope).get("processing")),
+                syscall_cost_ns(self._hosts(scope).get("syscall_cost")),
+            ),
             self._depends(hosts, names),
             grid,
         )
@@ -143,7 +146,7 @@ class Builder:
         if network is None:
             return None
         whole, every = self._with_users(network, flows, groups)
-        return model.Scenario(whole, every, *timing, self._processing(bound))
+        return model.Scenario(whole, every, *timing, *self._costs(bound))
 
     def _with_users(
         self, network: model.Network, flows: Sequence[model.Flow], groups: Mapping[str, Group]

@@ -87,6 +87,7 @@ class Lowered:
             deadline_ns=draft.deadline_ns + _later_ns(draft, starts_ns, seed),
             stop=scenario.stop,
             processing_ns=scenario.processing_ns,
+            syscall_cost_ns=scenario.syscall_cost_ns,
         )
         return cell.model_copy(update={"id": identity_of(cell)})
 

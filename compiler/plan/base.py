@@ -33,6 +33,7 @@ def usual(value: object) -> bool:
 
 
 MAX_PROCESSING_NS = 4_000_000_000
+MAX_SYSCALL_COST_NS = 100_000
 
 SAMPLE_EVERY_NS = 100_000_000
 """How often endpoints sample a connection unless a metric asks for more (measurement.md, rule 19)."""

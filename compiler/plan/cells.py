@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .base import MAX_PROCESSING_NS, Captured, Model, absent, empty
+from .base import MAX_PROCESSING_NS, MAX_SYSCALL_COST_NS, Captured, Model, absent, empty
 from .consistency import contradiction
 from .flows import Flow
 from .network import Cable, Node
@@ -44,6 +44,8 @@ class Cell(Model):
     processing_ns: a host delays each packet that it sends by a random time in [0, processing_ns], behind
     its link's queue and rate, and in order; sources at a constant rate vary their gaps. 0: neither. Left out
     where the file says nothing: then as the engine needs it (targets/processing.py).
+    syscall_cost_ns: the virtual time of each system call, where computing takes none; left out where the file
+    says nothing: then as the engine needs it.
     captured: `none`: no packets are captured, and there are no `captures`; left out where it is `full`.
     """
 
@@ -67,6 +69,9 @@ class Cell(Model):
     processing_ns: Annotated[int | None, Field(ge=0, le=MAX_PROCESSING_NS, exclude_if=absent)] = (
         None
     )
+    syscall_cost_ns: Annotated[
+        int | None, Field(gt=0, le=MAX_SYSCALL_COST_NS, exclude_if=absent)
+    ] = None
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

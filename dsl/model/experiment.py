@@ -24,6 +24,7 @@ class Scenario:
     captures: whether packets are captured at the bottlenecks.
     offload: False (always, so far): no super-packets. processing_ns: a host delays each packet that it
     sends by a random time in [0, processing_ns]; 0: by nothing; None: as the engine needs it.
+    syscall_cost_ns: the virtual time of a system call; None: as the engine needs it.
     """
 
     network: Network
@@ -34,6 +35,7 @@ class Scenario:
     stop: Literal["first", "all"]
     captures: Literal["full", "none"] = "full"
     processing_ns: int | None = None
+    syscall_cost_ns: int | None = None
 
     @property
     def inputs(self) -> tuple[Input, ...]:

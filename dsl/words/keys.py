@@ -32,7 +32,7 @@ from fairc.dsl.text import syntax
 from .cca_words import AnyCca
 from .network_words import A_JITTER, A_LINK_RATE, A_LOSS, A_QUEUE
 from .packet_sizes import A_MTU
-from .processing import A_PROCESSING
+from .processing import A_PROCESSING, A_SYSCALL_COST
 from .random_words import A_RANDOM_TIME
 from .report_words import METRICS
 from .topology_words import A_POLICER, PEPS, TOPOLOGIES
@@ -141,6 +141,12 @@ HOSTS: Registry[Parameter] = Registry(
             A_PROCESSING,
             "time that a host takes for each packet that it sends; gaps of constant-rate sources vary, too",
             "uniform(0us, 10us) where computing takes no time, else off",
+        ),
+        P(
+            "syscall_cost",
+            A_SYSCALL_COST,
+            "virtual time that each system call takes, where computing takes none (engine uml)",
+            "1us for page loads in Chromium, else nothing",
         ),
     ],
 )

@@ -1,13 +1,15 @@
-"""`processing` of `hosts`: the time that a host takes for each packet that it sends."""
+"""`processing` and `syscall_cost` of `hosts`: the time that a host takes for a packet, and for a system call."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from fairc.dsl.core.entries import bind
-from fairc.dsl.core.kinds import Kind, refuse
+from fairc.dsl.core.kinds import Kind, Quantities, refuse
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Span
+from fairc.dsl.core.units import TIME
 from fairc.dsl.core.values import Applied, Quantity, Symbol, Value, nanoseconds
 
 from .random_words import A_RANDOM_TIME, DISTRIBUTIONS
@@ -16,6 +18,8 @@ OFF = "off"
 UNIFORM = "uniform"
 LEAST_NS = 2
 MOST_NS = 4_000_000_000  # the kernel's netem has half of it in a signed 32-bit number of ns
+A_SYSCALL_COST = Quantities((TIME,), low=Fraction(1, 10**9), high=Fraction(1, 10**4))
+"""Of each system call; more than 0.1 ms, and programs could not start in time."""
 _HELP = "write `uniform(0us, 10us)` with another limit, or `off`"
 
 
@@ -65,6 +69,11 @@ def processing_ns(value: Value | None) -> int | None:
     if value is None:
         return None
     return nanoseconds(_limits(value)[1]) if isinstance(value, Applied) else 0
+
+
+def syscall_cost_ns(value: Value | None) -> int | None:
+    """Return the cost of a system call, ns, of a checked value; None: nothing is given."""
+    return nanoseconds(value) if isinstance(value, Quantity) else None
 
 
 def _limits(value: Applied) -> tuple[Quantity, Quantity]:

@@ -136,7 +136,9 @@ class UmlEngine:
             folder = Path(scratch)
             guest_job.write(cell, folder / machine.EXCHANGE, computing_is_free=True)
             (folder / machine.INITRD).write_bytes(self._initrd(variant))
-            error = self._boot(variant, folder, machine.Limits(guest_job.deadline_s(cell)), core)
+            arguments = machine.kernel_arguments(variant, cell.syscall_cost_ns)
+            limits = machine.Limits(guest_job.deadline_s(cell))
+            error = self._boot(variant, arguments, folder, limits, core)
             error, virtual_s = guest_job.read(folder / machine.EXCHANGE, artefacts, error)
             console = (folder / "console").read_text(errors="replace")
         return RawResult(
@@ -149,11 +151,18 @@ class UmlEngine:
         )
 
     def _boot(
-        self, variant: recipe.Variant, folder: Path, limits: machine.Limits, core: int | None
+        self,
+        variant: recipe.Variant,
+        arguments: list[str],
+        folder: Path,
+        limits: machine.Limits,
+        core: int | None,
     ) -> str:
         """Run a machine to its end; return why it had to be stopped, or nothing."""
         assert self._kernel is not None, "prepare comes first"
-        guest = machine.Machine(self._kernel, variant, image.require(variant).root, folder, core)
+        guest = machine.Machine(
+            self._kernel, variant, image.require(variant).root, folder, core, arguments
+        )
         try:
             while not guest.ended:
                 if self._closed.wait(POLL_S):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fairc.compiler.plan import LoadWorkload
 from fairc.compiler.targets.processing import DEFAULT_NS
+from fairc.runtime.engines import guest_job
 
 from .run import ReportError, Run
 from .words import counted, listed, number, one_line, quantity, scale_for
@@ -74,12 +76,13 @@ def processing(run: Run) -> str:
         for scene in run.scenes.values()
     }
     given = all(scene.processing_ns is not None for scene in run.scenes.values())
+    computing = f"{_computing(run)} " if free else ""
     source = "as the file says" if given else "the engine's default"
     if not any(bounds):
         what = "nothing" if free else "nothing but the time that it computes"
-        return f"For a packet that it sends a host takes {what} ({source})."
+        return f"{computing}For a packet that it sends a host takes {what} ({source})."
     limits = [quantity(bound / 1e9, "s") for bound in sorted(bounds) if bound]
-    told = (
+    told = computing + (
         "A host delays each packet that it sends by a time of its own, uniform from 0 to"
         f" {' or '.join(limits)}, in order, and sources at a constant rate vary their gaps by up to"
         f" half of them ({source})."
@@ -90,6 +93,31 @@ def processing(run: Run) -> str:
         else f"{told} Which it is depends on the configuration."
         + (" In some it is neither." if 0 in bounds else "")
     )
+
+
+def _computing(run: Run) -> str:
+    """Say that computing takes no time, and what that means for page loads."""
+    costs_ns = {
+        guest_job.variant_of(scene).syscall_cost_ns
+        if scene.syscall_cost_ns is None
+        else scene.syscall_cost_ns
+        for scene in run.scenes.values()
+    }
+    browsers = any(
+        isinstance(flow.workload, LoadWorkload) and flow.workload.client != "plain"
+        for scene in run.scenes.values()
+        for flow in scene.flows
+    )
+    costs = [quantity(cost / 1e9, "s") if cost else "none" for cost in sorted(costs_ns)]
+    said = "Computing is free: what programs compute takes no time of the cell's clock"
+    if any(costs_ns):
+        said += f", but each system call takes {' or '.join(costs)}"
+    if browsers:
+        said += (
+            "; a page load consists of the network, the protocols, the timers and the screen's frames,"
+            " and scripts and painting take no time"
+        )
+    return f"{said}."
 
 
 def _sentences(found: Findings, sensitive: int, open_: int) -> tuple[str, ...]:

@@ -31,8 +31,12 @@ CONSOLE_LIMIT = 16 << 20
 CHECK_EVERY_S = 1.0
 
 
-def kernel_arguments(variant: recipe.Variant) -> list[str]:
-    """Return the kernel's command line."""
+def kernel_arguments(variant: recipe.Variant, syscall_cost_ns: int | None = None) -> list[str]:
+    """Return the kernel's command line.
+
+    syscall_cost_ns: the virtual time of each system call; None: the variant's.
+    """
+    cost_ns = variant.syscall_cost_ns if syscall_cost_ns is None else syscall_cost_ns
     return [
         f"mem={variant.memory_bytes >> 20}M",
         f"initrd={INITRD}",
@@ -43,7 +47,7 @@ def kernel_arguments(variant: recipe.Variant) -> list[str]:
         "time-travel=inf-cpu",
         f"time-travel-start={START_NS}",
         "random-seed=1",  # until the agent reseeds
-        f"time-travel-syscall={variant.syscall_cost_ns}",
+        f"time-travel-syscall={cost_ns}",
         # Programs are followed by seccomp filters where the host and its CPU (XSAVE) allow that, else by
         # ptrace: results are the same.
         *("seccomp=auto", "con=null", "con0=null,fd:1", "umid=cell", "uml_dir=."),

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell, compile, engine_choice
 from fairc.compiler.plan import Plan
 from fairc.compiler.targets import containers, processing, programs
 from fairc.compiler.targets.mininet import render
-from fairc.dsl import load
+from fairc.dsl import CompileError, load
 from fairc.dsl.core.source import Source
 
 SPEC = """fexp 1
@@ -156,3 +156,20 @@ def test_a_plan_with_another_time_is_refused(value: object) -> None:
     document = json.loads(compiled()[1][0].model_dump_json())
     with pytest.raises(ValueError, match="processing_ns"):
         Cell.model_validate_json(json.dumps(document | {"processing_ns": value}))
+
+
+def test_the_cost_of_a_system_call_is_a_part_of_the_cell_where_the_file_names_it() -> None:
+    (_, (cell, *_)), (_, (other, *_)) = compiled(), compiled("hosts { syscall_cost = 8us }")
+    assert "syscall_cost_ns" not in cell.model_dump_json()
+    assert other.syscall_cost_ns == 8000
+    assert other.id != cell.id
+
+
+def test_only_an_engine_where_computing_is_free_charges_for_system_calls() -> None:
+    _, (cell, *_) = compiled("hosts { syscall_cost = 8us }")
+    asked = tuple(engine_choice.of_cell(cell))
+    assert engine_choice.choose(asked).engine == "uml"
+    for engine in ("vm", "mininet", "docker"):
+        with pytest.raises(CompileError) as refused:
+            engine_choice.given(engine, asked)
+        assert "`syscall_cost`" in str(refused.value.diagnostics[0].notes)

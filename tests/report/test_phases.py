@@ -7,14 +7,21 @@ from typing import Any
 
 import pytest
 
+from fairc.compiler.plan import LoadWorkload
 from fairc.runtime import engines
 from fairc.runtime.report import phases
 from fairc.runtime.run.phase import Findings, Result
 from fairc.runtime.statistics import Estimate
 
 
-def run(engine: str, *bounds_ns: int | None) -> Any:
-    scenes = {str(n): SimpleNamespace(processing_ns=ns) for n, ns in enumerate(bounds_ns)}
+def run(engine: str, *bounds_ns: int | None, cost_ns: int | None = None, client: str = "") -> Any:
+    load = LoadWorkload.model_construct(client=client or "plain")
+    scenes = {
+        str(n): SimpleNamespace(
+            processing_ns=ns, syscall_cost_ns=cost_ns, flows=[SimpleNamespace(workload=load)]
+        )
+        for n, ns in enumerate(bounds_ns)
+    }
     return SimpleNamespace(rows=lambda _: [(engine,)], scenes=scenes)
 
 
@@ -45,6 +52,20 @@ def test_no_engine_whose_computing_takes_time_says_that_it_is_free() -> None:
 )
 def test_what_hosts_take(engine: str, bounds_ns: tuple[int | None, ...], words: str) -> None:
     assert words in phases.processing(run(engine, *bounds_ns))
+
+
+@pytest.mark.usefixtures("_free")
+def test_where_computing_is_free_the_report_says_so_and_what_it_means_for_pages() -> None:
+    assert "Computing is free" not in phases.processing(run("vm", None))
+    plain = phases.processing(run("free", None))
+    assert "Computing is free" in plain
+    assert "system call" not in plain
+    assert "page load" not in plain
+    charged = phases.processing(run("free", None, cost_ns=8000))
+    assert "each system call takes 8 µs" in charged
+    browser = phases.processing(run("free", None, client="chromium"))
+    assert "each system call takes 1 µs" in browser
+    assert "scripts and painting take no time" in browser
 
 
 def test_the_phase_check_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
