@@ -115,10 +115,9 @@ def test_a_middle_that_would_begin_slowly_is_refused(
 
 
 def test_a_client_of_a_server_that_refuses_is_answered_and_reset(split: Split) -> None:
-    client = split.connect()
-    with pytest.raises(ConnectionResetError):
+    # On a busy machine the reset can come before connect() returns; a refusal would be another error.
+    with pytest.raises(ConnectionResetError), split.connect() as client:
         client.recv(1)
-    client.close()
     terminal, gateway = split.closed()
     assert [event["error"].split(":")[0] for event in terminal] == ["the gateway"]
     assert ["refused" in event["error"] for event in gateway] == [True]
