@@ -41,14 +41,18 @@ def calibrate(
     is outside its accepted range. The whole suite's table is kept, and locks of later runs name it.
     """
     from fairc.compiler.engine_choice import VIRTUAL_TIME
-    from fairc.runtime import calibration, engines
+    from fairc.runtime import engines
+    from fairc.runtime.calibration.cases import CASES
+    from fairc.runtime.calibration.kept import keep
     from fairc.runtime.calibration.suite import Bench, slower_than
+    from fairc.runtime.calibration.suite import calibrate as measure
+    from fairc.runtime.calibration.table import as_json, as_markdown, as_text
 
-    known = [case.name for case in calibration.CASES]
+    known = [case.name for case in CASES]
     if unknown := [name for name in chosen if name not in known]:
         raise Wrong(f"no case is called `{unknown[0]}`; known: {', '.join(known)}")
     made = engines.make(wished(engine) or VIRTUAL_TIME[0], console.say)
-    cases = [case for case in calibration.CASES if not chosen or case.name in chosen]
+    cases = [case for case in CASES if not chosen or case.name in chosen]
     folder = output or RESULTS.with_name(f"{RESULTS.name}-{made.name}")
     bench = Bench(folder, console.progress, jobs or len(os.sched_getaffinity(0)))
     with ExitStack() as stack:
@@ -59,16 +63,16 @@ def calibrate(
             stack.enter_context(closing(slower))
             slower.prepare()
         try:
-            found = calibration.calibrate(made, slower, bench, cases, console.say)
+            found = measure(made, slower, bench, cases, console.say)
         except KeyboardInterrupt:
             console.complain("interrupted: finished cells are kept; the same command resumes")
             return Status.INTERRUPTED
     if not chosen:
-        console.say(f"kept as {calibration.keep(found)}")
+        console.say(f"kept as {keep(found.engine, found.identity, as_json(found))}")
     lines = {
-        "text": lambda: "\n".join(calibration.as_text(found)),
-        "md": lambda: "\n".join(calibration.as_markdown(found)),
-        "json": lambda: calibration.as_json(found),
+        "text": lambda: "\n".join(as_text(found)),
+        "md": lambda: "\n".join(as_markdown(found)),
+        "json": lambda: as_json(found),
     }
     console.result(lines[form]())
     return Status.WELL if found.holds else Status.NOT_ALL_VALID

@@ -7,25 +7,6 @@ transport      readings of Reno against its theory: windows, fairness, slow star
 programs       readings of iperf3 beside the endpoints
 reading        one reading: measured, expected, and the range that is accepted
 suite          runs the suite on an engine
-table          a calibration as text, Markdown and JSON; where it is kept
+table          a calibration as text, Markdown and JSON
+kept           where calibrations are kept, and what a lock says of them
 """
-
-from __future__ import annotations
-
-from .cases import CASES, Case
-from .reading import Reading
-from .suite import Calibration, calibrate
-from .table import as_json, as_markdown, as_text, keep, kept
-
-__all__ = [
-    "CASES",
-    "Calibration",
-    "Case",
-    "Reading",
-    "as_json",
-    "as_markdown",
-    "as_text",
-    "calibrate",
-    "keep",
-    "kept",
-]

@@ -1,17 +1,13 @@
-"""A calibration as a table, and where it is kept for the locks of later runs."""
+"""A calibration as a table: text, Markdown, JSON."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-from fairc.runtime.engines.base import Engine
 from fairc.runtime.report.words import number
-from fairc.runtime.vm.recipe import cache_directory
 
 from .reading import Reading
 from .suite import Calibration
@@ -103,32 +99,3 @@ def document(calibration: Calibration) -> dict[str, Any]:
 def as_json(calibration: Calibration) -> str:
     """Return the calibration as a JSON document; equal for equal readings."""
     return json.dumps(document(calibration), indent=2, sort_keys=True, ensure_ascii=False)
-
-
-def keep(calibration: Calibration) -> Path:
-    """Write the calibration where the locks of later runs on the same engine refer to it."""
-    path = _place(calibration.engine, calibration.identity)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".part")
-    temporary.write_text(as_json(calibration) + "\n", encoding="utf-8")
-    temporary.replace(path)
-    return path
-
-
-def kept(engine: Engine) -> dict[str, Any] | None:
-    """Return what a lock says of the calibration of an engine as it is; None without one."""
-    try:
-        content = _place(engine.name, engine.identity).read_bytes()
-        found = json.loads(content)
-        readings = found["readings"]
-        return {
-            "sha256": hashlib.sha256(content).hexdigest(),
-            "readings": len(readings),
-            "hold": sum(bool(reading["holds"]) for reading in readings),
-        }
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _place(engine: str, identity: str) -> Path:
-    return cache_directory() / "calibrations" / f"{engine}-{identity[:16]}.json"

@@ -11,8 +11,7 @@ from pathlib import Path
 from docker.errors import APIError, NotFound
 
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.host.clean import owner_runs
-from fairc.runtime.host.supervisor import mark, namespace
+from fairc.runtime.host.supervisor import mark, namespace, owner_runs
 
 from .client import Client, connect, translated
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fairc.runtime.store.folder import CELLS, PARTIAL, PLAN, Store, StoreError
 
-from .supervisor import MARK, namespace, started
+from .supervisor import MARK, owner_runs
 
 # What `supervisor.temporary_prefix` begins.
 TEMPORARY = re.compile(r"fairc-[a-z]+-(\d+-\d+-\d+)-\w+")
@@ -43,15 +43,6 @@ def marked(mark: str) -> Iterator[int]:
 def orphans() -> Iterator[int]:
     """Yield the processes that a fairc has started that does not run any more."""
     return (pid for pid, mark in marks() if not owner_runs(mark))
-
-
-def owner_runs(mark: str) -> bool:
-    """Whether the process that a mark names still runs; also when that cannot be told from here."""
-    pid, _, rest = mark.partition(":")
-    start, _, where = rest.partition(":")
-    if not (pid.isdigit() and start.isdigit()) or where != str(namespace()):
-        return True
-    return started(int(pid)) == int(start)
 
 
 def end_orphans() -> list[str]:

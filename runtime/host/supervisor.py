@@ -128,6 +128,15 @@ def temporary_prefix(kind: str) -> str:
     return f"fairc-{kind}-{mark().replace(':', '-')}-"
 
 
+def owner_runs(mark: str) -> bool:
+    """Whether the process that a mark names still runs; also when that cannot be told from here."""
+    pid, _, rest = mark.partition(":")
+    start, _, where = rest.partition(":")
+    if not (pid.isdigit() and start.isdigit()) or where != str(namespace()):
+        return True
+    return started(int(pid)) == int(start)
+
+
 def started(pid: int) -> int | None:
     """Return when a process was started, in clock ticks after boot; None when there is none."""
     try:

@@ -14,6 +14,7 @@ from typing import Any
 import fairc.runtime
 from fairc.compiler.plan import MetricRequest
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
+from fairc.runtime.calibration.kept import kept as kept_calibration
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.store.folder import CELLS, PLAN, read_cells, read_plan
 
@@ -47,8 +48,6 @@ def made_with(engine: Engine) -> dict[str, Any]:
 
     `calibration` refers to the engine's (`fairc calibrate`), if there is one.
     """
-    from fairc.runtime import calibration  # which runs sweeps, and they need this module
-
     return {
         "fairc": {
             "version": fairc.__version__,
@@ -61,7 +60,7 @@ def made_with(engine: Engine) -> dict[str, Any]:
             "identity": engine.identity,
             "versions": dict(sorted(engine.versions.items())),
         },
-        "calibration": calibration.kept(engine),
+        "calibration": kept_calibration(engine),
         "endpoints": {"sha256": endpoints_sha256()},
         "host": host(),
     }

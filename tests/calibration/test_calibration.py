@@ -12,16 +12,18 @@ import pytest
 
 from fairc import compiler, dsl
 from fairc.compiler.engine_choice import VIRTUAL_TIME
-from fairc.runtime import calibration, engines
-from fairc.runtime.calibration.cases import FOLDER
+from fairc.runtime import engines
+from fairc.runtime.calibration.cases import CASES, FOLDER
+from fairc.runtime.calibration.kept import keep, kept
 from fairc.runtime.calibration.reading import Reading, near
-from fairc.runtime.calibration.suite import obstacle
+from fairc.runtime.calibration.suite import Calibration, obstacle
+from fairc.runtime.calibration.table import as_json, as_markdown, as_text
 from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.engines.uml import UmlEngine
 
 RATE = near("rate", "rate 10Mbit/s", 9.97e6, 10e6, within=0.1e6, unit="bit/s", source="plan", n=1)
 DELAY = near("base RTT", "rtt 10ms", 0.011, 0.010, within=0.5e-3, unit="s", source="plan", n=1)
-FOUND = calibration.Calibration("fake", "0123456789abcdef01", {"fake": "1"}, (RATE, DELAY), ())
+FOUND = Calibration("fake", "0123456789abcdef01", {"fake": "1"}, (RATE, DELAY), ())
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.fexp")), ids=lambda path: path.stem)
@@ -35,14 +37,14 @@ def test_every_experiment_of_the_suite_compiles_without_a_word(file: Path) -> No
 
 
 def test_every_experiment_of_the_suite_is_read() -> None:
-    read = {case.name for case in calibration.CASES} | {"speed"}
+    read = {case.name for case in CASES} | {"speed"}
     assert read == {path.stem for path in FOLDER.glob("*.fexp")}
 
 
 def test_what_an_engine_cannot_run_is_left_out() -> None:
-    cannot = {case.name for case in calibration.CASES if obstacle(case.file, UmlEngine())}
+    cannot = {case.name for case in CASES if obstacle(case.file, UmlEngine())}
     assert cannot == {"iperf3"}
-    assert not any(obstacle(case.file, FakeEngine()) for case in calibration.CASES)
+    assert not any(obstacle(case.file, FakeEngine()) for case in CASES)
 
 
 def test_a_reading_holds_inside_its_range_only() -> None:
@@ -58,7 +60,7 @@ def test_a_calibration_holds_when_all_readings_do_and_no_cell_failed() -> None:
 
 
 def test_the_table_says_what_holds_in_units_for_people() -> None:
-    text = "\n".join(calibration.as_text(replace(FOUND, failures=("loss: it crashed",))))
+    text = "\n".join(as_text(replace(FOUND, failures=("loss: it crashed",))))
     rate, delay = (line for line in text.splitlines() if line.startswith(("rate", "base")))
     assert "9.97 Mbit/s" in rate and "9.90 .. 10.10 Mbit/s" in rate and rate.endswith("holds")
     assert "11.00 ms" in delay and delay.endswith("OUTSIDE")
@@ -67,12 +69,12 @@ def test_the_table_says_what_holds_in_units_for_people() -> None:
 
 
 def test_the_markdown_table_has_a_row_for_each_reading() -> None:
-    lines = list(calibration.as_markdown(FOUND))
+    lines = list(as_markdown(FOUND))
     assert sum(line.startswith("|") for line in lines) == 2 + len(FOUND.readings)
 
 
 def test_the_document_is_in_si_units() -> None:
-    document = json.loads(calibration.as_json(FOUND))
+    document = json.loads(as_json(FOUND))
     assert [reading["measured"] for reading in document["readings"]] == [9.97e6, 0.011]
     assert document["holds"] is False
 
@@ -91,13 +93,13 @@ def test_a_kept_calibration_is_found_by_its_engine_alone(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     engine = Prepared()
-    assert calibration.kept(engine) is None
-    path = calibration.keep(FOUND)
-    kept = calibration.kept(engine)
-    assert kept is not None
-    assert (kept["readings"], kept["hold"]) == (2, 1)
+    assert kept(engine) is None
+    path = keep(FOUND.engine, FOUND.identity, as_json(FOUND))
+    said = kept(engine)
+    assert said is not None
+    assert (said["readings"], said["hold"]) == (2, 1)
     path.write_text("{")
-    assert calibration.kept(engine) is None
+    assert kept(engine) is None
 
 
 def test_only_the_virtual_machine_has_half_its_speed() -> None:

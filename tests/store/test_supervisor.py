@@ -13,7 +13,14 @@ from pathlib import Path
 import pytest
 
 from fairc.runtime.host import clean, watcher
-from fairc.runtime.host.supervisor import mark, namespace, start, started, temporary_prefix
+from fairc.runtime.host.supervisor import (
+    mark,
+    namespace,
+    owner_runs,
+    start,
+    started,
+    temporary_prefix,
+)
 
 PARENT = """
 import sys, threading, time
@@ -120,7 +127,7 @@ def test_a_mark_tells_a_container_from_its_host() -> None:
     ).stdout
     pid, _, where = inside.strip().split(":")
     assert pid == "1" and where != mark().split(":")[2]
-    assert clean.owner_runs(inside.strip())
+    assert owner_runs(inside.strip())
 
 
 def test_temporary_folders_of_dead_runs_are_removed(tmp_path: Path) -> None:

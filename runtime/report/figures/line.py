@@ -26,6 +26,7 @@ from .cases import (
     worded,
 )
 from .layout import WIDE_LEFT, columns_for, grid, label_room, short
+from .points import Point
 from .style import MUTED, Width, colour, dash, label_ends
 
 if TYPE_CHECKING:
@@ -33,17 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TIME = "time"
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A value of a line, in the metric's SI unit; low, high: its interval, or None."""
-
-    x: float
-    value: float
-    low: float | None
-    high: float | None
-    n: int
 
 
 @dataclass(frozen=True, slots=True)

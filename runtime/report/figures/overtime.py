@@ -11,11 +11,10 @@ from fairc.runtime.report.words import quantity
 
 from .base import NothingToDraw, Subject
 from .cases import Case, Cases, Summing
+from .points import Point
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from .line import Point
 
 MAX_BINS = 150
 _STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -73,8 +72,6 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
     left at the end is not what the group does. Raises NothingToDraw.
     """
     from fairc.runtime.measurement import SLOT_S
-
-    from .line import Point
 
     source = SOURCES.get(cases.metric)
     if source is None:

@@ -1,0 +1,40 @@
+"""Where calibrations are kept, so that the locks of later runs can refer to them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from fairc.runtime.engines.base import Engine
+from fairc.runtime.vm.recipe import cache_directory
+
+
+def keep(engine: str, identity: str, document: str) -> Path:
+    """Write a calibration, as JSON, where the locks of later runs on the same engine refer to it."""
+    path = _place(engine, identity)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(".part")
+    temporary.write_text(document + "\n", encoding="utf-8")
+    temporary.replace(path)
+    return path
+
+
+def kept(engine: Engine) -> dict[str, Any] | None:
+    """Return what a lock says of the calibration of an engine as it is; None without one."""
+    try:
+        content = _place(engine.name, engine.identity).read_bytes()
+        found = json.loads(content)
+        readings = found["readings"]
+        return {
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "readings": len(readings),
+            "hold": sum(bool(reading["holds"]) for reading in readings),
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _place(engine: str, identity: str) -> Path:
+    return cache_directory() / "calibrations" / f"{engine}-{identity[:16]}.json"

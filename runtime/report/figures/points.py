@@ -1,0 +1,16 @@
+"""A point of a line: an estimate at a place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A value of a line, in the metric's SI unit; low, high: its interval, or None."""
+
+    x: float
+    value: float
+    low: float | None
+    high: float | None
+    n: int
