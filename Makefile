@@ -1,6 +1,6 @@
 # Every target does its own set-up and can be repeated.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench fuzz docs clean packages
+.PHONY: help setup demo test check fix bench fuzz docs clean images packages
 
 PYTHON   := python3
 BIN      := .venv/bin
@@ -17,11 +17,15 @@ help: ## what each target does
 # In addition to the plain image and the kernel of `uml`. `make setup IMAGES=` leaves out the one with Chromium: a
 # minute and 1.4 GB, for page loads only.
 IMAGES := --browser
+# Which Debian packages: `all`, or what the engine `uml` needs (`fast`).
+PACKAGES := all
 
-setup: packages $(VENV) $(ENDPOINT) ## install everything: Debian packages, .venv, endpoints, images, the kernel of `uml`
-	@$(FAIRC) image build $(IMAGES)
+setup: packages ## install everything: Debian packages, .venv, endpoints, images, the kernel of `uml`
+	@$(MAKE) --no-print-directory -j3 images $(ENDPOINT)
 
-demo: setup ## run examples/quickstart.fexp in virtual time and say where its report is
+# What the engine `uml` needs and no more: no Chromium, Docker or QEMU.
+demo: ## set up the engine `uml`, run examples/quickstart.fexp and say where its report is
+	@$(MAKE) --no-print-directory PACKAGES=fast IMAGES= setup
 	@$(FAIRC) run examples/quickstart.fexp
 
 test: setup check ## every check and every test
@@ -54,8 +58,12 @@ docs: $(VENV) ## write the generated parts of docs/ anew
 clean: ## remove what was built in this folder (not results/, no image, no kernel)
 	rm -rf .venv build dist *.egg-info endpoints/target .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
+# Side by side with the endpoints: much of it waits for downloads.
+images: $(VENV)
+	@$(FAIRC) image build $(IMAGES)
+
 packages:
-	@scripts/setup
+	@scripts/setup $(PACKAGES)
 
 # A stamp, so that nothing is installed twice. `pip install .` would copy; -e lets edits work at once.
 $(VENV): requirements.lock setup.cfg | packages
