@@ -1,0 +1,44 @@
+"""ns-3 with the scenarios of `fast.py`: what its own TCP costs, captures on (`ns3/bottleneck.cc`).
+
+Needs `libns3-dev g++ libgsl-dev libxml2-dev libsqlite3-dev` of Debian, which `make setup` does not install.
+"""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+SOURCE = Path(__file__).parent / "ns3" / "bottleneck.cc"
+PACKAGES = ("ns3-applications", "ns3-internet", "ns3-point-to-point", "ns3-traffic-control")
+
+
+@cache
+def program() -> Path | None:
+    """Compile the scenario; return its program, or None without ns-3 on this machine."""
+    if shutil.which("g++") is None or shutil.which("pkg-config") is None:
+        return None
+    flags = subprocess.run(
+        ["pkg-config", "--cflags", "--libs", *PACKAGES], capture_output=True, text=True, check=False
+    )
+    if flags.returncode:
+        return None
+    path = Path(tempfile.mkdtemp(prefix="fairc-ns3-")) / "bottleneck"
+    subprocess.run(["g++", "-O2", "-o", path, SOURCE, *flags.stdout.split()], check=True)
+    return path
+
+
+def cpu_s(rate_mbps: int, seconds: int) -> float | None:
+    """Run two flows over a bottleneck in ns-3; return the CPU time, s, or None without ns-3."""
+    found = program()
+    if found is None:
+        return None
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with tempfile.TemporaryDirectory() as folder:
+        command = [found, str(rate_mbps), str(seconds), "1"]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
