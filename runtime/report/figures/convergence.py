@@ -1,8 +1,9 @@
 """The figure `convergence`: how a percentile settles with the number of configurations.
 
 Of the N configurations, k are drawn at random without replacement, and the percentile of their
-values is taken; the spread of many draws is shown against k (Corbel et al., Fairness Measurement
-Procedure, 2018).
+values is taken; the spread of the draws is shown against k (Corbel et al., Fairness Measurement
+Procedure, 2018), for k up to N / 2: larger subsets share most of their members, and with all of
+them there is no spread left, however few they are. The outer band is exact (`subsets.drawn_ranks`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.dsl.words.report_words import LIMITS
 from fairc.runtime.report.words import counted, listed, one_line, quantity
 from fairc.runtime.statistics import median
+from fairc.runtime.statistics.subsets import drawn_ranks, enough
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .cases import (
@@ -36,9 +38,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-MIN_CONFIGURATIONS = 3
+MIN_CONFIGURATIONS = 4
 SIZES = 12
-QUANTILES = (5, 25, 50, 75, 95)
+QUANTILES = (25, 50, 75)
+WITHIN = 0.05
+"""Subsets are large enough when they come so close, relative to the percentile of all configurations."""
 # Numbers that are drawn at once, so that memory does not grow with the number of draws.
 _AT_ONCE = 2_000_000
 
@@ -47,13 +51,18 @@ _AT_ONCE = 2_000_000
 class Panel:
     """A group. sizes: how many of its n configurations are drawn; whole: the percentile of all.
 
-    spread: shape (len(QUANTILES), len(sizes)), quantiles over the draws.
+    spread: shape (len(QUANTILES), len(sizes)), quantiles over the draws. low, high: shape (len(sizes),),
+    between which it lies in 95 % of all draws. enough: the least size that is large enough, or None.
     """
 
     heading: str
+    n: int
     sizes: tuple[int, ...]
     spread: NDArray[Any]
+    low: NDArray[Any]
+    high: NDArray[Any]
     whole: float
+    enough: int | None
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
@@ -70,10 +79,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     for key, found in groups:
         values = of_configurations(found)
         if len(values) >= MIN_CONFIGURATIONS:
-            sizes = sizes_for(len(values))
-            spread = spread_of(values, percentile, sizes, draws, subject.run.plan.seed)
-            whole = float(_percentile(values, percentile))
-            panels.append(Panel(worded(names, key), sizes, spread, whole))
+            heading = worded(names, key)
+            panels.append(_panel(heading, values, percentile, draws, subject.run.plan.seed))
     if not panels:
         raise NothingToDraw(
             f"it draws from at least {MIN_CONFIGURATIONS} configurations with a value"
@@ -85,10 +92,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         else ""
     )
     repeated = " A configuration's value is the median of its cells." if _repeated(cases) else ""
-    last = [
-        f"{p.heading or 'all'}: {quantity(p.whole, cases.unit)} of all {p.sizes[-1]}"
-        for p in panels
-    ]
+    last = [f"{p.heading or 'all'}: {quantity(p.whole, cases.unit)} of all {p.n}" for p in panels]
     return Drawing(
         name=stem(subject, request),
         section="asked",
@@ -97,13 +101,47 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
             " number of configurations"
         ),
         caption=(
-            f"{draws} random orders of the configurations; at k, the {ordinal(percentile)} of the"
-            " first k of each. Line: median of the orders; bands: 25 to 75 % and 5 to 95 % of"
-            f" them; dashed: all configurations.{repeated}{fewer} {cases.basis(cases_names(cases))}"
+            f"{_sufficient(panels)} Subsets are drawn without replacement. Wide band: 95 % of all"
+            f" subsets (exact, hypergeometric); line and narrow band: median and 25 to 75 % of {draws}"
+            f" draws; dashed: all configurations.{repeated}{fewer} {cases.basis(cases_names(cases))}"
         ),
         alt=f"Spread of the {ordinal(percentile)} of {cases.metric}. {listed(last, 6)}.",
         draw=lambda width: _draw(cases, panels, width),
     )
+
+
+def _panel(heading: str, values: list[float], percentile: float, draws: int, seed: int) -> Panel:
+    import numpy as np
+
+    n, q, ordered = len(values), percentile / 100, np.sort(values)
+    sizes = sizes_for(n)
+    ranks = np.array([drawn_ranks(n, k, q) for k in sizes])
+    whole = float(np.percentile(values, percentile))
+    return Panel(
+        heading,
+        n,
+        sizes,
+        spread_of(values, percentile, sizes, draws, seed),
+        ordered[ranks[:, 0] - 1],
+        ordered[ranks[:, 1] - 1],
+        whole,
+        enough(values, q, WITHIN * abs(whole), n // 2) if whole else None,
+    )
+
+
+def _sufficient(panels: list[Panel]) -> str:
+    """Say how many configurations are enough."""
+    close = f"95 % of all subsets come within {WITHIN:.0%} of the value of all configurations"
+    found = [
+        (f"{p.heading}: " if p.heading else "")
+        + (
+            f"{p.enough} of {p.n} configurations are enough"
+            if p.enough is not None
+            else f"not even half of the {p.n} configurations are enough"
+        )
+        for p in panels
+    ]
+    return f"{'; '.join(found)} ({close})."
 
 
 def cases_names(cases: Cases) -> tuple[str, ...]:
@@ -121,9 +159,9 @@ def of_configurations(found: list[Case]) -> list[float]:
 
 
 def sizes_for(n: int) -> tuple[int, ...]:
-    """Return the sizes of the subsets, evenly spread up to all n."""
-    first = max(2, n // 10)
-    return tuple(sorted({round(first + (n - first) * i / (SIZES - 1)) for i in range(SIZES)}))
+    """Return the sizes of the subsets, evenly spread up to half of all n."""
+    first, last = max(2, n // 20), n // 2
+    return tuple(sorted({round(first + (last - first) * i / (SIZES - 1)) for i in range(SIZES)}))
 
 
 def spread_of(
@@ -149,12 +187,6 @@ def spread_of(
     return np.percentile(found, QUANTILES, axis=1)
 
 
-def _percentile(values: list[float], percentile: float) -> float:
-    import numpy as np
-
-    return float(np.percentile(values, percentile))
-
-
 def _repeated(cases: Cases) -> bool:
     return len({c.cell for c in cases.cases}) > len({c.configuration for c in cases.cases})
 
@@ -168,12 +200,13 @@ def _draw(cases: Cases, panels: list[Panel], width: Width) -> Figure:
                 left=WIDE_LEFT, share=False,)  # fmt: skip
     draw_keys(made.figure, keys, width)
     factor = cases.scale.factor
-    low = min(float(p.spread.min()) for p in panels) / factor
-    high = max(float(p.spread.max()) for p in panels) / factor
+    low = min(float(p.low.min()) for p in panels) / factor
+    high = max(float(p.high.max()) for p in panels) / factor
     margin = 0.05 * (high - low) or 0.05
     for axes, panel in zip(made.panels, panels, strict=True):
-        five, quarter, middle, three, most = panel.spread / factor
-        for bottom, top, alpha in ((five, most, 0.16), (quarter, three, 0.26)):
+        quarter, middle, three = panel.spread / factor
+        outer = (panel.low / factor, panel.high / factor, 0.16)
+        for bottom, top, alpha in (outer, (quarter, three, 0.26)):
             axes.fill_between(panel.sizes, bottom, top, alpha=alpha, color=SERIES[0], linewidth=0)
         axes.plot(panel.sizes, middle, color=SERIES[0])
         axes.axhline(panel.whole / factor, color=MUTED, linewidth=0.8, linestyle=(0, (4, 1.5)))

@@ -1,0 +1,56 @@
+"""What a part of the configurations would have told: percentiles of subsets drawn without replacement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+
+from .estimates import CONFIDENCE
+
+
+@cache
+def drawn_ranks(n: int, k: int, q: float, level: float = CONFIDENCE) -> tuple[int, int]:
+    """Return the ranks (from 1) of n values between which the q-quantile of k of them lies.
+
+    The k are drawn without replacement, 1 <= k <= n; the quantile lies in the closed range with at least
+    probability `level`. It interpolates between the drawn values of ranks r and r + 1, r = floor((k - 1) q) + 1
+    (Hyndman and Fan, 1996, definition 7), so the range is from the lower end for r to the upper end for r + 1.
+    The r-th smallest of the drawn is at most the m-th smallest of all exactly when at least r of the m
+    smallest are drawn: H >= r with H hypergeometric(n, m, k).
+    """
+    from scipy.stats import hypergeom
+
+    place = (k - 1) * q
+    rank = math.floor(place) + 1
+    above = min(rank + (place > rank - 1), k)
+    tail = (1 - level) / 2
+    # P(r-th of the drawn <= m-th of all) = P(H >= r), which grows with m.
+    low = next(m for m in range(rank, n + 1) if hypergeom.sf(rank - 1, n, m, k) > tail)
+    high = next(m for m in range(low, n + 1) if hypergeom.sf(above - 1, n, m, k) >= 1 - tail)
+    return low, high
+
+
+def enough(values: Sequence[float], q: float, within: float, most: int) -> int | None:
+    """Return how many of the values are enough: the least k from which on subsets tell nearly the same.
+
+    That is: for every size from k to `most`, the q-quantile of 95 % of all subsets (`drawn_ranks`) lies
+    within `within` of that of all values. None when not even `most` are enough.
+    """
+    ordered = sorted(values)
+    whole = quantile(ordered, q)
+    found = None
+    for k in range(most, 1, -1):
+        low, high = drawn_ranks(len(ordered), k, q)
+        if max(whole - ordered[low - 1], ordered[high - 1] - whole) > within:
+            break
+        found = k
+    return found
+
+
+def quantile(ordered: Sequence[float], q: float) -> float:
+    """Return the q-quantile of sorted values by linear interpolation (definition 7)."""
+    place = (len(ordered) - 1) * q
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
