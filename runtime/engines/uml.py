@@ -16,7 +16,7 @@ from pathlib import Path
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime.engines.base import EngineUnavailable, programs_identity, refuse_images
-from fairc.runtime.host import supervisor
+from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
 from fairc.runtime.uml import confinement, kernel, machine, trial
@@ -136,7 +136,7 @@ class UmlEngine:
             folder = Path(scratch)
             guest_job.write(cell, folder / machine.EXCHANGE, computing_is_free=True)
             (folder / machine.INITRD).write_bytes(self._initrd(variant))
-            error = self._boot(variant, folder, machine.Limits(guest_job.deadline_s(cell)), core)
+            error = self._boot(variant, folder, guest_job.limits(cell), core)
             error, virtual_s = guest_job.read(folder / machine.EXCHANGE, artefacts, error)
             console = (folder / "console").read_text(errors="replace")
         return RawResult(
@@ -149,7 +149,7 @@ class UmlEngine:
         )
 
     def _boot(
-        self, variant: recipe.Variant, folder: Path, limits: machine.Limits, core: int | None
+        self, variant: recipe.Variant, folder: Path, limits: bounds.Limits, core: int | None
     ) -> str:
         """Run a machine to its end; return why it had to be stopped, or nothing."""
         assert self._kernel is not None, "prepare comes first"
