@@ -47,6 +47,7 @@ class VmEngine:
         self._snapshots: dict[str, snapshot.Snapshot] = {}  # by the name of their variant
         self._lock = threading.Lock()
         self._closed = threading.Event()
+        self._running = supervisor.Group()
         self._cores: queue.SimpleQueue[int] = queue.SimpleQueue()
         for core in sorted(os.sched_getaffinity(0)):
             self._cores.put(core)
@@ -136,20 +137,20 @@ class VmEngine:
             *("-qmp", "unix:monitor,server=on,wait=off"),
             *("-action", "panic=shutdown", "-incoming", "defer", "-S"),
         ]
-        with (scratch / "errors").open("wb") as errors:
-            process = supervisor.start(command, cwd=scratch, stderr=errors)
-        try:
-            snapshot.resume(saved, scratch / "monitor")
-        except (OSError, RuntimeError) as problem:
-            process.kill()
-            process.wait()
-            printed = (scratch / "errors").read_text(errors="replace").strip()
-            return f"QEMU could not restore the snapshot: {printed or problem}"
-        try:
+        with (
+            (scratch / "errors").open("wb") as errors,
+            self._running.start(command, cwd=scratch, stderr=errors) as process,
+        ):
+            try:
+                snapshot.resume(saved, scratch / "monitor")
+            except (OSError, RuntimeError) as problem:
+                if self._closed.is_set():
+                    return "interrupted"
+                process.kill()
+                process.wait()
+                printed = (scratch / "errors").read_text(errors="replace").strip()
+                return f"QEMU could not restore the snapshot: {printed or problem}"
             return self._watch(process, scratch, limits)
-        finally:
-            process.kill()
-            process.wait()
 
     def _watch(self, process: supervisor.Child, scratch: Path, limits: bounds.Limits) -> str:
         """Wait for the machine's end, and see that it gets there."""
@@ -172,6 +173,7 @@ class VmEngine:
     def close(self) -> None:
         """Stop the machines that are running."""
         self._closed.set()
+        self._running.end()
 
 
 class HalfSpeedVmEngine(VmEngine):
