@@ -74,3 +74,4 @@ $(VENV): requirements.lock setup.cfg | packages
 
 $(ENDPOINT): $(RUST) | packages
 	cd endpoints && cargo build --release --locked --quiet
+	@sha256sum < $@ | cut -c 1-64 > $@.sha256

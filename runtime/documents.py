@@ -90,7 +90,8 @@ def _engines() -> Iterator[str]:
     yield "(`engine_reasons`); `fairc plan`, `run` and the report say so. A plan of an earlier version has"
     yield "neither, and means `vm`. `fairc cell` runs what its plan says. A run directory keeps its engine:"
     yield "another one is refused and needs a directory of its own (`-o`); without `--engine` the one that"
-    yield "is there goes on. A machine that lacks what the engine needs ends with exit status 3, and with"
+    yield "is there goes on, but for `mininet`: what runs as root has to be asked for by name each time, because a"
+    yield "plan or a run directory may come from a stranger. A machine that lacks what the engine needs ends with exit status 3, and with"
     yield "the other engine that can run the experiment, if there is one."
     yield ""
 

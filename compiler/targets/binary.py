@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import shutil
@@ -21,8 +22,43 @@ class EndpointsMissing(Exception):
 def find_endpoints() -> Path:
     """Return the path of `fairc-endpoints`: from FAIRC_ENDPOINTS, the checkout's build, or PATH.
 
-    Raises EndpointsMissing.
+    Its hash is compared with the one that `make setup` has recorded next to it, if it has. Raises
+    EndpointsMissing.
     """
+    program = _look()
+    if damaged(program):
+        raise EndpointsMissing(
+            f"{program} is damaged: its hash is not the one in {_record(program)}; to build it anew:"
+            f" `cd endpoints && cargo clean --release -p {NAME}`, and `make setup`"
+        )
+    return program
+
+
+def damaged(program: Path) -> bool:
+    """Whether the program is not what was recorded when it was built; one without a record never is.
+
+    A record that is older than cargo's last build is of another program: somebody develops it.
+    """
+    record = _record(program)
+    try:
+        recorded = record.read_text(encoding="ascii").strip()
+        since = record.stat().st_mtime
+        builds = (program.parent / ".fingerprint").glob(f"{NAME}-*/invoked.timestamp")
+        if any(stamp.stat().st_mtime > since for stamp in builds):
+            return False
+        with program.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() != recorded
+    except FileNotFoundError:
+        return False
+    except (OSError, UnicodeDecodeError):
+        return True
+
+
+def _record(program: Path) -> Path:
+    return program.with_name(f"{program.name}.sha256")
+
+
+def _look() -> Path:
     named = os.environ.get(VARIABLE)
     if named is not None:
         if not _runs(Path(named)):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fairc.compiler.engine_choice import UNASKED_NEVER
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
 
@@ -28,6 +29,7 @@ def finish(directory: Path, plan: Plan, estimate: Estimate) -> None:
             file=plan.file,
             experiment=plan.experiment,
             engine=plan.engine,
+            asked=plan.engine in UNASKED_NEVER,
             cells=plan.cells,
             jobs=jobs,
             name=job_name(plan),

@@ -15,6 +15,7 @@ from . import console
 from .failures import Status, Wrong
 from .options import quiet, type_path
 from .sources import offering
+from .targets import refuse_unasked
 
 
 @click.command()
@@ -34,7 +35,9 @@ from .sources import offering
     help="Number chunks of so many cells instead of cells.",
 )
 @click.option(
-    "--engine", metavar="NAME", help="Only if the plan has this one.  [default: the plan's]"
+    "--engine",
+    metavar="NAME",
+    help="Only if the plan has this one.  [default: the plan's, but never mininet]",
 )
 @click.option("--fresh", is_flag=True, help="Run them also if their results are there.")
 @quiet()
@@ -60,6 +63,8 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
                 f"{plan} is a plan for the engine {header.engine}, and an experiment has one engine",
                 f"compile it for the other one: fairc compile FILE -o DIR --engine {engine}",
             )
+        if engine is None:
+            refuse_unasked(header.engine, "plan")
         made = engines.make(header.engine, console.say)
     except LookupError as error:
         raise Wrong(error.args[0]) from None

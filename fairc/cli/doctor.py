@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 import click
 
 from . import console
 from .failures import Status
 from .options import quiet
 
+if TYPE_CHECKING:
+    from fairc.runtime.host.doctor import Finding
+
 
 @click.command()
+@click.option(
+    "--verify",
+    "whole",
+    is_flag=True,
+    help="Read images, kernel, snapshots and endpoints in full, and compare them with their hashes.",
+)
 @quiet()
-def doctor() -> int:
-    """Show what this machine offers each engine; exit status 3 when none can run."""
+def doctor(whole: bool) -> int:
+    """Show what this machine offers each engine; exit status 3 when none can run.
+
+    With --verify also whether what cells run on is whole; exit status 3 when something is damaged.
+    """
     from fairc.runtime.host.doctor import examine
 
     engines = examine()
@@ -20,10 +35,25 @@ def doctor() -> int:
         console.result(
             f"{engine.name}: {'ready' if engine.ready else 'not ready'} ({engine.summary})"
         )
-        width = max(len(finding.what) for finding in engine.findings)
-        for finding in engine.findings:
-            word = "ok     " if finding.well else "missing"
-            console.result(f"  {word}  {finding.what:<{width}}  {finding.found}".rstrip())
-        for remedy in dict.fromkeys(f.remedy for f in engine.findings if not f.well and f.remedy):
-            console.result(f"  to do: {remedy}")
-    return Status.WELL if any(engine.ready for engine in engines) else Status.UNAVAILABLE
+        show(engine.findings, "missing")
+    well = any(engine.ready for engine in engines)
+    if whole:
+        from fairc.runtime.host.whole import verify
+
+        console.say("reading what cells run on")
+        found = list(verify())
+        console.result("stored files:")
+        show(found, "damaged")
+        well = well and all(finding.well for finding in found)
+    return Status.WELL if well else Status.UNAVAILABLE
+
+
+def show(findings: Iterable[Finding], otherwise: str) -> None:
+    """Print findings in columns, and what helps; otherwise: the word for those that are not well."""
+    found = list(findings)
+    width = max(len(finding.what) for finding in found)
+    for finding in found:
+        word = ("ok" if finding.well else otherwise).ljust(7)
+        console.result(f"  {word}  {finding.what:<{width}}  {finding.found}".rstrip())
+    for remedy in dict.fromkeys(f.remedy for f in found if not f.well and f.remedy):
+        console.result(f"  to do: {remedy}")

@@ -89,18 +89,17 @@ def on_engine(what: Ready, kept: str | None, asked: str | None, wish: str | None
     """Return the plan on its engine: the one that is asked for, or has results, or is the plan's.
 
     kept: whose results are in the run directory. wish: what runs a file where nothing else says so.
-    Raises CompileError when the engine cannot run the plan.
+    Raises CompileError when the engine cannot run the plan, Wrong when nobody here has asked for one
+    that runs as root: neither a plan nor a run directory can, for a stranger may have written it.
     """
-    from fairc.compiler.engine_choice import UNASKED_NEVER
     from fairc.dsl.core.diagnostics import CompileError
 
-    if what.engine in UNASKED_NEVER and not (asked or kept):
-        raise Wrong(
-            f"the plan names the engine {what.engine}, which runs as root on this machine's kernel",
-            f"`--engine {what.engine}` says that it may",
-        )
+    chosen = asked or kept or what.engine or wish
+    wished_here = asked or (wish if what.engine is None else None)
+    if wished_here != chosen:
+        refuse_unasked(chosen, "run directory" if kept else "plan")
     try:
-        return what.on(asked or kept or what.engine or wish)
+        return what.on(chosen)
     except CompileError as error:
         if asked or not kept or any(d.code != "engine-cannot" for d in error.diagnostics):
             raise
@@ -108,6 +107,17 @@ def on_engine(what: Ready, kept: str | None, asked: str | None, wish: str | None
             f"the run directory has results of {kept}, and keeps its engine: name another with -o"
         )
         raise CompileError([replace(d, help=help) for d in error.diagnostics]) from None
+
+
+def refuse_unasked(engine: str | None, where: str) -> None:
+    """Raise Wrong for an engine that runs as root, which `where` names and the command line does not."""
+    from fairc.compiler.engine_choice import UNASKED_NEVER
+
+    if engine in UNASKED_NEVER:
+        raise Wrong(
+            f"the {where} names the engine {engine}, which runs as root on this machine's kernel",
+            f"`--engine {engine}` says that it may",
+        )
 
 
 def check(engine: str, staged: Path, allowed: bool) -> None:

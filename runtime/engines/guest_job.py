@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 from fairc.compiler.plan import Cell, LoadWorkload
 from fairc.compiler.targets import mininet
 from fairc.runtime.engines.script import failure
+from fairc.runtime.host import bounds
 from fairc.runtime.vm import exchange, recipe
 
 # After its deadline a script still has to stop processes and to write its results.
 DEADLINE_MARGIN_S = 30.0
+# And the guest to end before it is stopped from outside.
+OUTSIDE_MARGIN_S = 30.0
 # Every cell begins at this instant of the guest's clock, which shows 2020-01-01 at the boot: how long
 # its set-up took leaves no trace in its results.
 EPOCH_S = 600
@@ -21,6 +25,12 @@ EPOCH_NS = (1_577_836_800 + EPOCH_S) * 10**9
 def deadline_s(cell: Cell) -> float:
     """Return the virtual time after which the guest ends the cell's program, s after it began."""
     return EPOCH_S + cell.deadline_ns / 1e9 + DEADLINE_MARGIN_S
+
+
+def limits(cell: Cell, **others: Any) -> bounds.Limits:
+    """Return what the cell's machine may take, seen from outside; others: as of `bounds.limits`."""
+    latest_s = deadline_s(cell) + OUTSIDE_MARGIN_S
+    return bounds.limits(latest_s, latest_s - EPOCH_S, **others)
 
 
 def write(cell: Cell, device: Path, computing_is_free: bool = False) -> None:

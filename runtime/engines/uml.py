@@ -16,7 +16,7 @@ from pathlib import Path
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime.engines.base import EngineUnavailable, programs_identity, refuse_images
-from fairc.runtime.host import supervisor
+from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
 from fairc.runtime.uml import confinement, kernel, machine, trial
@@ -137,7 +137,7 @@ class UmlEngine:
             guest_job.write(cell, folder / machine.EXCHANGE, computing_is_free=True)
             (folder / machine.INITRD).write_bytes(self._initrd(variant))
             arguments = machine.kernel_arguments(variant, cell.syscall_cost_ns)
-            limits = machine.Limits(guest_job.deadline_s(cell))
+            limits = guest_job.limits(cell)
             error = self._boot(variant, arguments, folder, limits, core)
             error, virtual_s = guest_job.read(folder / machine.EXCHANGE, artefacts, error)
             console = (folder / "console").read_text(errors="replace")
@@ -155,7 +155,7 @@ class UmlEngine:
         variant: recipe.Variant,
         arguments: list[str],
         folder: Path,
-        limits: machine.Limits,
+        limits: bounds.Limits,
         core: int | None,
     ) -> str:
         """Run a machine to its end; return why it had to be stopped, or nothing."""

@@ -14,17 +14,19 @@ from pathlib import Path
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime.engines.base import EngineUnavailable, programs_identity, refuse_images
-from fairc.runtime.host import supervisor
+from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
 from fairc.runtime.vm import image, qemu, recipe, snapshot
 
 from . import guest_job
 
-# A machine that computes nothing for so long (wall clock) waits for something that never comes.
+# All of an emulated machine's threads sleep when it waits for something that never comes.
 STALL_S = 30.0
 CONSOLE_LIMIT = 16 << 20
 POLL_S = 0.02
+# How often the machine's clock is asked for, wall seconds, and how long it may take to answer.
+CLOCK_EVERY_S, CLOCK_LIMIT_S = 5.0, 1.0
 
 
 class VmEngine:
@@ -45,6 +47,7 @@ class VmEngine:
         self._snapshots: dict[str, snapshot.Snapshot] = {}  # by the name of their variant
         self._lock = threading.Lock()
         self._closed = threading.Event()
+        self._running = supervisor.Group()
         self._cores: queue.SimpleQueue[int] = queue.SimpleQueue()
         for core in sorted(os.sched_getaffinity(0)):
             self._cores.put(core)
@@ -107,7 +110,8 @@ class VmEngine:
         with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("vm")) as scratch:
             device, console = Path(scratch, "exchange"), Path(scratch, "console")
             guest_job.write(cell, device)
-            error = self._restore(saved, Path(scratch), device, console, core)
+            limits = guest_job.limits(cell, idle_s=STALL_S, console_bytes=CONSOLE_LIMIT)
+            error = self._restore(saved, Path(scratch), limits, core)
             text = console.read_text(errors="replace") if console.exists() else ""
             error, virtual_s = guest_job.read(device, artefacts, error)
         return RawResult(
@@ -120,10 +124,12 @@ class VmEngine:
         )
 
     def _restore(
-        self, saved: snapshot.Snapshot, scratch: Path, device: Path, console: Path, core: int
+        self, saved: snapshot.Snapshot, scratch: Path, limits: bounds.Limits, core: int
     ) -> str:
         """Run the machine to its end; return why it had to be stopped, or nothing."""
-        devices = qemu.Devices(saved.memory_for(scratch), False, saved.image.root, device, console)
+        memory = saved.memory_for(scratch)
+        device, console = scratch / "exchange", scratch / "console"
+        devices = qemu.Devices(memory, False, saved.image.root, device, console)
         command = [
             *(("taskset", "--cpu-list", str(core)) if self.pinned else ()),
             qemu.PROGRAM,
@@ -131,43 +137,43 @@ class VmEngine:
             *("-qmp", "unix:monitor,server=on,wait=off"),
             *("-action", "panic=shutdown", "-incoming", "defer", "-S"),
         ]
-        with (scratch / "errors").open("wb") as errors:
-            process = supervisor.start(command, cwd=scratch, stderr=errors)
-        try:
-            snapshot.resume(saved, scratch / "monitor")
-        except (OSError, RuntimeError) as problem:
-            process.kill()
-            process.wait()
-            printed = (scratch / "errors").read_text(errors="replace").strip()
-            return f"QEMU could not restore the snapshot: {printed or problem}"
-        try:
-            return self._watch(process, console)
-        finally:
-            process.kill()
-            process.wait()
+        with (
+            (scratch / "errors").open("wb") as errors,
+            self._running.start(command, cwd=scratch, stderr=errors) as process,
+        ):
+            try:
+                snapshot.resume(saved, scratch / "monitor")
+            except (OSError, RuntimeError) as problem:
+                if self._closed.is_set():
+                    return "interrupted"
+                process.kill()
+                process.wait()
+                printed = (scratch / "errors").read_text(errors="replace").strip()
+                return f"QEMU could not restore the snapshot: {printed or problem}"
+            return self._watch(process, scratch, limits)
 
-    def _watch(self, process: supervisor.Child, console: Path) -> str:
+    def _watch(self, process: supervisor.Child, scratch: Path, limits: bounds.Limits) -> str:
         """Wait for the machine's end, and see that it gets there."""
-        busy_until, used = time.monotonic(), -1.0
-        checked = 0.0
+        watch = bounds.Watch(process.pid, scratch / "console")
+        asked, virtual_ns = time.monotonic(), None
         while process.poll() is None:
             if self._closed.wait(POLL_S):
                 return "interrupted"
-            now = time.monotonic()
-            if now < checked + 1:
+            if not watch.due:
                 continue
-            checked = now
-            if (cpu := _cpu_s(process.pid)) != used:
-                used, busy_until = cpu, now
-            elif now > busy_until + STALL_S:
-                return f"the virtual machine stood still for {STALL_S:g} s"
-            if console.stat().st_size > CONSOLE_LIMIT:
-                return f"the virtual machine printed more than {CONSOLE_LIMIT >> 20} MiB"
+            if time.monotonic() > asked + CLOCK_EVERY_S:
+                virtual_ns, asked = (
+                    qemu.clock_ns(scratch / "monitor", CLOCK_LIMIT_S),
+                    time.monotonic(),
+                )
+            if why := watch.overrun(limits, virtual_ns):
+                return f"the machine was stopped: {why}"
         return ""
 
     def close(self) -> None:
         """Stop the machines that are running."""
         self._closed.set()
+        self._running.end()
 
 
 class HalfSpeedVmEngine(VmEngine):
@@ -179,18 +185,3 @@ class HalfSpeedVmEngine(VmEngine):
 
 def _identity(saved: snapshot.Snapshot) -> str:
     return hashlib.sha256(f"{saved.identity} {programs_identity()}".encode()).hexdigest()
-
-
-def _cpu_s(pid: int) -> float:
-    """Return the CPU time that a process tree rooted at a session leader has used, in ticks."""
-    total = 0.0
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[3]) == pid:  # its session
-            total += int(fields[11]) + int(fields[12])
-    return total

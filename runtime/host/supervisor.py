@@ -12,10 +12,12 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 MARK = "FAIRC_RUN"
 WATCHER = Path(__file__).with_name("watcher.py")
@@ -30,7 +32,7 @@ class Child(subprocess.Popen[bytes]):
     """
 
     def __init__(self, argv: Sequence[str], leash: int, **options: object) -> None:
-        self._leash = leash
+        self._leash, self._once = leash, threading.Lock()
         super().__init__(argv, **options)  # type: ignore[call-overload]  # only `start` calls this
 
     @property
@@ -51,7 +53,8 @@ class Child(subprocess.Popen[bytes]):
         return status
 
     def _release(self) -> None:
-        leash, self._leash = self._leash, -1
+        with self._once:  # another thread may end it, too
+            leash, self._leash = self._leash, -1
         if leash >= 0:
             os.close(leash)
 
@@ -102,6 +105,37 @@ def start(
         raise
     finally:
         os.close(reading)
+
+
+class Group:
+    """Commands that are waited for in several threads, and can all be ended from another one."""
+
+    def __init__(self) -> None:
+        self._running: set[Child] = set()
+        self._over = False
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def start(self, argv: Sequence[str], **options: Any) -> Iterator[Child]:
+        """Start a command as `start` does; it is ended, and waited for, when the block is left."""
+        with start(argv, **options) as process:
+            with self._lock:
+                self._running.add(process)
+                over = self._over
+            if over:
+                process.kill()
+            try:
+                yield process
+            finally:
+                with self._lock:
+                    self._running.discard(process)
+
+    def end(self) -> None:
+        """End all that run, and all that will still be started, at once; does not wait."""
+        with self._lock:
+            self._over = True
+            for process in self._running:
+                process.kill()
 
 
 @cache

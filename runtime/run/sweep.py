@@ -25,8 +25,9 @@ from fairc.runtime.store.results import CellResult, RawResult
 from . import lock
 from .progress import Progress
 
-# How long an interrupted sweep waits for its threads; what they run has been stopped by then.
-PATIENCE_S = 10.0
+# How long an interrupted sweep waits for its runners, whose machines have been stopped by then, and for
+# its analysts, whose work is only lost.
+PATIENCE_S, PATIENCE_ANALYSIS_S = 10.0, 1.0
 
 
 @dataclass(slots=True)
@@ -117,9 +118,10 @@ class Sweep:
             self._room.release(jobs)
             self._dismiss(analysts)
             self.engine.close()
-            limit = time.monotonic() + PATIENCE_S
-            for thread in (*runners, *readers):
-                thread.join(max(0.0, limit - time.monotonic()))
+            for threads, patience_s in ((runners, PATIENCE_S), (readers, PATIENCE_ANALYSIS_S)):
+                limit = time.monotonic() + patience_s
+                for thread in threads:
+                    thread.join(max(0.0, limit - time.monotonic()))
             raise
         finally:
             self.progress.end()

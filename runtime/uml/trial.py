@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.host import supervisor
+from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.vm import initramfs
 from fairc.runtime.vm.image import Image
 
@@ -18,6 +18,7 @@ from .kernel import Kernel
 BOOTED = "fairc: booted"
 INIT = f"#!/bin/busybox sh\necho {BOOTED}\n/bin/busybox poweroff -f\n"
 POLL_S = 0.002
+LIMITS = bounds.limits(latest_s=1.0, lasts_s=1.0)
 TELLING = ("panic", "errno", "not permitted", "cannot", "denied", "failed", "bwrap:")
 FOLLOWED_BY_SECCOMP = "seccomp filters can be installed...OK"
 # What the kernel says when the host refuses it something, and what is to be done about it.
@@ -44,7 +45,7 @@ def boot(kernel: Kernel, image: Image) -> str:
         why = ""
         try:
             while not guest.ended and not why:
-                why = guest.overrun(machine.Limits(1.0))
+                why = guest.overrun(LIMITS)
                 time.sleep(POLL_S)
         finally:
             guest.close()

@@ -12,13 +12,12 @@ import subprocess
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairc.runtime.engines.base import EngineUnavailable
 
-from . import recipe
+from . import recipe, verified
 
 BUILD_COMMAND = "fairc image build"
 LOAD_COMMAND = "fairc image load FILE"
@@ -61,23 +60,22 @@ class Image:
             for name in recipe.ROOT_MODULES
         ]
 
-    def verify(self) -> None:
+    def verify(self, whole: bool = False) -> None:
         """Raise EngineUnavailable unless the files are those that were built.
 
-        They are read once (450 MB); what was found well is noted with sizes, inodes and times of change
-        next to the image, and is not read again until one of them differs.
+        They are read once (450 MB), and again when one of them differs in size, inode or times; `whole`:
+        now, whatever was found before.
         """
-        note, stamp = self.folder.with_suffix(".verified"), _stamp(self.folder)
-        with suppress(OSError):
-            if note.read_text() == stamp:
-                return
-        if digest(self.folder) != self.digest:
+
+        def found_well() -> bool:
+            return digest(self.folder) == self.digest
+
+        note = self.folder.with_suffix(".verified")
+        if not verified.known_or(note, self.folder.rglob("*"), found_well, whole=whole):
             raise EngineUnavailable(
                 (f"the image in {self.folder} is damaged: its hash is not the one recorded",),
                 f"fairc image rm; {build_command(self.variant)}",
             )
-        with suppress(OSError):  # a cache that cannot be written: read every time
-            note.write_text(stamp)
 
     def size_bytes(self) -> int:
         """Return what it occupies on disk."""
@@ -291,17 +289,6 @@ def _make_file_system(variant: recipe.Variant, tarball: Path, target: Path) -> N
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-
-
-def _stamp(work: Path) -> str:
-    """Return what differs when a file of a folder has been written, put in or taken away."""
-    lines = []
-    for path in sorted(p for p in work.rglob("*") if p.is_file()):
-        found = path.stat()
-        lines.append(
-            f"{path.relative_to(work)} {found.st_size} {found.st_ino} {found.st_mtime_ns} {found.st_ctime_ns}"
-        )
-    return "\n".join(lines) + "\n"
 
 
 def digest(work: Path) -> str:

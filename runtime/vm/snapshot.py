@@ -22,7 +22,7 @@ from pathlib import Path
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.host import supervisor
 
-from . import exchange, initramfs, qemu, recipe
+from . import exchange, initramfs, qemu, recipe, verified
 from .guest_files import guest_files
 from .image import Image
 
@@ -30,6 +30,8 @@ BOOT_LIMIT_S = 300.0
 MAX_BOOTS = 8
 UNUSED_S = 7 * 24 * 3600
 RESTORE_LIMIT_S = 60.0
+DIGEST = "digest"
+TAKING = "taking-"  # how the names of unfinished ones begin
 # What `Pause` in guest/agent.py leaves in its page, and the instructions that follow its RDTSC.
 PAUSE_MARKER = hashlib.sha256(b"fairc pause").digest()
 PAUSE_MARKER_OFFSET = 256
@@ -41,7 +43,7 @@ IGNORE_SHARED = [{"capability": "x-ignore-shared", "state": True}]
 class Snapshot:
     """A saved machine.
 
-    folder: holds `memory` and `state`. identity: hash of everything that decides what the machine
+    folder: holds `memory`, `state` and `digest`, the SHA-256 of both. identity: hash of everything that decides what the machine
     does: image, kernel arguments, guest files, QEMU version. image: the root file system's image.
     """
 
@@ -71,6 +73,39 @@ class Snapshot:
         """The devices' state."""
         return self.folder / "state"
 
+    @property
+    def there(self) -> bool:
+        """Whether something is there, whole or not."""
+        return self.state.exists()
+
+    def whole(self, again: bool = False) -> bool:
+        """Whether it is what was taken. It is read once, and again when a file has changed; or `again`."""
+        return intact(self.folder, again)
+
+
+def intact(folder: Path, again: bool = False) -> bool:
+    """Whether the snapshot in a folder is there and has the hashes that were recorded with it."""
+
+    def found_well() -> bool:
+        try:
+            return (folder / DIGEST).read_bytes() == digest(folder).encode()
+        except OSError:
+            return False
+
+    parts = (folder / "memory", folder / "state", folder / DIGEST)
+    if not all(path.is_file() for path in parts):
+        return False
+    return verified.known_or(folder / "verified", parts, found_well, whole=again)
+
+
+def digest(folder: Path) -> str:
+    """Return the hashes of a snapshot's memory and state. Raises OSError."""
+    found = ""
+    for name in ("memory", "state"):
+        with (folder / name).open("rb") as file:
+            found += hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
 
 def boot_archive(image: Image, endpoints: Path) -> bytes:
     """Return the initramfs that the machine boots from."""
@@ -89,7 +124,7 @@ def obtain(
 ) -> Snapshot:
     """Return the snapshot for an image and an endpoints binary; take it if there is none.
 
-    progress: called with a line of text when there is something to wait for. shift: an instruction
+    One that is damaged is taken anew. progress: called with a line of text when there is something to wait for. shift: an instruction
     takes 2^shift ns. A snapshot that is there is used without a lock, also out of a folder that
     cannot be written: in a container, or on a disk that many machines share. Raises
     EngineUnavailable when QEMU is missing, the machine does not come up, or it cannot be saved.
@@ -98,30 +133,40 @@ def obtain(
     identity = _identity(image, archive, shift)
     home = recipe.cache_directory() / "snapshots"
     snapshot = Snapshot(home / identity[:16], identity, image)
-    if not snapshot.state.exists():
+    if not snapshot.whole():
         try:
             home.mkdir(parents=True, exist_ok=True)
             lock = (home / "lock").open("w")
         except OSError as problem:
             raise EngineUnavailable(
-                (f"there is no snapshot, and none can be kept in {home}: {problem.strerror}",),
+                (
+                    f"there is no snapshot that is whole, and none can be kept in {home}: {problem.strerror}",
+                ),
                 "`fairc image load FILE --snapshot` where it can be written, or another XDG_CACHE_HOME",
             ) from None
         with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not snapshot.state.exists():
+            if not snapshot.whole():
+                if snapshot.there:
+                    progress(
+                        f"the snapshot in {snapshot.folder} is not what was recorded: it is taken anew"
+                    )
                 progress("booting the virtual machine once, to take its snapshot")
-                _take(snapshot, archive, shift)
                 _forget_unused(home)
+                _take(snapshot, archive, shift)
     with suppress(OSError):  # somebody else's, or read-only: whoever made it keeps it
         os.utime(snapshot.folder)  # in use
     return snapshot
 
 
 def _forget_unused(home: Path) -> None:
-    """Remove snapshots that nobody has asked for in a week; each occupies some 200 MB."""
+    """Remove snapshots that nobody has asked for in a week; each occupies some 200 MB.
+
+    And those that a killed fairc did not finish: whoever calls this holds the lock and takes none.
+    """
     for folder in home.iterdir():
-        if folder.is_dir() and time.time() - folder.stat().st_mtime > UNUSED_S:
+        unused = folder.is_dir() and time.time() - folder.stat().st_mtime > UNUSED_S
+        if unused or folder.name.startswith(TAKING):
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -145,75 +190,100 @@ def _take(snapshot: Snapshot, archive: bytes, shift: int) -> None:
     Whether an idle moment's clock jump was exact depends on the host (see `qemu.RECORD`), and a
     snapshot that nobody else can take would break the promise of equal results.
     """
-    with tempfile.TemporaryDirectory(dir=snapshot.folder.parent, prefix="taking-") as temporary:
+    boots = _Boots(snapshot.image, archive, shift)
+    with (
+        tempfile.TemporaryDirectory(dir=snapshot.folder.parent, prefix=TAKING) as temporary,
+        ThreadPoolExecutor(2) as pool,
+    ):
         works = [Path(temporary, str(number)) for number in range(MAX_BOOTS)]
         seen: dict[str, Path] = {}
-        with ThreadPoolExecutor(2) as pool:
+        try:
             for number in range(0, MAX_BOOTS, 2):
-                for work, digest in pool.map(
-                    lambda work: (work, _boot_and_save(snapshot.image, archive, work, shift)),
-                    works[number : number + 2],
-                ):
-                    if digest in seen:
-                        shutil.rmtree(snapshot.folder, ignore_errors=True)
+                for work, found in pool.map(boots.boot_and_save, works[number : number + 2]):
+                    if found in seen:
+                        with suppress(FileNotFoundError):  # others restore from it at this moment
+                            snapshot.folder.rename(Path(temporary, "replaced"))
                         work.rename(snapshot.folder)
                         return
-                    seen[digest] = work
+                    seen[found] = work
+        except BaseException:
+            boots.end()  # before the pool waits for its threads
+            raise
     raise EngineUnavailable(
         (f"no two of {MAX_BOOTS} boots of the virtual machine came to the same state",),
         "close what else uses the processor, and try again",
     )
 
 
-def _boot_and_save(image: Image, archive: bytes, work: Path, shift: int) -> str:
-    """Boot a machine until it waits for its job, save it, return a digest of what was saved."""
-    work.mkdir()
-    initrd, console, job = work / "initrd", work / "console", work / "exchange"
-    initrd.write_bytes(archive)
-    memory = work / "memory"
-    with memory.open("wb") as file:
-        file.truncate(image.variant.memory_bytes)
-    exchange.create(job, {"kind": "none"}, {}, exchange.SIZE)
-    devices = qemu.Devices(memory, True, image.root, job, console)
-    command = [
-        qemu.PROGRAM,
-        *qemu.arguments(image.variant, devices, shift),
-        *("-kernel", str(image.vmlinuz), "-initrd", str(initrd)),
-        *("-append", qemu.kernel_arguments(image.variant)),
-        *("-qmp", "unix:monitor,server=on,wait=off"),
-        *("-action", "panic=pause"),
-    ]
-    process = supervisor.start(command, cwd=work, deadline_s=BOOT_LIMIT_S)
-    try:
-        monitor = qemu.Monitor(work / "monitor", BOOT_LIMIT_S)
-        monitor.wait_for_event("GUEST_PANICKED")
-        monitor.command("stop")
-        if "fairc: ready" not in console.read_text(errors="replace"):
-            raise ConnectionError("the guest stopped before it was ready")
-        monitor.command("migrate-set-capabilities", capabilities=IGNORE_SHARED)
-        monitor.command("migrate", uri=f"exec:cat > {shlex.quote(str(work / 'state'))}")
-        while (status := monitor.command("query-migrate").get("status")) != "completed":
-            if status == "failed":
-                raise ConnectionError("QEMU could not save the machine's state")
-            time.sleep(0.01)
-        monitor.command("quit")
-        monitor.close()
-        process.wait()
-    except (OSError, RuntimeError) as problem:
-        text = console.read_text(errors="replace")[-2000:] if console.exists() else ""
-        raise EngineUnavailable(
-            (f"the virtual machine did not come up: {problem}\n{text}",), "fairc doctor"
-        ) from problem
-    finally:
-        process.kill()
-        process.wait()
-    for name in ("initrd", "exchange", "monitor"):
-        (work / name).unlink(missing_ok=True)
-    clock = pause_clock(memory, shift)
-    state = normalise_clock((work / "state").read_bytes(), clock)
-    (work / "state").write_bytes(state)
-    with memory.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() + hashlib.sha256(state).hexdigest()
+class _Boots:
+    """Machines that boot side by side, to be saved; all of them can be ended from another thread."""
+
+    def __init__(self, image: Image, archive: bytes, shift: int) -> None:
+        self._image, self._archive, self._shift = image, archive, shift
+        self._running = supervisor.Group()
+
+    def end(self) -> None:
+        """End those that run, and those that would still start."""
+        self._running.end()
+
+    def boot_and_save(self, work: Path) -> tuple[Path, str]:
+        """Boot a machine until it waits for its job; return the folder it is saved in, and its digest."""
+        work.mkdir()
+        initrd, console, job = work / "initrd", work / "console", work / "exchange"
+        initrd.write_bytes(self._archive)
+        memory = work / "memory"
+        with memory.open("wb") as file:
+            file.truncate(self._image.variant.memory_bytes)
+        exchange.create(job, {"kind": "none"}, {}, exchange.SIZE)
+        devices = qemu.Devices(memory, True, self._image.root, job, console)
+        command = [
+            qemu.PROGRAM,
+            *qemu.arguments(self._image.variant, devices, self._shift),
+            *("-kernel", str(self._image.vmlinuz), "-initrd", str(initrd)),
+            *("-append", qemu.kernel_arguments(self._image.variant)),
+            *("-qmp", "unix:monitor,server=on,wait=off"),
+            *("-action", "panic=pause"),
+        ]
+        try:
+            with self._running.start(command, cwd=work, deadline_s=BOOT_LIMIT_S) as process:
+                _save_when_ready(process, work)
+        except (OSError, RuntimeError) as problem:
+            text = console.read_text(errors="replace")[-2000:] if console.exists() else ""
+            raise EngineUnavailable(
+                (f"the virtual machine did not come up: {problem}\n{text}",), "fairc doctor"
+            ) from problem
+        for name in ("initrd", "exchange", "monitor"):
+            (work / name).unlink(missing_ok=True)
+        clock = pause_clock(memory, self._shift)
+        state = normalise_clock((work / "state").read_bytes(), clock)
+        (work / "state").write_bytes(state)
+        found = digest(work)
+        (work / DIGEST).write_text(found)
+        return work, found
+
+
+def _save_when_ready(process: supervisor.Child, work: Path) -> None:
+    """Wait until a booting machine is ready, and save it into `work`. Raises OSError, RuntimeError."""
+    monitor = qemu.Monitor(work / "monitor", BOOT_LIMIT_S)
+    monitor.wait_for_event("GUEST_PANICKED")
+    monitor.command("stop")
+    if "fairc: ready" not in (work / "console").read_text(errors="replace"):
+        raise ConnectionError("the guest stopped before it was ready")
+    monitor.command("migrate-set-capabilities", capabilities=IGNORE_SHARED)
+    monitor.command("migrate", uri=f"exec:cat > {shlex.quote(str(work / 'state'))}")
+    _await_migration(monitor, "QEMU could not save the machine's state")
+    monitor.command("quit")
+    monitor.close()
+    process.wait()
+
+
+def _await_migration(monitor: qemu.Monitor, failure: str) -> None:
+    """Wait for a state's end on its way out or in. Raises RuntimeError, OSError."""
+    limit = time.monotonic() + RESTORE_LIMIT_S
+    while (status := monitor.command("query-migrate").get("status")) != "completed":
+        if status == "failed" or time.monotonic() > limit:
+            raise RuntimeError(failure)
+        time.sleep(0.002)
 
 
 def pause_clock(memory: Path, shift: int = 0) -> int:
@@ -265,9 +335,6 @@ def resume(snapshot: Snapshot, socket: Path) -> None:
     monitor = qemu.Monitor(socket, RESTORE_LIMIT_S)
     monitor.command("migrate-set-capabilities", capabilities=IGNORE_SHARED)
     monitor.command("migrate-incoming", uri=f"exec:cat {shlex.quote(str(snapshot.state))}")
-    while (status := monitor.command("query-migrate").get("status")) != "completed":
-        if status == "failed":
-            raise RuntimeError("QEMU refused the saved state")
-        time.sleep(0.002)
+    _await_migration(monitor, "QEMU refused the saved state")
     monitor.command("cont")
     monitor.close()

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from fairc.compiler.plan import Cell
 from fairc.runtime.engines.uml import UmlEngine
-from fairc.runtime.uml import confinement, machine
+from fairc.runtime.host import bounds
+from fairc.runtime.uml import confinement
 
 from . import simulator
 from .cells import CELL
@@ -48,7 +49,7 @@ class MemoryWatch(threading.Thread):
         """Look every 50 ms."""
         while not self.over.wait(0.05):
             total = 0
-            for pid in set(machine.family(os.getpid())) - {os.getpid()}:
+            for pid in set(bounds.family(os.getpid())) - {os.getpid()}:
                 try:
                     rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
                     total += int(re.findall(r"^Pss: +(\d+) kB", rollup, re.MULTILINE)[0]) << 10

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +13,8 @@ import pytest
 from fairc.runtime.engines import host
 from fairc.runtime.host import doctor
 from fairc.runtime.host.doctor import Finding
+from fairc.runtime.uml import kernel
+from fairc.runtime.vm import image, recipe, snapshot
 
 Fairc = Callable[..., Any]  # conftest.py
 
@@ -45,3 +50,34 @@ def test_an_ordinary_cell_needs_no_aqm(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = {f.what: f for f in doctor.mininet() if "sch_" in f.what}
     assert [name for name, f in kernel.items() if f.needed and not f.well] == []
     assert not kernel["kernel: sch_cake (cake)"].well
+
+
+def test_what_is_stored_is_read_in_full_on_demand(
+    fairc: Fairc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An image, a kernel and a snapshot, each damaged where only reading it shows."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(doctor, "EXAMINATIONS", {"vm": lambda: iter([Finding("all", True)])})
+    parts = [image.folder(recipe.PLAIN), kernel.folder()]
+    for place in parts:
+        place.mkdir(parents=True)
+        (place / "kernel").write_bytes(b"kernel")
+        (place / "config").write_bytes(b"config")
+        manifest = {"recipe": "0" * 16, "digest": image.digest(place), "kernel": "7"}
+        manifest["sha256"] = hashlib.sha256(b"kernel").hexdigest()
+        (place / "manifest.json").write_text(json.dumps(manifest))
+    taken = recipe.cache_directory() / "snapshots/0123"
+    taken.mkdir(parents=True)
+    (taken / "memory").write_bytes(b"memory")
+    (taken / "state").write_bytes(b"state")
+    (taken / snapshot.DIGEST).write_text(snapshot.digest(taken))
+    called = fairc("doctor", "--verify")
+    assert called.status == 0 and "damaged" not in called.out
+    assert all(str(place) in called.out for place in (*parts, taken))
+    for path in (*(place / "config" for place in parts), taken / "memory"):
+        content = path.read_bytes()
+        path.write_bytes(b"?" * len(content))
+        called = fairc("doctor", "--verify")
+        assert called.status == 3 and called.out.count("damaged  ") == 1
+        path.write_bytes(content)
+    assert fairc("doctor", "--verify").status == 0

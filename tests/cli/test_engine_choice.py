@@ -138,7 +138,7 @@ def test_a_run_of_an_earlier_version_goes_on(small: Fairc, engine: str) -> None:
     assert small("compare", "results/small", "results/small").status == 0
     for again in ("results/small", "plain.fexp"):
         assert small("run", again, "--engine", "uml").status == 2
-        called = small("run", again)
+        called = small("run", again, *(("--engine", engine) if engine == "mininet" else ()))
         assert (called.status, "to run" in called.err) == (0, False)
         assert Store(Path("results/small")).engine == engine
     assert engines("results/small") == (engine, engine)
@@ -149,6 +149,31 @@ def test_a_run_of_an_earlier_version_goes_on(small: Fairc, engine: str) -> None:
         copied = small("run", "results/small", "-o", "copy", "--engine", engine)
     assert copied.status == 0
     assert Store(Path("copy")).engine == engine
+
+
+def test_root_is_asked_for_by_name(small: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the lock of a run directory nor a plan gets it, wherever a stranger has put them."""
+    assert small("run", "plain.fexp", "--engine", "mininet", "-o", "asked").status == 0
+    Path("results").mkdir()
+    Path("asked").rename("results/small")
+    ran: list[object] = []
+    monkeypatch.setattr(FakeMininet, "prepare", lambda self: ran.append(self))
+    Path("plain.fexp").write_text(Path("plain.fexp").read_text().replace("50kB", "60kB"))
+    for target in ("plain.fexp", "results/small"):
+        called = small("run", target)
+        assert called.status == 2 and "names the engine mininet" in called.err
+        assert "help: `--engine mininet` says that it may" in called.err
+    assert small("compile", "plain.fexp", "-o", "plan", "--engine", "mininet").status == 0
+    for command in (("run", "plan"), ("cell", "plan", "--index", "0")):
+        called = small(*command)
+        assert called.status == 2 and "names the engine mininet" in called.err
+    monkeypatch.setenv("FAIRC_ENGINE", "mininet")  # which is for files
+    assert small("run", "results/small").status == 2
+    assert not ran
+    assert small("run", "plain.fexp").status == 0
+    monkeypatch.delenv("FAIRC_ENGINE")
+    assert small("cell", "plan", "--index", "0", "--engine", "mininet").status == 0
+    assert len(ran) == 2
 
 
 def test_a_compiled_plan_runs_on_its_engine(small: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,3 +166,24 @@ def test_endpoints_are_found_in_the_checkout_then_on_path(
     (endpoints.parent / "fairc-endpoints").unlink()
     with pytest.raises(EndpointsMissing, match="make setup"):
         binary.find_endpoints()
+
+
+def test_endpoints_that_are_not_what_was_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, record = tmp_path / "fairc-endpoints", tmp_path / "fairc-endpoints.sha256"
+    program.write_bytes(b"program")
+    program.chmod(0o755)
+    monkeypatch.setenv(binary.VARIABLE, str(program))
+    assert binary.find_endpoints() == program  # nothing is recorded
+    record.write_text(hashlib.sha256(b"program").hexdigest() + "\n")
+    assert binary.find_endpoints() == program
+    program.write_bytes(b"progran")
+    with pytest.raises(binary.EndpointsMissing, match="is damaged"):
+        binary.find_endpoints()
+    stamp = tmp_path / ".fingerprint/fairc-endpoints-1/invoked.timestamp"
+    stamp.parent.mkdir(parents=True)
+    stamp.write_text("")
+    later = record.stat().st_mtime + 10
+    os.utime(stamp, (later, later))  # cargo has built another one since
+    assert binary.find_endpoints() == program

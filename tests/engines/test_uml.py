@@ -19,9 +19,9 @@ from fairc.compiler.targets import mininet
 from fairc.runtime.engines import guest_job
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.uml import UmlEngine
-from fairc.runtime.host import supervisor
+from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.store.results import RawResult
-from fairc.runtime.uml import confinement, kernel, machine
+from fairc.runtime.uml import confinement, kernel
 
 ROOT = Path(__file__).parents[2]
 
@@ -197,7 +197,7 @@ def test_a_guest_that_misbehaves_is_a_failed_cell_with_its_console(
     monkeypatch.setattr(guest_job, "EPOCH_S", 0.0)
     monkeypatch.setattr(guest_job, "DEADLINE_MARGIN_S", seconds)
     if expected == "its clock stood":
-        monkeypatch.setattr(machine, "STANDSTILL_CPU_S", 1.0)
+        monkeypatch.setattr(bounds, "STANDSTILL_CPU_S", 1.0)
     cell = cells[0].model_copy(update={"deadline_ns": 0})
 
     result = run(engine, cell, tmp_path / "cell")

@@ -6,7 +6,9 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +17,10 @@ from fairc.compiler import Cell, compile
 from fairc.compiler.targets import mininet
 from fairc.runtime.engines import guest_job, vm
 from fairc.runtime.engines.vm import VmEngine
-from fairc.runtime.host import supervisor
+from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.measurement import load
 from fairc.runtime.store.results import RawResult
-from fairc.runtime.vm import recipe
+from fairc.runtime.vm import qemu, recipe
 
 ROOT = Path(__file__).parents[2]
 
@@ -186,29 +188,65 @@ def test_a_guest_that_misbehaves_is_a_failed_cell_with_its_console(
         assert "Kernel panic" in result.console
 
 
-def test_a_machine_that_stands_still_is_given_up(
-    engine: VmEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+ASLEEP, BUSY = ["sleep", "1000"], [sys.executable, "-c", "while True: pass"]
+PLENTY = bounds.Limits(virtual_s=1e9, cpu_s=1e9)
+BOUNDS = {
+    "sleeps": (ASLEEP, replace(PLENTY, idle_s=1.0), "computed nothing for 1 s"),
+    "computes": (BUSY, replace(PLENTY, cpu_s=0.5), "more than 0 s of processor time"),
+    "prints": (BUSY, replace(PLENTY, console_bytes=10), "printed more than"),
+    "is beyond its deadline": (BUSY, replace(PLENTY, virtual_s=602), "virtual deadline of 602 s"),
+    "lasts": (BUSY, replace(PLENTY, cpu_s=-bounds.WALL_S_FIXED), "was stopped"),
+}
+
+
+@pytest.mark.parametrize("what", BOUNDS)
+def test_a_machine_is_bounded_from_outside(
+    engine: VmEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    monkeypatch.setattr(vm, "STALL_S", 1.0)
-    (tmp_path / "console").write_text("")
-    process = supervisor.start(["sleep", "1000"])
-
-    error = engine._watch(process, tmp_path / "console")
-    process.kill()
-    process.wait()
-
-    assert "stood still" in error
-
-
-def test_a_console_that_grows_without_end_is_cut_off(
-    engine: VmEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vm, "CONSOLE_LIMIT", 10)
+    command, limits, expected = BOUNDS[what]
+    monkeypatch.setattr(bounds, "CHECK_EVERY_S", 0.1)
+    monkeypatch.setattr(vm, "CLOCK_EVERY_S", 0.1)
+    monkeypatch.setattr(qemu, "clock_ns", lambda *_: 603 * 10**9)
     (tmp_path / "console").write_text("x" * 100)
-    process = supervisor.start([sys.executable, "-c", "while True: pass"])
+    process = supervisor.start(command)
 
-    error = engine._watch(process, tmp_path / "console")
+    error = engine._watch(process, tmp_path, limits)
     process.kill()
     process.wait()
 
-    assert "printed more than" in error
+    assert expected in error
+
+
+def test_a_guest_that_does_not_end_by_itself_is_stopped_at_its_deadline(
+    engine: VmEngine, cells: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real machine spins; what should end it in the guest has been told another deadline."""
+    monkeypatch.setattr(mininet, "render", lambda _, **__: "while True: pass")
+    monkeypatch.setattr(guest_job, "EPOCH_S", 0.0)
+    monkeypatch.setattr(guest_job, "DEADLINE_MARGIN_S", 1e6)
+    monkeypatch.setattr(guest_job, "OUTSIDE_MARGIN_S", 2.0 - 1e6)
+    monkeypatch.setattr(vm, "CLOCK_EVERY_S", 0.5)
+    cell = cells[0].model_copy(update={"deadline_ns": 0})
+
+    result = run(engine, cell, tmp_path / "cell")
+
+    assert "the machine was stopped: it was still running at its virtual deadline" in result.error
+
+
+def test_asking_for_the_clock_changes_no_byte(
+    engine: VmEngine, cells: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = run(engine, cells[0], tmp_path / "plain")
+    asked: list[int | None] = []
+    ask = qemu.clock_ns
+
+    def note(*arguments: Any) -> int | None:
+        asked.append(ask(*arguments))
+        return asked[-1]
+
+    monkeypatch.setattr(qemu, "clock_ns", note)
+    monkeypatch.setattr(bounds, "CHECK_EVERY_S", 0.0)
+    monkeypatch.setattr(vm, "CLOCK_EVERY_S", 0.0)
+    watched = run(engine, cells[0], tmp_path / "watched")
+    assert any(found and found >= 600 * 10**9 for found in asked)
+    assert plain.error == "" and watched.sha256 == plain.sha256

@@ -1,0 +1,139 @@
+"""What bounds a machine from outside: its clock, processor time, silence, wall time, and what it prints.
+
+A guest ends its own cell at the cell's deadline; these hold where a guest does not: damaged, caught in a
+loop, or hostile. A busy host decides nothing: the last resort, wall time, is days for a cell of minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+# A machine that computes for so long while its clock stands still is caught in a loop: no cell's
+# programs compute for more than a fraction of a second at one instant.
+STANDSTILL_CPU_S = 120.0
+# What a cell may compute at most: far above the dearest known (1 Gbit/s on uml: 3 s of CPU per virtual
+# second; vm executes at most 10^9 instructions per virtual second, 10 s of CPU).
+CPU_S_FIXED, CPU_S_PER_VIRTUAL_S = 600.0, 60.0
+# A machine all of whose threads sleep waits for something that never comes.
+IDLE_S = 600.0
+# Beyond any slowness of a host: ten times the processor time, and a day.
+WALL_S_FIXED, WALL_PER_CPU = 24 * 3600.0, 10.0
+CONSOLE_LIMIT = 16 << 20
+CHECK_EVERY_S = 1.0
+# States of proc_pid_stat(5) in which a thread computes, waits for a core or a disk, or has been stopped.
+# Not that of a traced one (t): a guest's programs wait so for their kernel.
+NOT_ASLEEP = frozenset("RDT")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a machine may take.
+
+    virtual_s: its clock at the latest. cpu_s: processor time of all its processes. idle_s: wall time for
+    which all of them sleep. console_bytes: what it prints.
+    """
+
+    virtual_s: float
+    cpu_s: float
+    idle_s: float = IDLE_S
+    console_bytes: int = CONSOLE_LIMIT
+
+    @property
+    def wall_s(self) -> float:
+        """Wall time."""
+        return WALL_S_FIXED + WALL_PER_CPU * self.cpu_s
+
+
+def limits(
+    latest_s: float, lasts_s: float, idle_s: float = IDLE_S, console_bytes: int = CONSOLE_LIMIT
+) -> Limits:
+    """Return the limits of a machine whose clock may show `latest_s`, and whose cell lasts `lasts_s`."""
+    return Limits(latest_s, CPU_S_FIXED + CPU_S_PER_VIRTUAL_S * lasts_s, idle_s, console_bytes)
+
+
+class Watch:
+    """Looks at a machine that runs as a process and its descendants.
+
+    pid: the process. console: the file that it prints to.
+    """
+
+    def __init__(self, pid: int, console: Path) -> None:
+        self._pid, self._console = pid, console
+        self._began = self._checked = self._awake = time.monotonic()
+        self._cpu_s = self._cpu_at_progress_s = 0.0
+        self._virtual_at_progress_ns = 0
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to look again."""
+        return time.monotonic() >= self._checked + CHECK_EVERY_S
+
+    def overrun(self, limits: Limits, virtual_ns: int | None) -> str:
+        """Return why the machine must be stopped, or nothing.
+
+        virtual_ns: its clock, ns after the boot; None while that is not known.
+        """
+        now = self._checked = time.monotonic()
+        cpu_s = tree_cpu_s(self._pid)
+        if cpu_s > self._cpu_s or awake(self._pid):
+            self._cpu_s, self._awake = cpu_s, now
+        if virtual_ns is None or virtual_ns > self._virtual_at_progress_ns:
+            self._virtual_at_progress_ns = virtual_ns or self._virtual_at_progress_ns
+            self._cpu_at_progress_s = cpu_s
+        if virtual_ns is not None and cpu_s - self._cpu_at_progress_s > STANDSTILL_CPU_S:
+            return (
+                f"its clock stood at {virtual_ns / 1e9:.6f} s while it computed for"
+                f" {STANDSTILL_CPU_S:g} s: a program in it is caught in a loop"
+            )
+        if cpu_s > limits.cpu_s:
+            return f"it has used more than {limits.cpu_s:.0f} s of processor time"
+        if virtual_ns is not None and virtual_ns > limits.virtual_s * 1e9:
+            return f"it was still running at its virtual deadline of {limits.virtual_s:g} s"
+        if now > self._awake + limits.idle_s:
+            return f"it computed nothing for {limits.idle_s:g} s"
+        if now > self._began + limits.wall_s:
+            return f"it was still running after {limits.wall_s / 3600:.0f} h"
+        if self._console.stat().st_size > limits.console_bytes:
+            return f"it printed more than {limits.console_bytes / (1 << 20):g} MiB"
+        return ""
+
+
+def family(root: int) -> dict[int, list[str]]:
+    """Return a process and its descendants, each with its fields of proc_pid_stat(5) from the third on.
+
+    A guest's programs are processes of the host, which leave the session of the one that was started.
+    """
+    found: dict[int, list[str]] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            found[int(entry.name)] = (entry / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+    members = {root}
+    while added := {p for p, f in found.items() if int(f[1]) in members and p not in members}:
+        members |= added
+    return {pid: found[pid] for pid in members if pid in found}
+
+
+def tree_cpu_s(root: int) -> float:
+    """Return the processor time of a process, its descendants, and those of them that have ended, s."""
+    ticks = sum(sum(map(int, fields[11:15])) for fields in family(root).values())
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def awake(root: int) -> bool:
+    """Whether a thread of a process or its descendants does not sleep: it has work, or is kept from it."""
+    for pid in family(root):
+        try:
+            threads = list(Path(f"/proc/{pid}/task").iterdir())
+            states = [(t / "stat").read_text().rpartition(")")[2].split()[0] for t in threads]
+        except OSError:  # it has just ended
+            return True
+        if NOT_ASLEEP.intersection(states):
+            return True
+    return False

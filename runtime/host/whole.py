@@ -1,0 +1,48 @@
+"""`fairc doctor --verify`: everything in the cache that cells run on, read in full and compared with its hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
+from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.uml import kernel as kernels
+from fairc.runtime.vm import image, recipe, snapshot
+
+from .doctor import Finding
+
+
+def verify() -> Iterator[Finding]:
+    """Yield what is there, and whether it is whole; what has not been built is no finding."""
+    try:
+        yield Finding("fairc-endpoints", True, str(find_endpoints()))
+    except EndpointsMissing as error:
+        yield Finding("fairc-endpoints", False, str(error), "make setup")
+    yield from _found("kernel", kernels.folder(), kernels.find)
+    for variant in recipe.VARIANTS:
+        found = partial(image.find, variant)
+        yield from _found(f"image{recipe.suffix(variant)}", image.folder(variant), found)
+    home = recipe.cache_directory() / "snapshots"
+    for folder in sorted(home.iterdir()) if home.is_dir() else ():
+        if folder.is_dir() and not folder.name.startswith(snapshot.TAKING):
+            well = snapshot.intact(folder, again=True)
+            yield Finding("snapshot", well, str(folder), "" if well else TAKEN_ANEW)
+
+
+TAKEN_ANEW = "nothing: a run on the engine `vm` that needs this snapshot takes it anew"
+
+
+def _found(
+    what: str, folder: Path, find: Callable[[], image.Image | kernels.Kernel | None]
+) -> Iterator[Finding]:
+    try:
+        there = find()
+        if there is None:
+            return
+        there.verify(whole=True)
+    except EngineUnavailable as error:
+        yield Finding(what, False, "; ".join(error.missing), error.remedy)
+    else:
+        yield Finding(what, True, str(folder))

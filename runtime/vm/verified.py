@@ -1,0 +1,40 @@
+"""What has been read and found whole once, so that large files are not read for every run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+
+def known_or(
+    note: Path, files: Iterable[Path], look: Callable[[], bool], *, whole: bool = False
+) -> bool:
+    """Whether files are whole: because the note says so of just these, or because `look` finds it now.
+
+    note: where it is kept; unlike the files it may be lost. files: folders among them do not count.
+    A change that leaves size, inode and times as they were (a failing disk) shows only with `whole`,
+    which always looks.
+    """
+    now = _stamp(files)
+    if not whole:
+        with suppress(OSError, UnicodeDecodeError):
+            if note.read_text() == now:
+                return True
+    found = look()
+    with suppress(OSError):  # a cache that cannot be written: they are read every time
+        if found:
+            note.write_text(now)
+        else:
+            note.unlink(missing_ok=True)
+    return found
+
+
+def _stamp(files: Iterable[Path]) -> str:
+    """Return what differs when a file has been written, put in or taken away."""
+    lines = []
+    for path in sorted(p for p in files if p.is_file()):
+        found = path.stat()
+        times = f"{found.st_mtime_ns} {found.st_ctime_ns}"
+        lines.append(f"{path} {found.st_size} {found.st_ino} {times}")
+    return "\n".join(lines) + "\n"
