@@ -259,13 +259,13 @@ def preload() -> None:
 
     import fairc.__main__
     import fairc.cli.conclusion
-    import fairc.runtime.cluster
-    import fairc.runtime.collection
     import fairc.runtime.engines.fake
-    import fairc.runtime.phase
     import fairc.runtime.report
-    import fairc.runtime.store
-    import fairc.runtime.sweep  # noqa: F401
+    import fairc.runtime.run.cluster
+    import fairc.runtime.run.collection
+    import fairc.runtime.run.phase
+    import fairc.runtime.run.sweep
+    import fairc.runtime.store.folder  # noqa: F401
 
 
 def no_report() -> None:
