@@ -1,0 +1,66 @@
+"""The command line of `make torture`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+from . import campaign, page
+from .every import STRATEGIES
+from .record import Record
+
+RECORD = Path(__file__).with_name("record.jsonl")
+PAGE = campaign.ROOT / "docs" / "reliability.md"
+
+
+def options() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser("make torture", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=30.0, help="the time for it (30)")
+    parser.add_argument("--seed", type=int, default=15, help="of all random choices (15)")
+    parser.add_argument("--only", default="", help="strategies whose name begins so")
+    parser.add_argument("--number", type=int, help="one try of `--only`, which is not recorded")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--record", type=Path, default=RECORD, help="what is added to")
+    parser.add_argument("--page", type=Path, default=PAGE, help="what is written")
+    parser.add_argument("--no-again", action="store_true", help="do not try old problems again")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run a campaign; exit status 1 when it found a problem, 130 after Ctrl-C."""
+    given = options()
+    chosen = [each for each in STRATEGIES if each.name.startswith(given.only)]
+    if not chosen:
+        print(f"no strategy is called {given.only}; known: {', '.join(e.name for e in STRATEGIES)}")
+        return 2
+    if given.number is not None:
+        outcome = campaign.one(chosen[0], given.seed, given.number)
+        print(f"{chosen[0].name} {given.number} of seed {given.seed}: {outcome.ending}")
+        print(outcome.problem or "no problem")
+        return 1 if outcome.problem else 0
+    campaign.remove_leftovers()
+    record = Record(given.record)
+    record.compact()
+    run = campaign.Campaign(chosen, record, given.seed, given.jobs)
+    for name, why in run.left_out.items():
+        print(f"{name:<20} left out: {why}")
+    started, interrupted = time.monotonic(), False
+    with campaign.workers(chosen, given.jobs) as pool:
+        try:
+            if not given.no_again:
+                run.again(pool, 60 * given.minutes / 10)
+            run.run(60 * given.minutes - (time.monotonic() - started), pool)
+        except KeyboardInterrupt:
+            interrupted = True
+            print("\rinterrupted: what has been tried is recorded, the next campaign goes on", flush=True)
+    given.page.write_text(page.render(record, STRATEGIES), encoding="utf-8")
+    print(f"{run.tries:,} tries, {run.problems} with a problem; {given.page}")
+    return 130 if interrupted else 1 if run.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

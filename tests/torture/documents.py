@@ -1,0 +1,258 @@
+"""Plans, runs and job folders from a stranger: every string, number and list of their documents, on the fake engine."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import hostile
+
+from fairc import dsl
+from fairc.compiler import compile, emit
+
+from . import inspection, network
+from .sandbox import Ended, Sandbox, no_report, preload
+from .strategy import Outcome, Strategy, dice
+
+LIMIT_S = 60.0
+COMPILED = ("tiny", "rich", "policed", "pages")
+READING = (
+    ("table", "run", "goodput"),
+    ("report", "run"),
+    ("compare", "run", "run"),
+    ("run", "run", "-o", "run"),
+    ("clean", "--raw", "run"),
+    ("table", "run", "goodput", "--format", "csv"),
+)
+
+
+@cache
+def plan(name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the header and the cells of a compiled spec."""
+    preload()
+    experiment, found = dsl.load(dsl.Source(f"{name}.fexp", network.SPECS[name]))
+    assert experiment is not None, dsl.render_full(found)
+    compilation = compile(experiment, "fake")
+    cells = [json.loads(cell.model_dump_json()) for cell in compilation.cells()]
+    return json.loads(compilation.plan.model_dump_json()), cells
+
+
+def mutant(rng: random.Random, document: Any) -> tuple[str, str]:
+    """Return what was done to a JSON document, and the text that it has become."""
+    if rng.random() < 0.1:
+        return broken(rng, json.dumps(document))
+    made = document
+    what = ""
+    for _ in range(rng.choice([1, 1, 1, 2])):
+        path = rng.choice([*hostile.places(made)])
+        what, made = rng.choice([*hostile.at(made, path, rng, 4)])
+    try:
+        return what, json.dumps(made)
+    except ValueError:  # a number that json does not write
+        return what, json.dumps(document)
+
+
+def broken(rng: random.Random, text: str) -> tuple[str, str]:
+    """Return what was done to a text, and what it has become: no JSON, or twice a key, or deep."""
+    at = rng.randrange(len(text) + 1)
+    what, made = rng.choice(
+        [
+            ("cut off", text[:at]),
+            ("empty", ""),
+            ("deep", hostile.DEEP),
+            ("a part twice", text[:at] + text[max(0, at - 40) : at] + text[at:]),
+            ("a character", text[:at] + rng.choice('"{}[],:0-\\\0\x1b\u202e') + text[at + 1 :]),
+            ("a long number", text.replace(": 1", ": " + "9" * 5000, 1)),
+            ("no number", text.replace(": 1", ": NaN", 1).replace(": 2", ": Infinity", 1)),
+            ("a surrogate", text.replace('"', '"\\ud800', 1)),
+            ("a key twice", text.replace("{", '{"experiment": "/tmp/x", ', 1)),
+            ("spaces", " " * 100_000 + text),
+            ("all twice", text + text),
+        ]
+    )
+    return what, made
+
+
+def _report_too(number: int) -> Callable[[], None] | None:
+    """Return what is to be left out: every tenth time nothing."""
+    return None if number % 10 == 0 else no_report
+
+
+def _judged(ended: Ended, what: str, sandbox: Sandbox, before: dict[str, str]) -> Outcome:
+    """Return the outcome of a command that was given something hostile."""
+    problem = ended.problem(0, 1, 2) or sandbox.leftovers()
+    if not problem:
+        outside = inspection.changes(
+            before, inspection.listing(sandbox.folder, *_own(sandbox), sandbox.said)
+        )
+        problem = outside and f"outside of the run: {outside}"
+    words = {0: "taken", 1: "taken, not all valid", 2: "refused"}
+    ending = "problem" if problem else words.get(ended.status or 0, "?")
+    return Outcome(ending, problem and f"{problem} ({what})")
+
+
+def _own(sandbox: Sandbox) -> Iterator[Path]:
+    yield from (sandbox.work / name for name in ("out", "run", "bad", "plan", "fresh"))
+
+
+def plans(seed: int, number: int, folder: Path) -> Outcome:
+    """Run a plan folder of which a part is hostile."""
+    rng, sandbox = dice(seed, number, "documents.plan"), Sandbox(folder)
+    header, cells = plan(rng.choice(COMPILED))
+    bad = sandbox.work / "bad"
+    bad.mkdir()
+    texts = [json.dumps(header), *(json.dumps(cell) for cell in cells)]
+    if rng.random() < 0.1:
+        what, lines = _lines(rng, texts[1:])
+        texts[1:] = lines
+    else:
+        which = rng.choice([0, rng.randrange(1, len(texts))])
+        what, texts[which] = mutant(rng, cells[which - 1] if which else header)
+    _write(bad / "plan.json", texts[0])
+    _write(bad / "cells.jsonl", "".join(f"{text}\n" for text in texts[1:]))
+    before = inspection.listing(folder, *_own(sandbox), sandbox.said)
+    ended = sandbox.call("run", "bad", "-o", "out", patch=_report_too(number))
+    return _judged(ended, what, sandbox, before)
+
+
+def _lines(rng: random.Random, lines: list[str]) -> tuple[str, list[str]]:
+    """Return what was done to the lines of cells.jsonl, and what they are now."""
+    return rng.choice(
+        [
+            ("a line twice", [*lines, lines[0]]),
+            ("a line less", lines[1:]),
+            ("no lines", []),
+            ("empty lines", [*lines, "", ""]),
+            ("another order", lines[::-1]),
+            ("a thousand times", lines * 1000),
+            ("one long line", ["".join(lines)]),
+            ("nulls", ["\0" * 1000, *lines]),
+        ]
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", errors="surrogatepass")
+
+
+@cache
+def finished() -> Path:
+    """Return a folder with a run, `run`, and a plan whose cells have been run as jobs, `plan`."""
+    import atexit
+    import os
+    import tempfile
+
+    preload()
+    made = Path(tempfile.mkdtemp(prefix="torture-"))
+    owner = os.getpid()
+    atexit.register(lambda: os.getpid() == owner and shutil.rmtree(made, ignore_errors=True))
+    inside = made / "sandbox"
+    inside.mkdir()
+    sandbox = Sandbox(inside)
+    network.write("tiny", sandbox.work)
+    for arguments in (
+        ("run", "tiny.fexp", "-o", "run", "-q"),
+        ("compile", "tiny.fexp", "-o", "plan", "--target", "json"),
+        ("cell", "plan", "--index", "0-3"),
+    ):
+        ended = sandbox.call(*arguments)
+        assert ended.status == 0, ended.err
+    for name in ("run", "plan"):
+        (sandbox.work / name).rename(made / name)
+    return made
+
+
+def runs(seed: int, number: int, folder: Path) -> Outcome:
+    """Read a run folder of which a document is hostile."""
+    rng, sandbox = dice(seed, number, "documents.run"), Sandbox(folder)
+    run = sandbox.work / "run"
+    shutil.copytree(finished() / "run", run)
+    chosen = rng.choice(["lock.json", "plan.json", "cells.jsonl", "result.json", "result.json"])
+    found = [*run.glob(chosen), *sorted(run.glob(f"cells/*/{chosen}"))]
+    path = rng.choice(found)
+    if chosen == "cells.jsonl":
+        lines = path.read_text().splitlines()
+        at = rng.randrange(len(lines))
+        what, lines[at] = mutant(rng, json.loads(lines[at]))
+        _write(path, "".join(f"{line}\n" for line in lines))
+    else:
+        what, text = mutant(rng, json.loads(path.read_text()))
+        _write(path, text)
+    before = inspection.listing(folder, *_own(sandbox), sandbox.said)
+    command = rng.choice(READING)
+    ended = sandbox.call(*command, patch=_report_too(number))
+    return _judged(ended, f"{chosen}: {what}; {' '.join(command)}", sandbox, before)
+
+
+def jobs(seed: int, number: int, folder: Path) -> Outcome:
+    """Collect the results of jobs of which a document is hostile, or is no document."""
+    rng, sandbox = dice(seed, number, "documents.job"), Sandbox(folder)
+    shutil.copytree(finished() / "plan", sandbox.work / "plan")
+    cell = rng.choice(sorted((sandbox.work / "plan/results").glob("*/made.json"))).parent
+    path = cell / rng.choice(["made.json", "result.json"])
+    if rng.random() < 0.15:
+        what = _odd(rng, path)
+    else:
+        what, text = mutant(rng, json.loads(path.read_text()))
+        _write(path, text)
+    before = inspection.listing(folder, *_own(sandbox), sandbox.said)
+    ended = sandbox.call("run", "plan", "--collect", "-o", "out", patch=_report_too(number))
+    return _judged(ended, f"{path.name}: {what}", sandbox, before)
+
+
+def _odd(rng: random.Random, path: Path) -> str:
+    """Put something else where a file is; return what."""
+    import os
+
+    what = rng.choice(["pipe", "folder", "link out", "link to itself", "device", "more"])
+    if what != "more":
+        path.unlink()
+    match what:
+        case "pipe":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "link out":
+            path.symlink_to("/etc/hostname")
+        case "link to itself":
+            path.symlink_to(path.name)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case _:
+            (path.parent / "x\n\x1b[2J").mkdir()
+            (path.parent / "raw.tar.zst").unlink()
+            (path.parent / "raw.tar.zst").symlink_to("/dev/zero")
+    return what
+
+
+STRATEGIES = (
+    Strategy(
+        "documents.plan",
+        "a string, number, list or line of plan.json or cells.jsonl replaced, of 4 plans, on the fake engine:"
+        " taken or refused, no internal error, no hang, no control character, nothing written outside of the run",
+        plans,
+        short=60,
+        wanted=20_000,
+    ),
+    Strategy(
+        "documents.run",
+        "the same of lock.json, result.json, plan.json or cells.jsonl of a run; then `table`, `report`, `compare`,"
+        " `run` or `clean`",
+        runs,
+        short=40,
+        wanted=20_000,
+    ),
+    Strategy(
+        "documents.job",
+        "the same of made.json or result.json of a job's result, or a pipe, a link, a folder or a device there;"
+        " then `run --collect`",
+        jobs,
+        short=40,
+        wanted=20_000,
+    ),
+)
