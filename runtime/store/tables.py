@@ -18,7 +18,7 @@ from fairc.runtime.measurement import ArtefactError
 from fairc.runtime.measurement.series import Series
 
 from .columns import TABLES
-from .folder import content
+from .occupant import content
 from .results import CellResult
 from .schema import SEPARATOR, Column, Columns, Stored
 
