@@ -43,7 +43,7 @@ def asked(run: Run) -> Asked:
         )
     conditions = [f"`{one_line(i['where'])}`" for i in _needed(run) if "where" in i]
     if conditions:
-        sentences.append(f"Only cells that `--where` chose were run: {listed(conditions)}.")
+        sentences.append(f"Cells were chosen by `--where`: {listed(conditions)}.")
     return Asked(settings, tuple(sentences))
 
 

@@ -67,7 +67,7 @@ def test_parts_are_repeated_by_their_commands(fairc: Fairc) -> None:
     for condition in conditions:
         fairc("run", "tiny.fexp", "-o", "x", "--where", condition)
     fairc("report", "x", "--format", "md")
-    assert "Only cells that \\`--where\\` chose were run" in report("x")
+    assert "Cells were chosen by \\`--where\\`" in report("x")
     commands = printed("x")
     assert [command[command.index("--where") + 1] for command in commands] == [*conditions]
     for command in commands:
