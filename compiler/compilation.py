@@ -20,7 +20,7 @@ from .cells.scales import check_scales
 from .cells.variation import in_order, variations
 from .engine_choice import Asks, Choice
 from .passes.lower import Lowering
-from .plan import Axis, Cell, FigureRequest, Input, MetricRequest, Plan, Selection
+from .plan import Axis, Cell, FigureRequest, Input, MetricRequest, Plan, Selection, Setting
 
 KEPT_CONFIGURATIONS = 2000  # some 30 kB each; those beyond are lowered again per repetition
 
@@ -110,7 +110,21 @@ class Compilation:
                 Input(path=path, sha256=sha256) for path, sha256 in sorted(self._inputs.items())
             ),
             processing_ns=self.processing_ns,
+            engine_asked=self._engine_asked,
+            settings=tuple(
+                Setting(name=setting.name, value=setting.value, instead=setting.instead)
+                for setting in experiment.settings
+            ),
         )
+
+    @property
+    def _engine_asked(self) -> bool:
+        """Whether the engine is another one than the file would get without being asked for it."""
+        if self._engine is None:
+            return False
+        if engine_choice.may_matter(None, self._experiment.mentions):
+            self._note_all()
+        return not engine_choice.chosen_anyway(self.choice.engine, self._asks)
 
     @cached_property
     def choice(self) -> Choice:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable
@@ -13,19 +14,22 @@ from .targets import Target, find
 
 # What cells run on a cluster left in a compiled plan (runtime/run/cluster.py).
 RESULTS = "results"
+# What makes a folder a run directory (runtime/store/folder.py).
+LOCK = "lock.json"
 
 
 def emit(compilation: Compilation, directory: Path, targets: Iterable[str] = ("mininet",)) -> None:
     """Write `plan.json`, `cells.jsonl` and what each target adds; byte-identical each time.
 
-    directory: is replaced if it holds an earlier plan, or is empty; its parent is created.
+    directory: is replaced if it holds an earlier plan of this experiment, or is empty; its parent is created.
     Everything is written into a sibling first and renamed, so that an interruption leaves the old
     state. Results of cells stay: they are found by what they are of, so those of cells that did not
     change count for the new plan, too. Raises CompileError (what is wrong with the file or with a target's name),
-    EndpointsMissing, FileExistsError when the folder holds something else, OSError.
+    EndpointsMissing, FileExistsError when the folder holds something else (a run directory, another
+    experiment), OSError.
     """
     found = find(targets)
-    _refuse_other(directory)
+    _refuse_other(directory, compilation.experiment.name)
     directory.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
     try:
@@ -65,11 +69,25 @@ def _write(compilation: Compilation, directory: Path, targets: Collection[Target
         finish(directory, compilation.plan, estimate)
 
 
-def _refuse_other(directory: Path) -> None:
-    """Refuse to replace anything but an earlier plan or an empty folder."""
+def _refuse_other(directory: Path, experiment: str) -> None:
+    """Refuse to replace anything but an earlier plan of an experiment or an empty folder."""
     if not directory.exists():
         return
     if not directory.is_dir() or (
         any(directory.iterdir()) and not (directory / "plan.json").exists()
     ):
         raise FileExistsError(f"{directory} is there already and is not a compiled plan")
+    if (directory / LOCK).exists():
+        raise FileExistsError(f"{directory} is a run directory: its results would be removed")
+    there = _experiment(directory / "plan.json")
+    if there is not None and there != experiment:
+        raise FileExistsError(f"{directory} holds the plan of another experiment, {there}")
+
+
+def _experiment(plan: Path) -> str | None:
+    """Return the experiment that a plan of any version names; None where nothing does."""
+    try:
+        name = str(json.loads(plan.read_bytes())["experiment"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return "".join(char if char.isprintable() else "?" for char in name[:80])

@@ -258,6 +258,14 @@ def choose(asked: Iterable[Asks]) -> Choice:
     )
 
 
+def chosen_anyway(engine: str, asked: Iterable[Asks]) -> bool:
+    """Whether an engine is the one that is chosen where nobody asks for one."""
+    try:
+        return choose(asked).engine == engine
+    except CompileError:
+        return False
+
+
 def given(engine: str, asked: Iterable[Asks]) -> Choice:
     """Return the engine that was asked for, and why it is none of those that are chosen before it.
 

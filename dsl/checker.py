@@ -157,6 +157,7 @@ class Checker:
             grid=grid,
             builder=builder,
             texts=frozenset(d.span.source.text for d in self._declarations) | self._overrides.texts,
+            settings=self._overrides.applied,
         )
 
     def _version(self) -> None:

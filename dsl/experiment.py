@@ -35,6 +35,7 @@ class CheckedExperiment:
     grid: Grid = field(repr=False)
     builder: Builder = field(repr=False)
     texts: frozenset[str] = field(repr=False)
+    settings: tuple[model.Setting, ...] = ()
 
     def configurations(self, repetition: int = 1) -> Iterator[model.Configuration]:
         """Yield every configuration that keeps a repetition and is drawn, as they are to be run.

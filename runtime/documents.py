@@ -32,15 +32,25 @@ def _tables() -> Iterator[str]:
     yield "of the cell; rows are in the order of the plan. For example, with DuckDB:"
     yield ""
     yield "    SELECT flow, median(goodput_bps) FROM 'tables/flows.parquet' GROUP BY flow"
+    yield from ("", "## Swept values", "")
+    yield "Every table has three columns for each swept name, the last ones (in `cells` before `repetition`):"
+    yield ""
+    yield from ("| column | type | meaning |", "|---|---|---|")
+    yield "| `NAME` | VARCHAR | the value as the plan writes it: `0.25bdp`, `10Mbit/s`, `cubic` |"
+    yield "| `NAME_value` | DOUBLE | as a number in base units: 0.25, 10000000; null for a word |"
+    yield "| `NAME_unit` | VARCHAR | of that number: `bdp`, `bit/s`, `B`, `s`, `pkt`, `1` for numbers and shares; null for a word |"
+    yield ""
+    yield "What depends on a path (`bdp`, `pkt`) keeps its own unit; a sweep may mix units, so look at both. A name"
+    yield "that a table has already gets a `_` at its end, without regard to case. For example:"
+    yield ""
+    yield "    SELECT depth_value, depth_unit, median(value) FROM 'tables/metrics.parquet'"
+    yield "    WHERE metric = 'fairness.F' GROUP BY ALL ORDER BY depth_unit, depth_value"
     for table in TABLES.values():
         yield from ("", f"## {table.name}", "", f"One row: {table.row}.", "")
         yield from ("| column | type | unit | meaning |", "|---|---|---|---|")
         for column in table.columns:
             unit = column.unit or "-"
             yield f"| `{column.name}` | {column.type} | {unit} | {column.meaning} |"
-        if table.name == "cells":
-            yield from ("", "Before `repetition` stands one VARCHAR column for each swept name:")
-            yield "the value as the plan writes it. A name that is taken gets a `_` at its end."
     yield ""
 
 

@@ -25,7 +25,16 @@ From the smallest part to the whole:
 from .base import MAX_PROCESSING_NS, SAMPLE_EVERY_NS, Model, Mtu, SampleEvery
 from .cells import Capture, Cell
 from .flows import Flow, TransportOptions
-from .header import PLAN_VERSION, Axis, FigureRequest, Input, MetricRequest, Plan, Selection
+from .header import (
+    PLAN_VERSION,
+    Axis,
+    FigureRequest,
+    Input,
+    MetricRequest,
+    Plan,
+    Selection,
+    Setting,
+)
 from .links import Change, GilbertElliott, Impairment, Shaper
 from .network import Cable, Interface, Node, Route
 from .peps import Pep
@@ -88,6 +97,7 @@ __all__ = [
     "Route",
     "SampleEvery",
     "Selection",
+    "Setting",
     "Sfq",
     "Shaper",
     "SharedArrivals",

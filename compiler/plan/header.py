@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .base import MAX_PROCESSING_NS, Model, empty
+from .base import MAX_PROCESSING_NS, Model, empty, false
 from .numbers import Number, Real, Repetition, Seed
 from .requests import contradiction
 from .text import Below, Document, EngineName, FileName, FlowName, MetricName, Sha256, Text, Word
@@ -60,6 +60,14 @@ class FigureRequest(Model):
     where: Selection | None = None
 
 
+class Setting(Model):
+    """What `--set` replaced: a name, its value as given, and what the file says (empty: nothing)."""
+
+    name: Word
+    value: Text
+    instead: Document = ""
+
+
 class Input(Model):
     """A file that the spec reads: its path from the spec's folder, its SHA-256."""
 
@@ -77,6 +85,9 @@ class Plan(Model):
     excluded, unsampled: cells that `exclude` drops, and of the others those that `sample` does.
     engine: what runs every cell; a plan of an earlier version names none, and means `vm`.
     engine_reasons: in words, what in the file keeps faster engines from it.
+    engine_asked: whether it is another engine than the one that the file alone would get; left out where
+    it is not.
+    settings: what the command line replaced in the file, by name; left out where nothing was.
     """
 
     format: Literal["fairc-plan"] = "fairc-plan"
@@ -100,6 +111,8 @@ class Plan(Model):
     inputs: tuple[Input, ...] = ()
     engine: EngineName = "vm"
     engine_reasons: tuple[Text, ...] = ()
+    engine_asked: Annotated[bool, Field(exclude_if=false)] = False
+    settings: Annotated[tuple[Setting, ...], Field(exclude_if=empty)] = ()
     processing_ns: Annotated[
         tuple[Annotated[int, Field(ge=0, le=MAX_PROCESSING_NS)], ...], Field(exclude_if=empty)
     ] = ()

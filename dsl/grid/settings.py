@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from fairc.dsl import model
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Source, Span
@@ -19,6 +20,7 @@ class Overrides:
     def __init__(self, settings: Mapping[str, str]) -> None:
         gather = Gather()
         self._values: dict[str, tuple[syntax.Word, syntax.Expr]] = {}
+        self._instead: dict[str, str] = {}
         for name, text in settings.items():
             source = Source("--set", f"{name}={text}")
             with gather.attempt():
@@ -36,6 +38,14 @@ class Overrides:
     def texts(self) -> frozenset[str]:
         """What is set, as it was written."""
         return frozenset(word.span.source.text for word, _ in self._values.values())
+
+    @property
+    def applied(self) -> tuple[model.Setting, ...]:
+        """What has been replaced, by name; complete once `apply` has returned."""
+        return tuple(
+            model.Setting(name, self._values[name][1].span.text, instead)
+            for name, instead in sorted(self._instead.items())
+        )
 
     def apply(
         self, bindings: list[syntax.Binding], lets: dict[str, syntax.Expr], block: Block
@@ -66,11 +76,15 @@ class Overrides:
                     word.span,
                     help="use `--where` to run some of its values only",
                 )
+            self._instead[name] = binding.value.span.text
             bindings[i] = replace(binding, value=value)
             return
         if name in lets:
+            self._instead[name] = lets[name].span.text
             lets[name] = value
         elif name in EXPERIMENT:
+            old = block.settings.get(name)
+            self._instead[name] = old.value.span.text if old else ""
             block.replace(syntax.Setting(word.span, word, value))
         else:
             known = sorted(

@@ -34,7 +34,7 @@ from .links import (
 from .network import Link, Network, Node, Pep
 from .pages import Page, PageObject
 from .queues import Queue, Size
-from .requests import Axis, FigureRequest, MetricRequest, Selection
+from .requests import Axis, FigureRequest, MetricRequest, Selection, Setting
 from .workloads import (
     Bulk,
     Client,
@@ -86,6 +86,7 @@ __all__ = [
     "Requests",
     "Scenario",
     "Selection",
+    "Setting",
     "Size",
     "Trace",
     "Transport",

@@ -12,7 +12,7 @@ from fairc.dsl.core.source import Source
 from .flows import Flow
 from .inputs import Input
 from .network import Network
-from .requests import Axis, FigureRequest, MetricRequest
+from .requests import Axis, FigureRequest, MetricRequest, Setting
 from .workloads import Load
 
 
@@ -91,6 +91,11 @@ class Experiment(Protocol):
     @property
     def file(self) -> Source:
         """The text that it comes from."""
+        ...
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """What `--set` replaced, by name."""
         ...
 
     @property

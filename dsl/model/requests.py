@@ -23,6 +23,15 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """A value that `--set` replaced: the name, the value as given, and what the file says (or nothing)."""
+
+    name: str
+    value: str
+    instead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MetricRequest:
     """An entry of `measure`: `name` is in METRICS; arguments in canonical form.
 

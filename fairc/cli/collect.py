@@ -33,6 +33,7 @@ def collect(plan: Path, output: Path | None, machine: str | None, jobs: int) -> 
         raise Wrong(f"{plan} is the plan; the run needs a directory of its own", "-o RUN")
 
     with Store(run) as store:
+        store.keep_experiment(header.experiment)
         store.keep_engine(chosen.engine)
         store.adopt(store.stage(partial(copy_plan, plan)))
         counts, taken = collection.collect(plan, store, chosen, console.progress(), jobs)

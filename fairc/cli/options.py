@@ -23,6 +23,7 @@ def _settings(
         name, equals, text = item.partition("=")
         if not equals or not name.strip() or not text.strip():
             raise click.BadParameter(f"{item!r} is not NAME=EXPR", context, parameter)
+        _require_line(context, parameter, item)
         if name.strip() in found:
             raise click.BadParameter(f"{name.strip()!r} is set twice", context, parameter)
         found[name.strip()] = text.strip()
@@ -47,9 +48,20 @@ def engine() -> Decorator:
     return click.option("--engine", metavar="NAME", help=words)
 
 
+def _require_line(context: click.Context, parameter: click.Parameter, text: str) -> None:
+    """Refuse what cannot be recorded and shown as a line: the lock and the report repeat it."""
+    if not text.isprintable():
+        raise click.BadParameter(f"{text!r} is not one line of text", context, parameter)
+
+
+def _line(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    _require_line(context, parameter, text or "")
+    return text
+
+
 def where(help: str) -> Decorator:
     """`--where EXPR`: the text, or None."""
-    return click.option("--where", metavar="EXPR", help=help)
+    return click.option("--where", metavar="EXPR", callback=_line, help=help)
 
 
 def quiet() -> Decorator:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -79,11 +79,13 @@ def run(
         return collect(target, output, machine, jobs or len(os.sched_getaffinity(0)))
     if machine:
         raise Wrong("--machine says whose results --collect takes; `run` knows its own")
+    from fairc.runtime.run.history import invocation
     from fairc.runtime.store.folder import Store, read_cells
 
     what, wish = ready(target, settings), wished(engine)
     wanted = selection(where, what.axes)
     with Store(output or default_run(what.experiment)) as store:
+        store.keep_experiment(what.experiment)
         if engine:
             store.keep_engine(engine)
         plan, write = on_engine(what, store.engine, engine, wish)
@@ -101,7 +103,8 @@ def run(
         ):
             store.adopt(staged)
             number = jobs or len(os.sched_getaffinity(0))
-            return sweep(store, made, number, wanted, fresh=fresh, phases=phases)
+            asked = invocation(store, where, phases=phases)
+            return sweep(store, made, number, wanted, asked, fresh=fresh, phases=phases)
 
 
 def prepared(name: str, allow_image: bool) -> Engine:
@@ -127,24 +130,26 @@ def sweep(
     engine: Engine,
     jobs: int,
     wanted: Callable[[Cell], bool],
+    asked: Mapping[str, Any],
     *,
     fresh: bool,
     phases: bool,
 ) -> int:
     """Run what is missing of the store's plan, and report; return the exit status.
 
-    phases: also the phase check.
+    asked: what the lock keeps of this command (runtime/run/history.py). phases: also the phase check.
     """
-    from fairc.runtime.run import lock
+    from fairc.runtime.run import history, lock
     from fairc.runtime.run.sweep import Sweep
     from fairc.runtime.store.folder import LOCK
 
-    store.write_json(LOCK, lock.describe(store.path, engine))
+    if not any(map(wanted, store.cells())):
+        raise Wrong("no cell of the plan fulfils the condition of --where")
+    told = history.carried(store, asked)
+    store.write_json(LOCK, {**lock.describe(store.path, engine), **told})
     try:
         runs = Sweep(store, engine, console.progress(), jobs, wanted, fresh)
         counts = runs.run()
-        if counts.total == 0:
-            raise Wrong("no cell of the plan fulfils the condition of --where")
         checked = check_phases(store, engine, runs.jobs, wanted, fresh) if phases else None
     except KeyboardInterrupt:
         console.complain("interrupted: finished cells are kept; the same command resumes")

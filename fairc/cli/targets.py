@@ -68,8 +68,13 @@ def _folder(target: Path) -> Ready:
         plan = header
         if engine not in (None, header.engine):
             asked = (asks for cell in read_cells(target) for asks in engine_choice.of_cell(cell))
-            choice = engine_choice.given(str(engine), dict.fromkeys(asked))
-            update = {"engine": choice.engine, "engine_reasons": choice.words}
+            wants = dict.fromkeys(asked)
+            choice = engine_choice.given(str(engine), wants)
+            update = {
+                "engine": choice.engine,
+                "engine_reasons": choice.words,
+                "engine_asked": not engine_choice.chosen_anyway(choice.engine, wants),
+            }
             plan = header.model_copy(update=update)
 
         def write(folder: Path) -> None:

@@ -10,6 +10,7 @@ from importlib import resources
 from typing import Any
 
 from .answer import FLOOR, Answer, Entry, entries
+from .asked import asked, commands, declared, file_name
 from .comparisons import comparisons
 from .differences import differences
 from .figures import Drawing, Sheet
@@ -17,7 +18,7 @@ from .glossary import glossary
 from .phases import phases
 from .render import Rendered
 from .run import Run
-from .story import VERDICTS, commands, file_name, flatten, headline, validity
+from .story import VERDICTS, flatten, headline, validity
 from .summary import Results
 from .svg import themed
 from .words import one_line
@@ -35,12 +36,12 @@ class Missing:
 class MetricRow:
     """One measure of one configuration in the table of all metrics.
 
-    confirmatory: whether the experiment names its metric (measurement.md, rule 22).
+    kind: whether its metric was named before there were results (`Declared.kind`).
     """
 
     configuration: str
     entry: Entry
-    confirmatory: bool
+    kind: str
 
 
 def context(
@@ -48,10 +49,10 @@ def context(
 ) -> dict[str, Any]:
     """Return what both templates print, but the figures."""
     counts, remarks = validity(run)
-    asked = {request.name for request in run.plan.measure}
+    named = declared(run)
     answered = {e.measure for e in found.columns}
     rows = [
-        MetricRow(c.label if c.bindings else "", e, m.metric.partition(".")[0] in asked)
+        MetricRow(c.label if c.bindings else "", e, named.kind(m.metric))
         for c in run.configurations
         for m in results.measures
         for e in entries(run, results, [m], c)
@@ -75,7 +76,8 @@ def context(
         "compared": comparisons(run, results),
         "phases": phases(run),
         "rows": rows,
-        "asked": sorted(asked),
+        "asked": asked(run),
+        "declared": named,
         "glossary": glossary(results.measures),
         "lock": flatten(run.lock),
         "commands": commands(run),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any
 
 from fairc.compiler.plan import Cell, Flow, Interface, Iperf3Workload, LoadWorkload, Queue
@@ -231,23 +229,6 @@ def validity(run: Run) -> tuple[dict[str, int], tuple[Remark, ...]]:
     order = list(VERDICTS)
     ordered = sorted(reasons.items(), key=lambda item: (-order.index(item[0][0]), item[0][1]))
     return counts, tuple(Remark(v, r, tuple(cells)) for (v, r), cells in ordered)
-
-
-def file_name(run: Run) -> str:
-    """Return the name of the `.fexp` file, without the folder that it was in on one machine."""
-    return PurePath(run.plan.file).name
-
-
-def commands(run: Run) -> tuple[tuple[str, str], ...]:
-    """Return what to type to run it again and to read it: (command, what it does)."""
-    file = shlex.quote(file_name(run))
-    results = shlex.quote(f"results/{run.plan.experiment}")
-    return (
-        (f"fairc run {file} -o {results}", "runs what is missing, and writes this report"),
-        (f"fairc run {file} -o {results} --fresh", "runs every cell again"),
-        (f"fairc table {results} goodput", "a metric as a table"),
-        (f"fairc report {results} --format pdf", "the figures as PDF"),
-    )
 
 
 def flatten(document: object, path: tuple[str, ...] = ()) -> list[tuple[str, str]]:

@@ -31,19 +31,22 @@ from fairc.runtime.store.folder import (
     RESULT,
     Store,
     StoreError,
-    content,
     key_of,
     read_cell,
     require_genuine,
     sync,
 )
+from fairc.runtime.store.occupant import content
 from fairc.runtime.store.results import CellResult
 
-from . import lock, machines
+from . import history, lock, machines
 from .progress import Silent
 from .sweep import Sweep
 
 MADE = "made.json"
+MEASURE = "measure"
+"""In `made.json`: the metrics that the plan named when the cell was run."""
+
 WRITING = ".writing"
 
 
@@ -93,7 +96,8 @@ def run(
             Sweep(store, engine, Silent(), jobs=1).run()
             result = store.result(key)
         assert result is not None, "the sweep has stored it"
-        made = json.dumps(lock.made_with(engine), indent=2, sort_keys=True) + "\n"
+        document = {**lock.made_with(engine), MEASURE: [*map(history.as_declared, plan.measure)]}
+        made = json.dumps(document, indent=2, sort_keys=True) + "\n"
         (store.folder(key) / MADE).write_text(made, encoding="utf-8")
         _publish(store.folder(key), folder / RESULTS, key, fresh)
     return result, True

@@ -18,10 +18,11 @@ from typing import Any
 from fairc.compiler.emission import RESULTS
 from fairc.compiler.plan import Cell
 from fairc.runtime.store import tables
-from fairc.runtime.store.folder import LOCK, RESULT, Store, StoreError, content, key_of, read_cells
+from fairc.runtime.store.folder import LOCK, RESULT, Store, StoreError, key_of, read_cells
+from fairc.runtime.store.occupant import content
 from fairc.runtime.store.results import RawResult
 
-from . import cluster, lock
+from . import cluster, history, lock
 from .progress import Progress
 from .sweep import Counts, Sweep
 
@@ -203,8 +204,16 @@ def collect(
     store: locked, with the plan in it. Raises StoreError.
     """
     taken = _take(plan, store, machine)
-    document, taken.mixed = _lock(plan, machine, taken.damaged)
-    store.write_json(LOCK, {**document, "plan": lock.planned(store.path)})
+    documents = _documents(plan, machine, taken.damaged)
+    document, taken.mixed = _lock(machine, documents)
+    measured = [made.get(cluster.MEASURE, []) for made in documents]
+
+    def before(request: object) -> int:
+        """Count the cells that were run when their plan did not name a metric."""
+        return sum(request not in named for named in measured)
+
+    told = history.carried(store, history.invocation(store), before)
+    store.write_json(LOCK, {**document, "plan": lock.planned(store.path), **told})
     engine = _Elsewhere(machine)
     sweep = Sweep(store, engine, progress, jobs, lambda cell: cell.id in taken.present)
     counts = sweep.run()
@@ -262,13 +271,8 @@ def _link_or_copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _lock(
-    plan: Path, machine: Machine, damaged: Container[int]
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the lock of the machine's first cell, and the versions of fairc if there are several.
-
-    Where the cells' hosts differ, `hosts` lists them.
-    """
+def _documents(plan: Path, machine: Machine, damaged: Container[int]) -> list[dict[str, Any]]:
+    """Return what made each of the machine's cells. Raises StoreError where there is none."""
     folders = (
         machine.folder(plan, cell)
         for index, cell in enumerate(read_cells(plan))
@@ -277,7 +281,17 @@ def _lock(
     documents = [cluster.made(folder) for folder in folders if folder]
     if not documents:
         raise StoreError(f"every result in {plan / RESULTS} is damaged")
-    document = documents[0]
+    return documents
+
+
+def _lock(
+    machine: Machine, documents: list[dict[str, Any]]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the lock of the machine's first cell, and the versions of fairc if there are several.
+
+    Where the cells' hosts differ, `hosts` lists them.
+    """
+    document = {key: value for key, value in documents[0].items() if key != cluster.MEASURE}
     document["engine"]["versions"] = machine.versions
     document["engine"]["identities"] = sorted(set(machine.cells.values()))
     hosts: list[Any] = []

@@ -34,7 +34,7 @@ ANALYSIS = (
 def describe(folder: Path, engine: Engine) -> dict[str, Any]:
     """Return the lock of a run of the plan in a folder on a prepared engine.
 
-    Nothing in it depends on the time. Raises StoreError, EngineUnavailable.
+    Nothing in it depends on the time; what history.py adds does. Raises StoreError, EngineUnavailable.
     """
     # From here on the engine's versions are those of every machine that the plan needs.
     identities = {engine.identity_for(cell) for cell in read_cells(folder)}

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fairc.compiler.plan.text import Text, Word
+from fairc.compiler.plan.numbers import Number
+from fairc.compiler.plan.text import EngineName, Sha256, Text, Word
 
 DEEPEST = 6
 LARGEST_BYTES = 4_000_000
@@ -44,12 +45,29 @@ class _Plan(_Open):
     file: Text | None = None
 
 
+class _Invocation(_Open):
+    plan: Sha256
+    settings: dict[Word, Text] = {}
+    engine: EngineName | None = None
+    where: Text | None = None
+    phase_check: bool = False
+
+
+class _Declared(_Open):
+    request: Anything
+    at: Annotated[str, Field(pattern=r"^[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}Z$")]
+    results: Number
+
+
 class _Document(_Open):
     fairc: _Program = _Program()
     engine: _Engine | None = None
     plan: _Plan = _Plan()
     host: Anything | None = None
     hosts: list[Anything] = []
+    measure: list[Anything] = []
+    invocations: list[_Invocation] = []
+    declared: list[_Declared] = []
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
 import json
@@ -19,7 +18,8 @@ from fairc.compiler.cells.grid import genuine
 from fairc.compiler.plan import Cell, Plan
 from fairc.runtime.run import machines
 
-from . import archive
+from . import archive, occupant
+from .occupant import IrregularError, content
 from .results import CellResult
 
 PLAN, CELLS, LOCK = "plan.json", "cells.jsonl", "lock.json"
@@ -30,10 +30,6 @@ PARTIAL = ".partial"
 
 class StoreError(Exception):
     """The run directory cannot be used; the message says why and what to do."""
-
-
-class IrregularError(OSError):
-    """A pipe, a folder or a device is where a file should be."""
 
 
 def key_of(cell: Cell, engine: str, identity: str) -> str:
@@ -94,9 +90,13 @@ class Store:
     # The plan
 
     def stage(self, write: Callable[[Path], None]) -> Path:
-        """Return a folder into which `write` has put plan.json and cells.jsonl, to be adopted."""
+        """Return a folder into which `write` has put plan.json and cells.jsonl, to be adopted.
+
+        Raises StoreError when the directory holds another experiment.
+        """
         folder = self.scratch("plan")
         write(folder)
+        self._keep_file(folder)
         return folder
 
     def adopt(self, staged: Path) -> None:
@@ -153,6 +153,33 @@ class Store:
                 f"{self.path} holds results of the engine {self.engine}, and a run directory keeps its"
                 f" engine; give {wanted} a directory of its own with -o, such as {self.path}-{wanted}"
             )
+
+    def keep_experiment(self, experiment: str) -> None:
+        """Raise StoreError if an experiment of another name is here: its report would be replaced."""
+        there = occupant.named(self.path / PLAN)
+        if there is not None and there[0] != experiment:
+            raise self._taken(experiment, *there)
+
+    def _keep_file(self, staged: Path) -> None:
+        """Raise StoreError if a staged plan is of another experiment than the one that is here.
+
+        A file may be edited, and it may be renamed: an experiment of the same name is another one where it
+        comes from a file of another name, and no cell is in both plans.
+        """
+        there, new = occupant.named(self.path / PLAN), occupant.named(staged / PLAN)
+        if there is None or new is None:
+            return
+        self.keep_experiment(new[0])
+        if there[1] != new[1] and not occupant.share_cells(self.path / CELLS, staged / CELLS):
+            raise self._taken(f"{new[0]} of {new[1]}, which has no cell in common,", *there)
+
+    def _taken(self, new: str, experiment: str, file: str) -> StoreError:
+        count = self.count_results()
+        results = f"{count} {'result' if count == 1 else 'results'} of the" if count else "the"
+        return StoreError(
+            f"{self.path} holds {results} experiment {experiment} ({file}), whose plan and report would be"
+            f" replaced; give {new} a directory of its own with -o"
+        )
 
     # Cells
 
@@ -217,6 +244,13 @@ class Store:
         """Unpack a cell's raw artefacts. Raises OSError and ValueError when they are damaged."""
         archive.unpack(self.folder(key) / RAW, folder)
 
+    def count_results(self) -> int:
+        """Count the cells that are here with a result, of any plan."""
+        found = (
+            self.result(path.parent.name) for path in (self.path / "cells").glob(f"*/{RESULT}")
+        )
+        return sum(result is not None and result.status == "ok" for result in found)
+
     def has_raw(self, key: str) -> bool:
         """Whether a cell's raw artefacts are still there."""
         return (self.folder(key) / RAW).is_file()
@@ -236,13 +270,6 @@ class Store:
             pass
         except OSError as error:
             raise StoreError(f"{folder} cannot be removed: {error.strerror}") from None
-
-
-def content(path: Path) -> bytes:
-    """Return the content of a regular file; anything else might never end. Raises OSError."""
-    if path.exists() and not path.is_file():
-        raise IrregularError(errno.EINVAL, "it is not a regular file", str(path))
-    return path.read_bytes()
 
 
 def read_plan(folder: Path) -> Plan:

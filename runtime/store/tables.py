@@ -17,10 +17,12 @@ from fairc.compiler.plan import Cell
 from fairc.runtime.measurement import ArtefactError
 from fairc.runtime.measurement.series import Series
 
+from . import swept
 from .columns import TABLES
-from .folder import content
+from .occupant import content
 from .results import CellResult
-from .schema import SEPARATOR, Column, Columns, Stored
+from .schema import SEPARATOR, Column, Stored, Table
+from .swept import Swept
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,15 +42,13 @@ def axis_columns(axes: Sequence[str]) -> dict[str, str]:
 
     Columns are told apart without regard to case; one that is taken gets a `_` at its end.
     """
-    taken = {column.name for column in TABLES["cells"].columns}
-    columns: dict[str, str] = {}
-    for axis in axes:
-        column = axis
-        while column.casefold() in taken:
-            column += "_"
-        taken.add(column.casefold())
-        columns[axis] = column
-    return columns
+    return {
+        found.axis: found.column.name for found in _swept("cells", axes) if found.part == "text"
+    }
+
+
+def _swept(table: str, axes: Sequence[str]) -> tuple[Swept, ...]:
+    return swept.columns(axes, (column.name for column in TABLES[table].columns))
 
 
 def read_stored(cell: Cell, folder: Path) -> Stored:
@@ -89,14 +89,23 @@ def write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
 
 
 def connect(folder: Path) -> duckdb.DuckDBPyConnection:
-    """Return a connection with a view of each table. Raises TableError."""
+    """Return a connection with a view of each table; swept names are columns of `cells` alone.
+
+    Else a query that joins tables would have to say which one's it means. Raises TableError.
+    """
     import duckdb
 
     connection = duckdb.connect(":memory:", config=dict(_CONFIG))
     for name in TABLES:
         file = str(folder / f"{name}.parquet").replace("'", "''")
         try:
-            connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{file}')")
+            rows = f"FROM read_parquet('{file}')"
+            there = [row[0] for row in connection.execute(f"DESCRIBE SELECT * {rows}").fetchall()]
+            known = {column.name for column in TABLES[name].columns}
+            shown = [column for column in there if name == "cells" or column in known]
+            connection.execute(
+                f"CREATE VIEW {name} AS SELECT {', '.join(map(quoted, shown))} {rows}"
+            )
         except duckdb.Error as error:
             connection.close()
             words = str(error).splitlines()[0]
@@ -110,48 +119,57 @@ def connect(folder: Path) -> duckdb.DuckDBPyConnection:
 def _fill(
     connection: duckdb.DuckDBPyConnection, axes: Sequence[str], cells: Iterator[Stored]
 ) -> None:
-    columns_of_axes = axis_columns(axes)
-    declared = {name: list(table.columns) for name, table in TABLES.items()}
-    at = [column.name for column in declared["cells"]].index("repetition")
-    declared["cells"][at:at] = [
-        Column(column, "VARCHAR", "", f"value of `{axis}`")
-        for axis, column in columns_of_axes.items()
-    ]
-    for name, columns in declared.items():
-        body = ", ".join(f"{quoted(c.name)} {c.type}" for c in columns)
+    added = {name: _swept(name, axes) for name in TABLES}
+    for name, table in TABLES.items():
+        body = ", ".join(f"{quoted(c.name)} {c.type}" for c in _in_order(table, added[name]))
         connection.execute(f"CREATE TABLE {name} ({body})")
     while batch := list(islice(cells, _CELLS_PER_BATCH)):
         for name, table in TABLES.items():
-            parts = []
-            for stored in batch:
-                rows = dict(table.rows(stored))
-                if name == "cells":
-                    bindings = stored.cell.bindings
-                    rows |= {c: [bindings.get(a)] for a, c in columns_of_axes.items()}
-                parts.append(rows)
-            _insert(connection, name, declared[name], [rows for rows in parts if rows])
+            _insert(connection, table, added[name], batch)
+
+
+def _in_order(table: Table, added: Sequence[Swept]) -> list[Column]:
+    """Return all columns of a table: swept names come last, in `cells` before the repetition."""
+    columns = list(table.columns)
+    at = len(columns)
+    if table.name == "cells":
+        at = [column.name for column in columns].index("repetition")
+    columns[at:at] = [found.column for found in added]
+    return columns
 
 
 def _insert(
     connection: duckdb.DuckDBPyConnection,
-    table: str,
-    columns: Sequence[Column],
-    parts: Sequence[Columns],
+    table: Table,
+    added: Sequence[Swept],
+    batch: Sequence[Stored],
 ) -> None:
-    if not parts:
-        return
+    """Add the rows of some cells to a table."""
+    parts = [(number, rows) for number, s in enumerate(batch, 1) if (rows := table.rows(s))]
     # DuckDB reads arrays by their name in this frame or a registration; names of columns are the
     # user's, so the arrays are numbered.
     arrays = {
-        f"c{number}": np.concatenate([_array(rows[column.name], column) for rows in parts])
-        for number, column in enumerate(columns)
+        f"c{number}": np.concatenate([_array(rows[column.name], column) for _, rows in parts])
+        for number, column in enumerate(table.columns)
+        if parts
     }
-    if not len(arrays["c0"]):
+    if not parts or not len(arrays["c0"]):
         return
-    values = ", ".join(
-        _expression(f"c{number}", c, arrays[f"c{number}"]) for number, c in enumerate(columns)
+    # A cell's swept values are the same in all of its rows: they are looked up by its number.
+    arrays["cell"] = np.concatenate(
+        [np.full(len(rows[table.columns[0].name]), number) for number, rows in parts]
     )
-    connection.execute(f"INSERT INTO {table} SELECT {values} FROM arrays")
+    values = {
+        column.name: _expression(f"c{number}", column, arrays[f"c{number}"])
+        for number, column in enumerate(table.columns)
+    }
+    lists = []
+    for found in added:
+        lists.append([found.of(stored.cell.bindings) for stored in batch])
+        of_cell = f"list_extract(${len(lists)}::{found.column.type}[], cell)"
+        values[found.column.name] = of_cell
+    body = ", ".join(values[column.name] for column in _in_order(table, added))
+    connection.execute(f"INSERT INTO {table.name} SELECT {body} FROM arrays", lists)
 
 
 def _array(values: Sequence[Any] | NDArray[Any], column: Column) -> NDArray[Any]:

@@ -29,6 +29,7 @@ from fairc.dsl.model import (
     Node,
     Queue,
     Scenario,
+    Setting,
     Size,
 )
 
@@ -143,6 +144,7 @@ class MadeExperiment:
     measure: tuple[MetricRequest, ...] = (MetricRequest("goodput", (), {}),)
     figures: tuple[FigureRequest, ...] = ()
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
+    settings: tuple[Setting, ...] = ()
 
     def configurations(self, repetition: int = 1) -> Iterator[Configuration]:
         yield from self.made

@@ -15,6 +15,7 @@ from fairc.runtime.compare import summary
 from fairc.runtime.compare.summary import UnknownName, summarise
 from fairc.runtime.measurement import pages
 from fairc.runtime.measurement.series import Series
+from fairc.runtime.store import swept as swept_values
 from fairc.runtime.store import tables
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.results import CellResult, FlowResult, MetricValue
@@ -214,11 +215,47 @@ def test_traces(written: Path) -> None:
 
 
 def test_every_declared_column_is_there_with_its_type(written: Path) -> None:
+    types = {"": "VARCHAR", "_value": "DOUBLE", "_unit": "VARCHAR"}
+    swept = {f"{n}{end}": kind for n in ("loss", "Cell") for end, kind in types.items()}
+    swept["Cell_"] = swept.pop("Cell")
     for table in TABLES.values():
-        found = {row[0]: row[1] for row in rows(written, f"DESCRIBE {table.name}")}
+        file = written / f"{table.name}.parquet"
+        found = {row[0]: row[1] for row in rows(written, f"DESCRIBE SELECT * FROM '{file}'")}
         declared = {column.name: column.type for column in table.columns}
-        extra = {"loss": "VARCHAR", "Cell_": "VARCHAR"} if table.name == "cells" else {}
-        assert found == declared | extra
+        assert found == declared | swept
+        seen = {row[0] for row in rows(written, f"DESCRIBE {table.name}")}
+        assert seen == declared.keys() | (swept.keys() if table.name == "cells" else set())
+
+
+def test_swept_values_are_numbers_in_every_table(tmp_path: Path) -> None:
+    """Each row has the values of its own cell, also in later batches."""
+    losses = {n: ("0.5%", "cubic", "2.5bdp", "1500B")[n % 4] for n in range(1, 121)}
+    cells = [stored(n, loss) for n, loss in losses.items()]
+    tables.write(tmp_path, AXES, [*cells, failed(121, "3%")])
+    numbers = {
+        "0.5%": (0.005, "1"),
+        "cubic": (None, None),
+        "2.5bdp": (2.5, "bdp"),
+        "1500B": (1500.0, "B"),
+    }
+    for name, table in TABLES.items():
+        query = f"SELECT DISTINCT cell, loss, loss_value, loss_unit, Cell_ FROM '{tmp_path}/{name}.parquet'"
+        found = {row[0]: row[1:] for row in rows(tmp_path, query)}
+        expected = {f"{n:016x}": (loss, *numbers[loss], "x") for n, loss in losses.items()}
+        if name == "cells":
+            expected[f"{121:016x}"] = ("3%", 0.03, "1", "x")
+        there = table.rows(cells[0])
+        assert found == (expected if there and len(there["cell"]) else {}), name
+    assert sum(bool(rows(tmp_path, f"SELECT 1 FROM {name} LIMIT 1")) for name in TABLES) > 6
+
+
+def test_a_swept_name_that_is_another_one_s_number() -> None:
+    columns = [found.column.name for found in swept_values.columns(["n", "n_value", "N"], ["cell"])]
+    assert columns == [
+        *("n", "n_value_", "n_unit"),
+        *("n_value", "n_value_value", "n_value_unit"),
+        *("N_", "N_value__", "N_unit_"),
+    ]
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:

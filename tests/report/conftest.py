@@ -13,6 +13,7 @@ from typing import Any, cast
 import pytest
 
 from fairc.compiler import plan
+from fairc.runtime.run.history import as_declared
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.tables import axis_columns, quoted
 
@@ -293,6 +294,10 @@ def write_run(path: Path, spec: Spec) -> Path:
         },
         "kernel": "6.12.43+deb12-cloud-amd64",
         "packages": {"iproute2": "6.15.0-1~bpo12+1", "mininet": "2.3.0-1.1"},
+        "declared": [
+            {"request": as_declared(request), "at": "2026-11-22T06:19:18Z", "results": 0}
+            for request in header.measure
+        ],
     }
     (path / "lock.json").write_text(json.dumps(lock, indent=2), encoding="utf-8")
     return path

@@ -1,0 +1,170 @@
+"""What was asked for beyond the file, what repeats it, and what was named before there were results."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, Literal
+
+from fairc.compiler.plan import Plan
+from fairc.runtime.run.history import INVOCATIONS, results_before
+
+from .run import Run
+from .words import counted, listed, one_line
+
+Kind = Literal["confirmatory", "exploratory", "not known"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a command line changed, as it is printed.
+
+    settings: (name, what the file says, what was in force). sentences: the same, and which cells were
+    chosen, for the top of the page.
+    """
+
+    settings: tuple[tuple[str, str, str], ...]
+    sentences: tuple[str, ...]
+
+
+def asked(run: Run) -> Asked:
+    """Return what the command line changed in what the file says."""
+    plan = run.plan
+    settings = tuple((s.name, one_line(s.instead), one_line(s.value)) for s in plan.settings)
+    sentences = []
+    if settings:
+        changed = [f"`{name} = {value}` ({_said(said)})" for name, said, value in settings]
+        sentences.append(f"Not as the file says: {listed(changed, limit=8)}, by `--set`.")
+    if plan.engine_asked:
+        sentences.append(
+            f"The engine {plan.engine} was asked for, by `--engine` or `FAIRC_ENGINE`."
+        )
+    conditions = [f"`{one_line(i['where'])}`" for i in _needed(run) if "where" in i]
+    if conditions:
+        sentences.append(f"Cells were chosen by `--where`: {listed(conditions)}.")
+    return Asked(settings, tuple(sentences))
+
+
+def _said(text: str) -> str:
+    return f"in the file `{text}`" if text else "the file has none"
+
+
+def _needed(run: Run) -> list[Mapping[str, Any]]:
+    """Return the commands that together gave what is reported.
+
+    One that ran the whole plan is enough; else every command has its part, in order.
+    """
+    history: list[Mapping[str, Any]] = run.lock.get(INVOCATIONS, [])
+    now = run.lock.get("plan", {}).get("sha256")
+    here = [entry for entry in history if entry["plan"] == now]
+    whole = [entry for entry in here if "where" not in entry]
+    if not whole:
+        return history
+    checked = [entry for entry in here if "phase_check" in entry]
+    best = [entry for entry in whole if entry in checked][-1:]
+    return best or [whole[-1], *checked]
+
+
+def file_name(run: Run) -> str:
+    """Return the name of the `.fexp` file, without the folder that it was in on one machine."""
+    return PurePath(run.plan.file).name
+
+
+def commands(run: Run) -> tuple[tuple[str, str], ...]:
+    """Return what to type to run it again and to read it: (command, what it does)."""
+    results = shlex.quote(f"results/{run.plan.experiment}")
+    needed = _needed(run) or [_of_plan(run.plan)]
+    again = [_command(run, entry) for entry in needed]
+    first = "runs what is missing, and writes this report"
+    if len(again) > 1:
+        first = "each runs a part of it, in this order; the last one writes this report"
+    return (
+        *((command, first) for command in again),
+        *(
+            (f"{command} --fresh", "runs every cell again")
+            for command in again[:1]
+            if len(again) == 1
+        ),
+        (f"fairc table {results} goodput", "a metric as a table"),
+        (f"fairc report {results} --format pdf", "the figures as PDF"),
+    )
+
+
+def _of_plan(plan: Plan) -> Mapping[str, Any]:
+    """Return the command of a plan whose run directory has kept none."""
+    settings = {setting.name: setting.value for setting in plan.settings}
+    return {"settings": settings} | ({"engine": plan.engine} if plan.engine_asked else {})
+
+
+def _command(run: Run, entry: Mapping[str, Any]) -> str:
+    words = ["fairc", "run", file_name(run), "-o", f"results/{run.plan.experiment}"]
+    for name, value in entry.get("settings", {}).items():
+        words += ["--set", f"{name}={value}"]
+    if "engine" in entry:
+        words += ["--engine", entry["engine"]]
+    if "where" in entry:
+        words += ["--where", entry["where"]]
+    if any(flow.image for scene in run.scenes.values() for flow in scene.flows):
+        words.append("--allow-image")
+    if "phase_check" in entry:
+        words.append("--phase-check")
+    return shlex.join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Which metrics were named when there were no results yet.
+
+    named: those of `measure`, by name, each with its kind. sentences: the same, for people. late: what
+    was named later, in a sentence for the top of the page; or empty.
+    """
+
+    named: Mapping[str, Kind]
+    sentences: tuple[str, ...]
+    late: str = ""
+
+    def kind(self, metric: str) -> Kind:
+        """Return the kind of a value by its full name (`fairness.F`): not named is exploratory."""
+        return self.named.get(metric) or self.named.get(metric.partition(".")[0]) or "exploratory"
+
+
+def declared(run: Run) -> Declared:
+    """Return which metrics were named before there were results, by the lock."""
+    names = [request.name for request in run.plan.measure]
+    before = results_before(run.plan, run.lock)
+    if before is None:
+        words = (
+            f"Named in the experiment's `measure`: {listed(names) or 'none'}; whether before there"
+            " were results is not known, because an earlier version ran it and kept no record."
+        )
+        return Declared(dict.fromkeys(names, "not known"), (words,))
+    first = [name for name in names if before.get(name, (1, ""))[0] == 0]
+    late = [
+        f"{name} (on {_when(before[name][1])}, when {counted(before[name][0], 'result')}"
+        f" {'was' if before[name][0] == 1 else 'were'} there)"
+        for name in names
+        if name in before and name not in first
+    ]
+    times = sorted({_when(before[name][1]) for name in first})
+    locked = f", locked on {listed(times)}" if times else ""
+    which = listed(first) or "none"
+    sentences = [
+        f"Confirmatory: named in the experiment's `measure` before any cell had a result{locked} ({which})."
+    ]
+    added = ""
+    if late:
+        added = f"Exploratory, because added to `measure` after results were there: {listed(late)}."
+        sentences.append(added)
+    kinds: dict[str, Kind] = {n: "confirmatory" if n in first else "exploratory" for n in names}
+    return Declared(kinds, tuple(sentences), added)
+
+
+def _when(at: str) -> str:
+    """Write a time of the lock for people.
+
+    >>> _when("2026-11-22T06:19:18Z")
+    '2026-11-22 06:19 UTC'
+    """
+    return f"{at[:10]} {at[11:16]} UTC"

@@ -1,0 +1,104 @@
+"""What was asked of a run directory, and what was declared before there were results to see.
+
+`lock.json` carries both from one `fairc run` to the next:
+
+    invocations  how cells came to be: the settings, engine and condition of each command, each once, in order
+    declared     the metrics of `measure`, each with the time at which a run first named it, and with the
+                 number of results that were there by then: 0 makes it confirmatory (measurement.md, rule 22)
+
+A metric with other flows or options is another metric. One that is taken out of `measure` and put back
+keeps its first entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from fairc.compiler.plan import MetricRequest, Plan
+from fairc.runtime.store.folder import LOCK, Store, StoreError
+
+from . import lock, machines
+
+INVOCATIONS, DECLARED = "invocations", "declared"
+
+
+def invocation(store: Store, where: str | None = None, *, phases: bool = False) -> dict[str, Any]:
+    """Describe a command that runs cells of the store's plan: what it needs beyond the file.
+
+    where: its condition. phases: whether it checks phases, too. Raises StoreError.
+    """
+    plan = store.plan
+    asked: dict[str, Any] = {"plan": lock.planned(store.path)["sha256"]}
+    if plan.settings:
+        asked["settings"] = {setting.name: setting.value for setting in plan.settings}
+    if plan.engine_asked:
+        asked["engine"] = plan.engine
+    if where is not None:
+        asked["where"] = where
+    if phases:
+        asked["phase_check"] = True
+    return asked
+
+
+def carried(
+    store: Store, asked: Mapping[str, Any], before: Callable[[object], int] | None = None
+) -> dict[str, Any]:
+    """Return both parts of the lock that a store is about to get, from the lock that it has.
+
+    asked: of `invocation`. before: how many results were there when a metric (of `as_declared`) was
+    first named, where cells come from elsewhere; else those that the store has. Raises StoreError.
+    """
+    old = _old(store)
+    invocations = [entry for entry in old.get(INVOCATIONS, []) if entry != asked]
+    return {
+        INVOCATIONS: [*invocations, dict(asked)],
+        DECLARED: _declared(store, old.get(DECLARED, []), before),
+    }
+
+
+def _old(store: Store) -> dict[str, Any]:
+    try:
+        return machines.read(store.path / LOCK)
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise StoreError(f"{store.path / LOCK} cannot be read: {error}") from None
+
+
+def _declared(
+    store: Store, old: list[dict[str, Any]], before: Callable[[object], int] | None
+) -> list[dict[str, Any]]:
+    """Add what the plan names and no run named before, with the time and the results that are there."""
+    known = [entry["request"] for entry in old]
+    new = [r for r in map(as_declared, store.plan.measure) if r not in known]
+    if not new:
+        return old
+    there = store.count_results() if before is None else 0
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return [
+        *old,
+        *({"request": r, "at": at, "results": before(r) if before else there} for r in new),
+    ]
+
+
+def as_declared(request: MetricRequest) -> dict[str, Any]:
+    """Return a metric as the lock has it."""
+    return request.model_dump(mode="json")
+
+
+def results_before(plan: Plan, locked: Mapping[str, Any]) -> dict[str, tuple[int, str]] | None:
+    """Return for each metric of a plan how many results were there when a run first named it, and when.
+
+    locked: the lock. None where an earlier version has kept no record.
+    """
+    if DECLARED not in locked:
+        return None
+    found = {}
+    for request in plan.measure:
+        for entry in locked[DECLARED]:
+            if entry["request"] == as_declared(request):
+                found[request.name] = (entry["results"], entry["at"])
+                break
+    return found

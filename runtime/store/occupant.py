@@ -1,0 +1,46 @@
+"""Whose a folder is, before anything in it is replaced: the experiment that its plan names, of any version."""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+from pathlib import Path
+
+# A cell's line begins with its id.
+_ID = re.compile(rb'\{"id":\s*"[0-9a-f]+"')
+
+
+class IrregularError(OSError):
+    """A pipe, a folder or a device is where a file should be."""
+
+
+def named(plan: Path) -> tuple[str, str] | None:
+    """Return the experiment and the file that a plan names, of any version; None where nothing does."""
+    try:
+        header = json.loads(content(plan))
+        experiment, file = header["experiment"], header["file"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return _shown(str(experiment)), _shown(str(file))
+
+
+def _shown(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text[:80])
+
+
+def share_cells(first: Path, second: Path) -> bool:
+    """Whether a cell is in both of two `cells.jsonl`."""
+    try:
+        with first.open("rb") as one, second.open("rb") as other:
+            ids = {found[0] for line in one if (found := _ID.match(line))}
+            return any(found[0] in ids for line in other if (found := _ID.match(line)))
+    except OSError:
+        return False
+
+
+def content(path: Path) -> bytes:
+    """Return the content of a regular file; anything else might never end. Raises OSError."""
+    if path.exists() and not path.is_file():
+        raise IrregularError(errno.EINVAL, "it is not a regular file", str(path))
+    return path.read_bytes()
