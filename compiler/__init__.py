@@ -10,11 +10,30 @@ In order of control flow:
     plan           the contract: Plan and Cell; schema: as JSON Schema
     estimate       what a run will take; costs: on which engine
     targets        what can be emitted
-    emission       a folder with the plan and the emitted programs
+    emission       a folder with the plan and the emitted programs; queue_table: what `tc` gets, for the docs
 """
 
-from .compilation import Compilation, compile
-from .emission import emit
-from .plan import Cell, Plan
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .compilation import Compilation, compile
+    from .emission import emit
+    from .plan import Cell, Plan
 
 __all__ = ["Cell", "Compilation", "Plan", "compile", "emit"]
+
+_HOMES = {
+    "Cell": "plan",
+    "Compilation": "compilation",
+    "Plan": "plan",
+    "compile": "compilation",
+    "emit": "emission",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Return what the room offers; on demand, since the plan in it is what the words are lowered to."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

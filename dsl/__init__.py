@@ -8,7 +8,7 @@ loading       source to experiment: what `load` does; imports: what other files 
 checker       tree to experiment, part after part, every error collected
 grid          axes, cross product, `exclude`, `sample`, `order`, `--where`, `--set`
 expressions   expressions to values, with exact arithmetic
-words         the registries of the language; the presets; the docs made of them
+blocks        the settings of a block, checked against its keys
 scenarios     one configuration to its scenario
 network       a topology to nodes, links, losses, changes, proxies, policers, users
 traffic       a flow to its transport, CCA, options, workload, pages
@@ -16,13 +16,14 @@ results       `measure` and `report`
 experiment    the result; its parts are described in model
 """
 
+from fairc.words.library import preset_text
+
 from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
 from .core.render import render_concise, render_full, render_json, runnable
 from .core.source import Source, Span
 from .grid.conditions import Condition, condition
 from .loading import load
 from .text.reading import read
-from .words.library import preset_text
 
 __all__ = [
     "CompileError",

@@ -6,9 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import ParamSpec, TypeVar
 
+from fairc.words.blocks import experiment as keys
+from fairc.words.blocks.hosts import HOSTS, OFFLOAD, TCP_METRICS_SAVE
+
 from . import model
+from .blocks import Block
 from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
-from .core.problems import not_yet
+from .core.entries import Parameter
+from .core.problems import Gather, not_yet
 from .core.source import Span
 from .core.units import NUMBER
 from .core.values import Applied, ListValue, Quantity, Symbol, Text, TupleValue, Value
@@ -24,7 +29,6 @@ from .results.figures import Facts, FigureChecker, condition
 from .results.measures import build_measures
 from .scenarios import Builder, Parts
 from .text import syntax
-from .words.keys import EXPERIMENT, HOSTS, Block
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,7 +39,7 @@ Named = TypeVar(
 
 _ONE = Fraction(1)
 
-ALWAYS_OFF = frozenset({"offload", "tcp_metrics_save"})
+ALWAYS_OFF = (OFFLOAD, TCP_METRICS_SAVE)
 """Keys of `hosts` that every cell has off."""
 
 COUNT_LIMIT = 20_000
@@ -86,12 +90,12 @@ class Checker:
         self._statements = experiment.statements
         bindings = [b for s in self._of(syntax.Sweep) for b in s.bindings]
         block = Block(
-            experiment.name.span, self._of(syntax.Setting), EXPERIMENT, "an experiment"
+            experiment.name.span, self._of(syntax.Setting), keys.EXPERIMENT, "an experiment"
         )  # fmt: skip
         self._try(self._overrides.apply, bindings, lets, block)
         self._try(block.checked)
         static = Scope({}, lets)
-        repeat = self._number(block, "repeat", static)
+        repeat = self._count(block, keys.REPEAT, static)
         flows = self._unique(syntax.Flow, "flow")
         if not flows:
             self._error(
@@ -131,16 +135,16 @@ class Checker:
             loads=self._try(most_loads, flows, grid) or 0,
         )
         figures = self._figures(FigureChecker(facts))
-        seed = self._number(block, "seed", static)
+        seed = self._count(block, keys.SEED, static)
         self._try(draw_sample, block, grid, seed)
         if not self.diagnostics.errors:
             self._unused(bindings, block, flows, lets, excludes)
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
             for warning in self._try(lambda: list(excluded(grid, excludes))) or ():
                 self.diagnostics.add(warning)
-        title = self._text(block, "title", static)
-        citation = self._text(block, "source", static)
-        paired = self._try(block.word, "paired", static, "off") == "on"
+        title = self._text(block, keys.TITLE, static)
+        citation = self._text(block, keys.SOURCE, static)
+        paired = self._try(block.given, keys.PAIRED, static) or False
         return CheckedExperiment(
             name=experiment.name.text,
             title=title,
@@ -150,7 +154,7 @@ class Checker:
             repeat=repeat,
             seed=seed,
             paired=paired,
-            is_shuffled=self._try(block.word, "order", static, "file") == "shuffled",
+            is_shuffled=self._try(block.given, keys.ORDER, static) == "shuffled",
             measure=measure or (),
             figures=figures,
             diagnostics=self.diagnostics,
@@ -225,15 +229,14 @@ class Checker:
     def _hosts(self, block: Block, grid: Grid) -> None:
         self._try(block.checked)
         for bound in grid.varied():
-            scope = grid.scope(bound)
-            for name in block.settings:
-                self._try(block.value, name, scope)
+            gather = Gather()
+            block.read(grid.scope(bound), gather)
+            self._try(gather.finish)
         scope = grid.scope(next(grid.varied()))
-        for name in ALWAYS_OFF & block.settings.keys():
-            value = self._try(block.value, name, scope)
-            if isinstance(value, Symbol) and value.name == "on":
-                what, instead = f"`{name} = on`", f"`{name} = off` is what every cell has"
-                self.diagnostics.add(not_yet(what, block.settings[name].span, instead))
+        for key in ALWAYS_OFF:
+            if self._try(block.given, key, scope) == "on":
+                what, instead = f"`{key.name} = on`", f"`{key.name} = off` is what every cell has"
+                self.diagnostics.add(not_yet(what, block.settings[key.name].span, instead))
 
     def _conditions(self, grid: Grid, excludes: Sequence[syntax.Exclude]) -> set[str]:
         """Check every `exclude`; return the words that a condition may compare with."""
@@ -361,13 +364,13 @@ class Checker:
             Diagnostic(code, message, span, help=help, severity=Severity.WARNING)
         )  # fmt: skip
 
-    def _number(self, block: Block, name: str, scope: Scope) -> int:
-        value = self._try(block.value, name, scope)
-        return int(value.number) if isinstance(value, Quantity) else 1
+    def _count(self, block: Block, key: Parameter[Quantity], scope: Scope) -> int:
+        value = self._try(block.get, key, scope)
+        return key.fallback.whole if value is None else value.whole
 
-    def _text(self, block: Block, name: str, scope: Scope) -> str:
-        value = self._try(block.value, name, scope)
-        return value.value if isinstance(value, Text) else ""
+    def _text(self, block: Block, key: Parameter[Text], scope: Scope) -> str:
+        value = self._try(block.given, key, scope)
+        return "" if value is None else value.value
 
 
 def _words(value: Value) -> Iterator[str]:

@@ -6,12 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
+from fairc.words.blocks import experiment as keys
+from fairc.words.blocks import hosts as host_keys
+from fairc.words.library import preset
+from fairc.words.topologies import TOPOLOGIES
+
 from . import model
+from .blocks import Block, Settings
 from .core.diagnostics import CompileError, Diagnostic, Label, Severity
 from .core.entries import bind
 from .core.problems import Gather, fail
 from .core.registry import unknown
-from .core.values import Applied, Quantity, Symbol, Value, nanoseconds
+from .core.values import Applied, Quantity, Symbol, Value
 from .expressions.evaluate import Scope, evaluate_with
 from .expressions.names import used_names
 from .grid.sampling import Bindings
@@ -23,10 +29,6 @@ from .text import syntax
 from .traffic.arrivals import check_arrivals
 from .traffic.flows import build_flow, check_ends
 from .traffic.sharing import check_sharing
-from .words.keys import Block
-from .words.library import preset
-from .words.processing import processing_ns, syscall_cost_ns
-from .words.topology_words import TOPOLOGIES
 
 T = TypeVar("T")
 
@@ -76,10 +78,7 @@ class Builder:
         self._network = _Memo(self._build_network, self._depends(topology, names), grid)
         self._timing = _Memo(self._build_timing, self._depends(timing, names), grid)
         self._costs = _Memo(
-            lambda scope: (
-                processing_ns(self._hosts(scope).get("processing")),
-                syscall_cost_ns(self._hosts(scope).get("syscall_cost")),
-            ),
+            self._build_costs,
             self._depends(hosts, names),
             grid,
         )
@@ -230,30 +229,29 @@ class Builder:
         return sorted({*TOPOLOGIES.names(), *self._parts.topologies})
 
     def _flow_builder(self, flow: syntax.Flow) -> Callable[[Scope], model.Flow]:
-        return lambda scope: build_flow(flow, scope, self._hosts(scope), self._report)
+        return lambda scope: build_flow(flow, scope, self._hosts(scope).values, self._report)
 
-    def _hosts(self, scope: Scope) -> Mapping[str, Value | None]:
+    def _hosts(self, scope: Scope) -> Settings:
         """Return what `hosts` says; what is wrong there is said where the block is checked."""
-        found: dict[str, Value | None] = {}
-        for name in self._parts.hosts.settings:
-            with Gather().attempt():
-                found[name] = self._parts.hosts.value(name, scope)
-        return found
+        return self._parts.hosts.read(scope, Gather())
+
+    def _build_costs(self, scope: Scope) -> tuple[int | None, int | None]:
+        """Return what a packet and a system call cost, ns."""
+        hosts = self._hosts(scope)
+        syscall = hosts.given(host_keys.SYSCALL_COST)
+        return hosts.given(host_keys.PROCESSING), None if syscall is None else syscall.ns
 
     def _build_timing(self, scope: Scope) -> Timing:
-        gather = Gather()
+        gather, block = Gather(), self._parts.settings
         found: dict[str, Quantity | None] = {}
-        for name in ("duration", "warmup", "deadline"):
+        for key in (keys.DURATION, keys.WARMUP, keys.DEADLINE):
             with gather.attempt():
-                value = self._parts.settings.value(name, scope)
-                found[name] = value if isinstance(value, Quantity) else None
-        stop: Literal["first", "all"] = "all"
+                found[key.name] = block.given(key, scope)
+        stop, captures = keys.STOP.fallback, keys.CAPTURES.fallback
         with gather.attempt():
-            stop = "first" if self._parts.settings.word("stop", scope, "all") == "first" else "all"
-        captures: Literal["full", "none"] = "full"
+            stop = block.get(keys.STOP, scope)
         with gather.attempt():
-            word = self._parts.settings.word("captures", scope, "full")
-            captures = "none" if word == "none" else "full"
+            captures = block.get(keys.CAPTURES, scope)
         gather.finish()
         duration, warmup, deadline = found["duration"], found["warmup"], found["deadline"]
         end = duration or deadline
@@ -270,9 +268,9 @@ class Builder:
                 )
             )
         return (
-            nanoseconds(duration) if duration else None,
-            nanoseconds(warmup) if warmup else 0,
-            nanoseconds(deadline) if deadline else None,
+            duration.ns if duration else None,
+            warmup.ns if warmup else 0,
+            deadline.ns if deadline else None,
             stop,
             captures,
         )

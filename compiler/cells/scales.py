@@ -12,7 +12,7 @@ from fairc.compiler.passes.draft import Draft, DraftFlow
 from fairc.compiler.plan import SAMPLE_EVERY_NS
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
-from fairc.dsl.words.report_words import SCALES
+from fairc.words.report import SCALES
 
 LEAST_WINDOWS = 30
 """With fewer windows at a scale, a spectrum is a handful of points of one window each."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fairc.dsl.model import Load, OnOff, Requests, Scenario
-
-# Queues that toss coins, or hash flows with a secret of the kernel.
-CHANCE = frozenset({"red", "pie", "fq_pie", "fq_codel", "sfq", "cake"})
+from fairc.words.queues import QUEUES
 
 
 def _random_starts(scenario: Scenario) -> bool:
@@ -51,7 +49,8 @@ def _random_delays(scenario: Scenario) -> bool:
 
 def _random_queues(scenario: Scenario) -> bool:
     links = scenario.network.links
-    return any(way.queue.kind in CHANCE for link in links for way in (link.forward, link.backward))
+    ways = (way for link in links for way in (link.forward, link.backward))
+    return any(QUEUES[way.queue.kind].is_random for way in ways)
 
 
 def _processing(scenario: Scenario) -> bool:

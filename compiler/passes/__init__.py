@@ -5,7 +5,7 @@ routing     static routes; the path and base RTT of every flow; extra_rtts: more
 packets     path MTUs, and what does not fit them; frames: sizes of packets and frames
 flows       bottlenecks, socket buffers, the deadline; demand: what flows ask for; loads: pages
 ports       the ports of every flow
-queues      limits in bytes or packets; disciplines: each queue as a part of the plan
+queues      limits in bytes or packets; each queue as a part of the plan (words/queues)
 policers    policers, and their buckets; peps: proxies that split connections
 captures    where packets are seen
 physics     warnings

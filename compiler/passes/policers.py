@@ -8,6 +8,7 @@ from fairc.dsl.core.diagnostics import Diagnostic, Label
 from fairc.dsl.model import Load
 from fairc.dsl.network.groups import user_of
 from fairc.dsl.network.policers import may_be_policed
+from fairc.words.queues import QUEUES
 
 from .draft import Draft, DraftFlow, End
 from .dynamics import most_loss
@@ -113,7 +114,7 @@ def _check_marks(draft: Draft, policer: model.Policer, egress: End, ours: list[D
     nothing behind it marks, or loses, packets.
     """
     queue = draft.queues.get(egress.place)
-    if queue is None or not _marking(queue):
+    if queue is None or not QUEUES[queue.kind].marks(queue):
         draft.report(
             Diagnostic(
                 code="policed-without-ecn",
@@ -151,11 +152,7 @@ def _check_marks(draft: Draft, policer: model.Policer, egress: End, ours: list[D
 
 def _marks_at(draft: Draft, end: End) -> bool:
     queue = draft.queues.get(end.place)
-    return queue is not None and _marking(queue)
-
-
-def _marking(queue: plan.Queue) -> bool:
-    return queue.kind == "cake" or bool(getattr(queue, "ecn", False))
+    return queue is not None and QUEUES[queue.kind].marks(queue)
 
 
 def _check_way_back(

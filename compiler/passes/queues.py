@@ -9,11 +9,10 @@ from functools import lru_cache
 from fairc.compiler import plan
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.model import Direction, Size
+from fairc.words.queues import QUEUES
+from fairc.words.queues.discipline import SIZE, Given
 
-from .disciplines import Given, build, doubts
 from .draft import Draft, End
-
-IDLE_QUEUE_PACKETS = 1000  # what a queue holds that is not given (docs/language.md)
 
 
 def size_queues(draft: Draft) -> None:
@@ -61,9 +60,10 @@ def _resolve(draft: Draft, end: End, way: Direction, rtts_ns: set[int]) -> plan.
         return None
     rate_bps = way.rate_bps
     given = Given(way.queue, limit, rate_bps, lambda size: _bytes(size, way, rate_bps), way.mtu)
-    queue = build(given)
-    for doubt in doubts(given, queue):
-        draft.report(doubt)
+    discipline = QUEUES[way.queue.kind]
+    queue = discipline.lower(given)
+    for warning in discipline.warnings(given, queue):
+        draft.report(warning)
     return queue
 
 
@@ -104,16 +104,17 @@ def _bytes(size: Size, way: Direction, rate_bps: int) -> int:
 
 def _of_idle_link(draft: Draft, way: Direction) -> plan.Fifo:
     """Return the default queue for a link that no flow crosses, where `bdp` means nothing."""
+    idle_packets = int(SIZE.fallback.amount)
     draft.report(
         Diagnostic(
             code="idle-link",
             message="no flow crosses this link, so its queue has no size in `bdp`",
             span=way.queue.size.span,
-            note=f"{IDLE_QUEUE_PACKETS} packets are taken",
+            note=f"{idle_packets} packets are taken",
             severity=Severity.WARNING,
         )
     )
-    return plan.Fifo(limit_packets=IDLE_QUEUE_PACKETS)
+    return plan.Fifo(limit_packets=idle_packets)
 
 
 def _longest_rtt(draft: Draft, way: Direction, rtts_ns: set[int]) -> int | None:

@@ -13,7 +13,7 @@ from ipaddress import IPv4Interface
 from typing import TYPE_CHECKING
 
 from fairc.dsl.core.kinds import Quantities
-from fairc.dsl.words.cca_words import QUIC_CCAS, TCP_CCAS, Knob
+from fairc.words.ccas import QUIC_CCAS, TCP_CCAS, Knob
 
 if TYPE_CHECKING:
     from .cells import Cell

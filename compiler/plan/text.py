@@ -11,7 +11,14 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from fairc.dsl.traffic.images import LONGEST, REFERENCE
+_COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_DOMAIN = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)(?:\.[A-Za-z0-9-]+)*(?::[0-9]+)?"
+IMAGE = (
+    rf"(?:{_DOMAIN}/)?{_COMPONENT}(?:/{_COMPONENT})*"
+    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?"
+)
+"""The name of an image (github.com/distribution/reference, its grammar)."""
+LONGEST_IMAGE = 255
 
 _SEEN = r"[^\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
@@ -96,7 +103,7 @@ MimeType = Annotated[
 ]
 """The type of an object of a page."""
 
-ImageName = Annotated[str, Field(pattern=f"^(?:{REFERENCE.pattern})$", max_length=LONGEST)]
+ImageName = Annotated[str, Field(pattern=f"^(?:{IMAGE})$", max_length=LONGEST_IMAGE)]
 """A container image as `docker images` shows it."""
 
 Nothing = Literal[""]

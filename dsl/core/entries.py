@@ -3,33 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Generic, TypeVar, cast
 
 from .diagnostics import Label
 from .kinds import Kind, refuse, used
+from .literals import literal
 from .problems import Gather, fail, not_yet
 from .registry import Registry, suggest
 from .source import Span
 from .values import Applied, Argument, Quantity, Symbol, Value
 
+T = TypeVar("T")
+Q = TypeVar("Q")
+
 
 @dataclass(frozen=True)
-class Parameter:
+class Parameter(Generic[T]):
     """A parameter of an entry, or a key of a block.
 
-    default: what holds when it is not given, as text for people; required: it must be given;
+    default: what holds when it is not given, as a literal of the language, of which `fallback` is the
+    value; otherwise: that in words, where it depends on something else. required: it must be given;
     repeated: takes all remaining positional arguments, or exactly `count` of them; runs: False if it
     cannot be used yet.
     """
 
     name: str
-    kind: Kind
+    kind: Kind[T]
     summary: str
     default: str = ""
     required: bool = False
     repeated: bool = False
     runs: bool = True
     count: int | None = None
+    otherwise: str = ""
+
+    @cached_property
+    def fallback(self) -> T:
+        """The value of the default. Raises ValueError for a parameter without one."""
+        return self.kind.take(literal(self.default), f"the default of `{self.name}`")
+
+    @property
+    def unless_given(self) -> str:
+        """What holds when it is not given, for people; empty where nothing does."""
+        return self.default or self.otherwise
 
 
 @dataclass(frozen=True)
@@ -38,7 +56,7 @@ class Entry:
 
     name: str
     summary: str
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[Parameter[Any], ...] = ()
     runs: bool = False
     instead: str | None = None
     values: tuple[str, ...] = ()
@@ -47,24 +65,46 @@ class Entry:
     """SI unit of a metric."""
 
 
-@dataclass(frozen=True)
-class Use:
-    """An entry with checked arguments; repeated ones are collected under their parameter."""
+E = TypeVar("E", bound=Entry)
+E_co = TypeVar("E_co", bound=Entry, covariant=True)
 
-    entry: Entry
+
+@dataclass(frozen=True)
+class Use(Generic[E_co]):
+    """An entry with checked arguments; of a repeated parameter the last one, and all in `repeated`.
+
+    use[PARAMETER] is its value, or its default; use.given(PARAMETER) is None where it is not given.
+    """
+
+    entry: E_co
     arguments: Mapping[str, Value]
     repeated: tuple[Value, ...]
     span: Span
+    typed: Mapping[str, object] = field(default_factory=dict)
+
+    def __getitem__(self, parameter: Parameter[T]) -> T:
+        """Return the value of a parameter. Raises ValueError where it has none, and no default."""
+        if parameter.name in self.typed:
+            return cast(T, self.typed[parameter.name])
+        return parameter.fallback
+
+    def given(self, parameter: Parameter[T]) -> T | None:
+        """Return the value of a parameter, or None where it is not given."""
+        return cast("T | None", self.typed.get(parameter.name))
+
+    def span_of(self, parameter: Parameter[Any]) -> Span:
+        """Return where a parameter is given; else where the entry is used."""
+        value = self.arguments.get(parameter.name)
+        return self.span if value is None else value.span
 
 
-def bind(registry: Registry[Entry], value: Value, use: str, at: Span | None = None) -> Use:
+def bind(registry: Registry[E], value: Value, use: str, at: Span | None = None) -> Use[E]:
     """Look a word up and check its arguments.
 
     Raises CompileError: unknown word, wrong arguments, or a `not-yet` if it cannot run.
     """
     if not isinstance(value, Symbol | Applied):
         refuse(Entries(registry), value, use, at)
-    assert isinstance(value, Symbol | Applied)
     name_span = value.name_span if isinstance(value, Applied) else value.span
     entry = registry.get(value.name, name_span)
     given = value.arguments if isinstance(value, Applied) else ()
@@ -79,15 +119,16 @@ def bind(registry: Registry[Entry], value: Value, use: str, at: Span | None = No
     return result
 
 
-def _running(registry: Registry[Entry]) -> str | None:
+def _running(registry: Registry[E]) -> str | None:
     running = [f"`{entry.name}`" for entry in registry if entry.runs]
     return f"what runs now: {', '.join(running)}" if running else None
 
 
-def match(entry: Entry, given: tuple[Argument, ...], span: Span, at: Span | None = None) -> Use:
+def match(entry: E, given: tuple[Argument, ...], span: Span, at: Span | None = None) -> Use[E]:
     """Assign arguments to an entry's parameters and check each. Raises CompileError."""
     gather = Gather()
     named: dict[str, tuple[Value, Span]] = {}
+    typed: dict[str, object] = {}
     repeated: list[Value] = []
     positional = list(entry.parameters)
     for argument in given:
@@ -116,7 +157,8 @@ def match(entry: Entry, given: tuple[Argument, ...], span: Span, at: Span | None
                     labels=(Label(first, "given here first"),),
                 )
             named[parameter.name] = (argument.value, where)
-            parameter.kind.check(argument.value, f"`{parameter.name}` of `{entry.name}`", at)
+            subject = f"`{parameter.name}` of `{entry.name}`"
+            typed[parameter.name] = parameter.kind.take(argument.value, subject, at)
             if parameter.repeated:
                 repeated.append(argument.value)
             if not parameter.runs:
@@ -146,10 +188,10 @@ def match(entry: Entry, given: tuple[Argument, ...], span: Span, at: Span | None
                     help=_signature(entry),
                 )
     gather.finish()
-    return Use(entry, {k: v for k, (v, _) in named.items()}, tuple(repeated), span)
+    return Use(entry, {k: v for k, (v, _) in named.items()}, tuple(repeated), span, typed)
 
 
-def _parameter(entry: Entry, name: str, span: Span) -> Parameter:
+def _parameter(entry: Entry, name: str, span: Span) -> Parameter[Any]:
     known = {p.name: p for p in entry.parameters}
     if name not in known:
         near = suggest(name, known)
@@ -174,10 +216,10 @@ def _count(number: int, noun: str) -> str:
 
 
 @dataclass(frozen=True)
-class Entries:
+class Entries(Generic[E]):
     """The kind "an entry of this registry", perhaps with arguments."""
 
-    registry: Registry[Entry]
+    registry: Registry[E]
 
     @property
     def words(self) -> str:
@@ -185,31 +227,30 @@ class Entries:
         word = self.registry.word
         return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
-    def check(self, value: Value, use: str, at: Span | None = None) -> None:
-        """Raise CompileError unless the word is known and its arguments fit."""
-        bind(self.registry, value, use, at)
+    def take(self, value: Value, use: str, at: Span | None = None) -> Use[E]:
+        """Return the entry. Raises CompileError unless the word is known and its arguments fit."""
+        return bind(self.registry, value, use, at)
 
 
 @dataclass(frozen=True)
-class Either:
+class Either(Generic[Q, E]):
     """The kind "a plain quantity, or an entry of a registry", such as `1%` or `loss(both: 1%)`.
 
     bare: whether a word without arguments can be an entry; else it is a name that is missing.
     """
 
-    quantity: Kind
-    registry: Registry[Entry]
+    quantity: Kind[Q]
+    registry: Registry[E]
     words: str
     bare: bool = True
 
-    def check(self, value: Value, use: str, at: Span | None = None) -> None:
-        """Raise CompileError unless the value is such a quantity, or a word that fits."""
+    def take(self, value: Value, use: str, at: Span | None = None) -> Q | Use[E]:
+        """Return either. Raises CompileError unless it is such a quantity, or a word that fits."""
         if isinstance(value, Quantity) or (isinstance(value, Symbol) and not self.bare):
-            self.quantity.check(value, use, at)
-        elif isinstance(value, Symbol | Applied):
-            bind(self.registry, value, use, at)
-        else:
+            return self.quantity.take(value, use, at)
+        if not isinstance(value, Symbol | Applied):
             refuse(self, value, use, at)
+        return bind(self.registry, value, use, at)
 
 
 __all__ = ["Either", "Entries", "Entry", "Parameter", "Use", "bind", "match", "used"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Generic, NoReturn, Protocol, TypeVar
 
 from .diagnostics import CompileError, Label
 from .problems import Gather, fail
@@ -26,24 +26,30 @@ from .units import (
 )
 from .values import ListValue, Quantity, Several, Symbol, Text, TupleValue, Value
 
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+W = TypeVar("W", bound=str)
 
-class Kind(Protocol):
-    """What a value may be. `words` describes it after "must be"."""
+
+class Kind(Protocol[T_co]):
+    """What a value may be, and the type that the compiler works with."""
 
     @property
     def words(self) -> str:
-        """Describe the kind, with an article."""
+        """Describe the kind after "must be", with an article."""
         ...
 
-    def check(self, value: Value, use: str, at: Span | None = None) -> None:
-        """Raise CompileError unless the value is of this kind.
+    def take(self, value: Value, use: str, at: Span | None = None) -> T_co:
+        """Return the value as its type. Raises CompileError unless it is of this kind.
 
         use: what it is for, such as "`rate` of a link"; at: where it is used, if elsewhere.
         """
         ...
 
 
-def refuse(kind: Kind, value: Value, use: str, at: Span | None, help: str | None = None) -> None:
+def refuse(
+    kind: Kind[object], value: Value, use: str, at: Span | None, help: str | None = None
+) -> NoReturn:
     """Raise the error for a value of another kind."""
     if isinstance(value, ListValue):
         help = "to try several values, sweep over them: `sweep { x = [...] }`, and write `x` here"
@@ -86,7 +92,7 @@ class Quantities:
         names = [str(d) for d in self.dimensions]
         return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
-    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+    def take(self, value: Value, use: str, at: Span | None = None) -> Quantity:
         """Raise CompileError unless the value has a dimension of these and is within limits."""
         if isinstance(value, Symbol):
             fail(
@@ -98,20 +104,20 @@ class Quantities:
                 f"`{value.name}` in `sweep` or with `let`",
             )
         if not isinstance(value, Quantity):
-            return refuse(self, value, use, at)
+            refuse(self, value, use, at)
         if value.dimension not in self.dimensions:
             if value.dimension == NUMBER:
-                return self._missing_unit(value, use, at)
-            return refuse(self, value, use, at, f"write for example `{self.example}`")
+                self._missing_unit(value, use, at)
+            refuse(self, value, use, at, f"write for example `{self.example}`")
         self._limits(value, use, at)
-        return None
+        return value
 
     @property
     def example(self) -> str:
         """A quantity of the first dimension."""
         return EXAMPLES[self.dimensions[0]]
 
-    def _missing_unit(self, value: Quantity, use: str, at: Span | None) -> None:
+    def _missing_unit(self, value: Quantity, use: str, at: Span | None) -> NoReturn:
         offers = {
             TIME: ("ms", "s"),
             DATA: ("B", "kB", "MB"),
@@ -159,11 +165,11 @@ class Quantities:
 
 
 @dataclass(frozen=True)
-class Words:
+class Words(Generic[W]):
     """One of a few words; `code` makes `unknown-<code>`."""
 
     what: str
-    choices: tuple[str, ...]
+    choices: tuple[W, ...]
     code: str = "word"
 
     @property
@@ -172,15 +178,35 @@ class Words:
         listed = [f"`{c}`" for c in self.choices]
         return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} or {listed[-1]}"
 
-    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+    def take(self, value: Value, use: str, at: Span | None = None) -> W:
         """Raise CompileError unless the value is one of the words."""
         if not isinstance(value, Symbol):
-            return refuse(self, value, use, at)
-        if value.name not in self.choices:
-            raise CompileError(
-                [unknown(self.what, self.code, value.name, self.choices, value.span)]
-            )
-        return None
+            refuse(self, value, use, at)
+        for choice in self.choices:
+            if choice == value.name:
+                return choice
+        raise CompileError([unknown(self.what, self.code, value.name, self.choices, value.span)])
+
+
+@dataclass(frozen=True)
+class Switch:
+    """`on` or `off`."""
+
+    word: Words[str] = Words("switch", ("on", "off"))
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Both words."""
+        return self.word.choices
+
+    @property
+    def words(self) -> str:
+        """List both."""
+        return self.word.words
+
+    def take(self, value: Value, use: str, at: Span | None = None) -> bool:
+        """Return whether it is on. Raises CompileError for another word."""
+        return self.word.take(value, use, at) == "on"
 
 
 @dataclass(frozen=True)
@@ -194,10 +220,11 @@ class AnyName:
         """Say what the name is of."""
         return f"the name of {self.what}"
 
-    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+    def take(self, value: Value, use: str, at: Span | None = None) -> Symbol:
         """Raise CompileError unless the value is a plain name."""
         if not isinstance(value, Symbol):
             refuse(self, value, use, at)
+        return value
 
 
 @dataclass(frozen=True)
@@ -206,35 +233,37 @@ class Texts:
 
     words: str = 'a text in "quotes"'
 
-    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+    def take(self, value: Value, use: str, at: Span | None = None) -> Text:
         """Raise CompileError unless the value is a string."""
         if not isinstance(value, Text):
             refuse(self, value, use, at, 'write it in quotes, "like this"')
+        return value
 
 
 @dataclass(frozen=True)
-class Lists:
+class Lists(Generic[T]):
     """A list (or a tuple) of values of one kind, with at least one item."""
 
-    item: Kind
+    item: Kind[T]
 
     @property
     def words(self) -> str:
         """Describe the items."""
         return f"a list, each item {self.item.words}"
 
-    def check(self, value: Value, use: str, at: Span | None = None) -> None:
-        """Raise CompileError unless every item is of the kind."""
+    def take(self, value: Value, use: str, at: Span | None = None) -> tuple[T, ...]:
+        """Return the items. Raises CompileError unless every item is of the kind."""
         if not isinstance(value, ListValue | TupleValue):
-            return refuse(self, value, use, at)
+            refuse(self, value, use, at)
         if not value.items:
             fail("empty-list", f"{use} is empty", value.span)
         gather = Gather()
+        items: list[T] = []
         for item in value.items:
             with gather.attempt():
-                self.item.check(item, f"an item of {use}", at)
+                items.append(self.item.take(item, f"an item of {use}", at))
         gather.finish()
-        return None
+        return tuple(items)
 
 
 @dataclass(frozen=True)
@@ -249,31 +278,34 @@ class Groups:
         """Describe a group."""
         return f"{self.item.words} or groups such as `40 of {self.item.example}`"
 
-    def check(self, value: Value, use: str, at: Span | None = None) -> None:
-        """Raise CompileError unless every group has a number of things, and their size."""
+    def take(
+        self, value: Value, use: str, at: Span | None = None
+    ) -> tuple[Several | Quantity, ...]:
+        """Return the groups. Raises CompileError unless each has a number of things, and their size."""
         if not isinstance(value, ListValue | TupleValue):
-            return self._group(value, use, at)
+            return (self._group(value, use, at),)
         if not value.items:
             fail("empty-list", f"{use} is empty", value.span, help=f"write {self.words}")
         gather = Gather()
+        groups: list[Several | Quantity] = []
         for item in value.items:
             with gather.attempt():
-                self._group(item, f"a group of {use}", at)
+                groups.append(self._group(item, f"a group of {use}", at))
         gather.finish()
-        return None
+        return tuple(groups)
 
-    def _group(self, value: Value, use: str, at: Span | None) -> None:
-        if isinstance(value, Several):
-            gather = Gather()
-            with gather.attempt():
-                self.count.check(value.count, f"the number in {use}", at)
-            with gather.attempt():
-                self.item.check(value.item, f"the size in {use}", at)
-            gather.finish()
-        elif isinstance(value, Quantity):
-            self.item.check(value, use, at)
-        else:
+    def _group(self, value: Value, use: str, at: Span | None) -> Several | Quantity:
+        if isinstance(value, Quantity):
+            return self.item.take(value, use, at)
+        if not isinstance(value, Several):
             refuse(self, value, use, at)
+        gather = Gather()
+        with gather.attempt():
+            self.count.take(value.count, f"the number in {use}", at)
+        with gather.attempt():
+            self.item.take(value.item, f"the size in {use}", at)
+        gather.finish()
+        return value
 
 
 A_TIME = Quantities((TIME,))
@@ -290,4 +322,4 @@ A_WHOLE = Quantities((NUMBER,), low=0, high=2**63 - 1, whole=True)
 A_PACKET_RATE = Quantities((PACKET_RATE,), open_low=True)
 PACKET_COUNT = Quantities((PACKETS,), open_low=True)
 A_PACKET_COUNT = Quantities((PACKETS,), low=1, high=1000, whole=True)
-A_SWITCH = Words("switch", ("on", "off"))
+A_SWITCH = Switch()

@@ -46,6 +46,10 @@ class Registry(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return iter(self._entries.values())
 
+    def __getitem__(self, name: str) -> T:
+        """Return the entry of a name that has been checked. Raises KeyError."""
+        return self._entries[name]
+
     def names(self) -> list[str]:
         """Return all names, sorted."""
         return sorted(self._entries)

@@ -24,6 +24,16 @@ class Quantity:
         return canonical(self.number, self.dimension)
 
     @property
+    def ns(self) -> int:
+        """A time in whole ns, rounded to the nearest."""
+        return round(self.number * 10**9)
+
+    @property
+    def whole(self) -> int:
+        """A number without its fraction."""
+        return int(self.number)
+
+    @property
     def weight(self) -> int:
         """How many parts it has."""
         return 1
@@ -212,8 +222,3 @@ class TupleValue:
 
 
 Value = Quantity | Symbol | Text | Truth | Applied | Several | ListValue | TupleValue
-
-
-def nanoseconds(time: Quantity) -> int:
-    """Return a time in whole ns, rounded to the nearest."""
-    return round(time.number * 10**9)

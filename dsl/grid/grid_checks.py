@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import unknown
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Quantity
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
-from fairc.dsl.words.keys import Block
+from fairc.words.blocks.experiment import SAMPLE
 
 from .sampling import Sample
 from .sweeps import Grid
@@ -19,8 +19,8 @@ from .sweeps import Grid
 
 def draw_sample(block: Block, grid: Grid, seed: int) -> None:
     """Let the grid draw a sample, if one is wanted. Raises CompileError."""
-    value = block.value("sample", Scope({}))
-    if not isinstance(value, Quantity):
+    value = block.given(SAMPLE, Scope({}))
+    if value is None:
         return
     per = block.settings["sample"].per
     parts = per.items if isinstance(per, syntax.TupleOf | syntax.ListOf) else (per,)
@@ -31,7 +31,7 @@ def draw_sample(block: Block, grid: Grid, seed: int) -> None:
         with gather.attempt():
             names.append(_swept_name(part, swept))
     gather.finish()
-    grid.draw(Sample(int(value.number), tuple(names), seed), value.span)
+    grid.draw(Sample(value.whole, tuple(names), seed), value.span)
 
 
 def _swept_name(node: syntax.Expr | None, swept: Sequence[str]) -> str:

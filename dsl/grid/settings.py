@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from fairc.dsl import model
+from fairc.dsl.blocks import Block
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Source, Span
 from fairc.dsl.text import syntax
 from fairc.dsl.text.parser import parse_expression
-from fairc.dsl.words.keys import EXPERIMENT, Block
+from fairc.words.blocks.experiment import EXPERIMENT
 
 
 class Overrides:

@@ -36,6 +36,9 @@ class GilbertElliott:
 
 
 JitterDistribution = Literal["uniform", "normal", "pareto", "paretonormal"]
+Harshness = Literal["soft", "mild", "strict"]
+Feedback = Literal["none", "classic", "accurate"]
+Charge = Literal["forwarded", "arrived"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +95,9 @@ class Policer:
     name: str
     rate: float
     depth: float
-    harshness: Literal["soft", "mild", "strict"]
-    feedback: Literal["none", "classic", "accurate"]
-    charge: Literal["forwarded", "arrived"]
+    harshness: Harshness
+    feedback: Feedback
+    charge: Charge
     span: Span
 
 

@@ -26,10 +26,10 @@ class Size:
 class Queue:
     """A queue by its registry name, its size, and its other arguments as far as they are given.
 
-    options: by parameter; a threshold is a Size, a switch a bool, all else a number in SI units.
+    options: what is given, by parameter, as its kind takes it.
     """
 
     kind: str
     size: Size
     span: Span
-    options: Mapping[str, Size | Fraction | bool] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)

@@ -7,17 +7,18 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from fairc.dsl import model
+from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_TIME, Kind
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Quantity, Value
+from fairc.dsl.core.values import Quantity
 from fairc.dsl.expressions.evaluate import Scope, evaluate_with
 from fairc.dsl.text import syntax
-from fairc.dsl.words.keys import CHANGE, Block
+from fairc.words.blocks import change as keys
+from fairc.words.losses import loss_of
 
 from .impairments import Impaired
-from .losses import bursts, loss
 
 CHANGE_LIMIT = 10_000
 """More changes than this are a trace."""
@@ -57,14 +58,8 @@ def changes(
     return _merged(found)
 
 
-def _time(node: syntax.Expr, scope: Scope, kind: Kind, use: str) -> int:
-    def checked(value: Value) -> Value:
-        kind.check(value, use, node.span)
-        return value
-
-    value = evaluate_with(node, scope, checked)
-    assert isinstance(value, Quantity)
-    return round(value.number * 10**9)
+def _time(node: syntax.Expr, scope: Scope, kind: Kind[Quantity], use: str) -> int:
+    return evaluate_with(node, scope, lambda value: kind.take(value, use, node.span)).ns
 
 
 def _change(
@@ -74,53 +69,50 @@ def _change(
     trace: model.Trace | None,
     impaired: Impaired,
 ) -> _Timed:
-    block = Block(statement.span, statement.settings.items, CHANGE, "`at`")
+    block = Block(statement.span, statement.settings.items, keys.CHANGE, "`at`")
     gather = Gather()
     with gather.attempt():
         block.checked()
     at_ns = 0
     with gather.attempt():
         at_ns = _time(statement.time, scope, A_TIME, "the time of `at`")
-    values: dict[str, Value] = {}
-    for name in block.settings:
-        with gather.attempt():
-            value = block.value(name, scope)
-            if value is not None:
-                values[name] = value
+    settings = block.read(scope, gather)
     gather.finish()
-    if not values:
-        known = ", ".join(CHANGE.names())
+    if not settings.typed:
+        known = ", ".join(keys.CHANGE.names())
         fail("missing-key", "this changes nothing", statement.span, help=f"known: {known}")
-    new_rate, delay, lost = values.get("rate"), values.get("delay"), values.get("loss")
+    new_rate, delay = settings.given(keys.RATE), settings.given(keys.DELAY)
     _check_rate(new_rate, rate, trace)
-    if impaired.jitter and isinstance(delay, Quantity):
+    if impaired.jitter and delay is not None:
         _check_delay(delay, impaired.jitter)
-    own, both = loss(lost) if lost else (None, None)
-    if both is not None and lost is not None:
+    lost = settings.given(keys.LOSS)
+    loss = None if lost is None else loss_of(lost)
+    if loss is not None and loss.both is not None:
         fail(
             "conflicting-loss",
             "`both` does not go into `at`: this block belongs to its own direction",
-            lost.span,
+            loss.span,
             help="give each direction its `at`, or write the link with `--`",
         )
-    chain = bursts(lost) if lost else None
-    if impaired.duplicate and chain and lost:
+    if loss is not None and impaired.duplicate and loss.bursts:
         fail(
             "conflicting-loss",
             "duplicates and losses in bursts do not go together on one link",
-            lost.span,
+            loss.span,
         )
+    own = None if loss is None or loss.own is None else float(loss.own)
+    bursts = loss.bursts if loss else None
     change = model.Change(
         at_ns,
-        rate_bps=round(new_rate.number) if isinstance(new_rate, Quantity) else None,
-        delay_ns=round(delay.number * 10**9) if isinstance(delay, Quantity) else None,
-        loss=chain.loss if chain else float(own) if own is not None else None,
-        bursts=chain,
+        rate_bps=None if new_rate is None else round(new_rate.number),
+        delay_ns=None if delay is None else delay.ns,
+        loss=bursts.loss if bursts else own,
+        bursts=bursts,
     )
     return _Timed(at_ns, change, statement.span)
 
 
-def _check_rate(new: Value | None, rate: Quantity | None, trace: model.Trace | None) -> None:
+def _check_rate(new: Quantity | None, rate: Quantity | None, trace: model.Trace | None) -> None:
     if new is None:
         return
     if trace is not None:

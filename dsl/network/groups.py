@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairc.dsl import model
+from fairc.dsl.blocks import Block
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import unknown
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Quantity
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
-from fairc.dsl.words.keys import USERS, Block
+from fairc.words.blocks import users as keys
 
 from .networks import NODE_LIMIT
 
@@ -35,16 +35,16 @@ class Group:
 
 def build_group(users: syntax.Users, scope: Scope) -> Group:
     """Return a group with its number of users. Raises CompileError."""
-    block = Block(users.name.span, users.settings.items, USERS, "`users`")
+    block = Block(users.name.span, users.settings.items, keys.USERS, "`users`")
     gather = Gather()
     with gather.attempt():
         block.checked()
     count = None
     with gather.attempt():
-        count = block.value("count", scope)
+        count = block.given(keys.COUNT, scope)
     gather.finish()
-    assert isinstance(count, Quantity)
-    return Group(users.name.text, int(count.number), count.span)
+    assert count is not None
+    return Group(users.name.text, count.whole, count.span)
 
 
 def check_users(

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from fairc.dsl import model
-from fairc.dsl.core.entries import bind
+from fairc.dsl.blocks import Settings
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.values import Quantity, Symbol, Value
-from fairc.dsl.expressions.evaluate import Scope
-from fairc.dsl.words.keys import Block
-from fairc.dsl.words.network_words import JITTERS
-
-MAX_JITTER_NS = 2**31 - 1
-"""netem keeps a deviation in 32 bits."""
+from fairc.words.blocks import link as keys
+from fairc.words.jitter import jitter_of
 
 
 class Impaired(NamedTuple):
@@ -25,9 +20,7 @@ class Impaired(NamedTuple):
     duplicate: float
 
 
-def impaired(
-    block: Block, scope: Scope, delay: Quantity | None, bursts: model.GilbertElliott | None
-) -> Impaired:
+def impaired(settings: Settings, bursts: model.GilbertElliott | None) -> Impaired:
     """Return what the settings of a link say beside rate, delay, loss and queue.
 
     Raises CompileError for a jitter that is larger than the delay, a reordering without a delay
@@ -35,13 +28,12 @@ def impaired(
     """
     gather = Gather()
     jitter = None
+    delay, varied = settings[keys.DELAY], settings.given(keys.JITTER)
     with gather.attempt():
-        value = block.value("jitter", scope)
-        jitter = _jitter(value, delay.number if delay else Fraction(0)) if value else None
-    reorder, duplicate = block.value("reorder", scope), block.value("duplicate", scope)
+        jitter = None if varied is None else jitter_of(varied, Fraction(delay.number))
+    reorder, duplicate = settings[keys.REORDER], settings[keys.DUPLICATE]
     with gather.attempt():
-        if _share(reorder) and not (delay and delay.number):
-            assert reorder is not None
+        if reorder.number and not delay.number:
             fail(
                 "reorder-without-delay",
                 "packets overtake others by skipping the delay, and this link has none",
@@ -49,8 +41,7 @@ def impaired(
                 help="give the link a `delay`",
             )
     with gather.attempt():
-        if _share(duplicate) and bursts:
-            assert duplicate is not None
+        if duplicate.number and bursts:
             fail(
                 "conflicting-loss",
                 "duplicates and losses in bursts do not go together on one link",
@@ -59,34 +50,4 @@ def impaired(
                 help="put one of them on a link of its own, behind a router",
             )
     gather.finish()
-    return Impaired(jitter, _share(reorder), _share(duplicate))
-
-
-def _share(value: Value | None) -> float:
-    return float(value.number) if isinstance(value, Quantity) else 0.0
-
-
-def _jitter(value: Value, delay_s: Fraction) -> model.Jitter | None:
-    distribution, overtake, deviation = "uniform", False, value
-    if not isinstance(value, Quantity):
-        given = bind(JITTERS, value, "`jitter`").arguments
-        deviation = given["deviation"]
-        kind, switch = given.get("distribution"), given.get("overtake")
-        distribution = kind.name if isinstance(kind, Symbol) else distribution
-        overtake = isinstance(switch, Symbol) and switch.name == "on"
-    assert isinstance(deviation, Quantity)
-    if deviation.number > delay_s:
-        fail(
-            "jitter-above-delay",
-            "the jitter is larger than the delay that it varies",
-            deviation.span,
-            note=f"this is {deviation.canonical}",
-            notes=("no packet arrives before it is sent: its mean would not be `delay`",),
-            help="give the link a `delay` of at least the jitter",
-        )
-    deviation_ns = round(deviation.number * 10**9)
-    if deviation_ns > MAX_JITTER_NS:
-        fail("out-of-range", "a jitter is at most 2.1 s", deviation.span)
-    if not deviation_ns:
-        return None
-    return model.Jitter(deviation_ns, cast(model.JitterDistribution, distribution), overtake)
+    return Impaired(jitter, float(reorder.number), float(duplicate.number))

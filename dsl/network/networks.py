@@ -5,30 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, NoReturn
+from typing import NoReturn
 
 from fairc.dsl import model
+from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
-from fairc.dsl.core.entries import bind
-from fairc.dsl.core.kinds import A_QUEUE_SIZE, Kind
+from fairc.dsl.core.entries import Use
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import unknown
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.units import BDP, DATA, PACKETS, RATE, SHARE, TIME, Dimension
-from fairc.dsl.core.values import Applied, Quantity, Symbol, Value, nanoseconds
+from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
-from fairc.dsl.words.keys import LINK, Block
-from fairc.dsl.words.network_words import A_THRESHOLD, QUEUES
-from fairc.dsl.words.packet_sizes import mtu_of, warn_small
+from fairc.words.blocks import link as keys
+from fairc.words.losses import Loss, loss_of
+from fairc.words.packet_sizes import mtu_of, warn_small
+from fairc.words.policers import policer_of
+from fairc.words.queues.discipline import queue_of
+from fairc.words.trace import load_trace
 
 from .dynamics import changes
 from .impairments import Impaired, impaired
-from .losses import bursts as chain_of
-from .losses import loss as loss_of
 from .peps import peps
-from .policers import place_policers, policer_of
-from .traces import load_trace
+from .policers import place_policers
 
 Report = Callable[[Diagnostic], None]
 
@@ -36,29 +35,17 @@ NODE_LIMIT = 250
 """More nodes than one machine emulates well."""
 
 
-_SIZE_UNITS: Mapping[Dimension, Literal["B", "pkt", "bdp", "s", "limit"]] = {
-    DATA: "B",
-    PACKETS: "pkt",
-    BDP: "bdp",
-    TIME: "s",
-    SHARE: "limit",
-}
-
-
 @dataclass
 class _Way:
     """What the statements say about one direction of a pair, until both are known."""
 
     rate: Quantity | None
-    delay: Quantity | None
-    loss: Fraction | None
-    loss_span: Span | None
-    both: Fraction | None
-    bursts: model.GilbertElliott | None
+    delay: Quantity
+    loss: Loss | None
     impaired: Impaired
     changes: tuple[model.Change, ...]
     trace: model.Trace | None
-    queue: model.Queue | None
+    queue: model.Queue
     mtu: Quantity | None
     policer: model.Policer | None
     statement: Span
@@ -121,12 +108,10 @@ def _link(
     gather: Gather,
     report: Report,
 ) -> None:
-    block = Block(link.span, link.settings.items if link.settings else (), LINK, "a link")
+    block = Block(link.span, link.settings.items if link.settings else (), keys.LINK, "a link")
     with gather.attempt():
         block.checked()
-    for name in block.settings:
-        with gather.attempt():
-            block.value(name, scope)
+    settings = block.read(scope, gather)
     for ends in link.ends:
         with gather.attempt():
             for word in (ends.left, ends.right):
@@ -148,80 +133,41 @@ def _link(
                     )
             if not gather.found:
                 dynamic = link.settings.changes if link.settings else ()
-                way = _way(block, dynamic, scope, link.span, ends.span)
+                way = _way(settings, dynamic, scope, link.span, ends.span)
                 ways.update(dict.fromkeys(ordered, way))
 
 
 def _way(
-    block: Block,
+    settings: Settings,
     dynamic: Sequence[syntax.Change | syntax.Outage],
     scope: Scope,
     statement: Span,
     ends: Span,
 ) -> _Way:
-    rate = block.value("rate", scope)
-    delay = block.value("delay", scope)
-    trace = None
-    if isinstance(rate, Applied):
+    trace, rate = None, settings.given(keys.RATE)
+    if isinstance(rate, Use):
         trace, rate = load_trace(rate)
-    assert rate is None or isinstance(rate, Quantity)
-    assert delay is None or isinstance(delay, Quantity)
-    mtu = block.value("mtu", scope)
-    assert mtu is None or isinstance(mtu, Quantity)
-    loss = block.value("loss", scope)
-    own, both = loss_of(loss) if loss else (None, None)
-    bursts = chain_of(loss) if loss else None
-    queue = block.value("queue", scope)
-    made = None
-    if queue is not None:
-        setting = block.settings["queue"]
-        made = _queue(queue, setting.value.span)
+    lost = settings.given(keys.LOSS)
+    loss = None if lost is None else loss_of(lost)
+    queue = settings.given(keys.QUEUE)
+    made = None if queue is None else queue_of(queue, queue.span)
+    if made is not None:
         _check_queue(made, rate)
-    policed = block.value("policer", scope)
-    policer = policer_of(policed, "`policer`") if policed is not None else None
-    loss_span = loss.span if loss else None
-    more = impaired(block, scope, delay, bursts)
-    over_time = changes(dynamic, scope, rate, trace, more)
+    policed = settings.given(keys.POLICER)
+    more = impaired(settings, loss.bursts if loss else None)
     return _Way(
-        rate,
-        delay,
-        own,
-        loss_span,
-        both,
-        bursts,
-        more,
-        over_time,
-        trace,
-        made,
-        mtu,
-        policer,
-        statement,
-        ends,
+        rate=rate,
+        delay=settings[keys.DELAY],
+        loss=loss,
+        impaired=more,
+        changes=changes(dynamic, scope, rate, trace, more),
+        trace=trace,
+        queue=made or queue_of(keys.QUEUE.fallback, statement),
+        mtu=settings.given(keys.MTU),
+        policer=None if policed is None else policer_of(policed),
+        statement=statement,
+        ends=ends,
     )
-
-
-def _queue(value: Value, at: Span) -> model.Queue:
-    use = bind(QUEUES, value, "`queue`", at)
-    parameters = use.entry.parameters
-    options = {
-        p.name: _option(p.kind, use.arguments[p.name])
-        for p in parameters
-        if p.name in use.arguments
-    }
-    size = options.pop(parameters[0].name, model.Size(Fraction(1000), "pkt", value.span))
-    assert isinstance(size, model.Size)
-    return model.Queue(use.entry.name, size, value.span, options)
-
-
-def _option(kind: Kind, value: Value) -> model.Size | Fraction | bool:
-    """Return an argument of a queue as the model has it."""
-    if isinstance(value, Symbol):
-        return value.name == "on"
-    assert isinstance(value, Quantity)
-    if kind not in (A_QUEUE_SIZE, A_THRESHOLD):
-        return value.number
-    amount = value.number / 8 if value.dimension == DATA else value.number
-    return model.Size(amount, _SIZE_UNITS[value.dimension], value.span)
 
 
 def _check_queue(queue: model.Queue, rate: Quantity | None) -> None:
@@ -265,31 +211,27 @@ def _pair(
 
 
 def _direction(way: _Way, opposite: _Way) -> model.Direction:
-    own = way.loss is not None or way.bursts is not None
-    if own and way is not opposite and opposite.both is not None:
+    loss, other = way.loss, opposite.loss
+    own = loss is not None and (loss.own is not None or loss.bursts is not None)
+    if own and way is not opposite and other is not None and other.both is not None:
         fail(
             "conflicting-loss",
             "this direction has a loss of its own, and the opposite one sets both",
-            way.loss_span,
-            labels=(Label(opposite.loss_span, "`both` is given here"),)
-            if opposite.loss_span
-            else (),
+            loss.span if loss else None,
+            labels=(Label(other.span, "`both` is given here"),),
             help="keep one of them",
         )
-    loss = way.loss if way.loss is not None else way.both
-    if loss is None:
-        loss = opposite.both if opposite.both is not None else Fraction(0)
-    assert way.rate is None or way.rate.dimension == RATE
-    queue = way.queue or model.Queue(
-        "fifo", model.Size(Fraction(1000), "pkt", way.statement), way.statement
-    )
+    given = [each for one in (loss,) if one for each in (one.own, one.both)]
+    given += [other.both] if other else []
+    share = next((each for each in given if each is not None), Fraction(0))
+    bursts = loss.bursts if loss else None
     return model.Direction(
         max(1, round(way.rate.number)) if way.rate else None,
-        nanoseconds(way.delay) if way.delay else 0,
-        way.bursts.loss if way.bursts else float(loss),
-        queue,
+        way.delay.ns,
+        bursts.loss if bursts else float(share),
+        way.queue,
         way.statement,
-        way.bursts,
+        bursts,
         *way.impaired,
         way.changes,
         way.trace,

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from dataclasses import replace
 
 from fairc.dsl import model
+from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import CompileError, Label
-from fairc.dsl.core.entries import Use, bind
+from fairc.dsl.core.entries import Entry, Use
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import unknown
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.units import DATA
-from fairc.dsl.core.values import Quantity, Symbol
+from fairc.dsl.core.values import Symbol
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
 from fairc.dsl.traffic.transports import kernel_control
-from fairc.dsl.words.keys import PEP, Block
-from fairc.dsl.words.topology_words import PEPS
-
-DEFAULT_CCA = "cubic"
-DEFAULT_CONNECTIONS = 8
+from fairc.words.blocks import pep as keys
+from fairc.words.peps import CCA, CONNECTIONS, NONE, WINDOW
 
 
 def peps(
@@ -52,32 +49,29 @@ def _pep(
     links: Sequence[model.Link],
     scope: Scope,
 ) -> model.Pep | None:
-    block = Block(device.name.span, device.settings.items, PEP, "a `pep`")
+    block = Block(device.name.span, device.settings.items, keys.PEP, "a `pep`")
     gather = Gather()
     with gather.attempt():
         block.checked()
-    ends: dict[str, tuple[str, Span]] = {}
-    for name in ("terminal", "gateway"):
+    settings = block.read(scope, gather)
+    for key in (keys.TERMINAL, keys.GATEWAY):
         with gather.attempt():
-            value = block.value(name, scope)
-            if isinstance(value, Symbol):
-                ends[name] = value.name, block.settings[name].value.span
-                _check_router(*ends[name], nodes)
-    mode = None
-    with gather.attempt():
-        value = block.value("mode", scope)
-        mode = bind(PEPS, value or Symbol("split", device.span), "`mode` of a `pep`")
+            name = settings.given(key)
+            if name is not None:
+                _check_router(name.name, block.settings[key.name].value.span, nodes)
     gather.finish()
-    assert mode is not None
-    (terminal, _), (gateway, place) = ends["terminal"], ends["gateway"]
+    terminal, gateway = settings[keys.TERMINAL].name, settings[keys.GATEWAY].name
     if not any({link.a, link.b} == {terminal, gateway} for link in links):
         fail(
             "no-pep-link",
             f"no link connects `{terminal}` and `{gateway}`",
-            place,
+            block.settings["gateway"].value.span,
             help="a `pep` splits connections at both ends of one link",
         )
-    return _split(mode, device, terminal, gateway) if mode.entry.name == "split" else None
+    mode = settings[keys.MODE]
+    if keys.MODE not in settings:
+        mode = replace(mode, span=device.span)
+    return None if mode.entry is NONE else _split(mode, device, terminal, gateway)
 
 
 def _check_router(name: str, span: Span, nodes: Mapping[str, model.Node]) -> None:
@@ -94,15 +88,9 @@ def _check_router(name: str, span: Span, nodes: Mapping[str, model.Node]) -> Non
         )
 
 
-def _split(use: Use, device: syntax.Device, terminal: str, gateway: str) -> model.Pep:
-    given = use.arguments
-    cca = given.get("cca") or Symbol(DEFAULT_CCA, device.span)
+def _split(use: Use[Entry], device: syntax.Device, terminal: str, gateway: str) -> model.Pep:
+    cca = use.given(CCA) or Symbol(CCA.default, device.span)
     control = kernel_control("tcp", cca, use.span, "proxies split TCP connections")
-    count, window = given.get("connections"), given.get("window")
-    size = model.Size(Fraction(1), "bdp", use.span)
-    if isinstance(window, Quantity):
-        amount = window.number / 8 if window.dimension == DATA else window.number
-        size = model.Size(amount, "B" if window.dimension == DATA else "bdp", window.span)
     if control.own is not None:
         fail(
             "impossible-pair",
@@ -117,8 +105,8 @@ def _split(use: Use, device: syntax.Device, terminal: str, gateway: str) -> mode
         gateway=gateway,
         cca=control.cca,
         cca_parameters=control.parameters,
-        connections=int(count.number) if isinstance(count, Quantity) else DEFAULT_CONNECTIONS,
-        window=size,
+        connections=use[CONNECTIONS].whole,
+        window=use.given(WINDOW) or replace(WINDOW.fallback, span=use.span),
         span=device.name.span,
     )
 

@@ -4,51 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from fairc.dsl import model
+from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import CompileError, Label
-from fairc.dsl.core.entries import bind
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import unknown
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Quantity, Symbol, Value
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
-from fairc.dsl.words.keys import POLICER, Block
-from fairc.dsl.words.topology_words import POLICERS
-
-Harshness = Literal["soft", "mild", "strict"]
-Feedback = Literal["none", "classic", "accurate"]
-Charge = Literal["forwarded", "arrived"]
-
-_HARSHNESS: Mapping[str, Harshness] = {"soft": "soft", "mild": "mild", "strict": "strict"}
-_FEEDBACK: Mapping[str, Feedback] = {"none": "none", "classic": "classic", "accurate": "accurate"}
-_CHARGE: Mapping[str, Charge] = {"forwarded": "forwarded", "arrived": "arrived"}
-
-
-def policer_of(value: Value, use: str, name: str = "") -> model.Policer | None:
-    """Return the policer that a value says, None for `none`. Raises CompileError."""
-    made = bind(POLICERS, value, use)
-    if made.entry.name == "none":
-        return None
-    given = made.arguments
-    rate, depth = given["rate"], given["depth"]
-    assert isinstance(rate, Quantity) and isinstance(depth, Quantity)
-
-    def word(key: str, default: str) -> str:
-        found = given.get(key)
-        return found.name if isinstance(found, Symbol) else default
-
-    return model.Policer(
-        name=name,
-        rate=float(rate.number),
-        depth=float(depth.number),
-        harshness=_HARSHNESS[word("harshness", "mild")],
-        feedback=_FEEDBACK[word("feedback", "none")],
-        charge=_CHARGE[word("charge", "forwarded")],
-        span=value.span,
-    )
+from fairc.words.blocks import policer as keys
+from fairc.words.policers import policer_of
 
 
 def place_policers(
@@ -104,26 +70,23 @@ def _place(
     ways: dict[tuple[str, str], model.Direction],
     scope: Scope,
 ) -> None:
-    block = Block(device.name.span, device.settings.items, POLICER, "a `policer`")
+    block = Block(device.name.span, device.settings.items, keys.POLICER, "a `policer`")
     gather = Gather()
     with gather.attempt():
         block.checked()
+    settings = block.read(scope, gather)
     ends: list[str] = []
-    for key in ("at", "to"):
+    for key in (keys.AT, keys.TO):
         with gather.attempt():
-            value = block.value(key, scope)
-            if isinstance(value, Symbol):
-                span = block.settings[key].value.span
-                _check_node(value.name, span, nodes)
-                if key == "at":
-                    _check_router(value.name, span, nodes)
-                ends.append(value.name)
-    made = None
-    with gather.attempt():
-        mode = block.value("mode", scope)
-        if mode is not None:
-            made = policer_of(mode, "`mode` of a `policer`", device.name.text)
+            name = settings.given(key)
+            if name is not None:
+                span = block.settings[key.name].value.span
+                _check_node(name.name, span, nodes)
+                if key is keys.AT:
+                    _check_router(name.name, span, nodes)
+                ends.append(name.name)
     gather.finish()
+    made = policer_of(settings[keys.MODE], device.name.text)
     place = ends[0], ends[1]
     if place not in ways:
         fail(

@@ -6,22 +6,33 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 from fairc.dsl import model
-from fairc.dsl.text import syntax
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Entry, Parameter, match
-from fairc.dsl.expressions.evaluate import Scope, check_words, evaluate, truth
-from fairc.dsl.expressions.names import used_names
-from fairc.dsl.text.parser import parse_expression
 from fairc.dsl.core.problems import Gather, fail, not_yet
 from fairc.dsl.core.registry import suggest, unknown
-from fairc.dsl.words.report_words import ALWAYS, CURVE_FIGURES, FIGURES, LIMITS, MAX_LINES, METRICS, OVER_TIME, PER_LOAD, SERIES_FIGURES
-from fairc.dsl.grid.sampling import Bindings
 from fairc.dsl.core.source import Source, Span
-from fairc.dsl.grid.sweeps import Grid
 from fairc.dsl.core.units import NUMBER, in_si
 from fairc.dsl.core.values import Argument, ListValue, Quantity, Symbol, Text, TupleValue, Value
+from fairc.dsl.expressions.evaluate import Scope, check_words, evaluate, truth
+from fairc.dsl.expressions.names import used_names
+from fairc.dsl.grid.sampling import Bindings
+from fairc.dsl.grid.sweeps import Grid
+from fairc.dsl.text import syntax
+from fairc.dsl.text.parser import parse_expression
+from fairc.words.report import (
+    ALWAYS,
+    CURVE_FIGURES,
+    FIGURES,
+    LIMITS,
+    MAX_LINES,
+    METRICS,
+    OVER_TIME,
+    PER_LOAD,
+    SERIES_FIGURES,
+)
 
 WALK_LIMIT = 100_000
 """So many combinations of values are looked at to find those for which a condition holds."""
@@ -160,7 +171,7 @@ class FigureChecker:
                 seen.setdefault(item.name, item.span)
 
     def _check_name(
-        self, entry: Entry, parameter: Parameter, item: Symbol, arguments: Mapping[str, Value]
+        self, entry: Entry, parameter: Parameter[Any], item: Symbol, arguments: Mapping[str, Value]
     ) -> None:
         name, use = item.name, f"`{parameter.name}` of `{entry.name}`"
         if name not in self._facts.names:
@@ -321,7 +332,7 @@ def condition(node: syntax.Expr, scope: Scope, words: Collection[str]) -> None:
     truth(evaluate(node, scope), node.span)
 
 
-def _takes_names(parameter: Parameter) -> bool:
+def _takes_names(parameter: Parameter[Any]) -> bool:
     return parameter.name in ("x", "y", "by", "facet")
 
 

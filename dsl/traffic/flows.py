@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from fairc.dsl import model
+from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import Diagnostic, Label
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Applied, Quantity, Symbol, Value, nanoseconds
+from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
-from fairc.dsl.words.keys import FLOW, Block
+from fairc.words.blocks import flow as keys
 
 from .images import check_image
 from .iperf3 import check_iperf3
@@ -31,14 +32,12 @@ def build_flow(
     hosts: the values of the `hosts` block. report: takes warnings. Raises CompileError with
     everything wrong in it, `not-yet` included.
     """
-    block = Block(flow.name.span, flow.settings.items, FLOW, "a flow")
+    block = Block(flow.name.span, flow.settings.items, keys.FLOW, "a flow")
     gather = Gather()
     with gather.attempt():
         block.checked()
-    values: dict[str, Value | None] = {}
-    for name in block.settings:
-        with gather.attempt():
-            values[name] = block.value(name, scope)
+    settings = block.read(scope, gather)
+    values: dict[str, Value | None] = {**settings.values}
     workload, made, window = values.get("workload"), None, None
     if workload is not None:
         with gather.attempt():
@@ -82,25 +81,26 @@ def build_flow(
         remark(load, workload, report)
     count, start, stop = values.get("count"), values.get("start"), values.get("stop")
     rate, rtt = values.get("rate"), values.get("rtt")
+    users = settings.given(keys.USERS)
     return model.Flow(
         name=flow.name.text,
-        server=block.word("from", scope, "server"),
-        client=block.word("to", scope, "client"),
+        server=settings[keys.FROM].name,
+        client=settings[keys.TO].name,
         connections=int(count.number) if isinstance(count, Quantity) else 1,
         cca=control.cca,
         workload=made,
-        start_ns=nanoseconds(start) if isinstance(start, Quantity) else None,
-        stop_ns=nanoseconds(stop) if isinstance(stop, Quantity) else None,
+        start_ns=start.ns if isinstance(start, Quantity) else None,
+        stop_ns=stop.ns if isinstance(stop, Quantity) else None,
         span=flow.name.span,
         random_start=random_start(start),
         declared=flow.name.text,
-        users=block.word("users", scope, "") or None,
+        users=users.name if users else None,
         transport=control.transport,
         cca_parameters=control.parameters,
         own_cca=control.own,
         options=options,
         rate_bps=max(1, round(rate.number)) if isinstance(rate, Quantity) else None,
-        extra_rtt_ns=nanoseconds(rtt) if isinstance(rtt, Quantity) else 0,
+        extra_rtt_ns=rtt.ns if isinstance(rtt, Quantity) else 0,
         quic_parameters=quic or {},
         image=control.image,
         ecn_given=_span_of(values.get("ecn") or (hosts or {}).get("ecn")),

@@ -8,21 +8,15 @@ from __future__ import annotations
 
 import re
 
+from fairc.compiler.plan.text import IMAGE, LONGEST_IMAGE
+from fairc.dsl.blocks import Block
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.values import Applied, Quantity, Symbol, Text, Value
-from fairc.dsl.words.keys import Block
 
 KEYS = frozenset({"users", "from", "to", "count", "over", "start", "workload", "rtt", "cca"})
 """Keys of a flow that do not need its programs to do something; `cca` is refused elsewhere."""
 
-_COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-_DOMAIN = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)(?:\.[A-Za-z0-9-]+)*(?::[0-9]+)?"
-REFERENCE = re.compile(
-    rf"(?:{_DOMAIN}/)?{_COMPONENT}(?:/{_COMPONENT})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?:@sha256:[0-9a-f]{{64}})?",
-    re.ASCII,
-)
-"""The name of an image (github.com/distribution/reference, its grammar)."""
-LONGEST = 255
+REFERENCE = re.compile(IMAGE, re.ASCII)
 
 
 def image_of(over: Value | None) -> Text | None:
@@ -35,7 +29,7 @@ def image_of(over: Value | None) -> Text | None:
         return None  # which `bind` refuses
     gather = Gather()
     with gather.attempt():
-        if len(image.value) > LONGEST or not REFERENCE.fullmatch(image.value):
+        if len(image.value) > LONGEST_IMAGE or not REFERENCE.fullmatch(image.value):
             fail(
                 "bad-image",
                 f"`{image.value}` is no name of an image",

@@ -9,7 +9,7 @@ from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Symbol, Value
-from fairc.dsl.words.cca_words import Setting
+from fairc.words.ccas import Setting
 
 from .transports import Control, kernel_control, quic_settings
 

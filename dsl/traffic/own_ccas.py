@@ -10,7 +10,7 @@ from fairc.dsl import model
 from fairc.dsl.core.attachments import attached
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.values import Applied, Text
-from fairc.dsl.words.cca_words import TCP_CCAS
+from fairc.words.ccas import TCP_CCAS
 
 LIMIT_BYTES = 256 << 10
 EM_BPF = 247  # of the field e_machine (elf.h)

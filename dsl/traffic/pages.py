@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fairc.dsl import model
-from fairc.dsl.core.entries import Use, bind
+from fairc.dsl.core.entries import Entry, Use, bind
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import ListValue, Quantity, Several, Text, TupleValue, Value
-from fairc.dsl.words.traffic_words import PAGES
+from fairc.words.traffic import PAGES
 
 from .har import recorded
 from .web_objects import (
@@ -49,7 +49,7 @@ def page_of(value: Value) -> model.Page:
     return page
 
 
-def _one_way(use: Use) -> None:
+def _one_way(use: Use[Entry]) -> None:
     """Refuse a page that is described in no way, or in two ways."""
     ways = [name for name in ("sizes", "html", "har") if name in use.arguments]
     help = 'write `page(7kB, 2kB)`, `page(html: 30kB, objects: 40 of 20kB)` or `page(har: "x.har")`'
@@ -85,7 +85,7 @@ def _plain(sizes: Sizes) -> Iterator[model.PageObject]:
             yield model.PageObject(_path(number, PICTURE), size, PICTURE, 0, span)
 
 
-def _levels(use: Use) -> Iterator[model.PageObject]:
+def _levels(use: Use[Entry]) -> Iterator[model.PageObject]:
     """Yield a document, and its objects dealt to the levels like cards: one each, round and round.
 
     So the first `depth` - 1 objects are the scripts that the next level's objects hang on.
@@ -110,7 +110,7 @@ def _levels(use: Use) -> Iterator[model.PageObject]:
         yield model.PageObject(_path(number + 1, kind), size, kind, level, span)
 
 
-def _first(use: Use) -> tuple[int, str]:
+def _first(use: Use[Entry]) -> tuple[int, str]:
     size, _ = _bytes(use.arguments["html"])
     return size, DOCUMENT
 
@@ -150,7 +150,7 @@ def _too_many(span: Span) -> None:
     )
 
 
-def _within_limits(page: model.Page, use: Use) -> None:
+def _within_limits(page: model.Page, use: Use[Entry]) -> None:
     """Refuse pages that are too large, and objects too small to name those that hang on them."""
     if len(page.objects) > OBJECT_LIMIT:
         _too_many(use.span)

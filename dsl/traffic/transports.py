@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Literal, NoReturn
 
 from fairc.dsl import model
-from fairc.dsl.core.entries import Use, bind
+from fairc.dsl.core.entries import Entry, Use, bind
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Applied, Quantity, Symbol, Text, Value
-from fairc.dsl.words.cca_words import BPF, CCAS, CCAS_OVER, Knob, Setting
-from fairc.dsl.words.traffic_words import TRANSPORTS
+from fairc.words.ccas import BPF, CCAS, CCAS_OVER, Knob, Setting
+from fairc.words.traffic import TRANSPORTS
 
 from .images import image_of
 from .own_ccas import own_cca
@@ -106,7 +106,7 @@ def quic_settings(cca: Value | None, needed: str | None) -> dict[str, Setting]:
     }
 
 
-def _knobs(use: Use) -> list[Knob]:
+def _knobs(use: Use[Entry]) -> list[Knob]:
     return [knob for knob in use.entry.parameters if isinstance(knob, Knob)]
 
 

@@ -8,12 +8,12 @@ from typing import cast
 
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Label
-from fairc.dsl.core.entries import Use, bind
+from fairc.dsl.core.entries import Entry, Use, bind
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.units import NUMBER, PACKETS
-from fairc.dsl.core.values import Applied, Quantity, Symbol, Value, nanoseconds
-from fairc.dsl.words.random_words import DISTRIBUTIONS
-from fairc.dsl.words.traffic_words import WORKLOADS
+from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
+from fairc.words.distributions import DISTRIBUTIONS
+from fairc.words.traffic import WORKLOADS
 
 from .pages import page_of
 
@@ -74,7 +74,7 @@ def mean(random: model.Distribution) -> Fraction:
     return arguments["value" if random.kind == "constant" else "mean"]
 
 
-def _file(use: Use) -> model.File:
+def _file(use: Use[Entry]) -> model.File:
     size = use.arguments["size"]
     assert isinstance(size, Quantity)
     if size.number < 8:
@@ -82,11 +82,11 @@ def _file(use: Use) -> model.File:
     return model.File(round(size.number / 8))
 
 
-def _bulk(use: Use) -> model.Bulk:
+def _bulk(use: Use[Entry]) -> model.Bulk:
     return model.Bulk()
 
 
-def _video(use: Use) -> model.Video:
+def _video(use: Use[Entry]) -> model.Video:
     play, stall = _ns(use, "play", 22 * S // 10), _ns(use, "stall", 4 * S // 10)
     if stall >= play:
         place = use.arguments.get("stall") or use.arguments["play"]
@@ -110,7 +110,7 @@ def _video(use: Use) -> model.Video:
     )
 
 
-def _requests(use: Use) -> model.Requests:
+def _requests(use: Use[Entry]) -> model.Requests:
     every = distribution(use.arguments["every"], "`every` of `requests`")
     _lasting(every, use, "every")
     size, share = use.arguments["size"], use.arguments.get("share")
@@ -140,7 +140,7 @@ def _in_packets(size: Value) -> bool:
     return size.dimension == PACKETS
 
 
-def _onoff(use: Use) -> model.OnOff:
+def _onoff(use: Use[Entry]) -> model.OnOff:
     on = distribution(use.arguments["on"], "`on` of `onoff`")
     _lasting(on, use, "on")
     off = distribution(use.arguments["off"], "`off` of `onoff`")
@@ -149,7 +149,7 @@ def _onoff(use: Use) -> model.OnOff:
     return model.OnOff(_bps(use, "rate"), on, off, packet_bytes)
 
 
-def _load(use: Use) -> model.Load:
+def _load(use: Use[Entry]) -> model.Load:
     given = use.arguments
     client, browser = given.get("client"), given.get("browser")
     if client is not None and browser is not None:
@@ -171,7 +171,7 @@ def _load(use: Use) -> model.Load:
     )
 
 
-def _iperf3(use: Use) -> model.Iperf3:
+def _iperf3(use: Use[Entry]) -> model.Iperf3:
     gather, given = Gather(), use.arguments
     time, size = given.get("time"), given.get("bytes")
     with gather.attempt():
@@ -201,7 +201,7 @@ def _iperf3(use: Use) -> model.Iperf3:
     )
 
 
-_MAKE: dict[str, Callable[[Use], model.Workload]] = {
+_MAKE: dict[str, Callable[[Use[Entry]], model.Workload]] = {
     "file": _file,
     "bulk": _bulk,
     "video": _video,
@@ -213,7 +213,7 @@ _MAKE: dict[str, Callable[[Use], model.Workload]] = {
 """What makes each workload that runs, by its registry name."""
 
 
-def _lasting(random: model.Distribution, use: Use, name: str) -> None:
+def _lasting(random: model.Distribution, use: Use[Entry], name: str) -> None:
     if mean(random) < SHORTEST_MEAN_S:
         fail(
             "out-of-range",
@@ -222,18 +222,18 @@ def _lasting(random: model.Distribution, use: Use, name: str) -> None:
         )
 
 
-def _bps(use: Use, name: str) -> int:
+def _bps(use: Use[Entry], name: str) -> int:
     rate = use.arguments[name]
     assert isinstance(rate, Quantity)
     return max(1, round(rate.number))
 
 
-def _ns(use: Use, name: str, default: int) -> int:
+def _ns(use: Use[Entry], name: str, default: int) -> int:
     given = use.arguments.get(name)
-    return nanoseconds(given) if isinstance(given, Quantity) else default
+    return given.ns if isinstance(given, Quantity) else default
 
 
-def _size(use: Use, name: str, default: int) -> int:
+def _size(use: Use[Entry], name: str, default: int) -> int:
     given = use.arguments.get(name)
     return whole_bytes(given) if isinstance(given, Quantity) else default
 

@@ -14,7 +14,7 @@ from .failures import Wrong
 from .options import quiet
 
 if TYPE_CHECKING:
-    from fairc.dsl.words.manual import Field, Page
+    from fairc.words.manual import Field, Page
 
 
 @click.command()
@@ -50,8 +50,8 @@ def show(name: str | None, form: str) -> None:
 def pages() -> dict[str, list[Page]]:
     """Return the pages of all words by family: those of the language, targets and engines."""
     from fairc.compiler.targets import TARGETS
-    from fairc.dsl.words.manual import Page, families
     from fairc.runtime import engines
+    from fairc.words.manual import Page, families
 
     found = families()
     found["targets"] = [Page(t.name, "targets", t.about, True) for t in TARGETS]

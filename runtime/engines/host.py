@@ -13,6 +13,7 @@ from functools import cache
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import iperf3
 from fairc.compiler.targets.tc import qdisc
+from fairc.words.queues import QUEUES
 
 # Where Debian's Mininet can be, should another Python come first on PATH.
 PYTHONS = ("python3", "/usr/bin/python3")
@@ -30,16 +31,7 @@ QDISCS = {
     "netem": "limit 10 delay 1ms",
     "htb": "default 1",
     "tbf": "rate 1mbit burst 1514 limit 3028",
-    "bfifo": "limit 3028",
-    "pfifo": "limit 10",
-    "gred": "setup vqs 1 default 0",
-    "codel": "limit 10",
-    "fq_codel": "limit 10",
-    "pie": "limit 10",
-    "fq_pie": "limit 10",
-    "fq": "limit 10",
-    "sfq": "limit 10",
-    "cake": "unlimited",
+    **{name: words for queue in QUEUES for name, words in queue.probes.items()},
 }
 PROBE_S = 10.0
 

@@ -31,7 +31,6 @@ import numpy as np
 
 from fairc.compiler.cells.scales import SAMPLES_A_ROUND
 from fairc.compiler.plan import Flow, MetricRequest
-from fairc.dsl.words.report_words import SCALES
 from fairc.runtime.deviations.cross import cross_traffic
 from fairc.runtime.deviations.curves import curves as drawn
 from fairc.runtime.deviations.rounds import entries, rounds
@@ -39,6 +38,7 @@ from fairc.runtime.deviations.study import MODELS, NO_THEORY, Model, Study, stud
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.series import Curve
 from fairc.runtime.store.results import MetricValue
+from fairc.words.report import SCALES
 
 from .base import Metric, Value, window
 

@@ -8,6 +8,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairc.words.queues import QUEUES
+
 SUITE = "trixie"
 MIRROR = "http://deb.debian.org/debian"
 BACKPORTS = f"{SUITE}-backports"
@@ -48,13 +50,7 @@ ROOT_MODULES = ("libnvdimm", "nd_btt", "nd_pmem", "nfit")
 # TCP CCA of the kernel package is added by guest/machine_qemu.py. User-Mode Linux has no modules.
 MODULES = (
     "veth",
-    "sch_cake",
-    "sch_codel",
-    "sch_fq",
-    "sch_fq_pie",
-    "sch_pie",
-    "sch_red",
-    "sch_sfq",
+    *sorted({module for queue in QUEUES for module in queue.modules}),
     "sch_tbf",
     "sch_netem",
     "sch_htb",

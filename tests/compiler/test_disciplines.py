@@ -10,12 +10,11 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import Cell, Compilation, compile, plan
-from fairc.compiler.passes.disciplines import DISCIPLINES
-from fairc.compiler.passes.queue_table import queue_table
+from fairc.compiler.queue_table import queue_table
 from fairc.compiler.targets.tc import netem_words, qdisc, queue_words
 from fairc.dsl.core.diagnostics import Severity
-from fairc.dsl.words.network_words import QUEUES
 from fairc.runtime.engines import host
+from fairc.words.queues import QUEUES
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,11 +45,6 @@ def words(queue: str, **options: Any) -> str:
     assert interface.queue is not None
     assert interface.shaper is not None
     return queue_words(interface.queue, interface.shaper.rate_bps)
-
-
-def test_every_queue_of_the_language_is_built() -> None:
-    assert set(QUEUES.names()) == set(DISCIPLINES)
-    assert all(entry.runs for entry in QUEUES)
 
 
 @pytest.mark.parametrize(

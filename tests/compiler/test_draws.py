@@ -11,7 +11,7 @@ from fairc.compiler import compile
 from fairc.compiler.draws import DRAWS, draw
 from fairc.dsl import Source, load
 from fairc.dsl.model import Distribution
-from fairc.dsl.words.random_words import DISTRIBUTIONS
+from fairc.words.distributions import DISTRIBUTIONS
 
 N = 4000
 CASES = {

@@ -7,7 +7,7 @@ import pytest
 from fairc import dsl
 from fairc.compiler import compile
 from fairc.compiler.cells.measured import NEEDS
-from fairc.dsl.words.report_words import METRICS
+from fairc.words.report import METRICS
 
 TEXT = """fexp 1
 experiment e {{

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairc.dsl.core.kinds import Quantities
-from fairc.dsl.words.cca_words import BPF, CCAS_OVER, QUIC_CCAS, TCP_CCAS, Knob
+from fairc.words.ccas import BPF, CCAS_OVER, QUIC_CCAS, TCP_CCAS, Knob
 
 RUST = Path(__file__).parents[2] / "endpoints/src/congestion"
 DECLARED = re.compile(

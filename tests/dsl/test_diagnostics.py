@@ -40,7 +40,8 @@ def test_page_is_about_its_code(file: Path) -> None:
 
 
 def test_every_code_has_a_page() -> None:
-    sources = (Path(__file__).parent.parent.parent / "dsl").rglob("*.py")
+    root = Path(__file__).parent.parent.parent
+    sources = [path for room in ("dsl", "words") for path in (root / room).rglob("*.py")]
     text = "".join(source.read_text(encoding="utf-8") for source in sources)
     codes = set(re.findall(r"(?:fail|Diagnostic|_warn)\(\s*\"([a-z-]+)\"", text))
     of_files = {"no-such-file", "is-directory", "unreadable", "not-text", "too-large", "empty-file"}

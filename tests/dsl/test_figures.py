@@ -7,7 +7,7 @@ import pytest
 from fairc.compiler import compile
 from fairc.compiler.plan import FigureRequest, Plan
 from fairc.dsl import Source, load, render_full
-from fairc.dsl.words.report_words import FIGURES, LIMITS
+from fairc.words.report import FIGURES, LIMITS
 
 HEAD = """fexp 1
 let most = 2

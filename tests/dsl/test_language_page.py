@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairc.dsl import Source, load
-from fairc.dsl.words.reference import reference
+from fairc.words.reference import reference
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "language.md"
 TEXT = PAGE.read_text(encoding="utf-8")

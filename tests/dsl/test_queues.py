@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from fairc.dsl import CompileError, Source, load
+from fairc.dsl.core.values import Quantity
 from fairc.dsl.model import Direction, GilbertElliott, Size
 
 
@@ -38,7 +39,9 @@ def test_arguments_of_a_queue_keep_their_meaning() -> None:
     assert isinstance(most, Size)
     assert (least.amount, least.unit) == (Fraction(1, 10), "limit")
     assert (most.amount, most.unit) == (Fraction(5), "pkt")
-    assert queue.options["pmax"] == Fraction(1, 2)
+    most_likely = queue.options["pmax"]
+    assert isinstance(most_likely, Quantity)
+    assert most_likely.number == Fraction(1, 2)
     assert queue.options["ecn"] is True
 
 

@@ -10,7 +10,7 @@ from fairc.dsl import Diagnostics, Source, preset_text
 from fairc.dsl.model import Bulk, Configuration, Direction, Link, Network
 from fairc.dsl.text.parser import parse
 from fairc.dsl.text.syntax import Topology
-from fairc.dsl.words.topology_words import TOPOLOGIES
+from fairc.words.topologies import TOPOLOGIES
 
 Check = Callable[..., Diagnostics]
 Build = Callable[..., list[Configuration]]

@@ -7,13 +7,16 @@ import pytest
 from fairc.dsl import CompileError, Source, Span
 from fairc.dsl.core.entries import Entry
 from fairc.dsl.core.registry import Registry, distance, suggest
-from fairc.dsl.words.cca_words import CCAS, QUIC_CCAS, TCP_CCAS
-from fairc.dsl.words.network_words import LOSSES, QUEUES
-from fairc.dsl.words.random_words import DISTRIBUTIONS
-from fairc.dsl.words.report_words import FIGURES, METRICS
-from fairc.dsl.words.topology_words import PEPS, POLICERS, TOPOLOGIES
-from fairc.dsl.words.traffic_words import PAGES, TRANSPORTS, WORKLOADS
 from fairc.runtime.metrics import registry
+from fairc.words.ccas import CCAS, QUIC_CCAS, TCP_CCAS
+from fairc.words.distributions import DISTRIBUTIONS
+from fairc.words.losses import LOSSES
+from fairc.words.peps import PEPS
+from fairc.words.policers import POLICERS
+from fairc.words.queues import QUEUES
+from fairc.words.report import FIGURES, METRICS
+from fairc.words.topologies import TOPOLOGIES
+from fairc.words.traffic import PAGES, TRANSPORTS, WORKLOADS
 
 NETWORK = (TOPOLOGIES, QUEUES, LOSSES, DISTRIBUTIONS, POLICERS, PEPS)
 TRAFFIC = (TCP_CCAS, QUIC_CCAS, WORKLOADS, PAGES, TRANSPORTS)

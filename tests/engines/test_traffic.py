@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairc.compiler import Cell
-from fairc.dsl.words.cca_words import TCP_CCAS, Knob
+from fairc.words.ccas import TCP_CCAS, Knob
 
 ASKED: dict[str, dict[str, str]] = {
     "bic": {"beta": "700", "max_increment": "8", "low_window": "20", "smooth_part": "10",

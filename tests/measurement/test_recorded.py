@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from fairc.compiler.plan import Cell, MetricRequest
-from fairc.dsl.words.report_words import PER_LOAD
 from fairc.runtime.analysis.cells import Analysis, analyse
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.artefacts import Artefacts
 from fairc.runtime.measurement.qdisc import load as load_qdiscs
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.validity.service import backlogged_rate
+from fairc.words.report import PER_LOAD
 
 RECORDED = Path(__file__).parent / "recorded"
 CELL = Cell.model_validate_json((RECORDED / "cell" / "plan-cell.json").read_bytes())

@@ -29,12 +29,12 @@ from madecell import (
 )
 
 from fairc.compiler.plan import Cell, MetricRequest, VideoWorkload
-from fairc.dsl.words.report_words import PER_LOAD
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.metrics import METRICS, fairness, sharing, value_named
 from fairc.runtime.metrics.base import Metric, Value
 from fairc.runtime.metrics.fct import percentile
 from fairc.runtime.store.results import MetricValue
+from fairc.words.report import PER_LOAD
 
 # Both have had data from 0.05 s on; a has its last byte at 0.50 s. Slots 1 to 4 count.
 SHARED = "a....b.... aaaaaabbbb aaaaaaaaaa ababababab bbbbaabbbb a....b...b"

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from fairc.compiler.plan import LoadWorkload, MetricRequest
-from fairc.dsl.words.report_words import PER_LOAD
 from fairc.runtime.analysis.cells import Analysis, analyse, write_series
 from fairc.runtime.analysis.conditions import conditions
 from fairc.runtime.compare.summary import summarise
@@ -21,6 +20,7 @@ from fairc.runtime.metrics.cpu import busy_share
 from fairc.runtime.store import tables
 from fairc.runtime.store.results import CellResult
 from fairc.runtime.store.schema import Stored
+from fairc.words.report import PER_LOAD
 
 from madeweb import PAGE, MadeWeb, load_event, two_loads, web_cell  # isort: skip
 

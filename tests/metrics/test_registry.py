@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fairc.dsl.core.entries import Entry
-from fairc.dsl.words.report_words import METRICS as WORDS
 from fairc.runtime.metrics import METRICS
+from fairc.words.report import METRICS as WORDS
 
 RUNNING = [entry.name for entry in WORDS if entry.runs]
 

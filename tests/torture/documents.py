@@ -13,7 +13,7 @@ from typing import Any
 import hostile
 
 from fairc import dsl
-from fairc.compiler import compile, emit
+from fairc.compiler import compile
 
 from . import inspection, network
 from .sandbox import Ended, Sandbox, no_report, preload

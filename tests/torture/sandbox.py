@@ -253,8 +253,6 @@ def preload() -> None:
     """Import what a command needs, so that copies of this process have it."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import duckdb  # noqa: F401
-    import matplotlib.backends.backend_pdf
-    import matplotlib.backends.backend_svg
     import scipy.stats  # noqa: F401
 
     import fairc.__main__

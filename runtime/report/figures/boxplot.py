@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.dsl.words.report_words import LIMITS
 from fairc.runtime.report.words import listed, one_line, quantity
 from fairc.runtime.statistics import Estimate, median
 from fairc.runtime.statistics.multiple import holm
+from fairc.words.report import LIMITS
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .cases import (

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.dsl.words.report_words import LIMITS, MAX_LINES
 from fairc.runtime.report.words import listed, one_line, quantity
+from fairc.words.report import LIMITS, MAX_LINES
 
 from . import within
 from .base import Drawing, FigureKind, NothingToDraw, Subject

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairc.compiler.plan import FigureRequest
-from fairc.dsl.words.report_words import LIMITS
 from fairc.runtime.report.words import counted, listed, one_line, quantity
 from fairc.runtime.statistics import median
 from fairc.runtime.statistics.subsets import drawn_ranks, enough
+from fairc.words.report import LIMITS
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .cases import (

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.dsl.words.report_words import LIMITS
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.words import one_line
+from fairc.words.report import LIMITS
 
 from .base import Drawing, NothingToDraw, Subject, panel_names
 from .cases import REPETITION, load, names_of, stem, told_apart, worded

@@ -11,9 +11,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.dsl.words.report_words import LIMITS
 from fairc.runtime.report.summary import F
 from fairc.runtime.report.words import counted, decimals_for, listed, number, one_line
+from fairc.words.report import LIMITS
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .cases import (

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.dsl.words.report_words import LIMITS, MAX_LINES
 from fairc.runtime.report.run import Run, in_list
 from fairc.runtime.report.summary import PLT
 from fairc.runtime.report.words import listed, one_line, quantity, scale_for
+from fairc.words.report import LIMITS, MAX_LINES
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .cases import (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
-from fairc.dsl.words.report_words import LIMITS
 from fairc.runtime.report.words import decimals_for, number, one_line
+from fairc.words.report import LIMITS
 
 from .base import FigureKind, NothingToDraw, Number, Sheet, Subject
 from .cases import by_words, load, names_of, stem, summing, told_apart

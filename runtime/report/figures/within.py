@@ -14,9 +14,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.dsl.words.report_words import LIMITS, MAX_LINES
 from fairc.runtime.report.words import listed, one_line, quantity, scale_for
 from fairc.runtime.statistics import median
+from fairc.words.report import LIMITS, MAX_LINES
 
 from .axis import LOG_RATIO
 from .base import Drawing, NothingToDraw, Subject

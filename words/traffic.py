@@ -20,7 +20,7 @@ from fairc.dsl.core.kinds import (
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import DATA, NUMBER, TIME
 
-from .random_words import A_RANDOM_TIME, A_RANDOM_TRANSFER
+from .distributions import A_RANDOM_TIME, A_RANDOM_TRANSFER
 
 P = Parameter
 

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from fairc.dsl.core.entries import Entry, Parameter
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import UNITS, WORDS
 
-from .cca_words import QUIC_CCAS, TCP_CCAS
-from .keys import CHANGE, EXPERIMENT, FLOW, HOSTS, LINK, PEP, POLICER, USERS
-from .network_words import JITTERS, LOSSES, QUEUES, RATES
-from .random_words import DISTRIBUTIONS
-from .report_words import FIGURES, METRICS
-from .topology_words import PEPS, POLICERS, TOPOLOGIES
-from .traffic_words import PAGES, TRANSPORTS, WORKLOADS
+from .blocks.change import CHANGE
+from .blocks.experiment import EXPERIMENT
+from .blocks.flow import FLOW
+from .blocks.hosts import HOSTS
+from .blocks.link import LINK
+from .blocks.pep import PEP
+from .blocks.policer import POLICER
+from .blocks.users import USERS
+from .ccas import QUIC_CCAS, TCP_CCAS
+from .distributions import DISTRIBUTIONS
+from .jitter import JITTERS
+from .losses import LOSSES
+from .peps import PEPS
+from .policers import POLICERS
+from .queues import QUEUES
+from .report import FIGURES, METRICS
+from .topologies import TOPOLOGIES
+from .trace import RATES
+from .traffic import PAGES, TRANSPORTS, WORKLOADS
 
-BLOCKS: tuple[tuple[str, Registry[Parameter]], ...] = (
+BLOCKS: tuple[tuple[str, Registry[Parameter[Any]]], ...] = (
     ("Keys of `experiment`", EXPERIMENT),
     ("Keys of `flow`", FLOW),
     ("Attributes of `link`", LINK),
@@ -27,7 +40,7 @@ BLOCKS: tuple[tuple[str, Registry[Parameter]], ...] = (
     ("Keys of `hosts`", HOSTS),
 )
 
-WORDS_OF: tuple[tuple[str, Registry[Entry]], ...] = (
+WORDS_OF: tuple[tuple[str, Registry[Any]], ...] = (
     ("Topologies", TOPOLOGIES),
     ("Queues", QUEUES),
     ("Rate models", RATES),
@@ -63,7 +76,7 @@ def _units() -> str:
     return _table("Units", [("quantity", "units"), *rows])
 
 
-def _keys(block: Registry[Parameter]) -> list[tuple[str, ...]]:
+def _keys(block: Registry[Parameter[Any]]) -> list[tuple[str, ...]]:
     return [
         ("key", "value", "default", "meaning", "runs"),
         *(
@@ -73,7 +86,7 @@ def _keys(block: Registry[Parameter]) -> list[tuple[str, ...]]:
     ]
 
 
-def _words(title: str, words: Registry[Entry]) -> str:
+def _words(title: str, words: Registry[Any]) -> str:
     rows = [("word", "meaning", "arguments", "runs")]
     rows += [
         (
@@ -92,17 +105,17 @@ def _meaning(entry: Entry) -> str:
     return f"{entry.summary}{f' ({values})' if values else ''}"
 
 
-def _argument(parameter: Parameter) -> str:
+def _argument(parameter: Parameter[Any]) -> str:
     notes = [parameter.kind.words]
-    if parameter.default:
-        notes.append(f"default `{parameter.default}`")
+    if parameter.unless_given:
+        notes.append(f"default `{parameter.unless_given}`")
     if not parameter.runs:
         notes.append("not yet")
     return f"`{parameter.name}`{'...' if parameter.repeated else ''}: {', '.join(notes)}"
 
 
-def _default(parameter: Parameter) -> str:
-    return "must be given" if parameter.required else parameter.default or "none"
+def _default(parameter: Parameter[Any]) -> str:
+    return "must be given" if parameter.required else parameter.unless_given or "none"
 
 
 def _table(title: str, rows: Iterable[tuple[str, ...]]) -> str:

@@ -1,65 +1,19 @@
-"""The words of topologies: policers, performance-enhancing proxies, presets."""
+"""The topologies that ship with fairc; each is a `.fexp` file."""
 
 from __future__ import annotations
 
-from fairc.dsl.core.entries import Entries, Entry, Parameter
-from fairc.dsl.core.kinds import A_PACKET_RATE, A_RATE, A_TIME, Quantities, Words
+from fairc.dsl.core.entries import Entry, Parameter
+from fairc.dsl.core.kinds import A_RATE, A_TIME
 from fairc.dsl.core.registry import Registry
-from fairc.dsl.core.units import BDP, DATA, NUMBER, PACKETS
 
-from .cca_words import AnyCca
-from .network_words import A_LINK_RATE, A_LOSS, A_QUEUE
+from .losses import A_LOSS
 from .packet_sizes import A_MTU
+from .peps import A_PEP
+from .policers import A_POLICER
+from .queues import A_QUEUE
+from .trace import A_LINK_RATE
 
 P = Parameter
-
-A_DEPTH = Quantities((PACKETS,), low=1)
-HARSHNESS = Words("harshness", ("soft", "mild", "strict"))
-FEEDBACK = Words("feedback", ("none", "classic", "accurate"))
-CHARGE = Words("charge", ("forwarded", "arrived"))
-
-POLICERS: Registry[Entry] = Registry(
-    "policer",
-    "policer",
-    [
-        Entry("none", "No policing", runs=True),
-        Entry(
-            "conex",
-            "Congestion policing: a token bucket for the congestion that a user causes",
-            (
-                P("rate", A_PACKET_RATE, "fill rate of the bucket", required=True),
-                P("depth", A_DEPTH, "depth of the bucket, at least a packet", required=True),
-                P("harshness", HARSHNESS, "how much an empty bucket drops", "mild"),
-                P("feedback", FEEDBACK, "which ECN marks senders re-expose, beside losses", "none"),
-                P("charge", CHARGE, "when a re-echo takes its token", "forwarded"),
-            ),
-            runs=True,
-        ),
-    ],
-)
-
-A_POLICER = Entries(POLICERS)
-
-A_POOL = Quantities((NUMBER,), low=1, high=1000, whole=True)
-A_PEP_WINDOW = Quantities((BDP, DATA), open_low=True)
-
-PEPS: Registry[Entry] = Registry(
-    "PEP mode",
-    "pep",
-    [
-        Entry("none", "No proxy", runs=True),
-        Entry(
-            "split",
-            "Two proxies split every TCP connection in three, one at each end of the link",
-            (
-                P("cca", AnyCca(), "CCA of the connections between the proxies", "cubic"),
-                P("connections", A_POOL, "how many of them are kept open for clients to come", "8"),
-                P("window", A_PEP_WINDOW, "with which each begins, without slow start", "1bdp"),
-            ),
-            runs=True,
-        ),
-    ],
-)
 
 _RATE = P("rate", A_RATE, "rate of the bottleneck on the wire, both ways", "max(up, down)")
 _RTT = P("rtt", A_TIME, "base round trip of the path, without queueing", "0ms")
@@ -110,7 +64,7 @@ TOPOLOGIES: Registry[Entry] = Registry(
             "geo",
             "A geostationary satellite link",
             (
-                P("pep", Entries(PEPS), "split TCP connections at both ends of the link", "none"),
+                P("pep", A_PEP, "split TCP connections at both ends of the link", "none"),
                 P("down", A_RATE, "rate from server to client", "25Mbit/s"),
                 P("up", A_RATE, "rate from client to server", "5Mbit/s"),
                 P("rtt", A_TIME, "base round trip from server to client", "750ms"),

@@ -18,6 +18,8 @@ P = Parameter
 
 _SPREAD = Quantities((TIME, DATA, PACKETS, NUMBER))
 _SHAPE = Quantities((NUMBER,), low=Fraction(1, 100), high=10**6)
+LOW = P("low", _SPREAD, "lowest value", required=True)
+HIGH = P("high", _SPREAD, "highest value", required=True)
 
 DISTRIBUTIONS: Registry[Entry] = Registry(
     "distribution",
@@ -27,8 +29,8 @@ DISTRIBUTIONS: Registry[Entry] = Registry(
             "uniform",
             "Any value between two limits, all equally likely",
             (
-                P("low", _SPREAD, "lowest value", required=True),
-                P("high", _SPREAD, "highest value", required=True),
+                LOW,
+                HIGH,
             ),
             runs=True,
         ),
@@ -96,19 +98,19 @@ class Random:
         """The dimensions of the quantity."""
         return self.quantity.dimensions
 
-    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+    def take(self, value: Value, use: str, at: Span | None = None) -> Quantity | Use[Entry]:
         """Raise CompileError unless the value, or what is drawn, is such a quantity."""
         if isinstance(value, Quantity):
-            return self.quantity.check(value, use, at)
+            return self.quantity.take(value, use, at)
         if not isinstance(value, Symbol | Applied):
-            return refuse(self, value, use, at)
+            refuse(self, value, use, at)
         given = bind(DISTRIBUTIONS, value, use, at)
         gather = Gather()
         for parameter in given.entry.parameters:
             if parameter.kind is _SPREAD:
                 name = f"`{parameter.name}` of `{given.entry.name}`"
                 with gather.attempt():
-                    self.quantity.check(given.arguments[parameter.name], name, at)
+                    self.quantity.take(given.arguments[parameter.name], name, at)
         gather.finish()
         _check_kinds(given)
         low, high = given.arguments.get("low"), given.arguments.get("high")
@@ -120,10 +122,10 @@ class Random:
                 note=f"this is {low.canonical}",
                 help="write the smaller value first",
             )
-        return None
+        return given
 
 
-def _check_kinds(given: Use) -> None:
+def _check_kinds(given: Use[Entry]) -> None:
     """Refuse arguments of one distribution that are of two dimensions: `uniform(2pkt, 10kB)`."""
     spread = [given.arguments.get(p.name) for p in given.entry.parameters if p.kind is _SPREAD]
     of = [value for value in spread if isinstance(value, Quantity)]

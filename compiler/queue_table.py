@@ -8,10 +8,10 @@ from fairc.compiler import plan
 from fairc.compiler.targets.tc import queue_words
 from fairc.dsl.core.source import Source, Span
 from fairc.dsl.model import Queue, Size
-from fairc.dsl.words.network_words import QUEUES
+from fairc.words.queues import QUEUES
+from fairc.words.queues.discipline import Given
 
-from .disciplines import Given, build
-from .frames import FRAME_BYTES
+from .passes.frames import FRAME_BYTES
 
 RATE_BPS = 10_000_000
 PACKETS = 100
@@ -24,7 +24,9 @@ def queue_table() -> str:
     for entry in QUEUES:
         written = Queue(entry.name, Size(Fraction(PACKETS), "pkt", nowhere), nowhere)
         limit = plan.Fifo(limit_packets=PACKETS)
-        queue = build(Given(written, limit, RATE_BPS, lambda size: int(size.amount * FRAME_BYTES)))
+        queue = entry.lower(
+            Given(written, limit, RATE_BPS, lambda size: int(size.amount * FRAME_BYTES))
+        )
         unit = "bytes" if queue.limit_bytes is not None else "packets"
         holds = "bytes or packets" if entry.name == "fifo" else unit
         words = queue_words(queue, RATE_BPS)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fairc.dsl.core.entries import bind
-from fairc.dsl.core.kinds import Kind, Quantities, refuse
+from fairc.dsl.core.kinds import Quantities, refuse
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import TIME
-from fairc.dsl.core.values import Applied, Quantity, Symbol, Value, nanoseconds
+from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
 
-from .random_words import A_RANDOM_TIME, DISTRIBUTIONS
+from .distributions import A_RANDOM_TIME, HIGH, LOW
 
 OFF = "off"
 UNIFORM = "uniform"
@@ -32,17 +31,16 @@ class Processing:
         """Describe both."""
         return "`off` or `uniform(0us, 10us)`"
 
-    def check(self, value: Value, use: str, at: Span | None = None) -> None:
-        """Raise CompileError unless the value is one of both."""
+    def take(self, value: Value, use: str, at: Span | None = None) -> int:
+        """Return the limit, ns; 0: off. Raises CompileError unless the value is one of both."""
         if isinstance(value, Symbol) and value.name == OFF:
-            return
+            return 0
         if not isinstance(value, Applied):
             refuse(self, value, use, at, _HELP)
-            return
-        A_RANDOM_TIME.check(value, use, at)
-        if value.name != UNIFORM:
+        given = A_RANDOM_TIME.take(value, use, at)
+        if isinstance(given, Quantity) or given.entry.name != UNIFORM:
             fail("bad-processing", f"{use} must be {self.words}", value.span, help=_HELP)
-        low, high = _limits(value)
+        low, high = given[LOW], given[HIGH]
         if low.number != 0:
             fail(
                 "bad-processing",
@@ -51,7 +49,7 @@ class Processing:
                 note=f"this is {low.canonical}",
                 help="what every packet takes longer is a `delay` of the host's link",
             )
-        if not LEAST_NS <= nanoseconds(high) <= MOST_NS:
+        if not LEAST_NS <= high.ns <= MOST_NS:
             fail(
                 "bad-processing",
                 f"{use} must end between {LEAST_NS} ns and {MOST_NS // 10**9} s",
@@ -59,25 +57,7 @@ class Processing:
                 note=f"this is {high.canonical}",
                 help="write `off` where hosts take no time" if high.number == 0 else None,
             )
+        return high.ns
 
 
-A_PROCESSING: Kind = Processing()
-
-
-def processing_ns(value: Value | None) -> int | None:
-    """Return the limit of a checked value, ns; 0: off; None: nothing is given."""
-    if value is None:
-        return None
-    return nanoseconds(_limits(value)[1]) if isinstance(value, Applied) else 0
-
-
-def syscall_cost_ns(value: Value | None) -> int | None:
-    """Return the cost of a system call, ns, of a checked value; None: nothing is given."""
-    return nanoseconds(value) if isinstance(value, Quantity) else None
-
-
-def _limits(value: Applied) -> tuple[Quantity, Quantity]:
-    given = bind(DISTRIBUTIONS, value, "`processing`").arguments
-    low, high = given["low"], given["high"]
-    assert isinstance(low, Quantity) and isinstance(high, Quantity)
-    return low, high
+A_PROCESSING = Processing()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from fairc.dsl.core.entries import Entry, Parameter
 from fairc.dsl.core.kinds import (
@@ -12,15 +13,15 @@ from fairc.dsl.core.kinds import (
     A_POSITIVE_TIME,
     A_SWITCH,
     AnyName,
-    Kind,
     Lists,
     Quantities,
+    Texts,
     Words,
 )
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, SHARE, TIME
-from fairc.dsl.core.values import ListValue, Text, TupleValue, Value
+from fairc.dsl.core.values import ListValue, Symbol, Text, TupleValue, Value
 
 P = Parameter
 
@@ -45,7 +46,7 @@ def _metric(
     name: str,
     unit: str,
     summary: str,
-    *parameters: Parameter,
+    *parameters: Parameter[Any],
     values: tuple[str, ...] = (),
     runs: bool = False,
 ) -> Entry:
@@ -247,10 +248,11 @@ class OneOrMore:
 
     words: str = "a name or a list of names"
 
-    def check(self, value: Value, use: str, at: Span | None = None) -> None:
-        """Raise CompileError unless the value is a name or a list of names."""
-        kind: Kind = NAMES if isinstance(value, ListValue | TupleValue) else A_NAME
-        kind.check(value, use, at)
+    def take(self, value: Value, use: str, at: Span | None = None) -> tuple[Symbol, ...]:
+        """Return the names. Raises CompileError unless the value is a name or a list of names."""
+        if isinstance(value, ListValue | TupleValue):
+            return NAMES.take(value, use, at)
+        return (A_NAME.take(value, use, at),)
 
 
 @dataclass(frozen=True)
@@ -259,9 +261,9 @@ class Conditions:
 
     words: str = "a condition"
 
-    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+    def take(self, value: Value, use: str, at: Span | None = None) -> Text:
         """Raise CompileError for anything but a text."""
-        assert isinstance(value, Text), value
+        return Texts().take(value, use, at)
 
 
 _METRIC = P("metric", AnyName("a metric"), "the metric that is shown", required=True)
@@ -312,7 +314,7 @@ RUNNING_FIGURES: tuple[str, ...] = tuple(LIMITS)
 """Figures that the report draws on demand: extend when one is built."""
 
 
-def _figure(name: str, summary: str, *parameters: Parameter) -> Entry:
+def _figure(name: str, summary: str, *parameters: Parameter[Any]) -> Entry:
     return Entry(
         name,
         summary,

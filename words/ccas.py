@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from fairc.dsl.core.entries import Entry, Parameter
 from fairc.dsl.core.kinds import A_SWITCH, Quantities, Texts, refuse
@@ -26,7 +27,7 @@ Setting = int | float | bool
 
 
 @dataclass(frozen=True)
-class Knob(Parameter):
+class Knob(Parameter[Any]):
     """A parameter of a CCA.
 
     field: its name in the plan; initial: what holds when it is not given; convert: a checked
@@ -268,10 +269,10 @@ class AnyCca:
 
     words: str = "a CCA"
 
-    def check(self, value: Value, use: str, at: Span | None = None) -> None:
+    def take(self, value: Value, use: str, at: Span | None = None) -> Symbol | Applied:
         """Raise CompileError unless some transport has this CCA."""
         if not isinstance(value, Symbol | Applied):
-            return refuse(self, value, use, at)
+            refuse(self, value, use, at)
         span = value.name_span if isinstance(value, Applied) else value.span
         if value.name in ABSENT:
             why, nearest = ABSENT[value.name]
@@ -279,4 +280,4 @@ class AnyCca:
                 "unknown-cca", f"no CCA is called `{value.name}`", span, notes=(why,), help=nearest
             )
         CCAS.get(value.name, span)
-        return None
+        return value

@@ -13,42 +13,57 @@ from fractions import Fraction
 from fairc.dsl import model
 from fairc.dsl.core.attachments import attached
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
-from fairc.dsl.core.entries import bind
+from fairc.dsl.core.entries import Either, Entry, Parameter, Use
+from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_RATE, Texts
 from fairc.dsl.core.problems import fail
+from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Source, Span
 from fairc.dsl.core.units import RATE
-from fairc.dsl.core.values import Applied, Quantity, Text
-from fairc.dsl.words.network_words import RATES
+from fairc.dsl.core.values import Quantity, Text
 
 SIZE_LIMIT_BYTES = 16_000_000
 BIN_LIMIT = 100_000
 FRAME_BITS = 8 * 1514
 """What a chance is on the wire: a packet of 1500 bytes in its Ethernet frame."""
 
+FILE = Parameter("file", Texts(), "a file in the folder of the experiment", required=True)
+EVERY = Parameter("every", A_POSITIVE_TIME, "length of the bins that it is averaged over", "100ms")
+
+RATES: Registry[Entry] = Registry(
+    "rate model",
+    "rate-model",
+    [
+        Entry(
+            "trace",
+            "The rate of a recording in Mahimahi's format, from the cell's begin, again and again",
+            (FILE, EVERY),
+            runs=True,
+        ),
+    ],
+)
+
+A_LINK_RATE = Either(A_RATE, RATES, "a rate or `trace(...)`", bare=False)
+
 _KNOWN: dict[tuple[str, str, int], model.Trace] = {}
 
 
-def load_trace(value: Applied) -> tuple[model.Trace, Quantity]:
+def load_trace(use: Use[Entry]) -> tuple[model.Trace, Quantity]:
     """Return a trace, and its mean rate.
 
     Raises CompileError: for a file that cannot be read, and for lines that are no times, with
     their place in the file.
     """
-    given = bind(RATES, value, "`rate`").arguments
-    name, every = given["file"], given.get("every")
-    assert isinstance(name, Text)
-    every_ns = round(every.number * 10**9) if isinstance(every, Quantity) else 100_000_000
+    name, every_ns = use[FILE], use[EVERY].ns
     if every_ns < 10**6:
-        assert every is not None
-        fail("out-of-range", "a trace tells no time below 1 ms", every.span)
+        fail("out-of-range", "a trace tells no time below 1 ms", use.span_of(EVERY))
     data = attached(name, SIZE_LIMIT_BYTES)
     file = model.Input(name.value, hashlib.sha256(data).hexdigest())
     key = (name.span.source.name, file.sha256, every_ns)
     if key not in _KNOWN:
-        _KNOWN[key] = _binned(file, _times_ms(data, name), every_ns, value)
+        _KNOWN[key] = _binned(file, _times_ms(data, name), every_ns, use.span)
     trace = _KNOWN[key]
     mean = Fraction(sum(trace.chances) * FRAME_BITS * 10**9, trace.period_ns)
-    return trace, Quantity(mean, RATE, value.span)
+    return trace, Quantity(mean, RATE, use.span)
 
 
 def _times_ms(data: bytes, name: Text) -> list[int]:
@@ -89,12 +104,12 @@ def _refuse(data: bytes, number: int, name: Text, what: str) -> None:
     )
 
 
-def _binned(file: model.Input, times_ms: list[int], every_ns: int, value: Applied) -> model.Trace:
+def _binned(file: model.Input, times_ms: list[int], every_ns: int, span: Span) -> model.Trace:
     """Count the chances of each bin; one at time t belongs to the bin that ends at t or after it."""
     period_ns = times_ms[-1] * 10**6
     bins = -(-period_ns // every_ns)
     if bins > BIN_LIMIT:
-        fail("too-many", f"this makes {bins} bins; {BIN_LIMIT} are the most", value.span)
+        fail("too-many", f"this makes {bins} bins; {BIN_LIMIT} are the most", span)
     chances = [0] * bins
     for time_ms in times_ms:
         chances[max(0, -(-time_ms * 10**6 // every_ns) - 1)] += 1

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from fairc.dsl.core.entries import Entry, Parameter
 from fairc.dsl.core.kinds import Kind, Lists, Quantities
 from fairc.dsl.core.units import UNITS
 
+from .distributions import Random
 from .library import preset_text
-from .random_words import Random
 from .reference import BLOCKS, WORDS_OF
+from .sizes import Sizes
 
 
 @dataclass(frozen=True)
@@ -69,21 +71,21 @@ def _page(entry: Entry, family: str) -> Page:
     )
 
 
-def _field(parameter: Parameter) -> Field:
+def _field(parameter: Parameter[Any]) -> Field:
     return Field(
         parameter.name,
         parameter.kind.words,
         tuple(units(parameter.kind)),
-        parameter.default or None,
+        parameter.unless_given or None,
         parameter.required,
         parameter.summary,
         parameter.runs,
     )
 
 
-def units(kind: Kind) -> Iterable[str]:
+def units(kind: Kind[object]) -> Iterable[str]:
     """Yield the units that a value of a kind may have."""
-    if isinstance(kind, Random):
+    if isinstance(kind, Random | Sizes):
         yield from units(kind.quantity)
     elif isinstance(kind, Quantities):
         for dimension in kind.dimensions:

@@ -1,0 +1,197 @@
+"""The check of a block's settings against its keys (words/blocks), and their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
+from fairc.dsl.core.entries import Parameter
+from fairc.dsl.core.kinds import Switch, Words
+from fairc.dsl.core.problems import Gather, fail, not_yet
+from fairc.dsl.core.registry import Registry, suggest
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.values import Symbol, Value
+from fairc.dsl.expressions.evaluate import Scope, evaluate_with
+from fairc.dsl.text import syntax
+
+T = TypeVar("T")
+
+
+def sort_settings(
+    settings: Iterable[syntax.Setting], keys: Registry[Parameter[Any]], block: str
+) -> Mapping[str, syntax.Setting]:
+    """Return settings by key. Raises CompileError for unknown and repeated keys.
+
+    The error carries the good settings in `partial`, so that their values can still be checked.
+    """
+    gather = Gather()
+    found: dict[str, syntax.Setting] = {}
+    for setting in settings:
+        name = setting.key.text
+        with gather.attempt():
+            if setting.per is not None and name != "sample":
+                fail(
+                    "syntax",
+                    f"`per` belongs to `sample`, not to `{name}`",
+                    setting.per.span,
+                    help="for example `sample = 100 per (a, b)`",
+                )
+            if name not in keys:
+                near = suggest(name, keys.names())
+                fail(
+                    "unknown-key",
+                    f"{block} has no key `{name}`",
+                    setting.key.span,
+                    note=f"did you mean `{near}`?" if near else "",
+                    help=f"known: {', '.join(keys.names())}" if keys.names() else None,
+                )
+            if name in found:
+                fail(
+                    "duplicate-key",
+                    f"`{name}` is given twice",
+                    setting.key.span,
+                    labels=(Label(found[name].key.span, "given here first"),),
+                    help="keep one of them",
+                )
+            found[name] = setting
+    if gather.found:
+        raise PartialError(gather.found, found)
+    return found
+
+
+class PartialError(CompileError):
+    """Some settings of a block are wrong; `partial` holds the others."""
+
+    def __init__(
+        self, diagnostics: Iterable[Diagnostic], partial: Mapping[str, syntax.Setting]
+    ) -> None:
+        super().__init__(diagnostics)
+        self.partial = partial
+
+
+def _closed_word(node: syntax.Expr, key: Parameter[Any]) -> Symbol | None:
+    """Return the word itself for a key with a few fixed words.
+
+    `stop = first` means the word, also where a swept name is called `first`.
+    """
+    if not isinstance(node, syntax.Name) or not isinstance(key.kind, Words | Switch):
+        return None
+    return Symbol(node.text, node.span) if node.span.text in key.kind.choices else None
+
+
+class Block:
+    """The settings of one block, evaluated and checked on demand."""
+
+    def __init__(
+        self, span: Span, items: Iterable[syntax.Setting], keys: Registry[Parameter[Any]], what: str
+    ) -> None:
+        self.span = span
+        self.keys = keys
+        self.what = what
+        self.problems: tuple[Diagnostic, ...] = ()
+        try:
+            self.settings = sort_settings(items, keys, what)
+        except PartialError as error:
+            self.settings, self.problems = error.partial, error.diagnostics
+
+    def checked(self) -> None:
+        """Raise what is wrong with the block itself: its keys, and those that are missing."""
+        gather = Gather()
+        gather.found.extend(self.problems)
+        for key in self.keys:
+            if key.required and key.name not in self.settings:
+                with gather.attempt():
+                    fail(
+                        "missing-key",
+                        f"{self.what} needs `{key.name}`",
+                        self.span,
+                        note=f"`{key.name}` is missing",
+                        help=f"give {key.kind.words}: {key.summary}",
+                    )
+        gather.finish()
+
+    def replace(self, setting: syntax.Setting) -> None:
+        """Put a setting in the place of the one with its key, if there is one."""
+        self.settings = {**self.settings, setting.key.text: setting}
+
+    def read(self, scope: Scope, gather: Gather) -> Settings:
+        """Return the values of all settings, those left out that are wrong; `gather` has why."""
+        read = Settings(self)
+        for name in self.settings:
+            with gather.attempt():
+                read.typed[name], read.values[name] = self._evaluated(name, scope)
+        return read
+
+    def given(self, key: Parameter[T], scope: Scope) -> T | None:
+        """Return the value of a key, or None if it is not given.
+
+        Raises CompileError, also with `not-yet` for keys that cannot run.
+        """
+        if key.name not in self.settings:
+            return None
+        return cast(T, self._evaluated(key.name, scope)[0])
+
+    def get(self, key: Parameter[T], scope: Scope) -> T:
+        """Return the value of a key, or its default. Raises CompileError."""
+        return (
+            cast(T, self._evaluated(key.name, scope)[0])
+            if key.name in self.settings
+            else key.fallback
+        )
+
+    def _evaluated(self, name: str, scope: Scope) -> tuple[object, Value]:
+        """Return the value of a setting, and the same as it was evaluated."""
+        setting = self.settings[name]
+        key = self.keys.get(name, setting.key.span)
+
+        def taken(value: Value) -> tuple[object, Value]:
+            return key.kind.take(value, f"`{name}`", setting.value.span), value
+
+        gather, found = Gather(), None
+        word = _closed_word(setting.value, key)
+        with gather.attempt():
+            found = taken(word) if word else evaluate_with(setting.value, scope, taken)
+        if not key.runs:
+            gather.found.append(not_yet(f"`{name}` of {self.what}", setting.span))
+        gather.finish()
+        assert found is not None
+        return found
+
+
+@dataclass
+class Settings:
+    """The values of a block's settings that are right: settings[KEY] is one, or its default.
+
+    values: as they were evaluated, with their places.
+    """
+
+    block: Block
+    typed: dict[str, object] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)
+
+    def __contains__(self, key: Parameter[Any]) -> bool:
+        return key.name in self.typed
+
+    def __getitem__(self, key: Parameter[T]) -> T:
+        """Return the value of a key, or its default."""
+        return cast(T, self.typed[key.name]) if key.name in self.typed else key.fallback
+
+    def given(self, key: Parameter[T]) -> T | None:
+        """Return the value of a key, or None where it is not given, or wrong."""
+        return cast("T | None", self.typed.get(key.name))
+
+    def failed(self, *keys: Parameter[Any]) -> bool:
+        """Whether any of these keys is given, and wrong."""
+        return any(k.name in self.block.settings and k.name not in self.typed for k in keys)
+
+    def place(self, key: Parameter[Any]) -> Span:
+        """Return the setting of a key; where there is none, the block's place."""
+        setting = self.block.settings.get(key.name)
+        return setting.span if setting else self.block.span
+
+    def span(self, key: Parameter[Any]) -> Span | None:
+        """Return where the value of a key comes from."""
+        value = self.values.get(key.name)
+        return value.span if value is not None else None

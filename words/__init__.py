@@ -1,0 +1,13 @@
+"""The words of the language: a room with a file for each queue, loss model, CCA, workload, metric, figure, ...
+
+An entry declares its parameters with their kinds and defaults, and says what it becomes in the plan; what of it
+must be elsewhere has a file of the same stem (docs/architecture.md). Each family has a list in its `__init__`.
+
+blocks         the keys of `experiment`, `flow`, `link`, ...
+topologies     presets; library: their files; policers, peps
+queues         queueing disciplines; sizes: amounts of data that may depend on the path
+losses         loss models; jitter, trace: what else a link does; packet_sizes: its MTU
+traffic        transports, workloads, pages; ccas; distributions: of what is drawn; processing: of hosts
+report         metrics and figures
+reference      the tables of docs/language.md; manual: what `fairc show` says
+"""

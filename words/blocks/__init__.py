@@ -1,0 +1,1 @@
+"""The keys of the blocks of the language: a file for each block, a constant for each key."""

@@ -1,0 +1,78 @@
+"""The keys of `experiment { ... }`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fairc.dsl.core.entries import Entries, Parameter
+from fairc.dsl.core.kinds import (
+    A_POSITIVE_TIME,
+    A_SWITCH,
+    A_TIME,
+    A_WHOLE,
+    Lists,
+    Quantities,
+    Texts,
+    Words,
+)
+from fairc.dsl.core.registry import Registry
+from fairc.dsl.core.units import NUMBER
+from fairc.words.report import METRICS
+from fairc.words.topologies import TOPOLOGIES
+
+TITLE = Parameter("title", Texts(), "one line that says what is asked")
+SOURCE = Parameter("source", Texts(), "the publication that the experiment comes from")
+TOPOLOGY = Parameter("topology", Entries(TOPOLOGIES), "the network")
+DURATION = Parameter("duration", A_POSITIVE_TIME, "a fixed length of each cell")
+WARMUP = Parameter("warmup", A_TIME, "the start of each cell that metrics leave out", "0s")
+_STOP: Words[Literal["first", "all"]] = Words("value of `stop`", ("first", "all"))
+_CAPTURES: Words[Literal["full", "none"]] = Words("value of `captures`", ("full", "none"))
+
+STOP = Parameter("stop", _STOP, "whose end is the cell's end", "all")
+DEADLINE = Parameter(
+    "deadline", A_POSITIVE_TIME, "the latest end of a cell", otherwise="10 times the fair share's"
+)
+CAPTURES = Parameter(
+    "captures",
+    _CAPTURES,
+    "whether packets are captured",
+    "full",
+)
+REPEAT = Parameter(
+    "repeat", Quantities((NUMBER,), low=1, high=10**6, whole=True), "repetitions", "1"
+)
+SEED = Parameter("seed", A_WHOLE, "where all randomness comes from", "1")
+PAIRED = Parameter("paired", A_SWITCH, "the same losses for every value of the sweep", "off")
+ORDER = Parameter(
+    "order",
+    Words("value of `order`", ("file", "shuffled")),
+    "order in which configurations are run, in each repetition",
+    "file",
+)
+SAMPLE = Parameter(
+    "sample",
+    Quantities((NUMBER,), low=1, high=1_000_000, whole=True),
+    "how many configurations are drawn, in all or `per` some names",
+)
+MEASURE = Parameter("measure", Lists(Entries(METRICS)), "the metrics")
+
+EXPERIMENT: Registry[Parameter[Any]] = Registry(
+    "experiment key",
+    "key",
+    [
+        TITLE,
+        SOURCE,
+        TOPOLOGY,
+        DURATION,
+        WARMUP,
+        STOP,
+        DEADLINE,
+        CAPTURES,
+        REPEAT,
+        SEED,
+        PAIRED,
+        ORDER,
+        SAMPLE,
+        MEASURE,
+    ],
+)

@@ -1,0 +1,65 @@
+"""The keys of `flow NAME { ... }`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairc.dsl.core.entries import Entries, Parameter
+from fairc.dsl.core.kinds import A_COUNT, A_PACKET_COUNT, A_RATE, A_SWITCH, A_TIME, AnyName
+from fairc.dsl.core.registry import Registry
+from fairc.words.ccas import AnyCca
+from fairc.words.distributions import A_RANDOM_TIME
+from fairc.words.traffic import A_WINDOW, TRANSPORTS, WORKLOADS
+
+USERS = Parameter("users", AnyName("users"), "runs on each of them")
+FROM = Parameter("from", AnyName("a node"), "node that sends the data", "server")
+TO = Parameter("to", AnyName("a node"), "node that receives the data", "client")
+COUNT = Parameter("count", A_COUNT, "parallel connections, each with the whole workload", "1")
+OVER = Parameter("over", Entries(TRANSPORTS), "transport", otherwise="that of the CCA, tcp first")
+CCA = Parameter("cca", AnyCca(), "congestion control algorithm; none over udp")
+START = Parameter(
+    "start", A_RANDOM_TIME, "start after the cell's begin", otherwise="0 plus a seeded offset"
+)
+STOP = Parameter("stop", A_TIME, "end after the cell's begin")
+WORKLOAD = Parameter("workload", Entries(WORKLOADS), "what the flow transfers", required=True)
+RATE = Parameter(
+    "rate", A_RATE, "limit of the sending rate (IP bytes)", otherwise="none; udp needs one"
+)
+RTT = Parameter("rtt", A_TIME, "extra round-trip time of this flow", "0s")
+INITIAL_WINDOW = Parameter(
+    "initial_window",
+    A_PACKET_COUNT,
+    "initial congestion window",
+    otherwise="10pkt; 32pkt for `load`",
+)
+WINDOW = Parameter("window", A_WINDOW, "limit of the receive window", otherwise="none")
+ECN = Parameter("ecn", A_SWITCH, "Explicit Congestion Notification", "off")
+SACK = Parameter("sack", A_SWITCH, "selective acknowledgements", "on")
+PACING = Parameter(
+    "pacing", A_SWITCH, "spread packets over the round trip", otherwise="off; on for bbr and quic"
+)
+FAST_OPEN = Parameter("fast_open", A_SWITCH, "TCP Fast Open", "off")
+
+FLOW: Registry[Parameter[Any]] = Registry(
+    "flow key",
+    "key",
+    [
+        USERS,
+        FROM,
+        TO,
+        COUNT,
+        OVER,
+        CCA,
+        START,
+        STOP,
+        WORKLOAD,
+        RATE,
+        RTT,
+        INITIAL_WINDOW,
+        WINDOW,
+        ECN,
+        SACK,
+        PACING,
+        FAST_OPEN,
+    ],
+)

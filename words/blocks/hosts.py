@@ -1,0 +1,59 @@
+"""The keys of `hosts { ... }`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairc.dsl.core.entries import Parameter
+from fairc.dsl.core.kinds import A_PACKET_COUNT, A_SWITCH, Words
+from fairc.dsl.core.registry import Registry
+from fairc.words.processing import A_PROCESSING, A_SYSCALL_COST
+from fairc.words.traffic import A_BUFFER
+
+OFFLOAD = Parameter("offload", Words("state", ("off", "on")), "super-packets of the sender", "off")
+TCP_METRICS_SAVE = Parameter(
+    "tcp_metrics_save", Words("state", ("off", "on")), "memory between connections", "off"
+)
+SEND_BUFFER = Parameter(
+    "send_buffer", A_BUFFER, "send buffer of each connection", otherwise="limits nothing"
+)
+RECEIVE_BUFFER = Parameter(
+    "receive_buffer", A_BUFFER, "receive buffer of each connection", otherwise="limits nothing"
+)
+INITIAL_WINDOW = Parameter(
+    "initial_window", A_PACKET_COUNT, "default of the flows", otherwise="10pkt; 32pkt for `load`"
+)
+ECN = Parameter("ecn", A_SWITCH, "default of the flows", "off")
+SACK = Parameter("sack", A_SWITCH, "default of the flows", "on")
+PACING = Parameter("pacing", A_SWITCH, "default of the flows", otherwise="off; on for bbr and quic")
+FAST_OPEN = Parameter("fast_open", A_SWITCH, "default of the flows", "off")
+PROCESSING = Parameter(
+    "processing",
+    A_PROCESSING,
+    "time that a host takes for each packet that it sends; gaps of constant-rate sources vary, too",
+    otherwise="uniform(0us, 10us) where computing takes no time, else off",
+)
+SYSCALL_COST = Parameter(
+    "syscall_cost",
+    A_SYSCALL_COST,
+    "virtual time that each system call takes, where computing takes none (engine uml)",
+    otherwise="1us for page loads in Chromium, else nothing",
+)
+
+HOSTS: Registry[Parameter[Any]] = Registry(
+    "host option",
+    "key",
+    [
+        OFFLOAD,
+        TCP_METRICS_SAVE,
+        SEND_BUFFER,
+        RECEIVE_BUFFER,
+        INITIAL_WINDOW,
+        ECN,
+        SACK,
+        PACING,
+        FAST_OPEN,
+        PROCESSING,
+        SYSCALL_COST,
+    ],
+)

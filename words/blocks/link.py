@@ -1,0 +1,29 @@
+"""The keys of `link A -- B { ... }`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairc.dsl.core.entries import Parameter
+from fairc.dsl.core.kinds import A_PROBABILITY, A_TIME
+from fairc.dsl.core.registry import Registry
+from fairc.words.jitter import A_JITTER
+from fairc.words.losses import A_LOSS
+from fairc.words.packet_sizes import A_MTU
+from fairc.words.policers import A_POLICER
+from fairc.words.queues import A_QUEUE
+from fairc.words.trace import A_LINK_RATE
+
+RATE = Parameter("rate", A_LINK_RATE, "rate on the wire", otherwise="not limited")
+DELAY = Parameter("delay", A_TIME, "one-way delay", "0s")
+LOSS = Parameter("loss", A_LOSS, "random loss after the queue", "0%")
+QUEUE = Parameter("queue", A_QUEUE, "queue in front of the link", "fifo(1000pkt)")
+JITTER = Parameter("jitter", A_JITTER, "random part of the delay", "0s")
+REORDER = Parameter("reorder", A_PROBABILITY, "share of packets that skip the delay", "0%")
+DUPLICATE = Parameter("duplicate", A_PROBABILITY, "share of packets that arrive twice", "0%")
+MTU = Parameter("mtu", A_MTU, "largest IP packet, both ways", "1500B")
+POLICER = Parameter("policer", A_POLICER, "policer in front of the queue", "none")
+
+LINK: Registry[Parameter[Any]] = Registry(
+    "link attribute", "key", [RATE, DELAY, LOSS, QUEUE, JITTER, REORDER, DUPLICATE, MTU, POLICER]
+)

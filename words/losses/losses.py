@@ -1,0 +1,32 @@
+"""What a loss model is, and what it builds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fairc.dsl.core.entries import Entry, Use
+from fairc.dsl.core.source import Span
+from fairc.dsl.model import GilbertElliott
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The random losses of a link, each None where it is not given, written at `span`.
+
+    own, both: probabilities, of this direction and of each; bursts: a chain.
+    """
+
+    span: Span
+    own: Fraction | None = None
+    both: Fraction | None = None
+    bursts: GilbertElliott | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossModel(Entry):
+    """A loss model, built from its checked arguments. `build` raises CompileError."""
+
+    build: Callable[[Use[LossModel]], Loss]
+    runs: bool = True

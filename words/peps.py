@@ -1,0 +1,43 @@
+"""What proxies at both ends of a link may do."""
+
+from __future__ import annotations
+
+from fairc.dsl.core.entries import Entries, Entry, Parameter
+from fairc.dsl.core.kinds import Quantities
+from fairc.dsl.core.registry import Registry
+from fairc.dsl.core.units import BDP, DATA, NUMBER
+
+from .ccas import AnyCca
+from .sizes import Sizes
+
+CCA = Parameter("cca", AnyCca(), "CCA of the connections between the proxies", "cubic")
+CONNECTIONS = Parameter(
+    "connections",
+    Quantities((NUMBER,), low=1, high=1000, whole=True),
+    "how many of them are kept open for clients to come",
+    "8",
+)
+WINDOW = Parameter(
+    "window",
+    Sizes(Quantities((BDP, DATA), open_low=True)),
+    "with which each begins, without slow start",
+    "1bdp",
+)
+
+NONE = Entry("none", "No proxy", runs=True)
+
+PEPS: Registry[Entry] = Registry(
+    "PEP mode",
+    "pep",
+    [
+        NONE,
+        Entry(
+            "split",
+            "Two proxies split every TCP connection in three, one at each end of the link",
+            (CCA, CONNECTIONS, WINDOW),
+            runs=True,
+        ),
+    ],
+)
+
+A_PEP = Entries(PEPS)

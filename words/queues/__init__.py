@@ -1,0 +1,30 @@
+"""The queues: a file each, and this list of them.
+
+discipline  what a queue of the language is: its entry, and what it is lowered from
+"""
+
+from __future__ import annotations
+
+from fairc.dsl.core.entries import Entries
+from fairc.dsl.core.registry import Registry
+
+from . import cake, codel, fifo, fq, fq_codel, fq_pie, pie, red, sfq
+from .discipline import Discipline
+
+QUEUES: Registry[Discipline] = Registry(
+    "queue",
+    "queue",
+    [
+        fifo.FIFO,
+        red.RED,
+        codel.CODEL,
+        fq_codel.FQ_CODEL,
+        pie.PIE,
+        fq_pie.FQ_PIE,
+        fq.FQ,
+        sfq.SFQ,
+        cake.CAKE,
+    ],
+)
+
+A_QUEUE = Entries(QUEUES)

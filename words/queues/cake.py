@@ -1,0 +1,33 @@
+"""`cake`: Common Applications Kept Enhanced."""
+
+from __future__ import annotations
+
+from fairc.compiler import plan
+from fairc.compiler.passes.frames import memory_bytes
+from fairc.dsl.core.entries import Parameter
+from fairc.dsl.core.kinds import A_POSITIVE_TIME
+
+from .discipline import SIZE, Discipline, Given
+
+RTT = Parameter("rtt", A_POSITIVE_TIME, "round trip that its CoDel is made for", "100ms")
+
+
+def _lower(given: Given) -> plan.Cake:
+    return plan.Cake(
+        limit_packets=given.packets,
+        rtt_ns=given.ns(RTT),
+        memory_bytes=given.packets * memory_bytes(given.mtu),
+    )
+
+
+CAKE = Discipline(
+    name="cake",
+    summary="Common Applications Kept Enhanced, without its own shaper",
+    parameters=(SIZE, RTT),
+    lower=_lower,
+    target_ns=lambda queue: queue.rtt_ns // 20,
+    is_random=True,
+    always_marks=True,
+    probes={"cake": "unlimited"},
+    modules=("sch_cake",),
+)

@@ -1,0 +1,27 @@
+"""`codel`: Controlled Delay (RFC 8289)."""
+
+from __future__ import annotations
+
+from fairc.compiler import plan
+
+from .discipline import CODEL_TARGET, ECN, INTERVAL, SCALED, SIZE, Discipline, Given
+
+
+def _lower(given: Given) -> plan.CoDel:
+    return plan.CoDel(
+        limit_packets=given.packets,
+        target_ns=given.target_ns(CODEL_TARGET),
+        interval_ns=given.interval_ns(),
+        ecn=given[ECN],
+    )
+
+
+CODEL = Discipline(
+    name="codel",
+    summary="Controlled Delay",
+    parameters=(SIZE, CODEL_TARGET, INTERVAL, ECN, SCALED),
+    lower=_lower,
+    target_ns=lambda queue: queue.target_ns,
+    probes={"codel": "limit 10"},
+    modules=("sch_codel",),
+)

@@ -1,0 +1,168 @@
+"""What a queue of the language is: its entry, and what it is lowered from.
+
+Parameters that are not written are those of the AQM's authors and of Linux (tc-red(8),
+tc-codel(8), ...), whatever the rate (measurement.md, rule 5), unless `scaled` is on; what makes no
+sense at the rate is warned about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar, cast
+
+from fairc.compiler import plan
+from fairc.compiler.passes.frames import FRAME_BYTES, frame_bytes
+from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.entries import Entry, Parameter, Use
+from fairc.dsl.core.kinds import A_COUNT, A_POSITIVE_TIME, A_SWITCH
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.values import Quantity
+from fairc.dsl.model import MTU, Queue, Size
+from fairc.words.sizes import A_QUEUE_SIZE
+
+T = TypeVar("T")
+
+# What Linux takes in memory for each 1514 bytes of a frame, at most: they and the structures around
+# them. fq_codel and fq_pie limit that as well; it is kept out of their way.
+MEMORY_PER_PACKET = 8192
+MIN_MEMORY_BYTES = 32 * 2**20
+
+SIZE = Parameter(
+    "size", A_QUEUE_SIZE, "bytes, packets, time at the link's rate, or BDPs", "1000pkt"
+)
+ECN = Parameter("ecn", A_SWITCH, "mark packets instead of dropping them", "off")
+SCALED = Parameter("scaled", A_SWITCH, "raise the target to 1.5 full frames on slow links", "off")
+FLOWS = Parameter("flows", A_COUNT, "number of queues that flows are hashed to", "1024")
+CODEL_TARGET = Parameter("target", A_POSITIVE_TIME, "acceptable standing delay", "5ms")
+INTERVAL = Parameter("interval", A_POSITIVE_TIME, "time in which the delay must come down", "100ms")
+PIE_TARGET = Parameter("target", A_POSITIVE_TIME, "delay that is aimed at", "15ms")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a queue is lowered from; given[PARAMETER] is its value as written, or its default.
+
+    limit: exactly one of bytes and packets. rate_bps, mtu: of the link, > 0. size_bytes: turns
+    another size of the same queue into bytes.
+    """
+
+    written: Queue
+    limit: plan.Fifo
+    rate_bps: int
+    size_bytes: Callable[[Size], int]
+    mtu: int = MTU
+
+    def __getitem__(self, parameter: Parameter[T]) -> T:
+        """Return the value of a parameter."""
+        if parameter.name in self.written.options:
+            return cast(T, self.written.options[parameter.name])
+        return parameter.fallback
+
+    @property
+    def frame_bytes(self) -> int:
+        """A full packet of the link on the wire."""
+        return frame_bytes(self.mtu)
+
+    @property
+    def packets(self) -> int:
+        """The limit in packets: a size in bytes in full frames, rounded up."""
+        if self.limit.limit_packets is not None:
+            return self.limit.limit_packets
+        return -(-(self.limit.limit_bytes or 0) // self.frame_bytes)
+
+    @property
+    def bytes(self) -> int:
+        """The limit in bytes: packets are full frames."""
+        if self.limit.limit_bytes is not None:
+            return self.limit.limit_bytes
+        return (self.limit.limit_packets or 0) * self.frame_bytes
+
+    @property
+    def memory_bytes(self) -> int:
+        """A limit of memory that is out of the way of the limit in packets."""
+        each = MEMORY_PER_PACKET * -(-self.frame_bytes // FRAME_BYTES)
+        return max(MIN_MEMORY_BYTES, self.packets * each)
+
+    def ns(self, parameter: Parameter[Quantity]) -> int:
+        """Return a time, ns; in whole microseconds, the unit of tc."""
+        return max(1, round(self[parameter].number * 10**6)) * 1000
+
+    def threshold(self, parameter: Parameter[Size]) -> int | None:
+        """Return a threshold in bytes, or None where it is not given."""
+        size = cast("Size | None", self.written.options.get(parameter.name))
+        if size is None:
+            return None
+        return int(size.amount * self.bytes) if size.unit == "limit" else self.size_bytes(size)
+
+    def target_ns(self, parameter: Parameter[Quantity]) -> int:
+        """Return the delay to aim at, ns; where `scaled`, at least 1.5 full frames' time.
+
+        RFC 8290, section 5.2.2: at least the time of one full packet at the link's speed.
+        """
+        return self.scaled_ns(self.ns(parameter))
+
+    def scaled_ns(self, delay_ns: int) -> int:
+        """Return a delay, ns; where `scaled`, at least 1.5 full frames' time, in whole microseconds."""
+        if not self[SCALED]:
+            return delay_ns
+        frames_us = -(-3 * self.frame_bytes * 8 * 10**6 // (2 * self.rate_bps))
+        return max(delay_ns, frames_us * 1000)
+
+    def interval_ns(self) -> int:
+        """Return CoDel's interval, ns; where `scaled`, at least 20 targets, as 100 ms to 5 ms."""
+        interval_ns = self.ns(INTERVAL)
+        return max(interval_ns, 20 * self.target_ns(CODEL_TARGET)) if self[SCALED] else interval_ns
+
+
+def _none(given: Given, queue: Any) -> Iterator[Diagnostic]:
+    return iter(())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discipline(Entry):
+    """A queue: an entry whose first parameter is its limit.
+
+    lower: its part of the plan. target_ns: the standing delay that it aims at, ns. doubts: what is wrong
+    with its parameters, or makes no sense. is_random: whether it tosses coins, or hashes flows with a
+    secret of the kernel. always_marks: whether it marks packets without being asked to. probes: by the
+    names that tc has for it, arguments with which a kernel's can be tried. modules: of the kernel.
+    """
+
+    lower: Callable[[Given], plan.Queue]
+    target_ns: Callable[[Any], int | None] = lambda queue: None
+    doubts: Callable[[Given, Any], Iterator[Diagnostic]] = _none
+    is_random: bool = False
+    always_marks: bool = False
+    probes: Mapping[str, str] = field(default_factory=dict)
+    modules: tuple[str, ...] = ()
+    runs: bool = True
+
+    def marks(self, queue: plan.Queue) -> bool:
+        """Whether a queue marks packets that can be marked."""
+        return self.always_marks or bool(getattr(queue, "ecn", False))
+
+    def warnings(self, given: Given, queue: plan.Queue) -> Iterator[Diagnostic]:
+        """Yield what is wrong with a queue's parameters, and what makes no sense at its rate."""
+        frame_ns = given.frame_bytes * 8 * 10**9 // given.rate_bps
+        target_ns = self.target_ns(queue)
+        if target_ns is not None and frame_ns > target_ns:
+            times = (
+                f"a full frame takes {frame_ns / 1e6:g} ms, the target is {target_ns / 1e6:g} ms"
+            )
+            yield Diagnostic(
+                code="target-below-packet",
+                message=f"at this rate one packet lasts longer than the target of `{self.name}`",
+                span=given.written.span,
+                notes=(f"{times}: the queue can never meet it",),
+                help="write `scaled: on`, or a target of more than one frame's time",
+                severity=Severity.WARNING,
+            )
+        yield from self.doubts(given, queue)
+
+
+def queue_of(use: Use[Discipline], span: Span) -> Queue:
+    """Return the queue that stands at `span`."""
+    limit, options = use.entry.parameters[0], dict(use.typed)
+    size = options.pop(limit.name, None) or replace(limit.fallback, span=span)
+    return Queue(use.entry.name, cast(Size, size), span, options)

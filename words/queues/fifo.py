@@ -1,0 +1,13 @@
+"""`fifo`: first in, first out."""
+
+from __future__ import annotations
+
+from .discipline import SIZE, Discipline
+
+FIFO = Discipline(
+    name="fifo",
+    summary="First in, first out; the tail is dropped",
+    parameters=(SIZE,),
+    lower=lambda given: given.limit,
+    probes={"bfifo": "limit 3028", "pfifo": "limit 10"},
+)

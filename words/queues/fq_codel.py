@@ -1,0 +1,36 @@
+"""`fq_codel`: fair queueing, CoDel in each queue (RFC 8290)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fairc.compiler import plan
+
+from .discipline import CODEL_TARGET, FLOWS, INTERVAL, SCALED, SIZE, Discipline, Given
+from .discipline import ECN as _ECN
+
+ECN = replace(_ECN, default="on")
+
+
+def _lower(given: Given) -> plan.FqCoDel:
+    return plan.FqCoDel(
+        limit_packets=given.packets,
+        target_ns=given.target_ns(CODEL_TARGET),
+        interval_ns=given.interval_ns(),
+        flows=given[FLOWS].whole,
+        quantum_bytes=given.frame_bytes,
+        memory_bytes=given.memory_bytes,
+        drop_batch=64,
+        ecn=given[ECN],
+    )
+
+
+FQ_CODEL = Discipline(
+    name="fq_codel",
+    summary="Fair queueing with Controlled Delay",
+    parameters=(SIZE, CODEL_TARGET, INTERVAL, FLOWS, ECN, SCALED),
+    lower=_lower,
+    target_ns=lambda queue: queue.target_ns,
+    is_random=True,
+    probes={"fq_codel": "limit 10"},
+)

@@ -1,0 +1,30 @@
+"""`pie`: Proportional Integral controller Enhanced (RFC 8033)."""
+
+from __future__ import annotations
+
+from fairc.compiler import plan
+
+from .discipline import ECN, PIE_TARGET, SCALED, SIZE, Discipline, Given
+
+
+def _lower(given: Given) -> plan.Pie:
+    return plan.Pie(
+        limit_packets=given.packets,
+        target_ns=given.target_ns(PIE_TARGET),
+        update_ns=15_000_000,
+        alpha=2,
+        beta=20,
+        ecn=given[ECN],
+    )
+
+
+PIE = Discipline(
+    name="pie",
+    summary="Proportional Integral controller Enhanced",
+    parameters=(SIZE, PIE_TARGET, ECN, SCALED),
+    lower=_lower,
+    target_ns=lambda queue: queue.target_ns,
+    is_random=True,
+    probes={"pie": "limit 10"},
+    modules=("sch_pie",),
+)

@@ -1,0 +1,79 @@
+"""`red`: Random Early Detection (Floyd and Jacobson, 1993)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fairc.compiler import plan
+from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.entries import Parameter
+from fairc.dsl.core.kinds import A_POSITIVE_SHARE
+from fairc.words.sizes import A_QUEUE_SIZE, A_THRESHOLD
+
+from .discipline import ECN, Discipline, Given
+
+# tc holds the probability of RED as a 32-bit fraction: 1 is not one of them.
+MAX_PROBABILITY = 1 - 2**-32
+
+LIMIT = Parameter("limit", A_QUEUE_SIZE, "size of the queue", "1000pkt")
+MIN = Parameter("min", A_THRESHOLD, "average queue where dropping begins", otherwise="max / 3")
+MAX = Parameter(
+    "max", A_THRESHOLD, "average queue of the highest probability", otherwise="limit / 4"
+)
+PMAX = Parameter("pmax", A_POSITIVE_SHARE, "probability at the upper threshold", "2%")
+
+
+def _lower(given: Given) -> plan.Red:
+    """Defaults of tc-red(8): max a quarter of the limit, min a third of max, probability 2 %."""
+    most = given.threshold(MAX) or max(1, given.bytes // 4)
+    least = given.threshold(MIN) or max(1, most // 3)
+    return plan.Red(
+        limit_bytes=given.bytes,
+        min_bytes=least,
+        max_bytes=most,
+        average_packet_bytes=given.frame_bytes,
+        # tc-red(8): (min + min + max) / (3 * avpkt); less than min / avpkt tc refuses.
+        burst_packets=-(-(2 * least + most) // (3 * given.frame_bytes)) + 1,
+        probability=min(float(given[PMAX].number), MAX_PROBABILITY),
+        ecn=given[ECN],
+    )
+
+
+def _doubts(given: Given, queue: plan.Red) -> Iterator[Diagnostic]:
+    span = given.written.span
+    if queue.min_bytes >= queue.max_bytes:
+        yield Diagnostic(
+            code="thresholds-crossed",
+            message="`min` of `red` must be below `max`",
+            span=span,
+            notes=(f"min is {queue.min_bytes} bytes, max is {queue.max_bytes} bytes",),
+        )
+    elif queue.max_bytes > given.bytes:
+        yield Diagnostic(
+            code="thresholds-crossed",
+            message="`max` of `red` is beyond the limit, so the queue is full before it is reached",
+            span=span,
+            notes=(f"max is {queue.max_bytes} bytes, the limit {given.bytes} bytes",),
+            severity=Severity.WARNING,
+        )
+    if queue.min_bytes < given.frame_bytes:
+        yield Diagnostic(
+            code="threshold-below-packet",
+            message="`min` of `red` is less than one packet",
+            span=span,
+            notes=(f"{queue.min_bytes} bytes: dropping begins when anything waits",),
+            help="make `min`, or the limit, larger",
+            severity=Severity.WARNING,
+        )
+
+
+RED = Discipline(
+    name="red",
+    summary="Random Early Detection; percentages are of `limit`",
+    parameters=(LIMIT, MIN, MAX, PMAX, ECN),
+    lower=_lower,
+    doubts=_doubts,
+    is_random=True,
+    probes={"gred": "setup vqs 1 default 0"},
+    modules=("sch_red",),
+)

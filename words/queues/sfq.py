@@ -1,0 +1,29 @@
+"""`sfq`: stochastic fair queueing."""
+
+from __future__ import annotations
+
+from fairc.compiler import plan
+
+from .discipline import SIZE, Discipline, Given
+
+
+def _lower(given: Given) -> plan.Sfq:
+    return plan.Sfq(
+        limit_packets=given.packets,
+        flows=128,
+        divisor=1024,
+        depth_packets=127,
+        quantum_bytes=given.frame_bytes,
+        perturb_s=0,
+    )
+
+
+SFQ = Discipline(
+    name="sfq",
+    summary="Stochastic fair queueing, at most 127 packets of a flow",
+    parameters=(SIZE,),
+    lower=_lower,
+    is_random=True,
+    probes={"sfq": "limit 10"},
+    modules=("sch_sfq",),
+)

@@ -1,0 +1,43 @@
+"""Amounts of data that may depend on the path: the kinds of values that become a `Size`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from fairc.dsl.core.kinds import Quantities
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.units import BDP, DATA, PACKETS, SHARE, TIME, Dimension
+from fairc.dsl.core.values import Value
+from fairc.dsl.model import Size
+
+_UNITS: Mapping[Dimension, Literal["B", "pkt", "bdp", "s", "limit"]] = {
+    DATA: "B",
+    PACKETS: "pkt",
+    BDP: "bdp",
+    TIME: "s",
+    SHARE: "limit",
+}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Quantities that are sizes; a share is one of the queue's limit."""
+
+    quantity: Quantities
+
+    @property
+    def words(self) -> str:
+        """Describe the quantity."""
+        return self.quantity.words
+
+    def take(self, value: Value, use: str, at: Span | None = None) -> Size:
+        """Return the size, in bytes where it is one of data. Raises CompileError."""
+        found = self.quantity.take(value, use, at)
+        amount = found.number / 8 if found.dimension == DATA else found.number
+        return Size(amount, _UNITS[found.dimension], found.span)
+
+
+A_QUEUE_SIZE = Sizes(Quantities((DATA, PACKETS, BDP, TIME), open_low=True))
+A_THRESHOLD = Sizes(Quantities((SHARE, DATA, PACKETS, TIME), open_low=True))
