@@ -13,7 +13,9 @@ from typing import Any
 import hostile
 
 from fairc import dsl
-from fairc.compiler import compile
+from fairc.compiler import Cell, compile
+from fairc.compiler.cells.grid import identity_of
+from fairc.compiler.seeds import canonical, identity
 
 from . import inspection, network
 from .sandbox import Ended, Sandbox, no_report, preload
@@ -55,6 +57,16 @@ def mutant(rng: random.Random, document: Any) -> tuple[str, str]:
         return what, json.dumps(made)
     except ValueError:  # a number that json does not write
         return what, json.dumps(document)
+
+
+def genuine(text: str) -> str:
+    """Give a cell the names that are the hashes of its content, as whoever changes one can."""
+    try:
+        cell = Cell.model_validate_json(text)
+    except ValueError:
+        return text
+    cell = cell.model_copy(update={"configuration": identity(canonical(cell.bindings))})
+    return cell.model_copy(update={"id": identity_of(cell)}).model_dump_json()
 
 
 def broken(rng: random.Random, text: str) -> tuple[str, str]:
@@ -113,6 +125,8 @@ def plans(seed: int, number: int, folder: Path) -> Outcome:
     else:
         which = rng.choice([0, rng.randrange(1, len(texts))])
         what, texts[which] = mutant(rng, cells[which - 1] if which else header)
+        if which and rng.random() < 0.7:
+            texts[which] = genuine(texts[which])
     _write(bad / "plan.json", texts[0])
     _write(bad / "cells.jsonl", "".join(f"{text}\n" for text in texts[1:]))
     before = inspection.listing(folder, *_own(sandbox), sandbox.said)

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
-from . import documents, kills, specs
+from . import archives, damage, documents, kills, privileged, repeats, specs
 
-STRATEGIES = (*specs.STRATEGIES, *documents.STRATEGIES, *kills.STRATEGIES)
+
+STRATEGIES = (
+    *specs.STRATEGIES,
+    *documents.STRATEGIES,
+    *archives.STRATEGIES,
+    *privileged.STRATEGIES,
+    *kills.STRATEGIES,
+    *damage.STRATEGIES,
+    *repeats.STRATEGIES,
+)

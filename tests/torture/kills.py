@@ -211,7 +211,7 @@ def _well(cell: Path) -> bool:
     return '"status": "ok"' in (cell / "result.json").read_text()
 
 
-def _lacks(engine: str) -> str:
+def lacks(engine: str) -> str:
     """Return what this machine lacks for an engine."""
     from fairc.runtime import engines
 
@@ -238,7 +238,7 @@ def _strategy(engine: str, weight: float, short: int, wanted: int) -> Strategy:
         " start, cells, tables, report; then the same command again: no process left, nothing half-written, no"
         " finished cell run again, no temporary file left, the hashes of an undisturbed run",
         attempt,
-        lacking=(lambda: "") if engine == "fake" else cache(lambda: _lacks(engine)),
+        lacking=(lambda: "") if engine == "fake" else cache(lambda: lacks(engine)),
         weight=weight,
         short=short,
         wanted=wanted,

@@ -142,7 +142,18 @@ class Sandbox:
 
         wrap: the words of a command before it. limits: soft and hard limits of setrlimit(2).
         """
-        command = [*wrap, sys.executable, "-m", "fairc", *map(str, arguments)]
+        fairc = (sys.executable, "-m", "fairc", *map(str, arguments))
+        return self.start_other(wrap, fairc, env=env, limits=limits, cwd=cwd)
+
+    def start_other(
+        self,
+        wrap: Sequence[str],
+        command: Sequence[str],
+        env: Mapping[str, str | None] | None = None,
+        limits: Mapping[int, int] | None = None,
+        cwd: Path | None = None,
+    ) -> Running:
+        """Start a command in the sandbox."""
         parent = os.getpid()
 
         def prepare() -> None:
@@ -154,7 +165,7 @@ class Sandbox:
 
         with (self.said / "out").open("wb") as out, (self.said / "err").open("wb") as err:
             process = subprocess.Popen(
-                command,
+                [*wrap, *command],
                 cwd=cwd or self.work,
                 env=self.environment(**(env or {})),
                 stdin=subprocess.DEVNULL,

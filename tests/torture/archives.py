@@ -1,0 +1,239 @@
+"""Archives from a stranger: raw artefacts of a run or of a job, and files of images."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import shutil
+import tarfile
+from pathlib import Path
+
+import hostile
+import zstandard
+
+from fairc.runtime.uml import source
+from fairc.runtime.vm import image, recipe
+
+from . import inspection
+from .documents import finished
+from .sandbox import Sandbox, no_report, preload
+from .strategy import Outcome, Strategy, dice
+
+RAW = "raw.tar.zst"
+CANARY = "canary"
+
+
+def members(rng: random.Random, outside: Path) -> tuple[str, bytes]:
+    """Return what is done, and a tar file that does it. outside: where nothing may be written."""
+    made = io.BytesIO()
+    kinds = [rng.choice([*KINDS]) for _ in range(rng.choice([1, 1, 2, 3]))]
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        _add(tar, "cell.json", b"{}")
+        for kind in kinds:
+            KINDS[kind](tar, rng, outside)
+    return " and ".join(kinds), made.getvalue()
+
+
+def _add(tar: tarfile.TarFile, name: str, content: bytes = b"x", **fields: object) -> None:
+    member = tarfile.TarInfo(name)
+    member.size = len(content)
+    for field, value in fields.items():
+        setattr(member, field, value)
+    tar.addfile(member, io.BytesIO(content) if member.isreg() else None)
+
+
+def _up(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
+    _add(tar, "../" * rng.randint(1, 12) + f"{outside.name}/{CANARY}")
+
+
+def _inside_up(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
+    _add(tar, f"a/b/../../../../{CANARY}")
+
+
+def _absolute(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
+    _add(tar, str(outside / CANARY))
+
+
+def _symlink(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
+    _add(tar, "l", b"", type=tarfile.SYMTYPE, linkname=str(outside))
+    _add(tar, f"l/{CANARY}")
+
+
+def _hardlink(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
+    _add(tar, "h", b"", type=tarfile.LNKTYPE, linkname=f"../../../../{outside.name}/victim")
+    _add(tar, "h")
+
+
+def _device(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
+    kind = rng.choice([tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, b"V", b"S", b"7"])
+    _add(tar, "cell.json.x", b"", type=kind, devmajor=1, devminor=5)
+
+
+def _folder(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
+    _add(tar, rng.choice(["cell.json", "d", "../d", "monitor.ndjson"]), b"", type=tarfile.DIRTYPE)
+
+
+def _twice(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
+    _add(tar, "cell.json", b"[]")
+
+
+def _below_a_file(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
+    _add(tar, "cell.json/x")
+
+
+def _name(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
+    names = ["a\nb", "\x1b[2J", "x" * 300, "x/" * 3000 + "x", "-rf", "", ".", "..", "/", "a\u202eb"]
+    _add(tar, rng.choice([*names, *(t for t in hostile.TEXTS if "\0" not in t)]))
+
+
+def _many(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
+    for number in range(2000):
+        _add(tar, f"f{number}", b"")
+
+
+def _headers(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
+    pax = {"path": rng.choice(["../x", "/x", "x" * 100_000]), "size": rng.choice(["-1", "x", "1e9"])}
+    _add(tar, "p", b"x", pax_headers=pax)
+
+
+def _zeros(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
+    _add(tar, "monitor.ndjson", bytes(16 << 20))
+
+
+KINDS = {
+    "a path up": _up,
+    "a path up from inside": _inside_up,
+    "an absolute path": _absolute,
+    "a link out": _symlink,
+    "a hard link out": _hardlink,
+    "a device": _device,
+    "a folder": _folder,
+    "a name twice": _twice,
+    "below a file": _below_a_file,
+    "an odd name": _name,
+    "many files": _many,
+    "odd headers": _headers,
+    "zeros": _zeros,
+}
+
+
+def compressed(rng: random.Random, tar: bytes) -> tuple[str, bytes]:
+    """Return what was done to a compressed archive, and its bytes."""
+    whole = zstandard.ZstdCompressor().compress(tar)
+    at = rng.randrange(len(whole))
+    if rng.random() < 0.6:
+        return "", whole
+    return rng.choice(
+        [
+            ("cut off", whole[:at]),
+            ("empty", b""),
+            ("a bit flipped", whole[:at] + bytes([whole[at] ^ 1 << rng.randrange(8)]) + whole[at + 1 :]),
+            ("not compressed", tar),
+            ("twice", whole + whole),
+            ("bytes", rng.randbytes(2000)),
+            ("cut off before it was compressed", zstandard.ZstdCompressor().compress(tar[: len(tar) // 2])),
+        ]
+    )
+
+
+def raw(seed: int, number: int, folder: Path) -> Outcome:
+    """Analyse a hostile archive anew, or collect it."""
+    rng, sandbox = dice(seed, number, "archives.raw"), Sandbox(folder)
+    for name in ("run", "plan"):
+        shutil.copytree(finished() / name, sandbox.work / name)
+    (folder / "victim").write_text("whole")
+    what, tar = members(rng, folder)
+    how, content = compressed(rng, tar)
+    place, command = rng.choice(
+        [
+            ("run/cells/*/", ("run", "run", "-o", "run")),
+            ("plan/results/*/", ("run", "plan", "--collect", "-o", "out")),
+        ]
+    )
+    paths = sorted(sandbox.work.glob(place + RAW))
+    for path in paths[:2]:
+        path.write_bytes(content)
+        result = json.loads(path.with_name("result.json").read_text())
+        result["analysis"] = "0" * len(result["analysis"])  # so that it is read
+        path.with_name("result.json").write_text(json.dumps(result))
+    own = [sandbox.work / name for name in ("run", "plan", "out")]
+    before = inspection.listing(folder, *own, sandbox.said)
+    ended = sandbox.call(*command, patch=no_report)
+    problem = ended.problem(0, 1, 2) or sandbox.leftovers()
+    if not problem and (outside := inspection.changes(before, inspection.listing(folder, *own, sandbox.said))):
+        problem = f"outside of the run: {outside}"
+    strange = [p for each in own for p in each.rglob("*") if p.is_symlink() or p.name == CANARY]
+    if not problem and strange:
+        problem = f"{strange[0].name} was unpacked"
+    ending = {0: "repaired", 1: "told", 2: "refused"}.get(ended.status or 0, "?")
+    return Outcome("problem" if problem else ending, problem and f"{problem} ({what}; {how}; {command})")
+
+
+def images(seed: int, number: int, folder: Path) -> Outcome:
+    """Load a hostile file of an image into a cache of its own."""
+    preload()
+    rng, sandbox = dice(seed, number, "archives.image"), Sandbox(folder)
+    sandbox.cache = folder / "cache"
+    (folder / "victim").write_text("whole")
+    what, content = _image(rng, folder)
+    (sandbox.work / "file").write_bytes(content)
+    before = inspection.listing(folder, sandbox.cache, sandbox.said)
+    trust = rng.choice([(), ("--trust",)])
+    ended = sandbox.call("image", "load", "file", *trust)
+    problem = ended.problem(0, 2, 3) or sandbox.leftovers()
+    if not problem and (outside := inspection.changes(before, inspection.listing(folder, sandbox.cache, sandbox.said))):
+        problem = f"outside of the cache: {outside}"
+    strange = [p for p in sandbox.cache.rglob("*") if p.is_symlink() or "loading-" in p.name]
+    if not problem and strange:
+        problem = f"{strange[0].name} is in the cache"
+    if not problem and not trust and [*sandbox.cache.glob("fairc/kernels/*")]:
+        problem = "a kernel was installed though nobody trusts it"
+    ending = {0: "taken", 2: "refused", 3: "told"}.get(ended.status or 0, "?")
+    return Outcome("problem" if problem else ending, problem and f"{problem} ({what})")
+
+
+def _image(rng: random.Random, outside: Path) -> tuple[str, bytes]:
+    """Return what is done, and a file like those that `fairc image save` writes."""
+    kind = rng.choice(["images", "kernels"])
+    content = {"root.ext2": rng.randbytes(100), "kernel": b"#!/bin/sh\n", "packages.txt": b"x"}
+    parts = outside / "parts" / kind
+    parts.mkdir(parents=True)
+    for name, data in content.items():
+        (parts / name).write_bytes(data)
+    recipes = [*(v.hash() for v in recipe.VARIANTS), source.recipe_hash()]
+    manifest: object = {"recipe": rng.choice(recipes), "digest": image.digest(parts)}
+    shutil.rmtree(parts.parent)
+    text, what = json.dumps(manifest), "whole"
+    if rng.random() < 0.5:
+        what, manifest = rng.choice([*hostile.mutants(manifest, rng, 4)])
+        text = json.dumps(manifest)
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name, data in {**content, "manifest.json": text.encode("utf-8", "replace")}.items():
+            _add(tar, f"{kind}/{name}", data)
+        for _ in range(rng.choice([0, 1, 1, 2])):
+            more = rng.choice([*KINDS])
+            KINDS[more](tar, rng, outside)
+            what += f" and {more}"
+    how, packed = compressed(rng, made.getvalue())
+    return f"{what}; {how}", packed
+
+
+STRATEGIES = (
+    Strategy(
+        "archives.raw",
+        "raw.tar.zst of a run or a job replaced: paths up, absolute paths, links, devices, odd names and headers, many"
+        " files, damaged compression; then `run` or `run --collect`: repaired, told or refused, nothing outside",
+        raw,
+        short=25,
+        wanted=10_000,
+    ),
+    Strategy(
+        "archives.image",
+        "the same for the file of an image, and its manifest; then `image load`, with and without --trust",
+        images,
+        short=40,
+        wanted=10_000,
+    ),
+)

@@ -1,0 +1,160 @@
+"""Plans that are taken, run as root on Mininet: in namespaces of their own, where every write is seen.
+
+The whole file system is the lower part of an overlay, so whatever a program writes stands in the upper part.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+from fairc import dsl
+from fairc.compiler import Cell, compile
+
+from . import network
+from .documents import genuine, mutant
+from .kills import lacks
+from .sandbox import Sandbox
+from .strategy import Outcome, Strategy, dice
+
+TRIES = 400
+# What Python, Mininet and fairc may leave: byte code, logs, what is theirs for as long as they run.
+ALLOWED = ("/root/.cache/", "/var/lib/iproute2", "/run/netns", "/run/mount")
+SCRIPT = """set -e
+mount --make-rprivate /
+mount -t tmpfs torture "$1/over"
+mkdir "$1/over/up" "$1/over/work" "$1/over/root"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$1/over/up,workdir=$1/over/work" "$1/over/root"
+mount -t proc proc "$1/over/root/proc"
+mount --rbind /dev "$1/over/root/dev"
+mount -t sysfs sysfs "$1/over/root/sys"
+ip link set lo up
+status=0
+folder="$1"; shift
+chroot "$folder/over/root" sh -c 'cd "$0" && exec "$@"' "$folder/work" "$@" || status=$?
+ip -o link > "$folder/said/links"
+(cd "$folder/over/up" && find . \\( -type f -o -type l -o -type p -o -type c \\) -print0) > "$folder/said/written"
+exit $status
+"""
+
+
+@cache
+def documents() -> tuple[str, dict[str, object]]:
+    """Return the header of a plan that this machine can run, for one cell, and the cell."""
+    text = network.PAIR.replace("  repeat  = 2\n", "")
+    experiment, found = dsl.load(dsl.Source("pair.fexp", text))
+    assert experiment is not None, dsl.render_full(found)
+    compilation = compile(experiment, "mininet")
+    return compilation.plan.model_dump_json(), json.loads(next(compilation.cells()).model_dump_json())
+
+
+def parameters() -> dict[str, str]:
+    """Return what modules of CCAs have as parameters: they are the whole kernel's."""
+    found = {}
+    for path in Path("/sys/module").glob("tcp_*/parameters/*"):
+        try:
+            found[str(path)] = path.read_text()
+        except OSError:
+            continue
+    return found
+
+
+def run(seed: int, number: int, folder: Path) -> Outcome:
+    """Run the first mutant of a cell that the plan's types take."""
+    rng, sandbox = dice(seed, number, "privileged.plan"), Sandbox(folder, "mininet")
+    header, cell = documents()
+    for refused in range(TRIES):
+        what, text = mutant(rng, cell)
+        text = genuine(text)
+        if text != json.dumps(cell) and _taken(text):
+            break
+    else:
+        return Outcome(f"{TRIES} refused")
+    bad = sandbox.work / "bad"
+    bad.mkdir()
+    (bad / "plan.json").write_text(header)
+    (bad / "cells.jsonl").write_text(text + "\n")
+    (folder / "over").mkdir()
+    (folder / "script").write_text(SCRIPT)
+    before = parameters(), interfaces()
+    command = [sys.executable, "-m", "fairc", "run", "bad", "-o", "out", "--engine", "mininet", "-q"]
+    ended = sandbox.start_other(
+        ("unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child"),
+        ("sh", str(folder / "script"), str(folder), *command),
+    ).wait()
+    problem = ended.problem(0, 1, 2, 3) or sandbox.leftovers() or _effects(folder, before)
+    ending = {0: "run", 1: "run, not all valid", 2: "refused", 3: "refused by the engine"}
+    words = "problem" if problem else ending.get(ended.status or 0, "?")
+    return Outcome(words, problem and f"{problem} ({what})")
+
+
+def _taken(text: str) -> bool:
+    try:
+        Cell.model_validate_json(text)
+    except ValueError:
+        return False
+    return True
+
+
+def interfaces() -> str:
+    """Return the network interfaces of this namespace."""
+    return " ".join(sorted(os.listdir("/sys/class/net")))
+
+
+def _effects(folder: Path, before: tuple[dict[str, str], str]) -> str:
+    """Return what was changed outside of the run."""
+    if parameters() != before[0]:
+        return "a parameter of the kernel's modules was changed and not written back"
+    if interfaces() != before[1]:
+        return "there is another network interface in the host's namespace"
+    links = (folder / "said/links").read_text().splitlines()
+    names = [line.split(": ")[1].partition("@")[0] for line in links]
+    left = [name for name in names if not name.startswith(KERNEL_LINKS)]
+    if left:
+        return f"the interface {left[0]} is left"
+    own = (f"{folder}/", *ALLOWED)
+    for name in (folder / "said/written").read_bytes().decode(errors="replace").split("\0"):
+        path = name.removeprefix(".")
+        if path and not path.startswith(own) and "__pycache__" not in path:
+            return f"{path} was written"
+    return ""
+
+
+# What a kernel puts into every new network namespace.
+KERNEL_LINKS = ("lo", "tunl0", "gre0", "gretap0", "erspan0", "ip_vti0", "ip6", "sit0", "teql", "dummy")
+
+
+@cache
+def lacking() -> str:
+    """Return what this machine lacks."""
+    if why := lacks("mininet"):
+        return why
+    for tool in ("unshare", "chroot", "mount", "ip"):
+        if shutil.which(tool) is None:
+            return tool
+    command = "mount --make-rprivate / && mount -t tmpfs t /mnt && mkdir /mnt/u /mnt/w && "
+    overlay = "mount -t overlay o -o lowerdir=/,upperdir=/mnt/u,workdir=/mnt/w /mnt"
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", command + overlay], capture_output=True, check=False
+    )
+    return "" if done.returncode == 0 else "overlays over the root file system"
+
+
+STRATEGIES = (
+    Strategy(
+        "privileged.plan",
+        "a plan of which a string, number or list is replaced, and which the plan's types take (up to 400 mutants are"
+        " made until one is), run by root on mininet inside namespaces, over a file system where every write is seen:"
+        " ends, no internal error, nothing written outside of the run, no parameter of the kernel left changed, no"
+        " interface left",
+        run,
+        lacking=lacking,
+        short=4,
+        wanted=5_000,
+    ),
+)

@@ -1,0 +1,154 @@
+"""One cell again and again while the machine is busy in changing ways: one hash."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from fairc import dsl
+from fairc.compiler import Cell, compile
+from fairc.runtime.engines.uml import UmlEngine
+
+from . import network
+from .kills import lacks
+from .strategy import Outcome, Strategy, dice
+
+LOADS = ("nothing", "arithmetic", "memory", "files", "processes", "a nice value", "another core", "another path")
+
+
+@cache
+def engine() -> UmlEngine:
+    """Return the engine, ready."""
+    made = UmlEngine()
+    made.prepare()
+    return made
+
+
+@cache
+def cell(name: str) -> Cell:
+    """Return the first cell of a spec."""
+    experiment, found = dsl.load(dsl.Source(f"{name}.fexp", network.SPECS[name]))
+    assert experiment is not None, dsl.render_full(found)
+    return next(compile(experiment, "uml").cells())
+
+
+@cache
+def first(name: str) -> tuple[str, str]:
+    """Return the hash of a cell's artefacts when nothing else is asked of the machine; or the error."""
+    return _run(name)
+
+
+def _run(name: str) -> tuple[str, str]:
+    with tempfile.TemporaryDirectory(prefix="torture-") as folder:
+        raw = engine().run(cell(name), Path(folder))
+        return raw.sha256, raw.error
+
+
+@contextmanager
+def busy(kind: str, rng: random.Random, folder: Path) -> Iterator[None]:
+    """Have processes that load the machine."""
+    number = rng.randint(1, 3)
+    cores = os.sched_getaffinity(0)
+    started = []
+    if kind == "another core":
+        os.sched_setaffinity(0, {rng.choice(sorted(cores))})
+    for _ in range(number if kind in WORK else 0):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                WORK[kind](folder)
+            finally:
+                os._exit(1)
+        started.append(pid)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+        for pid in started:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def _arithmetic(folder: Path) -> None:
+    number = 1
+    while True:
+        number = number * 3 % 1000003
+
+
+def _memory(folder: Path) -> None:
+    while True:
+        block = bytearray(64 << 20)
+        block[:: 1 << 12] = b"x" * len(block[:: 1 << 12])
+
+
+def _files(folder: Path) -> None:
+    path = folder / f"load-{os.getpid()}"
+    while True:
+        path.write_bytes(bytes(8 << 20))
+        path.unlink()
+
+
+def _processes(folder: Path) -> None:
+    while True:
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
+
+
+def _nice(folder: Path) -> None:
+    os.nice(10)
+    _arithmetic(folder)
+
+
+WORK = {
+    "arithmetic": _arithmetic,
+    "memory": _memory,
+    "files": _files,
+    "processes": _processes,
+    "a nice value": _nice,
+}
+
+
+def repeat(seed: int, number: int, folder: Path) -> Outcome:
+    """Run a cell under a load; its artefacts have the hash that they had without."""
+    rng = dice(seed, number, "repeats.uml")
+    name = rng.choice(["tiny", "rich", "pair"])
+    kind = LOADS[number % len(LOADS)]
+    known, error = first(name)
+    if error:
+        return Outcome("failed", f"without a load: {error}")
+    before = tempfile.tempdir
+    if kind == "another path":
+        tempfile.tempdir = str(folder / ("x" * rng.randint(1, 60)))
+        Path(tempfile.tempdir).mkdir()
+    try:
+        with busy(kind, rng, folder):
+            found, error = _run(name)
+    finally:
+        tempfile.tempdir = before
+    if error or found != known:
+        return Outcome(kind, f"{name} under {kind}: {error or 'another hash'}")
+    return Outcome(kind)
+
+
+STRATEGIES = (
+    Strategy(
+        "repeats.uml",
+        f"a short cell of three on uml, while the machine is asked for {', '.join(LOADS)}: the bytes of the raw"
+        " artefacts are those of the first time",
+        repeat,
+        lacking=cache(lambda: lacks("uml") or ("" if shutil.which("taskset") else "taskset")),
+        weight=2,
+        short=6,
+        wanted=1000,
+    ),
+)
