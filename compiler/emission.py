@@ -14,12 +14,14 @@ from .targets import Target, find
 
 # What cells run on a cluster left in a compiled plan (runtime/run/cluster.py).
 RESULTS = "results"
+SPEC = "spec"
+"""The folder with the experiment's file and every file that it reads."""
 # What makes a folder a run directory (runtime/store/folder.py).
 LOCK = "lock.json"
 
 
 def emit(compilation: Compilation, directory: Path, targets: Iterable[str] = ("mininet",)) -> None:
-    """Write `plan.json`, `cells.jsonl` and what each target adds; byte-identical each time.
+    """Write `plan.json`, `cells.jsonl`, `spec/` and what each target adds; byte-identical each time.
 
     directory: is replaced if it holds an earlier plan of this experiment, or is empty; its parent is created.
     Everything is written into a sibling first and renamed, so that an interruption leaves the old
@@ -64,6 +66,10 @@ def _write(compilation: Compilation, directory: Path, targets: Collection[Target
     (directory / "plan.json").write_text(
         compilation.plan.model_dump_json(indent=2) + "\n", encoding="utf-8"
     )
+    for path, content in compilation.experiment.files().items():
+        place = directory / SPEC / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
     for finish in finishers:
         assert estimate is not None
         finish(directory, compilation.plan, estimate)

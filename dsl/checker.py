@@ -59,7 +59,8 @@ class Checker:
     def check(self) -> CheckedExperiment | None:
         """Return the experiment, or None if there are errors."""
         self._version()
-        self._declarations = (*(self._try(imported, self._file) or ()), *self._file.declarations)
+        declared, self._imported = self._try(imported, self._file) or ([], [])
+        self._declarations = (*declared, *self._file.declarations)
         lets = {let.name.text: let.value for let in self._unique(syntax.Let, "let")}
         self._topologies = {t.name.text: t for t in self._unique(syntax.Topology, "topology")}
         experiments = self._unique(syntax.Experiment, "experiment")
@@ -161,6 +162,7 @@ class Checker:
             grid=grid,
             builder=builder,
             texts=frozenset(d.span.source.text for d in self._declarations) | self._overrides.texts,
+            imported=tuple(self._imported),
             settings=self._overrides.applied,
         )
 

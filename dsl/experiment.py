@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 
 from . import model
 from .core.diagnostics import CompileError, Diagnostics
@@ -35,6 +36,7 @@ class CheckedExperiment:
     grid: Grid = field(repr=False)
     builder: Builder = field(repr=False)
     texts: frozenset[str] = field(repr=False)
+    imported: tuple[Source, ...] = ()
     settings: tuple[model.Setting, ...] = ()
 
     def configurations(self, repetition: int = 1) -> Iterator[model.Configuration]:
@@ -60,6 +62,21 @@ class CheckedExperiment:
                 raise CompileError(runnable(Diagnostics(error.diagnostics))) from None
             text = {name: value.canonical for name, value in bound.items()}
             yield model.Configuration(text, kept, scenario)
+
+    def files(self) -> dict[str, bytes]:
+        """Return every file that it comes from, by path from the folder of its own file.
+
+        Traces, pages and objects that it names are among them once `configurations` has been through.
+        """
+        root = Path(self.file.name).parent
+        found = {self.file.base_name: self.file.text.encode()}
+        for source in (self.file, *self.imported):
+            place = Path(source.name).relative_to(root)
+            if source is not self.file:
+                found[place.as_posix()] = source.text.encode()
+            for name, content in source.attached.items():
+                found[(place.parent / name).as_posix()] = content
+        return found
 
     def mentions(self, word: str) -> bool:
         """Whether a word stands anywhere in the file, in what it imports, or in what is set."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from .core.attachments import inside
 from .core.diagnostics import CompileError, Diagnostic, Label
 from .core.problems import Gather, fail
+from .core.source import Source
 from .text import syntax
 from .text.parser import parse
 from .text.reading import read
@@ -15,8 +16,8 @@ FILE_LIMIT = 100
 """More files than this are no experiment."""
 
 
-def imported(file: syntax.File) -> list[syntax.Let | syntax.Topology]:
-    """Return what the files that a file imports declare, each file once, in order.
+def imported(file: syntax.File) -> tuple[list[syntax.Let | syntax.Topology], list[Source]]:
+    """Return what the files that a file imports declare, each file once, in order; and these files.
 
     Raises CompileError for paths that leave the folder, circles, and what is wrong in the files.
     """
@@ -25,7 +26,7 @@ def imported(file: syntax.File) -> list[syntax.Let | syntax.Topology]:
     gather = Gather()
     loader.follow(file, (Path(file.span.source.name).resolve(),), gather)
     gather.finish()
-    return loader.declarations
+    return loader.declarations, loader.sources
 
 
 class _Loader:
@@ -35,6 +36,7 @@ class _Loader:
         self._root = root
         self._seen: set[Path] = set()
         self.declarations: list[syntax.Let | syntax.Topology] = []
+        self.sources: list[Source] = []
 
     def follow(self, file: syntax.File, trail: tuple[Path, ...], gather: Gather) -> None:
         """Read everything that a file imports; `trail` is the way to it."""
@@ -73,6 +75,7 @@ class _Loader:
                     )
                 ]
             ) from None
+        self.sources.append(source)
         file = parse(source)
         self.follow(file, (*trail, real), gather)
         self.declarations.extend(

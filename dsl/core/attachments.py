@@ -49,4 +49,5 @@ def attached(name: Text, limit_bytes: int) -> bytes:
     if len(content) > limit_bytes:
         words = f"`{name.value}` has more than {limit_bytes:,} bytes"
         fail("too-large", words, name.span)
+    name.span.source.attached[name.value] = content
     return content

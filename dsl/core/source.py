@@ -13,10 +13,12 @@ class Source:
 
     name: what messages call it (a path as the user gave it, or `<preset bottleneck>`).
     text: the whole text; all offsets are characters into it.
+    attached: the files that it names and that have been read, by path as it names them.
     """
 
     name: str
     text: str = field(repr=False)
+    attached: dict[str, bytes] = field(default_factory=dict, repr=False)
 
     @property
     def base_name(self) -> str:

@@ -145,6 +145,13 @@ class Experiment(Protocol):
         """Yield at most so many configurations, evenly spread over all. Raises CompileError."""
         ...
 
+    def files(self) -> Mapping[str, bytes]:
+        """Return every file that it comes from, by path from the folder of its own file.
+
+        Files that flows and links name are among them once `configurations` has been through.
+        """
+        ...
+
     def mentions(self, word: str) -> bool:
         """Whether a word stands anywhere in the texts that it comes from; True where nobody knows."""
         ...

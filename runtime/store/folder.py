@@ -15,6 +15,7 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from fairc.compiler.cells.grid import genuine
+from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Cell, Plan
 from fairc.runtime.run import machines
 
@@ -101,6 +102,9 @@ class Store:
 
     def adopt(self, staged: Path) -> None:
         """Make a staged plan the run's plan."""
+        if (staged / SPEC).is_dir():
+            self._discard(self.path / SPEC)
+            (staged / SPEC).replace(self.path / SPEC)
         for name in (CELLS, PLAN):  # the header last: without it there is no plan
             sync(staged / name)
             (staged / name).replace(self.path / name)
@@ -323,11 +327,25 @@ def copy_plan(source: Path, folder: Path) -> None:
             shutil.copyfile(source / name, folder / name)
         except shutil.SpecialFileError:
             raise StoreError(f"{source / name} cannot be read: it is not a regular file") from None
+    copy_spec(source, folder)
     try:
         for number, cell in enumerate(read_cells(folder), 1):
             require_genuine(folder, cell, number)
     except StoreError as error:  # the copy is nothing that a user knows of
         raise StoreError(str(error).replace(str(folder), str(source))) from None
+
+
+def copy_spec(source: Path, folder: Path) -> None:
+    """Copy the files that a plan comes from, where it has them: regular files alone. Raises StoreError."""
+    root = source / SPEC
+    for path in sorted(root.rglob("*")) if root.is_dir() and not root.is_symlink() else ():
+        if path.is_dir() and not path.is_symlink():
+            continue
+        if path.is_symlink() or not path.is_file():
+            raise StoreError(f"{path} cannot be copied: it is not a regular file")
+        place = folder / SPEC / path.relative_to(root)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, place)
 
 
 def require_genuine(folder: Path, cell: Cell, number: int) -> None:

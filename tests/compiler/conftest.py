@@ -152,6 +152,9 @@ class MadeExperiment:
     def some(self, most: int) -> Iterator[Configuration]:
         yield from self.made[:: -(-len(self.made) // most)]
 
+    def files(self) -> dict[str, bytes]:
+        return {self.file.base_name: self.file.text.encode()}
+
     def mentions(self, word: str) -> bool:
         return True
 

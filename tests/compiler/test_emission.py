@@ -12,7 +12,11 @@ import pytest
 
 from fairc.compiler import Cell, Compilation, Plan, compile, emit
 from fairc.compiler.targets import TARGETS, EndpointsMissing, binary
+from fairc.dsl import load, read, render_full
 from fairc.dsl.core.diagnostics import CompileError
+
+
+SPEC = "spec/made-by-hand.fexp"
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +48,12 @@ def test_the_folder(compilation: Compilation, tmp_path: Path) -> None:
     cells = [Cell.model_validate_json(line) for line in lines]
     assert cells == list(compilation.cells())
     scripts = {f"cells/{cell.id}.py" for cell in cells}
-    assert set(contents(out)) == scripts | {"plan.json", "cells.jsonl", "cells/fairc-endpoints"}
+    assert set(contents(out)) == scripts | {
+        "plan.json",
+        "cells.jsonl",
+        SPEC,
+        "cells/fairc-endpoints",
+    }
     assert all(os.access(out / name, os.X_OK) for name in (*scripts, "cells/fairc-endpoints"))
 
 
@@ -64,7 +73,7 @@ def test_json_alone_needs_no_endpoints(
 ) -> None:
     monkeypatch.setenv("FAIRC_ENDPOINTS", "/nowhere")
     emit(compilation, tmp_path / "out", ["json"])
-    assert set(contents(tmp_path / "out")) == {"plan.json", "cells.jsonl"}
+    assert set(contents(tmp_path / "out")) == {"plan.json", "cells.jsonl", SPEC}
 
 
 def test_twice_gives_the_same_bytes(make: SimpleNamespace, tmp_path: Path) -> None:
@@ -109,7 +118,7 @@ def test_results_of_cells_survive_a_new_plan(
     (tmp_path / "out/results/0123/result.json").write_text("{}")
     emit(compile(make.experiment(make.quickstart(), repeat=3)), tmp_path / "out", ["json"])
     assert set(contents(tmp_path / "out")) == {
-        *("plan.json", "cells.jsonl", "results/0123/result.json")
+        *("plan.json", "cells.jsonl", SPEC, "results/0123/result.json")
     }
     assert sorted(path.name for path in tmp_path.iterdir()) == ["build", "out"]
 
@@ -187,3 +196,27 @@ def test_endpoints_that_are_not_what_was_built(
     later = record.stat().st_mtime + 10
     os.utime(stamp, (later, later))  # cargo has built another one since
     assert binary.find_endpoints() == program
+
+
+def test_a_plan_keeps_every_file_that_it_comes_from(tmp_path: Path) -> None:
+    spec = tmp_path / "my"
+    (spec / "nets/traces").mkdir(parents=True)
+    (spec / "main.fexp").write_text(
+        'fexp 1\nimport "nets/dsl.fexp"\nexperiment e {\n  topology = line\n'
+        "  flow a { from = s  to = c  cca = cubic  workload = file(1MB) }\n  measure = [goodput]\n}\n"
+    )
+    (spec / "nets/dsl.fexp").write_text(
+        "fexp 1\ntopology line {\n  node s, c\n  router r\n  link s -- r\n"
+        '  link r -- c { rate = trace("traces/down.trace")  delay = 10ms }\n}\n'
+    )
+    (spec / "nets/traces/down.trace").write_text("".join(f"{ms}\n" for ms in range(1, 2001)))
+    experiment, found = load(read(spec / "main.fexp"))
+    assert experiment is not None, render_full(found)
+    emit(compile(experiment), tmp_path / "plan", ["json"])
+    kept = tmp_path / "plan" / "spec"
+    paths = {path.relative_to(kept) for path in kept.rglob("*") if path.is_file()}
+    assert paths == {path.relative_to(spec) for path in spec.rglob("*") if path.is_file()}
+    assert all((kept / path).read_bytes() == (spec / path).read_bytes() for path in paths)
+    again, _ = load(read(kept / "main.fexp"))
+    assert again is not None
+    assert [*compile(again).cells()] == [*compile(experiment).cells()]
