@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from ipaddress import IPv4Interface
 from typing import TYPE_CHECKING
 
-from fairc.dsl.core.kinds import Quantities
 from fairc.words.ccas import QUIC_CCAS, TCP_CCAS, Knob
 
 if TYPE_CHECKING:
@@ -303,29 +302,12 @@ def _settings(knobs: Mapping[str, Knob], given: Mapping[str, float | bool], user
         knob = knobs.get(name)
         if knob is None or isinstance(value, bool) != isinstance(knob.initial, bool):
             return f"the CCA of `{user}` has no such parameter: `{name}`"
-        if not isinstance(value, bool) and not _within(knob, value):
+        if not isinstance(value, bool) and not knob.admits(value):
             return f"`{name}` of the CCA of `{user}` is beyond its limits"
     return ""
 
 
-@cache
 def _knobs(transport: str, cca: str) -> Mapping[str, Knob]:
     """Return the parameters of a CCA of the language by their names in the plan."""
-    for entry in QUIC_CCAS if transport == "quic" else TCP_CCAS:
-        if entry.name == cca:
-            return {p.field: p for p in entry.parameters if isinstance(p, Knob)}
-    return {}
-
-
-def _within(knob: Knob, value: float) -> bool:
-    """Whether a number is one that the language takes; `initial` tells the unit of the plan."""
-    kind = knob.kind
-    if not isinstance(kind, Quantities):  # a switch that the kernel keeps as a number
-        return value in (0, 1)
-    if kind.whole and value != int(value):
-        return False
-    scale = 1000 if knob.field.endswith("_ms") else 1
-    low, high = kind.low, kind.high
-    return (low is None or value >= float(low) * scale) and (
-        high is None or value <= float(high) * scale
-    )
+    ccas = QUIC_CCAS if transport == "quic" else TCP_CCAS
+    return ccas[cca].knobs if cca in ccas else {}

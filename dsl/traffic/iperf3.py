@@ -12,7 +12,7 @@ from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Quantity, Value
 
-from .transports import PACING_CCAS, Control
+from .transports import Control
 
 BLOCK_BYTES = 4096
 """What iperf3 writes and reads at a time over TCP (`--length`); `--bytes` ends after one.
@@ -118,7 +118,7 @@ def _check_tcp(
             "write `iperf3(reverse: off)`: the sender is the client then"
             " (3.12 forgets `--fq-rate` at a server)",
         )
-    if options.pacing and control.cca not in PACING_CCAS:
+    if options.pacing and not control.paces:
         refuse("iperf3 paces at a rate only", "pacing", "give the flow a `rate`, or leave it out")
     if options.fast_open:
         refuse("iperf3 does not do TCP Fast Open", "fast_open", "leave it out")

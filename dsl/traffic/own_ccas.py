@@ -9,7 +9,8 @@ from pathlib import PurePosixPath
 from fairc.dsl import model
 from fairc.dsl.core.attachments import attached
 from fairc.dsl.core.problems import fail
-from fairc.dsl.core.values import Applied, Text
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.values import Text
 from fairc.words.ccas import TCP_CCAS
 
 LIMIT_BYTES = 256 << 10
@@ -17,7 +18,7 @@ EM_BPF = 247  # of the field e_machine (elf.h)
 NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")  # the kernel keeps 16 bytes, with the last one zero
 
 
-def own_cca(name: Text, called: Text | None, cca: Applied) -> model.OwnCca:
+def own_cca(name: Text, called: Text | None, cca: Span) -> model.OwnCca:
     """Return the CCA in the object file `name`.
 
     called: what it calls itself; without it the file's name up to its first dot. Raises CompileError.
@@ -57,7 +58,7 @@ def own_cca(name: Text, called: Text | None, cca: Applied) -> model.OwnCca:
             help='where it calls itself otherwise, say so: `bpf("file.bpf.o", name: "mine")`;'
             " else compile it with another name",
         )
-    return model.OwnCca(word, content, cca.span)
+    return model.OwnCca(word, content, cca)
 
 
 def _machine(content: bytes) -> int:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.model import Flow, Pep
-
-from .transports import complete
+from fairc.words.ccas import TCP_CCAS
 
 Place = tuple[str | None, ...]
 Claim = tuple["Shared", Place, object]
@@ -80,12 +79,12 @@ def check_sharing(flows: Sequence[Flow], peps: Sequence[Pep] = ()) -> None:
 
 def _claims(flow: Flow | Pep) -> Iterator[Claim]:
     if isinstance(flow, Pep):
-        yield PARAMETERS, (flow.cca,), complete(flow.cca, flow.cca_parameters)
+        yield PARAMETERS, (flow.cca,), TCP_CCAS[flow.cca].complete(flow.cca_parameters)
         return
     if flow.own_cca is not None:
         yield PROGRAM, (flow.cca,), flow.own_cca.content
     elif flow.cca is not None:
-        yield PARAMETERS, (flow.cca,), complete(flow.cca, flow.cca_parameters)
+        yield PARAMETERS, (flow.cca,), TCP_CCAS[flow.cca].complete(flow.cca_parameters)
     for host in (flow.server, flow.client):
         yield ECN, (flow.users, host), flow.options.ecn
     for host in (flow.server, flow.client):

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Literal, NoReturn
 
 from fairc.dsl import model
-from fairc.dsl.core.entries import Entry, Use, bind
+from fairc.dsl.core.entries import bind
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Applied, Quantity, Symbol, Text, Value
-from fairc.words.ccas import BPF, CCAS, CCAS_OVER, Knob, Setting
+from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
+from fairc.words.ccas import BPF, CCAS, CCAS_OVER, TCP_CCAS, Setting
+from fairc.words.ccas.bpf import NAME, OBJECT
 from fairc.words.traffic import TRANSPORTS
 
 from .images import image_of
@@ -24,9 +25,6 @@ from .workloads import whole_bytes
 SWITCHES: tuple[Literal["ecn", "sack", "pacing", "fast_open"], ...] = (
     "ecn", "sack", "pacing", "fast_open",
 )  # fmt: skip
-
-PACING_CCAS = frozenset({"bbr"})
-"""CCAs of the kernel that cannot do without pacing."""
 
 WORKLOADS_OVER_UDP = frozenset({"file", "bulk", "onoff", "iperf3"})
 """What makes sense without acknowledgements: a datagram asks for nothing and nothing answers."""
@@ -46,6 +44,12 @@ class Control:
     qlog: bool = False
     own: model.OwnCca | None = None
     image: str | None = None
+
+    @property
+    def paces(self) -> bool:
+        """Whether its CCA is one of the kernel's that cannot do without pacing."""
+        name = self.cca or ""
+        return self.transport in ("tcp", "web") and name in TCP_CCAS and TCP_CCAS[name].paces
 
 
 def control_of(over: Value | None, cca: Value | None, flow: Span) -> Control:
@@ -80,15 +84,9 @@ def kernel_control(
     given = _given(cca, "tcp", flow, needed)
     use = bind(CCAS_OVER["tcp"], given, "`cca`")
     if use.entry is BPF:
-        assert isinstance(given, Applied)
-        file, called = use.arguments["object"], use.arguments.get("name")
-        assert isinstance(file, Text)
-        own = own_cca(file, called if isinstance(called, Text) else None, given)
+        own = own_cca(use[OBJECT], use.given(NAME), given.span)
         return Control(transport, own.name, {}, given.span, own=own)
-    settings = {
-        k.field: k.convert(use.arguments[k.name]) for k in _knobs(use) if k.name in use.arguments
-    }
-    return Control(transport, given.name, settings, given.span)
+    return Control(transport, given.name, use.entry.given(use), given.span)
 
 
 def quic_settings(cca: Value | None, needed: str | None) -> dict[str, Setting]:
@@ -98,16 +96,7 @@ def quic_settings(cca: Value | None, needed: str | None) -> dict[str, Setting]:
     """
     assert cca is not None
     use = bind(CCAS_OVER["quic"], _given(cca, "quic", cca.span, needed), "`cca`")
-    return {
-        knob.field: knob.convert(use.arguments[knob.name])
-        if knob.name in use.arguments
-        else knob.initial
-        for knob in _knobs(use)
-    }
-
-
-def _knobs(use: Use[Entry]) -> list[Knob]:
-    return [knob for knob in use.entry.parameters if isinstance(knob, Knob)]
+    return use.entry.complete(use.entry.given(use))
 
 
 def _given(
@@ -137,13 +126,6 @@ def _given(
         )
     _parameters_exist(cca, transport, needed)
     return cca
-
-
-def complete(cca: str, parameters: Mapping[str, Setting]) -> dict[str, Setting]:
-    """Return all parameters of a kernel CCA: those given, the kernel's defaults for the others."""
-    knobs = next(entry for entry in CCAS_OVER["tcp"] if entry.name == cca).parameters
-    defaults = {knob.field: knob.initial for knob in knobs if isinstance(knob, Knob)}
-    return defaults | dict(parameters)
 
 
 def options_of(
@@ -245,8 +227,7 @@ def _parameters_exist(cca: Symbol | Applied, transport: str, needed: str | None)
 def _switch(name: str, control: Control, own: Value | None, hosts: Value | None) -> bool:
     """Return one switch. What a transport has no choice in can only be what it is."""
     fixed = _FIXED.get((control.transport, name))
-    paces = control.transport in ("tcp", "web") and control.cca in PACING_CCAS
-    if name == "pacing" and paces:
+    if name == "pacing" and control.paces:
         fixed = (True, f"`{control.cca}` paces by itself")
     value = own if own is not None or fixed else hosts
     if not isinstance(value, Symbol):

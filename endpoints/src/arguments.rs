@@ -1,4 +1,4 @@
-//! The command line: `ROLE --epoch-ns N DESCRIPTION`, `--help`, `--version`.
+//! The command line: `ROLE --epoch-ns N DESCRIPTION`, `ccas`, `--help`, `--version`.
 
 use crate::roles::Role;
 
@@ -9,6 +9,8 @@ pub enum Command {
     Help,
     /// `--version`
     Version,
+    /// `ccas`: the CCAs over QUIC with their parameters, as JSON.
+    Ccas,
     /// Run a role.
     Run {
         /// Name of the role; not yet looked up.
@@ -43,6 +45,7 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
         }
     }
     match plain.as_slice() {
+        [word] if *word == "ccas" => Ok(Command::Ccas),
         [role, description] => Ok(Command::Run {
             role: (*role).clone(),
             epoch_ns: epoch_ns.ok_or("--epoch-ns is missing")?,
@@ -56,9 +59,10 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
 #[must_use]
 pub fn help(roles: &[Role]) -> String {
     let mut text = String::from(
-        "Usage: fairc-endpoints ROLE --epoch-ns N DESCRIPTION\n\n\
+        "Usage: fairc-endpoints ROLE --epoch-ns N DESCRIPTION\n       fairc-endpoints ccas\n\n\
          Runs one end of an experiment. N is the epoch, ns of CLOCK_REALTIME; DESCRIPTION is one\n\
-         JSON object. Events come out as one JSON object per line, with times in ns after the epoch.\n\n\
+         JSON object. Events come out as one JSON object per line, with times in ns after the epoch.\n\
+         `ccas` prints the CCAs over QUIC with their parameters, as JSON.\n\n\
          Roles:\n",
     );
     text.extend(roles.iter().map(|role| format!("  {:<12} {}\n", role.name, role.help)));

@@ -59,6 +59,10 @@ fn main() {
             println!("fairc-endpoints {}", env!("CARGO_PKG_VERSION"));
             0
         }
+        Ok(Command::Ccas) => {
+            print!("{}", congestion::exported());
+            0
+        }
         Ok(Command::Run { role, epoch_ns, description }) => run(&role, epoch_ns, &description),
         Err(message) => complain(&message, BAD_DESCRIPTION),
     });

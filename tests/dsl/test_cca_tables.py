@@ -1,66 +1,21 @@
-"""The CCAs over QUIC are those that the endpoints have, with their parameters and ranges."""
+"""The CCAs with their parameters; that those over QUIC are the endpoints' is a test of the crate."""
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
-from pathlib import Path
-
-import pytest
 
 from fairc.dsl.core.kinds import Quantities
 from fairc.words.ccas import BPF, CCAS_OVER, QUIC_CCAS, TCP_CCAS, Knob
 
-RUST = Path(__file__).parents[2] / "endpoints/src/congestion"
-DECLARED = re.compile(
-    r"Parameter\s*\{\s*name:\s*([^,]+),\s*kind:\s*Kind::(\w+)\s*\{\s*default:\s*([\w.]+)"
-    r"(?:,\s*least:\s*([\w.]+),\s*most:\s*([\w.]+))?,?\s*\}"
-)
 
-
-def running() -> list[str]:
-    text = (RUST / "mod.rs").read_text(encoding="utf-8")
-    listed = re.search(r"CONTROLLERS: &\[Entry\] =\s*&\[(.*?)\];", text, re.DOTALL)
-    assert listed is not None
-    return sorted(re.findall(r"(\w+)::ENTRY", listed[1]))
-
-
-def knobs(name: str) -> list[Knob]:
-    found = QUIC_CCAS._entries[name].parameters
-    assert all(isinstance(knob, Knob) for knob in found)
-    return [knob for knob in found if isinstance(knob, Knob)]
-
-
-def test_those_that_run_are_those_that_are_built() -> None:
-    assert sorted(entry.name for entry in QUIC_CCAS if entry.runs) == running()
-
-
-@pytest.mark.parametrize("name", running())
-def test_parameters_are_those_of_the_controller(name: str) -> None:
-    text = (RUST / f"{name}.rs").read_text(encoding="utf-8")
-    cap = re.search(
-        r'const CAP: &str = "(\w+)"', (RUST / "parameters.rs").read_text(encoding="utf-8")
-    )
-    assert cap is not None
-    declared = DECLARED.findall(text.partition("mod tests")[0])
-    assert (
-        len(declared)
-        == len(knobs(name))
-        == text.count("Parameter {") - text.count("struct Parameter {")
-    )
-    for (field, kind, default, least, most), knob in zip(declared, knobs(name), strict=True):
-        assert (cap[1] if "CAP" in field else field.strip('"')) == knob.field
-        if kind == "Switch":
-            assert knob.initial is (default == "true")
-            continue
-        assert Fraction(default) == Fraction(str(knob.initial))
-        assert isinstance(knob.kind, Quantities)
-        scale = 1000 if knob.field.endswith("_ms") else 1
-        assert knob.kind.low is not None and knob.kind.high is not None
-        assert (knob.kind.low * scale, knob.kind.high * scale) == (
-            Fraction(least.replace("_", "")),
-            Fraction(most.replace("_", "")),
-        )
+def test_a_parameter_over_quic_has_the_unit_that_ends_its_name() -> None:
+    knobs = {name: knob for cca in QUIC_CCAS for name, knob in cca.knobs.items()}
+    target, window = knobs["target_ms"], knobs["max_window_packets"]
+    assert (target.name, target.default, target.initial) == ("target", "100ms", 100.0)
+    assert (window.name, window.default, window.initial) == ("max_window", "1000pkt", 1000)
+    assert isinstance(target.kind, Quantities)
+    assert (target.kind.low, target.kind.high) == (Fraction(1, 1000), Fraction(1, 10))
+    assert (target.admits(100.0), target.admits(0.5)) == (True, False)
 
 
 def test_every_parameter_has_a_default_that_it_takes() -> None:

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 /// `bbr` in the registry.
 pub const ENTRY: Entry = Entry {
     name: "bbr",
+    summary: "Bottleneck Bandwidth and Round-trip time, version 1",
     parameters: &[],
     build: |_, start| Adapter::boxed(Bbr::new(start), start.initial_window),
 };

@@ -21,22 +21,25 @@
 
 use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Recovery, MINIMUM_PACKETS};
 use super::hystart::HyStart;
-use super::parameters::{self, Kind, Parameter};
+use super::parameters::{self, Parameter};
 use super::{Entry, Start};
 use std::time::Instant;
 
 /// `cubic` in the registry.
 pub const ENTRY: Entry = Entry {
     name: "cubic",
+    summary: "CUBIC as Google's QUIC has it (RFC 8312); it may emulate several connections",
     parameters: &[
-        Parameter { name: "connections", kind: Kind::Whole { default: 1, least: 1, most: 1000 } },
-        Parameter { name: "beta", kind: Kind::Real { default: 0.7, least: 0.01, most: 0.99 } },
-        Parameter { name: "c", kind: Kind::Real { default: 0.4, least: 0.001, most: 1000.0 } },
-        Parameter {
-            name: parameters::CAP,
-            kind: Kind::Whole { default: 1000, least: 2, most: 10_000_000 },
-        },
-        Parameter { name: "hystart", kind: Kind::Switch { default: false } },
+        Parameter::whole("connections", "number of connections that one emulates", 1, 1..=1000),
+        Parameter::real(
+            "beta",
+            "window after a congestion event, of the one before",
+            0.7,
+            0.01..=0.99,
+        ),
+        Parameter::real("c", "scale of the growth", 0.4, 0.001..=1000.0),
+        Parameter::whole(parameters::CAP, "largest window", 1000, 2..=10_000_000),
+        Parameter::switch("hystart", "leave slow start early", false),
     ],
     build: |values, start| {
         let settings = Settings {

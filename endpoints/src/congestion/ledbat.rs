@@ -18,7 +18,7 @@
 //! advantage, section 4.3.2).
 
 use super::adapter::{Acks, Adapter, Algorithm, Congestion, Recovery, MINIMUM_PACKETS};
-use super::parameters::{Kind, Parameter};
+use super::parameters::Parameter;
 use super::{Entry, Start};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -26,18 +26,18 @@ use std::time::{Duration, Instant};
 /// `ledbat` in the registry.
 pub const ENTRY: Entry = Entry {
     name: "ledbat",
+    summary: "Low Extra Delay Background Transport (RFC 6817)",
     parameters: &[
-        Parameter {
-            name: "target_ms",
-            kind: Kind::Real { default: 100.0, least: 1.0, most: 100.0 },
-        },
-        Parameter { name: "gain", kind: Kind::Real { default: 1.0, least: 0.01, most: 1.0 } },
-        Parameter {
-            name: "allowed_increase",
-            kind: Kind::Real { default: 1.0, least: 0.01, most: 100.0 },
-        },
-        Parameter { name: "base_history", kind: Kind::Whole { default: 10, least: 1, most: 1000 } },
-        Parameter { name: "filter", kind: Kind::Whole { default: 4, least: 1, most: 1000 } },
+        Parameter::real("target_ms", "delay in queues that it aims at", 100.0, 1.0..=100.0),
+        Parameter::real(
+            "gain",
+            "growth per round trip at an empty queue, packets",
+            1.0,
+            0.01..=1.0,
+        ),
+        Parameter::real("allowed_increase", "packets over what is in flight", 1.0, 0.01..=100.0),
+        Parameter::whole("base_history", "memory of the least delay, min", 10, 1..=1000),
+        Parameter::whole("filter", "samples that the current delay is the least of", 4, 1..=1000),
     ],
     build: |values, start| {
         let settings = Settings {

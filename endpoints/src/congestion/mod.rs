@@ -18,7 +18,7 @@ mod simulation;
 
 use parameters::{Parameter, Values};
 use quinn_proto::congestion::{Controller, ControllerFactory};
-use serde_json::{Map, Value};
+use serde_json::{json, Map, Value};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -34,6 +34,8 @@ const MOST_INITIAL_PACKETS: u64 = 10_000;
 pub struct Entry {
     /// How descriptions and plans call it.
     pub name: &'static str,
+    /// What it is, in a line.
+    pub summary: &'static str,
     /// Its parameters with ranges and defaults.
     pub parameters: &'static [Parameter],
     /// Makes the controller of one connection.
@@ -87,6 +89,19 @@ pub fn complete(name: &str, parameters: &Map<String, Value>) -> Result<Map<Strin
     Ok(Values::read(name, entry(name)?.parameters, parameters)?.to_json())
 }
 
+/// Returns every controller with its parameters as JSON: what the language knows of them
+/// (`words/ccas/quic.json`).
+pub fn exported() -> String {
+    let entries: Vec<Value> = CONTROLLERS
+        .iter()
+        .map(|entry| {
+            let parameters: Vec<Value> = entry.parameters.iter().map(Parameter::to_json).collect();
+            json!({"name": entry.name, "summary": entry.summary, "parameters": parameters})
+        })
+        .collect();
+    format!("{:#}\n", Value::Array(entries))
+}
+
 fn entry(name: &str) -> Result<&'static Entry, String> {
     CONTROLLERS.iter().find(|entry| entry.name == name).ok_or_else(|| {
         let known: Vec<&str> = CONTROLLERS.iter().map(|entry| entry.name).collect();
@@ -111,7 +126,6 @@ impl ControllerFactory for Factory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn refused(name: &str, parameters: &Value, packets: u64) -> String {
         match factory(name, parameters.as_object().unwrap(), packets) {
@@ -180,6 +194,12 @@ mod tests {
             Value::Object(complete("cubic", given.as_object().unwrap()).unwrap()),
             json!({"connections": 2, "beta": 0.7, "c": 0.4, "max_window_packets": 1000, "hystart": false})
         );
+    }
+
+    #[test]
+    fn the_language_has_every_controller_as_it_is_here() {
+        let known = include_str!("../../../words/ccas/quic.json");
+        assert!(known == exported(), "run `fairc-endpoints ccas > words/ccas/quic.json`");
     }
 
     #[test]

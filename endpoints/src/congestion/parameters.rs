@@ -1,6 +1,7 @@
 //! Parameters of congestion controllers: declared with range and default, read from JSON.
 
-use serde_json::{Map, Value};
+use serde_json::{json, Map, Value};
+use std::ops::RangeInclusive;
 
 /// The parameter that bounds the window of the controllers that have it, packets.
 pub const CAP: &str = "max_window_packets";
@@ -10,8 +11,56 @@ pub const CAP: &str = "max_window_packets";
 pub struct Parameter {
     /// Its name in descriptions and plans; a unit is part of it.
     pub name: &'static str,
+    /// What it is, in a few words.
+    pub summary: &'static str,
     /// Its type, range and default.
     pub kind: Kind,
+}
+
+impl Parameter {
+    /// A whole number within `range`.
+    pub const fn whole(
+        name: &'static str,
+        summary: &'static str,
+        default: u64,
+        range: RangeInclusive<u64>,
+    ) -> Self {
+        let kind = Kind::Whole { default, least: *range.start(), most: *range.end() };
+        Self { name, summary, kind }
+    }
+
+    /// A number within `range`.
+    pub const fn real(
+        name: &'static str,
+        summary: &'static str,
+        default: f64,
+        range: RangeInclusive<f64>,
+    ) -> Self {
+        let kind = Kind::Real { default, least: *range.start(), most: *range.end() };
+        Self { name, summary, kind }
+    }
+
+    /// On or off.
+    pub const fn switch(name: &'static str, summary: &'static str, default: bool) -> Self {
+        Self { name, summary, kind: Kind::Switch { default } }
+    }
+
+    /// Says what it is: name, summary, kind, default and range.
+    pub fn to_json(&self) -> Value {
+        let (kind, least, most) = match self.kind {
+            Kind::Whole { least, most, .. } => ("whole", json!(least), json!(most)),
+            Kind::Real { least, most, .. } => ("real", json!(least), json!(most)),
+            Kind::Switch { .. } => ("switch", Value::Null, Value::Null),
+        };
+        json!({
+            "name": self.name,
+            "summary": self.summary,
+            "kind": kind,
+            "default": self.kind.default_value(),
+            "least": least,
+            "most": most,
+        })
+    }
 }
 
 /// Type, range (both ends belong to it) and default of a parameter.
@@ -88,7 +137,7 @@ impl Values {
             return Err(format!("{controller}: no parameter `{name}`; there are: {known}"));
         }
         let mut values = Map::new();
-        for Parameter { name, kind } in declared {
+        for Parameter { name, kind, .. } in declared {
             let value = given.get(*name).cloned().unwrap_or_else(|| kind.default_value());
             if let Some(right) = kind.objection(&value) {
                 return Err(format!("{controller}: `{name}` is {value}, not {right}"));

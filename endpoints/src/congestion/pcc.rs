@@ -33,7 +33,7 @@
 //! paper starts with two packets per RTT.
 
 use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, MINIMUM_PACKETS};
-use super::parameters::{Kind, Parameter};
+use super::parameters::Parameter;
 use super::{Entry, Start};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -41,20 +41,15 @@ use std::time::{Duration, Instant};
 /// `pcc` in the registry.
 pub const ENTRY: Entry = Entry {
     name: "pcc",
+    summary: "PCC Vivace (NSDI 2018): the rate of the best utility",
     parameters: &[
-        Parameter { name: "exponent", kind: Kind::Real { default: 0.9, least: 0.01, most: 0.99 } },
-        Parameter {
-            name: "rtt_factor",
-            kind: Kind::Real { default: 900.0, least: 0.0, most: 1e6 },
-        },
-        Parameter {
-            name: "loss_factor",
-            kind: Kind::Real { default: 11.35, least: 0.0, most: 1e6 },
-        },
-        Parameter { name: "epsilon", kind: Kind::Real { default: 0.05, least: 0.001, most: 0.5 } },
-        Parameter { name: "theta", kind: Kind::Real { default: 1.0, least: 0.001, most: 1000.0 } },
-        Parameter { name: "bound", kind: Kind::Real { default: 0.05, least: 0.001, most: 0.5 } },
-        Parameter { name: "bound_step", kind: Kind::Real { default: 0.06, least: 0.0, most: 0.5 } },
+        Parameter::real("exponent", "of the rate in the utility", 0.9, 0.01..=0.99),
+        Parameter::real("rtt_factor", "weight of the growth of the RTT", 900.0, 0.0..=1e6),
+        Parameter::real("loss_factor", "weight of the losses", 11.35, 0.0..=1e6),
+        Parameter::real("epsilon", "change of the rate in an experiment", 0.05, 0.001..=0.5),
+        Parameter::real("theta", "step along the gradient", 1.0, 0.001..=1000.0),
+        Parameter::real("bound", "largest change of the rate at first", 0.05, 0.001..=0.5),
+        Parameter::real("bound_step", "by how much that grows", 0.06, 0.0..=0.5),
     ],
     build: |values, start| {
         let settings = Settings {

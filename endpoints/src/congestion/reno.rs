@@ -12,16 +12,19 @@
 //! beta) / (2 (1 - beta)): sqrt(3 / (2 p)) for beta = 0.5 (Mathis et al., ACM CCR 27(3), 1997).
 
 use super::adapter::{Ack, Adapter, Algorithm, Congestion, Recovery, MINIMUM_PACKETS};
-use super::parameters::{Kind, Parameter};
+use super::parameters::Parameter;
 use super::{Entry, Start};
 
 /// `reno` in the registry.
 pub const ENTRY: Entry = Entry {
     name: "reno",
-    parameters: &[Parameter {
-        name: "beta",
-        kind: Kind::Real { default: 0.5, least: 0.01, most: 0.99 },
-    }],
+    summary: "NewReno (RFC 9002)",
+    parameters: &[Parameter::real(
+        "beta",
+        "window after a congestion event, of the one before",
+        0.5,
+        0.01..=0.99,
+    )],
     build: |values, start| {
         Adapter::boxed(Reno::new(values.real("beta"), start), start.initial_window)
     },

@@ -1,0 +1,76 @@
+"""The CCAs by transport.
+
+knobs   what a CCA is, and its parameters
+kernel  those of Linux; quic: those of the endpoints, which `quic.json` has; bpf: of one's own
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fairc.dsl.core.kinds import refuse
+from fairc.dsl.core.problems import fail
+from fairc.dsl.core.registry import Registry
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.values import Applied, Symbol, Value
+
+from .bpf import BPF
+from .kernel import KERNEL
+from .knobs import Cca, Knob, Setting
+from .quic import QUIC
+
+TCP_CCAS: Registry[Cca] = Registry("CCA over TCP", "cca", [*KERNEL, BPF])
+
+QUIC_CCAS: Registry[Cca] = Registry("CCA over QUIC", "cca", QUIC)
+
+CCAS_OVER: Mapping[str, Registry[Cca]] = {"tcp": TCP_CCAS, "quic": QUIC_CCAS}
+"""The CCAs by transport; where none is given, a flow takes the first one that has its CCA."""
+
+CCAS: Registry[Cca] = Registry(
+    "CCA",
+    "cca",
+    {entry.name: entry for words in (QUIC_CCAS, TCP_CCAS) for entry in words}.values(),
+)
+"""Every CCA, whatever it runs over."""
+
+ABSENT: Mapping[str, tuple[str, str]] = {
+    "compound": (
+        "Linux has no Compound TCP: a patch was never merged",
+        "the nearest of its kind is `illinois`: it grows by losses and delay, too; or `bpf(...)` for your own",
+    ),
+}
+"""CCAs that studies name and nothing here has: why, and what is nearest."""
+
+
+@dataclass(frozen=True)
+class AnyCca:
+    """The kind "a CCA"; its arguments are checked when the transport is known."""
+
+    words: str = "a CCA"
+
+    def take(self, value: Value, use: str, at: Span | None = None) -> Symbol | Applied:
+        """Raise CompileError unless some transport has this CCA."""
+        if not isinstance(value, Symbol | Applied):
+            refuse(self, value, use, at)
+        span = value.name_span if isinstance(value, Applied) else value.span
+        if value.name in ABSENT:
+            why, nearest = ABSENT[value.name]
+            fail(
+                "unknown-cca", f"no CCA is called `{value.name}`", span, notes=(why,), help=nearest
+            )
+        CCAS.get(value.name, span)
+        return value
+
+
+__all__ = [
+    "BPF",
+    "CCAS",
+    "CCAS_OVER",
+    "QUIC_CCAS",
+    "TCP_CCAS",
+    "AnyCca",
+    "Cca",
+    "Knob",
+    "Setting",
+]

@@ -1,0 +1,91 @@
+"""What a CCA of the language is, and its parameters: what of them a plan holds, in which unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from fairc.dsl.core.entries import Entry, Parameter, Use
+from fairc.dsl.core.kinds import A_SWITCH, Quantities
+from fairc.dsl.core.units import NUMBER
+
+Setting = int | float | bool
+"""What a parameter of a CCA is set to, as the kernel or the QUIC stack takes it."""
+
+
+@dataclass(frozen=True)
+class Knob(Parameter[Any]):
+    """A parameter of a CCA. field: its name in the plan; convert: its value as the CCA takes it."""
+
+    field: str = ""
+    convert: Callable[[Any], Setting] = int
+
+    @cached_property
+    def initial(self) -> Setting:
+        """What holds when it is not given."""
+        return self.convert(self.fallback)
+
+    def admits(self, value: float) -> bool:
+        """Whether the plan may have a number of it; `field` tells the unit of the plan."""
+        kind = self.kind
+        if not isinstance(kind, Quantities):  # a switch that the kernel keeps as a number
+            return value in (0, 1)
+        if kind.whole and value != int(value):
+            return False
+        scale = 1000 if self.field.endswith("_ms") else 1
+        low, high = kind.low, kind.high
+        return (low is None or value >= float(low) * scale) and (
+            high is None or value <= float(high) * scale
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cca(Entry):
+    """A CCA. paces: whether it cannot do without pacing."""
+
+    paces: bool = False
+    runs: bool = True
+
+    @cached_property
+    def knobs(self) -> Mapping[str, Knob]:
+        """Its parameters by their names in the plan."""
+        return {knob.field: knob for knob in self.parameters if isinstance(knob, Knob)}
+
+    def given(self, use: Use[Cca]) -> dict[str, Setting]:
+        """Return the parameters that are given."""
+        return {
+            name: knob.convert(use[knob])
+            for name, knob in self.knobs.items()
+            if knob.name in use.arguments
+        }
+
+    def complete(self, given: Mapping[str, Setting]) -> dict[str, Setting]:
+        """Return all parameters: those given, the defaults of the others."""
+        return {name: given.get(name, knob.initial) for name, knob in self.knobs.items()}
+
+
+def whole(name: str, summary: str, initial: int, low: int, high: int) -> Knob:
+    """Describe a whole number."""
+    kind = Quantities((NUMBER,), low=low, high=high, whole=True)
+    return Knob(name, kind, summary, str(initial), field=name, convert=lambda q: int(q.number))
+
+
+def real(name: str, summary: str, initial: Fraction | float, low: Fraction, high: Fraction) -> Knob:
+    """Describe a number."""
+    kind = Quantities((NUMBER,), low=low, high=high)
+    return Knob(
+        name, kind, summary, f"{float(initial):g}", field=name, convert=lambda q: float(q.number)
+    )
+
+
+def flag(name: str, summary: str, initial: bool) -> Knob:
+    """Describe a switch."""
+    return Knob(name, A_SWITCH, summary, "on" if initial else "off", field=name, convert=bool)
+
+
+def switch(name: str, summary: str, initial: int) -> Knob:
+    """Describe a switch that the kernel keeps as a number."""
+    return Knob(name, A_SWITCH, summary, "on" if initial else "off", field=name, convert=int)
