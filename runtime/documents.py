@@ -1,4 +1,4 @@
-"""Writes docs/tables.md, metrics.md and engines.md from the declarations that the code itself uses.
+"""Writes docs/tables.md, metrics.md, measurement.md and engines.md from the declarations that the code itself uses.
 
 python -m fairc.runtime.documents docs
 """
@@ -14,6 +14,7 @@ from fairc.compiler.targets import TARGETS
 
 from .engines import ENGINES
 from .metrics import METRICS
+from .metrics.rules import SECTIONS
 from .store.columns import TABLES
 
 _NOTICE = (
@@ -72,6 +73,24 @@ def _metrics() -> Iterator[str]:
     yield ""
 
 
+def measurement() -> str:
+    """Return docs/measurement.md."""
+    return "\n".join(_measurement())
+
+
+def _measurement() -> Iterator[str]:
+    yield from ("# Rules of measurement", "", _NOTICE, "")
+    yield "What decides whether a number may go into a paper. Metrics, verdicts and the code cite the rules by their"
+    yield "numbers; the report carries those that its metrics cite."
+    number = 0
+    for title, text in SECTIONS.items():
+        yield from ("", f"## {title}", "")
+        for rule in text.strip().splitlines():
+            number += 1
+            yield f"{number}. {rule}"
+    yield ""
+
+
 def engines() -> str:
     """Return docs/engines.md."""
     return "\n".join(_engines())
@@ -114,6 +133,7 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "tables.md": tables,
     "metrics.md": metrics,
     "engines.md": engines,
+    "measurement.md": measurement,
 }
 
 

@@ -96,13 +96,15 @@ def chosen(everything: dict[str, list[Page]], name: str | None) -> list[Page]:
 
 
 def with_definition(page: Page) -> Page:
-    """Return a metric's page with its definition, formula and source; others as they are."""
+    """Return a metric's page with its definition and the rules that it cites; others as they are."""
     if page.family != "metrics" or not page.runs:
         return page
     from fairc.runtime.metrics.registry import METRICS
+    from fairc.runtime.metrics.rules import RULES, cited
 
     metric = next(metric for metric in METRICS if metric.name == page.name)
-    return replace(page, text=metric.definition)
+    rules = [f"Rule {number}: {RULES[number]}" for number in cited(metric.definition)]
+    return replace(page, text="\n\n".join([metric.definition.rstrip(), *rules]))
 
 
 def listed(found: Sequence[Page]) -> Iterator[str]:

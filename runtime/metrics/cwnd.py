@@ -5,7 +5,7 @@
 at the multiples t of `every` (100 ms by default) from the warm-up on, while the flow has a connection that
 lives: a connection counts from its first sample to its last. Mean, extremes and percentiles are over these
 times. The endpoints sample TCP_INFO, or the QUIC controller, every 100 ms, or more often where a metric of
-the flow asks for it (docs/deviations.md says what that costs); a window over QUIC is its bytes over the size of a packet.
+the flow asks for it, which costs processor time and disk for each sample; a window over QUIC is its bytes over the size of a packet.
 
 Course over time: cwnd, of each flow.
 

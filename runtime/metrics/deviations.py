@@ -12,7 +12,7 @@ The chain goes from w to max(floor(w/2), 1) with probability p(w), else to min(w
 `inside` is 1 if the measured spectrum is inside the 95 % envelope of 1000 simulated chains of equal length,
 over all bins of all scales together, 0 if not. Three chains are simulated: with p(w) as counted, of
 independent packet losses, p(w) = 1 - (1 - p_packet)^w with p_packet fitted, and under Gaussian cross
-traffic as the plan describes it, p(w) = 1/2 (1 - erf((C - w S / RTT - mu) / (sigma sqrt 2))) (docs/deviations.md).
+traffic as the plan describes it, p(w) = 1/2 (1 - erf((C - w S / RTT - mu) / (sigma sqrt 2))).
 A scale with fewer than 30 windows has no values and no part in the verdict. For other CCAs than Reno over TCP
 there is no theory: their values of it are not defined.
 

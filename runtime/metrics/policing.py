@@ -18,7 +18,9 @@ again: what a connection owes when it ends (RFC 7786, section 6). All of the cel
 Course over time: policing.level, of each flow.
 
 Unit: tokens/s, 1, packets, tokens, 1, 1 and packets. Source: Sanhaji et al., ConEx Performance Evaluation, 2015;
-RFC 7713, RFC 7786; docs/policing.md has the definition of the policer.
+RFC 7713, RFC 7786. The policer has a bucket of depth d for each user, which begins full and fills at r tokens/s; a packet
+with a re-echo takes one token, and a packet that finds a level of L is dropped with the probability clamp(-L / d, 0, 1) where it
+is soft, clamp(-10 L / d, 0, 1) where it is mild, and where it is strict 1 at L <= 0, else 0.
 """
 
 from __future__ import annotations

@@ -12,12 +12,35 @@ from .summary import Measure
 class Definition:
     """One metric. text: its definition as it is written where it is computed.
 
-    values: (full name, unit, meaning) of each number that it gives.
+    values: (full name, unit, meaning) of each number that it gives. parts: the same text in pieces, each with
+    the rule of measurement that it names (runtime/metrics/rules.py), or None.
     """
 
     name: str
     text: str
     values: tuple[tuple[str, str, str], ...]
+
+    @property
+    def parts(self) -> tuple[tuple[str, int | None], ...]:
+        """The text in pieces: those that name a rule are links to it."""
+        from fairc.runtime.metrics.rules import CITED
+
+        parts: list[tuple[str, int | None]] = []
+        end = 0
+        for found in CITED.finditer(self.text):
+            parts += [(self.text[end : found.start()], None), (f"rule {found[1]}", int(found[1]))]
+            if found[3]:
+                parts += [(found[2], None), (f"rule {found[3]}", int(found[3]))]
+            end = found.end()
+        return (*parts, (self.text[end:], None))
+
+
+def rules(definitions: Sequence[Definition]) -> tuple[tuple[int, str], ...]:
+    """Return the rules of measurement that definitions cite, by number."""
+    from fairc.runtime.metrics.rules import RULES, cited
+
+    numbers = {number for definition in definitions for number in cited(definition.text)}
+    return tuple((number, RULES[number]) for number in sorted(numbers))
 
 
 def glossary(measures: Sequence[Measure]) -> tuple[Definition, ...]:

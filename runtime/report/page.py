@@ -14,7 +14,7 @@ from .asked import asked, commands, declared, file_name
 from .comparisons import comparisons
 from .differences import differences
 from .figures import Drawing, Sheet
-from .glossary import glossary
+from .glossary import glossary, rules
 from .phases import phases
 from .render import Rendered
 from .run import Run
@@ -50,6 +50,7 @@ def context(
     """Return what both templates print, but the figures."""
     counts, remarks = validity(run)
     named = declared(run)
+    definitions = glossary(results.measures)
     answered = {e.measure for e in found.columns}
     rows = [
         MetricRow(c.label if c.bindings else "", e, named.kind(m.metric))
@@ -78,7 +79,8 @@ def context(
         "rows": rows,
         "asked": asked(run),
         "declared": named,
-        "glossary": glossary(results.measures),
+        "glossary": definitions,
+        "rules": rules(definitions),
         "lock": flatten(run.lock),
         "commands": commands(run),
     }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from fairc.dsl.core.entries import Entry
 from fairc.runtime.metrics import METRICS
+from fairc.runtime.metrics.rules import CITED, RULES, cited
 from fairc.words.report import METRICS as WORDS
 
 RUNNING = [entry.name for entry in WORDS if entry.runs]
@@ -23,3 +26,23 @@ def test_the_unit_of_a_word_is_that_of_its_first_value(entry: Entry) -> None:
 
 def test_every_implemented_metric_is_a_word_of_the_language_that_runs() -> None:
     assert sorted(METRICS.names()) == sorted(RUNNING)
+
+
+def test_definitions_cite_rules_that_there_are_and_no_file() -> None:
+    """Whoever reads a definition may have the report alone (runtime/metrics/rules.py)."""
+    numbers = {number for metric in METRICS for number in cited(metric.definition)}
+    assert numbers and numbers <= RULES.keys() and len(RULES) == 22
+    for metric in METRICS:
+        without = CITED.sub("", metric.definition)
+        assert not re.search(r"\w\.(md|py|rs)\b|docs/", without), metric.name
+
+
+def test_ranges_of_rules() -> None:
+    assert cited("measurement.md, rules 1 and 19; measurement.md,\nrules 15 to 17") == (
+        1,
+        15,
+        16,
+        17,
+        19,
+    )
+    assert cited("rule 4") == ()

@@ -182,3 +182,16 @@ def test_importing_the_report_is_light() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_what_the_page_links_to_is_on_it(make_run: Maker) -> None:
+    """A report is read where fairc is not installed, or elsewhere: definitions cite nothing outside."""
+    page_file, text_file = build(make_run(repeat=2, duration_s=3.0), ["html", "md"])
+    page, text = (path.read_text(encoding="utf-8") for path in (page_file, text_file))
+    targets = {target for tag, target in parsed(page).loads if tag == "a"}
+    assert {"#rule-15", "#rule-17"} <= targets  # of fairness
+    assert targets <= {f"#{name}" for name in re.findall(r' id="([^"]+)"', page)}
+    for number in ("15", "16", "17"):
+        assert f"Rule {number}: " in text
+    for content in (page, text):
+        assert not re.search(r"\w\.md\b", content)
