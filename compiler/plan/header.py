@@ -88,6 +88,8 @@ class Plan(Model):
     engine_asked: whether it is another engine than the one that the file alone would get; left out where
     it is not.
     settings: what the command line replaced in the file, by name; left out where nothing was.
+    common: in words, what of `varied` all configurations of a repetition draw alike, so that they are compared
+    repetition by repetition; left out where nothing is: of one configuration, or with `draws = own`.
     """
 
     format: Literal["fairc-plan"] = "fairc-plan"
@@ -116,6 +118,7 @@ class Plan(Model):
     processing_ns: Annotated[
         tuple[Annotated[int, Field(ge=0, le=MAX_PROCESSING_NS)], ...], Field(exclude_if=empty)
     ] = ()
+    common: Annotated[tuple[Text, ...], Field(exclude_if=empty)] = ()
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
