@@ -114,6 +114,8 @@ def text(rows: Sequence[Row]) -> Iterator[str]:
     yield from aligned([head, *body], left=len(keys))
     for reason in dict.fromkeys(row["reason"] for row in rows if row["reason"]):
         yield f"without a value: {reason}"
+    for reason in dict.fromkeys(row["no_interval"] for row in rows if row["no_interval"]):
+        yield f"no interval: {reason}"
 
 
 def interval(row: Row, low: str, high: str) -> str:
