@@ -170,7 +170,9 @@ def _shift(row: Compared, factor: float, decimals: int, unit: str) -> str:
 
     if row["shift"] is None:
         return ""
-    ends = [number(x / factor, decimals) for x in (row["shift_low"], row["shift_high"]) if x is not None]
+    ends = [
+        number(x / factor, decimals) for x in (row["shift_low"], row["shift_high"]) if x is not None
+    ]
     interval = f", 95 % interval {' .. '.join(ends)}{unit}" if ends else ""
     return f"second - first: {number(row['shift'] / factor, decimals)}{unit}{interval}; "
 

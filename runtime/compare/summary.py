@@ -154,7 +154,10 @@ def _mixed(sample: Sample, axes: Sequence[str], sampled: bool) -> str:
     if not (add or flows):
         return ""
     several = len({origin.configuration for origin in sample.origins})
-    what = [f"{several} configurations" if add else "", "several flows of each cell" if flows else ""]
+    what = [
+        f"{several} configurations" if add else "",
+        "several flows of each cell" if flows else "",
+    ]
     names = ticked((*add, FLOW) if flows else add)
     fix = f", or fix {ticked(add)} with --where" if add else ""
     return f"the values are of {' and of '.join(filter(None, what))}: add {names} to --by{fix}"

@@ -91,6 +91,20 @@ def pairs_needed(comparisons: int, level: float = 1 - CONFIDENCE) -> int:
     return n
 
 
+def student(differences: Sequence[float]) -> float | None:
+    """Return p of Student's t-test that the mean difference is 0; None below 2, and where none varies.
+
+    It assumes normal differences. Source: Student, The probable error of a mean, Biometrika 6, 1908.
+    """
+    d = np.array(differences, float)
+    if len(d) < 2 or float(np.ptp(d)) == 0:
+        return None
+    from scipy.special import stdtr
+
+    t = float(d.mean() / (d.std(ddof=1) / math.sqrt(len(d))))
+    return min(1.0, 2 * float(stdtr(len(d) - 1, -abs(t))))
+
+
 def walsh_shift(differences: Sequence[float], level: float = CONFIDENCE) -> Estimate:
     """Return the centre of the differences, the median of the Walsh averages, with its interval.
 
@@ -113,7 +127,9 @@ def walsh_shift(differences: Sequence[float], level: float = CONFIDENCE) -> Esti
         return Estimate(n, value, reason="all differences are equal")
     k = _rank(n, (1 - level) / 2)
     if k < 1:
-        return Estimate(n, value, reason=f"fewer than {math.ceil(-math.log2((1 - level) / 2))} pairs")
+        return Estimate(
+            n, value, reason=f"fewer than {math.ceil(-math.log2((1 - level) / 2))} pairs"
+        )
     return Estimate(n, value, float(averages[k - 1]), float(averages[len(averages) - k]))
 
 
@@ -125,7 +141,10 @@ def correlation(first: Sequence[float], second: Sequence[float]) -> float | None
     x, y = np.array(first, float), np.array(second, float)
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
-    x, y = (x - x.mean()) / np.ptp(x), (y - y.mean()) / np.ptp(y)  # so that nothing over- or underflows
+    x, y = (
+        (x - x.mean()) / np.ptp(x),
+        (y - y.mean()) / np.ptp(y),
+    )  # so that nothing over- or underflows
     r = float(np.sum(x * y) / math.sqrt(float(np.sum(x**2) * np.sum(y**2))))
     return min(1.0, max(-1.0, r))
 
