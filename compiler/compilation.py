@@ -94,7 +94,10 @@ class Compilation:
             cells=cells,
             measure=tuple(
                 MetricRequest(
-                    name=request.name, sessions=request.sessions, options=dict(request.options)
+                    name=request.name,
+                    sessions=request.sessions,
+                    options=dict(request.options),
+                    values=request.values,
                 )
                 for request in experiment.measure
             ),

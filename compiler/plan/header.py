@@ -28,11 +28,21 @@ class Axis(Model):
 
 
 class MetricRequest(Model):
-    """An entry of `measure`: metric name, flows named by position, keyword options (SI units)."""
+    """An entry of `measure`: metric name, flows named by position, keyword options (SI units).
+
+    values: those that are named, `queue_delay.p95`; the metric's own name stands for its first one, and
+    none are left out for that alone. All are computed.
+    """
 
     name: MetricName
     sessions: tuple[FlowName, ...] = ()
     options: dict[Word, Real | Text] = {}
+    values: Annotated[tuple[MetricName, ...], Field(exclude_if=empty)] = ()
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The names of the values that are asked for."""
+        return self.values or (self.name,)
 
 
 class Selection(Model):

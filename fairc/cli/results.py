@@ -62,7 +62,7 @@ def summary(run: Path) -> Iterator[str]:
 
     plan = read_plan(run)
     axes = tuple(axis.name for axis in plan.axes)
-    asked = list(dict.fromkeys(request.name for request in plan.measure))
+    asked = list(dict.fromkeys(name for request in plan.measure for name in request.shown))
     # Many read goodput and fairness first; they keep their place.
     first = [name for name in ("goodput", "fairness") if name in asked]
     found = []
