@@ -17,7 +17,7 @@ from . import engine_choice
 from .cells.grid import Lowered, Settings
 from .cells.measured import Measured
 from .cells.scales import check_scales
-from .cells.variation import in_order, variations
+from .cells.variation import PAIRED, WITHOUT_LOSSES, in_order, variations
 from .engine_choice import Asks, Choice
 from .passes.lower import Lowering
 from .plan import Axis, Cell, FigureRequest, Input, MetricRequest, Plan, Selection, Setting
@@ -40,7 +40,11 @@ class Compilation:
         self._experiment = experiment
         self._engine = engine
         self._settings = Settings(
-            experiment.name, experiment.seed, experiment.paired, tuple(experiment.measure)
+            experiment.name,
+            experiment.seed,
+            experiment.paired,
+            experiment.common,
+            tuple(experiment.measure),
         )
         self._variations: frozenset[str] = frozenset()
         self._inputs: dict[str, str] = {}
@@ -90,7 +94,10 @@ class Compilation:
             cells=cells,
             measure=tuple(
                 MetricRequest(
-                    name=request.name, sessions=request.sessions, options=dict(request.options)
+                    name=request.name,
+                    sessions=request.sessions,
+                    options=dict(request.options),
+                    values=request.values,
                 )
                 for request in experiment.measure
             ),
@@ -115,6 +122,7 @@ class Compilation:
                 Setting(name=setting.name, value=setting.value, instead=setting.instead)
                 for setting in experiment.settings
             ),
+            common=self._common(),
         )
 
     @property
@@ -207,6 +215,15 @@ class Compilation:
         """Say what the seeds vary in any configuration."""
         self._note_all()
         return in_order(self._variations)
+
+    def _common(self) -> tuple[str, ...]:
+        """Say what all configurations of a repetition draw alike; empty where there is one, or nothing."""
+        experiment = self._experiment
+        if experiment.count().configurations < 2 or not (experiment.common or experiment.paired):
+            return ()
+        self._note_all()
+        alike = PAIRED if experiment.paired else WITHOUT_LOSSES
+        return in_order(self._variations & alike)
 
     def _note_all(self) -> None:
         """Look at every configuration; build none again that is lowered."""

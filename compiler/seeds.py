@@ -37,6 +37,15 @@ def cell_seed(seed: int, bindings: Mapping[str, str], repetition: int, *, paired
     return stream_seed(seed, "cell", configuration, str(repetition))
 
 
+def draws_seed(seed: int, repetition: int) -> int:
+    """Return the seed of what every configuration of a repetition draws alike, 63 bits.
+
+    seed: the experiment's. It is the seed that the cell would have without a sweep, so that a name that is
+    swept later leaves the draws of a repetition as they were.
+    """
+    return cell_seed(seed, {}, repetition, paired=False)
+
+
 def uniform(seed: int, bound: int, *name: str) -> int:
     """Draw one integer, uniform in [0, bound), from a named stream."""
     return (stream_seed(seed, *name) * bound) >> 63

@@ -20,6 +20,7 @@ from .core.values import Applied, ListValue, Quantity, Symbol, Text, TupleValue,
 from .experiment import CheckedExperiment
 from .expressions.evaluate import Scope
 from .expressions.names import used_names
+from .grid.draws import Draws, draws
 from .grid.grid_checks import draw_sample, excluded
 from .grid.load_counts import most_loads
 from .grid.settings import Overrides
@@ -145,7 +146,7 @@ class Checker:
                 self.diagnostics.add(warning)
         title = self._text(block, keys.TITLE, static)
         citation = self._text(block, keys.SOURCE, static)
-        paired = self._try(block.given, keys.PAIRED, static) or False
+        common, paired = self._try(draws, block, static) or Draws()
         return CheckedExperiment(
             name=experiment.name.text,
             title=title,
@@ -155,6 +156,7 @@ class Checker:
             repeat=repeat,
             seed=seed,
             paired=paired,
+            common=common,
             is_shuffled=self._try(block.given, keys.ORDER, static) == "shuffled",
             measure=measure or (),
             figures=figures,

@@ -29,6 +29,7 @@ class CheckedExperiment:
     repeat: int
     seed: int
     paired: bool
+    common: bool
     is_shuffled: bool
     measure: tuple[model.MetricRequest, ...]
     figures: tuple[model.FigureRequest, ...]

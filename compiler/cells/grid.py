@@ -14,11 +14,19 @@ from fairc.compiler.passes.draft import Draft, DraftFlow
 from fairc.compiler.passes.flows import start_range_ns
 from fairc.compiler.passes.loads import load_of, pauses_ns
 from fairc.compiler.passes.wiring import host_address
-from fairc.compiler.seeds import canonical, cell_seed, identity, stream_seed, uniform
+from fairc.compiler.seeds import (
+    canonical,
+    cell_seed,
+    draws_seed,
+    identity,
+    stream_seed,
+    uniform,
+)
 from fairc.dsl.model import Configuration, Distribution, Flow, Load, MetricRequest, Requests
 
 from .scales import sample_every_ns
 from .traffic import PROCESS, options_of, shared_arrivals, workload_of
+from .variation import draws_workload
 
 NOT_IN_IDENTITY: Any = {
     "id": True,
@@ -31,11 +39,16 @@ NOT_IN_IDENTITY: Any = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a cell takes from its experiment as a whole."""
+    """What a cell takes from its experiment as a whole.
+
+    paired: all configurations of a repetition draw everything alike. common: they draw starts, arrivals,
+    sizes and pauses alike.
+    """
 
     experiment: str
     seed: int
     paired: bool
+    common: bool = True
     measure: tuple[MetricRequest, ...] = ()
 
 
@@ -53,8 +66,10 @@ class Lowered:
         """Return the cell of one repetition."""
         settings, draft, scenario = self._settings, self._draft, self._draft.scenario
         seed = cell_seed(settings.seed, self._bindings, repetition, paired=settings.paired)
-        starts_ns = [_starts_ns(flow, draft, seed) for flow in draft.flows]
-        shared = shared_arrivals((flow.flow for flow in draft.flows), seed)
+        alike = settings.common and not settings.paired
+        draws = draws_seed(settings.seed, repetition) if alike else seed
+        starts_ns = [_starts_ns(flow, draft, draws) for flow in draft.flows]
+        shared = shared_arrivals((flow.flow for flow in draft.flows), draws)
         cell = plan.Cell(
             id="0" * 16,  # its hash is taken below
             experiment=settings.experiment,
@@ -69,7 +84,7 @@ class Lowered:
                     draft,
                     flow,
                     starts,
-                    seed,
+                    draws if draws_workload(flow.flow) else seed,
                     shared.get(flow.flow.name),
                     sample_every_ns(flow.flow, settings.measure),
                 )
@@ -84,7 +99,7 @@ class Lowered:
             ),
             warmup_ns=scenario.warmup_ns,
             duration_ns=scenario.duration_ns,
-            deadline_ns=draft.deadline_ns + _later_ns(draft, starts_ns, seed),
+            deadline_ns=draft.deadline_ns + _later_ns(draft, starts_ns, draws),
             stop=scenario.stop,
             processing_ns=scenario.processing_ns,
             syscall_cost_ns=scenario.syscall_cost_ns,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fairc.dsl.model import Load, OnOff, Requests, Scenario
+from fairc.dsl.model import Flow, Load, OnOff, Requests, Scenario
 from fairc.words.queues import QUEUES
 
 
@@ -17,23 +17,32 @@ def _drawn_starts(scenario: Scenario) -> bool:
     return any(start is not None and start.kind != "constant" for start in drawn)
 
 
+def draws_workload(flow: Flow) -> bool:
+    """Whether anything of a flow's workload is drawn: sizes, intervals, on and off times, pauses."""
+    return _draws_traffic(flow) or _draws_pauses(flow)
+
+
+def _draws_traffic(flow: Flow) -> bool:
+    match flow.workload:
+        case Requests(size=size, every=every, share=share):
+            return share is not None or size.kind != "constant" or every.kind != "constant"
+        case OnOff(on=on, off=off):
+            return on.kind != "constant" or off.kind != "constant"
+        case _:
+            return False
+
+
+def _draws_pauses(flow: Flow) -> bool:
+    load = flow.workload
+    return isinstance(load, Load) and load.loads > 1 and load.idle.kind != "constant"
+
+
 def _drawn_workloads(scenario: Scenario) -> bool:
-    for flow in scenario.flows:
-        workload = flow.workload
-        if isinstance(workload, Requests | OnOff):
-            drawn = (
-                (workload.size, workload.every)
-                if isinstance(workload, Requests)
-                else (workload.on, workload.off)
-            )
-            if any(random.kind != "constant" for random in drawn):
-                return True
-    return False
+    return any(map(_draws_traffic, scenario.flows))
 
 
 def _drawn_pauses(scenario: Scenario) -> bool:
-    loads = (flow.workload for flow in scenario.flows if isinstance(flow.workload, Load))
-    return any(load.loads > 1 and load.idle.kind != "constant" for load in loads)
+    return any(map(_draws_pauses, scenario.flows))
 
 
 def _random_losses(scenario: Scenario) -> bool:
@@ -70,6 +79,19 @@ VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     (_processing, "the time that hosts take for a packet, and the gaps of constant-rate sources"),
     (_random_queues, "the coins and the hashes of the queues, from the kernel's generator"),
 )
+
+
+WITHOUT_LOSSES = frozenset(
+    words
+    for holds, words in VARIATIONS
+    if holds in (_random_starts, _drawn_starts, _drawn_workloads, _drawn_pauses)
+)
+"""What all configurations of a repetition draw alike unless the file says `draws = own`."""
+
+PAIRED = WITHOUT_LOSSES | {
+    words for holds, words in VARIATIONS if holds in (_random_losses, _random_delays, _processing)
+}
+"""What they draw alike with `paired = on`: all but what is drawn inside the kernel."""
 
 
 def variations(scenario: Scenario) -> frozenset[str]:

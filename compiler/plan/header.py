@@ -28,11 +28,21 @@ class Axis(Model):
 
 
 class MetricRequest(Model):
-    """An entry of `measure`: metric name, flows named by position, keyword options (SI units)."""
+    """An entry of `measure`: metric name, flows named by position, keyword options (SI units).
+
+    values: those that are named, `queue_delay.p95`; the metric's own name stands for its first one, and
+    none are left out for that alone. All are computed.
+    """
 
     name: MetricName
     sessions: tuple[FlowName, ...] = ()
     options: dict[Word, Real | Text] = {}
+    values: Annotated[tuple[MetricName, ...], Field(exclude_if=empty)] = ()
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The names of the values that are asked for."""
+        return self.values or (self.name,)
 
 
 class Selection(Model):
@@ -88,6 +98,8 @@ class Plan(Model):
     engine_asked: whether it is another engine than the one that the file alone would get; left out where
     it is not.
     settings: what the command line replaced in the file, by name; left out where nothing was.
+    common: in words, what of `varied` all configurations of a repetition draw alike, so that they are compared
+    repetition by repetition; left out where nothing is: of one configuration, or with `draws = own`.
     """
 
     format: Literal["fairc-plan"] = "fairc-plan"
@@ -116,6 +128,7 @@ class Plan(Model):
     processing_ns: Annotated[
         tuple[Annotated[int, Field(ge=0, le=MAX_PROCESSING_NS)], ...], Field(exclude_if=empty)
     ] = ()
+    common: Annotated[tuple[Text, ...], Field(exclude_if=empty)] = ()
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

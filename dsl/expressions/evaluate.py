@@ -70,7 +70,10 @@ class Scope:
     parent: where names are looked up that this scope does not have.
     circular: raises the error for names that need each other.
     work: what is counted together; that of the parent if there is one.
+    dotted: whether names with a dot are words, as in `measure`.
     """
+
+    dotted = False
 
     def __init__(
         self,
@@ -186,11 +189,13 @@ def _text(node: syntax.Expr, scope: Scope) -> Value:
 def _name(node: syntax.Expr, scope: Scope) -> Value:
     assert isinstance(node, syntax.Name)
     if node.rest:
+        if scope.dotted:
+            return Symbol(".".join((node.text, *node.rest)), node.span)
         fail(
             "wrong-type",
             f"`{node.span.text}` is the value of a metric, which is known only after a run",
             node.span,
-            help="names with a dot are used in `report`",
+            help="names with a dot are used in `measure` and in `report`",
         )
     return scope.get(node.text) or Symbol(node.text, node.span)
 

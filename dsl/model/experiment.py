@@ -115,7 +115,12 @@ class Experiment(Protocol):
 
     @property
     def paired(self) -> bool:
-        """Whether the losses are the same for every value of the sweep."""
+        """Whether the losses, too, are the same for every value of the sweep."""
+        ...
+
+    @property
+    def common(self) -> bool:
+        """Whether starts, arrivals, sizes and pauses are the same for every value of the sweep."""
         ...
 
     @property

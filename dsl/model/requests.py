@@ -37,12 +37,14 @@ class MetricRequest:
 
     sessions: the flows named by position (`fairness(tcp, quic)`); empty means all.
     options: keyword arguments, times in seconds, sizes in bytes. span: where it is asked for.
+    values: those that are named (`queue_delay.p95`, and `queue_delay` for its first one); empty: the first.
     """
 
     name: str
     sessions: tuple[str, ...]
     options: Mapping[str, float | str]
     span: Span | None = field(default=None, compare=False)
+    values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Entry, Parameter, match
 from fairc.dsl.core.problems import Gather, fail, not_yet
-from fairc.dsl.core.registry import suggest, unknown
+from fairc.dsl.core.registry import unknown
 from fairc.dsl.core.source import Source, Span
 from fairc.dsl.core.units import NUMBER, in_si
 from fairc.dsl.core.values import Argument, ListValue, Quantity, Symbol, Text, TupleValue, Value
@@ -33,6 +33,8 @@ from fairc.words.report import (
     PER_LOAD,
     SERIES_FIGURES,
 )
+
+from .measures import check_sub_values
 
 WALK_LIMIT = 100_000
 """So many combinations of values are looked at to find those for which a condition holds."""
@@ -367,16 +369,7 @@ def _metric_path(entry: Entry, node: syntax.Expr) -> Symbol:
     metric = METRICS.get(
         node.text, Span(node.span.source, node.span.start, node.span.start + len(node.text))
     )
-    for part in node.rest:
-        if part not in metric.values:
-            near = suggest(part, metric.values)
-            fail(
-                "unknown-value",
-                f"the metric `{metric.name}` has no value called `{part}`",
-                Span(node.span.source, node.span.end - len(part), node.span.end),
-                note=f"did you mean `{near}`?" if near else "",
-                help=f"it has: {', '.join(metric.values)}" if metric.values else "it is one value",
-            )
+    check_sub_values(metric, node.rest, node.span)
     return Symbol(".".join((node.text, *node.rest)), node.span)
 
 

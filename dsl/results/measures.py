@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
 
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Label
-from fairc.dsl.core.entries import bind
+from fairc.dsl.core.entries import Entry, bind
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.registry import unknown
+from fairc.dsl.core.registry import suggest, unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import in_si
-from fairc.dsl.core.values import ListValue, Quantity, Symbol, Value
+from fairc.dsl.core.values import Applied, ListValue, Quantity, Symbol, Value
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.text import syntax
 from fairc.words.report import METRICS
@@ -26,6 +28,7 @@ def build_measures(
     """
     # A flow comes before a `let` of its name; other names of flows are words where they stand.
     scope = Scope({name: Symbol(name, value.span) for name in flows if name in lets}, lets)
+    scope.dotted = True
     listed = evaluate(value, scope)
     if not isinstance(listed, ListValue):
         fail(
@@ -43,18 +46,58 @@ def build_measures(
     spans: dict[str, Span] = {}
     for item in listed.items:
         with gather.attempt():
-            request = _metric(_place(item, value), flows)
-            if request.name in requests:
-                fail(
-                    "duplicate-metric",
-                    f"`{request.name}` is measured twice",
-                    item.span,
-                    labels=(Label(spans[request.name], "the first time"),),
-                    help="one request of each metric, so that its values have one name",
-                )
-            requests[request.name], spans[request.name] = request, item.span
+            placed, value_name = _parted(_place(item, value))
+            request = replace(_metric(placed, flows), values=(value_name or placed.name,))
+            first = requests.setdefault(request.name, request)
+            if first is not request:
+                requests[request.name] = _merged(first, request, spans[request.name], item.span)
+            spans.setdefault(request.name, item.span)
     gather.finish()
-    return tuple(requests.values())
+    return tuple(
+        replace(request, values=()) if request.values == (request.name,) else request
+        for request in requests.values()
+    )
+
+
+def _parted(item: Value) -> tuple[Symbol | Applied, str]:
+    """Return a metric without its sub-value, and both together: `queue_delay`, `queue_delay.p95`."""
+    if not isinstance(item, Symbol) or "." not in item.name:
+        return cast(Symbol | Applied, item), ""
+    name, *rest = item.name.split(".")
+    span = Span(item.span.source, item.span.start, item.span.start + len(name))
+    check_sub_values(METRICS.get(name, span), rest, item.span)
+    return Symbol(name, span), item.name
+
+
+def _merged(
+    first: model.MetricRequest, more: model.MetricRequest, at: Span, here: Span
+) -> model.MetricRequest:
+    """Return one request for two values of a metric. Raises CompileError where they are no two."""
+    given = [r for r in (first, more) if r.sessions or r.options]
+    if len(given) == 2 or set(first.values) & set(more.values) or (given and given[0] is more):
+        fail(
+            "duplicate-metric",
+            f"`{more.values[0]}` is measured twice",
+            here,
+            labels=(Label(at, "the first time"),),
+            help="one request of each metric, so that its values have one name; of its sub-values"
+            " any number",
+        )
+    return replace(first, values=(*first.values, *more.values))
+
+
+def check_sub_values(metric: Entry, rest: Sequence[str], at: Span) -> None:
+    """Raise CompileError unless a metric has the values that follow its name; at: of all."""
+    for part in rest:
+        if part not in metric.values or len(rest) > 1:
+            near = suggest(part, metric.values)
+            fail(
+                "unknown-value",
+                f"the metric `{metric.name}` has no value called `{part}`",
+                Span(at.source, at.end - len(part), at.end),
+                note=f"did you mean `{near}`?" if near else "",
+                help=f"it has: {', '.join(metric.values)}" if metric.values else "it is one value",
+            )
 
 
 def _place(item: Value, within: syntax.Expr) -> Value:

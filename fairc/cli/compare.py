@@ -161,7 +161,20 @@ def _medians(row: Compared) -> str:
     decimals = decimals_for(m / scale.factor for m in both)
     a, b = (number(m / scale.factor, decimals) for m in both)
     unit = f" {scale.unit}" if scale.unit else ""
-    return f"medians {a}{unit} and {b}{unit}; "
+    return f"medians {a}{unit} and {b}{unit}; {_shift(row, scale.factor, decimals, unit)}"
+
+
+def _shift(row: Compared, factor: float, decimals: int, unit: str) -> str:
+    """Write by how much the second of a pair is larger, of samples that are compared pair by pair."""
+    from fairc.runtime.report.words import number
+
+    if row["shift"] is None:
+        return ""
+    ends = [
+        number(x / factor, decimals) for x in (row["shift_low"], row["shift_high"]) if x is not None
+    ]
+    interval = f", 95 % interval {' .. '.join(ends)}{unit}" if ends else ""
+    return f"second - first: {number(row['shift'] / factor, decimals)}{unit}{interval}; "
 
 
 def _counted(cells: int) -> str:

@@ -62,7 +62,7 @@ def summary(run: Path) -> Iterator[str]:
 
     plan = read_plan(run)
     axes = tuple(axis.name for axis in plan.axes)
-    asked = list(dict.fromkeys(request.name for request in plan.measure))
+    asked = list(dict.fromkeys(name for request in plan.measure for name in request.shown))
     # Many read goodput and fairness first; they keep their place.
     first = [name for name in ("goodput", "fairness") if name in asked]
     found = []
@@ -114,6 +114,8 @@ def text(rows: Sequence[Row]) -> Iterator[str]:
     yield from aligned([head, *body], left=len(keys))
     for reason in dict.fromkeys(row["reason"] for row in rows if row["reason"]):
         yield f"without a value: {reason}"
+    for reason in dict.fromkeys(row["no_interval"] for row in rows if row["no_interval"]):
+        yield f"no interval: {reason}"
 
 
 def interval(row: Row, low: str, high: str) -> str:

@@ -49,22 +49,27 @@ def table(
     run: Path, metric: str, by: str | None, where: str | None, stat: str, tested: bool, form: str
 ) -> None:
     """Print one table of METRIC (fairness.F, goodput, ...): value, n and 95 % confidence interval."""
-    from fairc.runtime.compare.comparison import compare_groups
+    from fairc.runtime.compare.comparison import Mixture, compare_groups
     from fairc.runtime.compare.summary import UnknownName, summarise
+    from fairc.runtime.store.folder import read_plan
 
     from .compare import PAIR_FORMS
     from .results import TABLES, fresh_tables
 
     axes = fresh_tables(run)
     groups = None if by is None else _words(by)
+    plan = read_plan(run)
     looked_at = run / TABLES, axes, metric, groups, chosen(where, axes)
+    sampled = plan.unsampled > 0 and not plan.common
     try:
         if tested:
-            lines = PAIR_FORMS[form](compare_groups(*looked_at))
+            common = bool(plan.common)
+            lines = PAIR_FORMS[form](compare_groups(*looked_at, sampled=sampled, common=common))
         else:
-            rows = [row for name in _words(stat) or [stat] for row in summarise(*looked_at, name)]
+            names = _words(stat) or [stat]
+            rows = [row for name in names for row in summarise(*looked_at, name, sampled=sampled)]
             lines = FORMS[form](rows)
-    except UnknownName as error:
+    except (UnknownName, Mixture) as error:
         raise Wrong(str(error)) from None
     for line in lines:
         console.result(line)
@@ -112,7 +117,7 @@ def as_csv(rows: Sequence[Row]) -> Iterator[str]:
     writer = csv.writer(lines, lineterminator="\n")
     keys = list(rows[0]["by"]) if rows else []
     before = ("metric", "unit", "stat")
-    after = ("n", "invalid", "value", "ci_low", "ci_high", "reason")
+    after = ("n", "invalid", "value", "ci_low", "ci_high", "reason", "no_interval")
     heads = [f"by.{key}" if key in (*before, *after) else key for key in keys]
     writer.writerow([*before, *heads, *after])
     for row in rows:
@@ -121,7 +126,7 @@ def as_csv(rows: Sequence[Row]) -> Iterator[str]:
             [
                 *(row["metric"], row["unit"], row["stat"]),
                 *(row["by"][key] for key in keys),
-                *(row["n"], row["invalid"], *numbers, row["reason"]),
+                *(row["n"], row["invalid"], *numbers, row["reason"], row["no_interval"]),
             ]
         )
     yield from lines.getvalue().splitlines()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from fairc.runtime.statistics.estimates import median
+from fairc.runtime.statistics.paired import Matched
 from fairc.runtime.statistics.verdicts import Comparison, compare
 from fairc.runtime.store import tables
 
@@ -27,8 +28,10 @@ class Compared(TypedDict):
     """One value of a metric, compared: medians in SI base units, of n_first and n_second values.
 
     by: what the value is of; of the two sides where they differ. p, p_holm: of the Mann-Whitney
-    test, alone and among all that were compared, None without a test; cliffs_delta, hedges_g:
-    positive where the first is larger. What the verdicts mean: docs/statistics.md.
+    test, or of the signed-rank test of pairs, alone and among all that were compared, None without a test;
+    cliffs_delta, hedges_g: positive where the first is larger. pairs: how many values were compared pair by
+    pair; None: as independent samples. shift, shift_low, shift_high: by how much the second of a pair is
+    larger, with its interval; correlation: of the pairs. What the verdicts mean: docs/statistics.md.
     """
 
     metric: str
@@ -44,7 +47,16 @@ class Compared(TypedDict):
     p_holm: float | None
     cliffs_delta: float | None
     hedges_g: float | None
+    pairs: int | None
+    shift: float | None
+    shift_low: float | None
+    shift_high: float | None
+    correlation: float | None
     words: str
+
+
+class Mixture(Exception):
+    """A group that was to be tested holds values of several configurations or flows; the message helps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +113,33 @@ def compare_groups(
     metric: str,
     by: Sequence[str] | None = None,
     where: Where | None = None,
+    sampled: bool = False,
+    common: bool = False,
 ) -> list[Compared]:
     """Compare every two groups of one run; arguments as of `summary.summarise`.
 
-    Raises UnknownName and TableError.
+    Groups of the same cells (their flows, their loads) are compared pair by pair, and so are all where the
+    configurations of a repetition draw alike (common). Raises UnknownName, Mixture and TableError.
     """
-    name, unit, groups = samples(folder, axes, metric, by, where)
-    return _compared([(name, unit, Side(a, b)) for a, b in combinations(groups, 2)])
+    name, unit, groups = samples(folder, axes, metric, by, where, sampled)
+    if mixed := next((group.mixed for group in groups if group.mixed), ""):
+        raise Mixture(f"a mixture cannot be tested: {mixed}")
+    pairs = list(combinations(groups, 2))
+    return _compared(
+        [(name, unit, Side(a, b)) for a, b in pairs],
+        [common or not _cells_of(a).isdisjoint(_cells_of(b)) for a, b in pairs],
+    )
+
+
+def _cells_of(sample: Sample) -> set[str]:
+    return {origin.cell for origin in sample.origins}
+
+
+def matched(first: Sample, second: Sample) -> Matched:
+    """Return the values of the repetitions that both have, in order; of each sample one a repetition."""
+    a, b = (dict(zip(s.repetitions, s.values, strict=True)) for s in (first, second))
+    both = [repetition for repetition in a if repetition in b]
+    return Matched([a[r] for r in both], [b[r] for r in both])
 
 
 def _groups(
@@ -119,19 +151,18 @@ def _groups(
     return {frozenset(sample.by.items()): sample for sample in found.groups}
 
 
-def _compared(found: Sequence[tuple[str, str, Side]]) -> list[Compared]:
-    tested = [
-        (place, side.first.values, side.second.values)
-        for place, (_, _, side) in enumerate(found)
-        if side.first and side.second and side.first.values and side.second.values
-    ]
-    results = dict(
-        zip(
-            (place for place, *_ in tested),
-            compare((a, b) for _, a, b in tested),
-            strict=True,
-        )
-    )
+def _compared(
+    found: Sequence[tuple[str, str, Side]], paired: Sequence[bool] = ()
+) -> list[Compared]:
+    """Compare both sides of each; paired: whether pair by pair, by default none."""
+    tested: dict[int, tuple[Sequence[float], Sequence[float]] | Matched] = {}
+    for place, (_, _, side) in enumerate(found):
+        if side.first and side.second and side.first.values and side.second.values:
+            if not (paired and paired[place]):
+                tested[place] = side.first.values, side.second.values
+            elif (pairs := matched(side.first, side.second)).first:
+                tested[place] = pairs
+    results = dict(zip(tested, compare(tested.values()), strict=True))
     return [
         _row(metric, unit, side, results.get(place))
         for place, (metric, unit, side) in enumerate(found)
@@ -142,6 +173,7 @@ def _row(metric: str, unit: str, side: Side, comparison: Comparison | None) -> C
     first, second = side.first, side.second
     a, b = (sample.values if sample else [] for sample in (first, second))
     verdict, words = _without_values(side) if comparison is None else ("", "")
+    shift = comparison.shift if comparison else None
     return Compared(
         metric=metric,
         unit=unit,
@@ -156,6 +188,11 @@ def _row(metric: str, unit: str, side: Side, comparison: Comparison | None) -> C
         p_holm=comparison.p_holm if comparison else None,
         cliffs_delta=comparison.delta if comparison else None,
         hedges_g=comparison.g if comparison else None,
+        pairs=comparison.pairs if comparison else None,
+        shift=shift.value if shift else None,
+        shift_low=shift.low if shift else None,
+        shift_high=shift.high if shift else None,
+        correlation=comparison.correlation if comparison else None,
         words=comparison.words if comparison else words,
     )
 
@@ -172,7 +209,7 @@ def _without_values(side: Side) -> tuple[str, str]:
             return MISSING, f"missing in the {name}"
         if sample and sample.values:
             return MISSING, f"without a value in the {name}"
-    raise AssertionError("one side has values and the other has none")
+    return UNDECIDED, "not decided: no repetition counts in both"
 
 
 def _cells(first: Path, second: Path) -> Cells:

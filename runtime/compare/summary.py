@@ -11,6 +11,8 @@ from fairc.runtime.metrics import value_named
 from fairc.runtime.statistics import STATISTICS, Estimate, statistic
 from fairc.runtime.store import tables
 
+from .mixtures import Origin, names_to_add, ticked
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -25,7 +27,8 @@ class Row(TypedDict):
 
     by: axis -> value, None for the flow of a value that is of a whole cell. n: values that were
     summarised. invalid: cells left out, because their set-up is not valid or they failed. reason: why
-    cells that count have no value; empty where all have one.
+    cells that count have no value; empty where all have one. no_interval: why there is none, empty where
+    there is one.
     """
 
     metric: str
@@ -38,6 +41,7 @@ class Row(TypedDict):
     ci_low: float | None
     ci_high: float | None
     reason: str
+    no_interval: str
 
 
 class UnknownName(Exception):
@@ -56,15 +60,28 @@ class _Cell:
     names: Mapping[str, str]
     counts: bool
 
+    @property
+    def origin(self) -> Origin:
+        """Where values of the cell are from."""
+        names = {name: value for name, value in self.names.items() if name != REPETITION}
+        return Origin(repr(sorted(names.items())), self.id, names)
+
 
 @dataclass(slots=True)
 class Sample:
-    """The values of one group; by: as in Row; left_out: cells that do not count; reasons: as in Row."""
+    """The values of one group; by: as in Row; left_out: cells that do not count; reasons: as in Row.
+
+    origins, repetitions: of each value. mixed: why the values are no sample of one distribution and have
+    neither interval nor test, in words; empty where they are.
+    """
 
     by: dict[str, str | None]
     values: list[float]
     left_out: int = 0
     reasons: set[str] = field(default_factory=set)
+    origins: list[Origin] = field(default_factory=list)
+    repetitions: list[str] = field(default_factory=list)
+    mixed: str = ""
 
 
 class Samples(NamedTuple):
@@ -81,6 +98,7 @@ def samples(
     metric: str,
     by: Sequence[str] | None = None,
     where: Where | None = None,
+    sampled: bool = False,
 ) -> Samples:
     """Return the values of a metric over the cells of each group; arguments as of `summarise`.
 
@@ -116,13 +134,33 @@ def samples(
             sample = groups.setdefault(group, Sample(dict(zip(keys, group, strict=True)), []))
             if value.number is not None:
                 sample.values.append(value.number)
+                sample.origins.append(cell.origin)
+                sample.repetitions.append(cell.names[REPETITION])
             elif value.reason:
                 sample.reasons.add(value.reason)
             met[group] = sample
         if not cell.counts:
             for sample in met.values():
                 sample.left_out += 1
+    for sample in groups.values():
+        sample.mixed = _mixed(sample, axes, sampled)
     return Samples(name, unit, list(groups.values()))
+
+
+def _mixed(sample: Sample, axes: Sequence[str], sampled: bool) -> str:
+    """Say of what a group is a mixture, and what tells it apart; empty: it is none."""
+    add = names_to_add(sample.origins, axes, sampled=sampled)
+    flows = len({origin.cell for origin in sample.origins}) < len(sample.origins)
+    if not (add or flows):
+        return ""
+    several = len({origin.configuration for origin in sample.origins})
+    what = [
+        f"{several} configurations" if add else "",
+        "several flows of each cell" if flows else "",
+    ]
+    names = ticked((*add, FLOW) if flows else add)
+    fix = f", or fix {ticked(add)} with --where" if add else ""
+    return f"the values are of {' and of '.join(filter(None, what))}: add {names} to --by{fix}"
 
 
 def summarise(
@@ -132,6 +170,7 @@ def summarise(
     by: Sequence[str] | None = None,
     where: Where | None = None,
     stat: str = "median",
+    sampled: bool = False,
 ) -> list[Row]:
     """Summarise a metric over the cells of each group.
 
@@ -139,6 +178,7 @@ def summarise(
     `fairness.F`; a metric of several values stands for its first one. by: what makes a group, out
     of the axes, `flow`, `repetition` and `load`; None: all axes and `flow`. where: whether a cell is
     looked at, of its bindings, `repetition` and `load` as text. Groups come in the order of the plan.
+    sampled: whether the configurations are a random sample. Mixtures have no interval (mixtures.py).
 
     Raises UnknownName, and TableError when the tables cannot be read.
     """
@@ -146,7 +186,7 @@ def summarise(
         summary = statistic(stat)
     except KeyError:
         raise UnknownName("statistic", stat, (*STATISTICS, "p90", "p99.9", "...")) from None
-    name, unit, groups = samples(folder, axes, metric, by, where)
+    name, unit, groups = samples(folder, axes, metric, by, where, sampled)
     return [_row(name, unit, stat, group, summary(group.values)) for group in groups]
 
 
@@ -157,6 +197,8 @@ def measured(folder: Path) -> dict[str, str]:
 
 
 def _row(metric: str, unit: str, stat: str, group: Sample, estimate: Estimate) -> Row:
+    if group.mixed:
+        estimate = Estimate(estimate.n, estimate.value, reason=group.mixed)
     return Row(
         metric=metric,
         unit=unit,
@@ -168,6 +210,7 @@ def _row(metric: str, unit: str, stat: str, group: Sample, estimate: Estimate) -
         ci_low=estimate.low,
         ci_high=estimate.high,
         reason="; ".join(sorted(group.reasons)),
+        no_interval=estimate.reason if estimate.low is None else "",
     )
 
 

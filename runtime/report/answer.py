@@ -127,7 +127,7 @@ def entries(
         undefined = results.undefined(measure, configuration)
         if not (summary.n or undefined or results.points(measure, configuration)):
             continue
-        scale, decimals = _format(results, measure.metric)
+        scale, decimals = format_of(results, measure.metric)
         remarks = [_remark(run, results, measure, configuration)]
         if undefined:
             remarks.append(
@@ -139,14 +139,14 @@ def entries(
     return tuple(made)
 
 
-def _format(results: Results, metric: str) -> tuple[Scale, int]:
+def format_of(results: Results, metric: str) -> tuple[Scale, int]:
     """Return the one scale and number of decimals for a metric on the whole page."""
     if metric not in results.formats:  # every row of every table asks for it
-        results.formats[metric] = _find_format(results, metric)
+        results.formats[metric] = _findformat_of(results, metric)
     return results.formats[metric]
 
 
-def _find_format(results: Results, metric: str) -> tuple[Scale, int]:
+def _findformat_of(results: Results, metric: str) -> tuple[Scale, int]:
     medians = [
         m
         for measure in results.select(metric)
@@ -305,7 +305,7 @@ def _ranged(results: Results, metric: str, name: str) -> list[str]:
     """Tell between what the medians of each measure of a metric are."""
     sentences = []
     for measure in results.select(metric):
-        scale, decimals = _format(results, metric)
+        scale, decimals = format_of(results, metric)
 
         def show(v: float, scale: Scale = scale, decimals: int = decimals) -> str:
             return f"{number(v / scale.factor, decimals)} {scale.unit}".rstrip()

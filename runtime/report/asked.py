@@ -132,7 +132,7 @@ class Declared:
 
 def declared(run: Run) -> Declared:
     """Return which metrics were named before there were results, by the lock."""
-    names = [request.name for request in run.plan.measure]
+    names = [name for request in run.plan.measure for name in request.shown]
     before = results_before(run.plan, run.lock)
     if before is None:
         words = (

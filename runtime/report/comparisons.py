@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from .answer import NAMES, entries
+from fairc.runtime.statistics.estimates import Estimate
+from fairc.runtime.statistics.paired import Matched
+from fairc.runtime.statistics.verdicts import Comparison
+
+from .answer import NAMES, entries, format_of
 from .run import Configuration, Run
 from .summary import Measure, Results
-from .words import MINUS, listed, number, one_line
+from .words import MINUS, counted, listed, number, one_line
 
 # More configurations make more pairs than anyone reads, and Holm's correction decides none of them.
 MAX_CONFIGURATIONS = 4
@@ -22,6 +26,7 @@ class Compared:
     """One measure in two configurations; words: what the tests say.
 
     where: the swept values that both have, where `first` and `second` are only those that differ.
+    shift: by how much the second is larger, with its interval, of configurations that draw alike.
     """
 
     what: str
@@ -29,6 +34,7 @@ class Compared:
     first: str
     second: str
     words: str
+    shift: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,8 @@ class Comparisons:
     experiment test them; empty where every two are compared, or none.
     sentences: what the comparisons by these names come to, metric by metric.
     dependent: the series whose repetitions depend on each other at 5 % (after Holm).
+    pairing: that values were compared repetition by repetition, and how many comparisons these can decide;
+    empty where the configurations are independent samples.
     """
 
     pairs: tuple[Compared, ...]
@@ -62,6 +70,7 @@ class Comparisons:
     too_many: int
     by: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()
+    pairing: str = ""
 
 
 def comparisons(run: Run, results: Results) -> Comparisons:
@@ -83,11 +92,22 @@ def comparisons(run: Run, results: Results) -> Comparisons:
         found += [(measure, a, b) for a, b in pairs_ if few or _differ_in(a, b) in by]
     if len(found) > MAX_ROWS:
         found, by = [], ()
+    common = bool(run.plan.common)
+    if common:
+        found = [(m, a, b) for m, a, b in found if matched(results, m, a, b).first]
     tested = compare(
-        (results.summary(m, a).values, results.summary(m, b).values) for m, a, b in found
+        matched(results, m, a, b)
+        if common
+        else (results.summary(m, a).values, results.summary(m, b).values)
+        for m, a, b in found
     )
     pairs = tuple(
-        Compared(_what(run, results, m, a), *_told(a, b, by), comparison.words)
+        Compared(
+            _what(run, results, m, a),
+            *_told(a, b, by),
+            comparison.words,
+            _shift(results, m, comparison.shift),
+        )
         for (m, a, b), comparison in zip(found, tested, strict=True)
     )
     series = tuple(_series(run, results, measures, ran))
@@ -98,6 +118,51 @@ def comparisons(run: Run, results: Results) -> Comparisons:
         0 if few else len(ran),
         by,
         tuple(_summed_up([m.metric for m, _, _ in found], pairs, by)) if by else (),
+        _pairing(tested) if common and tested else "",
+    )
+
+
+def matched(results: Results, measure: Measure, a: Configuration, b: Configuration) -> Matched:
+    """Return the values of the repetitions that count in both configurations, in order."""
+    first, second = (
+        {o.repetition: v for o, v in results.points(measure, c) if o.counts} for c in (a, b)
+    )
+    both = [repetition for repetition in first if repetition in second]
+    return Matched([first[r] for r in both], [second[r] for r in both])
+
+
+def _pairing(tested: Sequence[Comparison]) -> str:
+    """Say what is paired, and how many comparisons so many repetitions can decide."""
+    from fairc.runtime.statistics.paired import comparisons_decided, least_p, pairs_needed
+
+    most = max(c.pairs or 0 for c in tested)
+    made = sum(c.p is not None for c in tested)
+    can = comparisons_decided(most)
+    text = (
+        "All configurations of a repetition have the same random starts, arrivals and sizes, so values are"
+        " compared repetition by repetition: Wilcoxon's signed-rank test, exact, and the interval of the"
+        " differences from their Walsh averages. The smallest p of"
+        f" {counted(most, 'repetition')} is {least_p(most):.2g}:"
+    )
+    decided = "no comparison" if not can else f"at most {counted(can, 'comparison')} together"
+    needed = f"; the {made} here need {pairs_needed(made)} repetitions" if made > can else ""
+    return f"{text} they can decide {decided}{needed}."
+
+
+def _shift(results: Results, measure: Measure, shift: Estimate | None) -> str:
+    """Write by how much the second is larger, in the unit of the page."""
+    if shift is None or shift.value is None:
+        return ""
+    scale, decimals = format_of(results, measure.metric)
+    value, *ends = (
+        number(x / scale.factor, decimals)
+        for x in (shift.value, shift.low, shift.high)
+        if x is not None
+    )
+    return (
+        f"{value} [{', '.join(ends)}] {scale.unit}".rstrip()
+        if ends
+        else f"{value} {scale.unit}".rstrip()
     )
 
 
@@ -117,6 +182,13 @@ def _summed_up(
     """Yield for each metric in how many comparisons medians differ, and one side dominates."""
     for metric in dict.fromkeys(metrics):
         words = [pair.words for m, pair in zip(metrics, pairs, strict=True) if m == metric]
+        if any(pair.shift for pair in pairs):
+            differ = sum(w.startswith("different") for w in words)
+            yield (
+                f"{NAMES.get(metric, metric)} between values of {listed([*map(one_line, by)])}:"
+                f" different in {differ} of {len(words)} comparisons."
+            )
+            continue
         differ = sum("medians differ" in w for w in words)
         holds = sum("stochastic dominance holds" in w for w in words)
         yield (

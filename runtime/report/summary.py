@@ -136,9 +136,9 @@ class Results:
         from fairc.runtime.metrics.registry import value_named
 
         places: dict[str, int] = {}
-        for request in self.run.plan.measure:
+        for name in (name for request in self.run.plan.measure for name in request.shown):
             try:
-                places.setdefault(value_named(request.name).name, len(places))
+                places.setdefault(value_named(name).name, len(places))
             except KeyError:  # of a plug-in that is not installed here
                 continue
         found = [m for m in self.measures if m.metric in places]

@@ -95,10 +95,10 @@ def results_before(plan: Plan, locked: Mapping[str, Any]) -> dict[str, tuple[int
     """
     if DECLARED not in locked:
         return None
-    found = {}
+    found: dict[str, tuple[int, str]] = {}
     for request in plan.measure:
         for entry in locked[DECLARED]:
             if entry["request"] == as_declared(request):
-                found[request.name] = (entry["results"], entry["at"])
+                found |= dict.fromkeys(request.shown, (entry["results"], entry["at"]))
                 break
     return found

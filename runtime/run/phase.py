@@ -214,7 +214,7 @@ def asked(plan: Plan) -> frozenset[str]:
     names: set[str] = set()
     for request in plan.measure:
         try:
-            names.add(value_named(request.name).name)
+            names.update(value_named(name).name for name in request.shown)
         except KeyError:
             continue  # it has no number of its own
         names.update(_ALSO.get(request.name, ()))

@@ -3,6 +3,7 @@
     estimates    median, mean, percentile with the interval that each deserves; `--stat` by name
     bootstrap    the mean's BCa interval
     two_samples  Welch's t, Mann-Whitney U, and the effect sizes that go with them
+    paired       the signed-rank test, the shift of paired values, their correlation
     dominance    first-order stochastic dominance
     multiple     Holm's correction for several comparisons
     verdicts     two samples compared: tests, effect size, and what they say in words

@@ -9,6 +9,7 @@ from typing import Literal
 from .dominance import Dominance, dominance
 from .estimates import Estimate, median
 from .multiple import holm
+from .paired import Matched, SignedRank, correlation, signed_rank, walsh_shift
 from .two_samples import MannWhitney, Welch, cliffs_delta, hedges_g, magnitude, mann_whitney, welch
 
 LEVEL = 0.05
@@ -24,9 +25,12 @@ class Comparison:
     sample varies and they are not equal. undecided: too few values for any outcome to be
     significant, or significant by itself and not among all that were compared. same: none of these,
     so no difference was found, which is no proof of equality.
-    p: of the Mann-Whitney test, p_holm: among all comparisons that were made together; None without
-    a test. delta, g: effect sizes (Cliff, Hedges), positive where the first is larger.
-    welch: Welch's t-test, or why there is none. words: all of that for people.
+    p: of the Mann-Whitney test, or of the signed-rank test of pairs; p_holm: among all comparisons that
+    were made together; None without a test. delta, g: effect sizes of independent samples (Cliff, Hedges),
+    positive where the first is larger. welch: Welch's t-test, or why there is none.
+    pairs: how many values were compared pair by pair; None: the samples are independent. shift: by how much
+    the second of a pair is larger, with its interval; correlation: of the pairs, None where it is not defined.
+    words: all of that for people.
     """
 
     kind: Kind
@@ -38,15 +42,21 @@ class Comparison:
     g: float | None = None
     welch: Welch | str = "not computed"
     dominance: Dominance | None = None
+    pairs: int | None = None
+    shift: Estimate | None = None
+    correlation: float | None = None
     words: str = ""
 
 
-def compare(pairs: Iterable[tuple[Sequence[float], Sequence[float]]]) -> list[Comparison]:
+def compare(
+    pairs: Iterable[tuple[Sequence[float], Sequence[float]] | Matched],
+) -> list[Comparison]:
     """Compare the two samples of each pair; p-values are adjusted over all pairs together.
 
-    Every sample has a value at least.
+    Matched samples are compared value by value, others as independent ones. Every sample has a value at
+    least.
     """
-    made = [_compare(first, second) for first, second in pairs]
+    made = [_matched(p) if isinstance(p, Matched) else _compare(*p) for p in pairs]
     tested = [i for i, (_, test) in enumerate(made) if test is not None]
     p_values = [test.p for _, test in made if test is not None]
     for i, p_holm in zip(tested, holm(p_values), strict=True):
@@ -56,7 +66,32 @@ def compare(pairs: Iterable[tuple[Sequence[float], Sequence[float]]]) -> list[Co
     return [comparison for comparison, _ in made]
 
 
-def _compare(a: Sequence[float], b: Sequence[float]) -> tuple[Comparison, MannWhitney | None]:
+Test = MannWhitney | SignedRank
+
+
+def _matched(pairs: Matched) -> tuple[Comparison, Test | None]:
+    a, b = pairs
+    differences = [y - x for x, y in zip(a, b, strict=True)]
+    comparison = Comparison(
+        "same",
+        median(a),
+        median(b),
+        pairs=len(a),
+        shift=walsh_shift(differences),
+        correlation=correlation(a, b),
+    )
+    if not any(differences):
+        return replace(comparison, kind="identical", words="identical, pair by pair"), None
+    if min(a) == max(a) and min(b) == max(b):
+        if len(a) == 1:
+            words = "not decided: one pair says nothing about chance"
+            return replace(comparison, kind="undecided", words=words), None
+        return replace(comparison, kind="different", words=_constant(-differences[0])), None
+    test = signed_rank(differences)
+    return replace(comparison, p=test.p), test
+
+
+def _compare(a: Sequence[float], b: Sequence[float]) -> tuple[Comparison, Test | None]:
     first, second = median(a), median(b)
     if list(a) == list(b):
         return Comparison("identical", first, second, words="identical"), None
@@ -88,14 +123,16 @@ def _constant(delta: float) -> str:
     return f"different: neither varies, and the {larger} is larger"
 
 
-def _judged(comparison: Comparison, test: MannWhitney, compared: int) -> Comparison:
+def _judged(comparison: Comparison, test: Test, compared: int) -> Comparison:
     assert comparison.p_holm is not None
     if test.least_p >= LEVEL:
         kind: Kind = "undecided"
-        lead = (
-            f"not decided: too few values ({comparison.first.n} and {comparison.second.n}), the"
-            f" clearest outcome has p = {test.least_p:.2g}"
+        values = (
+            f"values ({comparison.first.n} and {comparison.second.n})"
+            if isinstance(test, MannWhitney)
+            else f"pairs that differ ({test.n})"
         )
+        lead = f"not decided: too few {values}, the clearest outcome has p = {test.least_p:.2g}"
         return replace(comparison, kind=kind, words=lead)
     if comparison.p_holm < LEVEL:
         kind, lead = "different", "different"
@@ -107,15 +144,18 @@ def _judged(comparison: Comparison, test: MannWhitney, compared: int) -> Compari
     else:
         kind, lead = "same", "no difference found"
     parts = [lead + _numbers(comparison)]
-    if kind != "same":
+    if kind != "same" and isinstance(test, MannWhitney):
         parts += [_medians(comparison), _dominates(comparison)]
     return replace(comparison, kind=kind, words="; ".join(filter(None, parts)))
 
 
 def _numbers(comparison: Comparison) -> str:
     assert comparison.p is not None and comparison.p_holm is not None
-    assert comparison.delta is not None
     holm_ = "" if comparison.p_holm == comparison.p else f", {_p(comparison.p_holm)} after Holm"
+    if comparison.delta is None:
+        r = comparison.correlation
+        size = f"{comparison.pairs} pairs, correlation {'not defined' if r is None else f'{r:.2f}'}"
+        return f" (signed-rank p {_equals(comparison.p)}{holm_}; {size})"
     size = f"Cliff's delta {comparison.delta:+.2f}, {magnitude(comparison.delta)}"
     return f" (Mann-Whitney p {_equals(comparison.p)}{holm_}; {size})"
 

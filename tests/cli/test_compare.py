@@ -51,7 +51,8 @@ def test_a_run_is_identical_to_its_repetition(runs: Fairc) -> None:
     assert {row["verdict"] for row in found["metrics"]} == {"identical"}
     assert list(found["metrics"][0]) == [
         *("metric", "unit", "by", "verdict", "n_first", "n_second"),
-        *("median_first", "median_second", "p", "p_holm", "cliffs_delta", "hedges_g", "words"),
+        *("median_first", "median_second", "p", "p_holm", "cliffs_delta", "hedges_g"),
+        *("pairs", "shift", "shift_low", "shift_high", "correlation", "words"),
     ]
 
 
@@ -128,17 +129,51 @@ def test_several_statistics_in_one_table(runs: Fairc) -> None:
 def test_groups_of_a_run_are_compared(fairc: Fairc) -> None:
     file = text_of("one.fexp", ("repeat  = 3", "repeat  = 12"))
     assert fairc("run", file, "-o", "one").status == 0
-    called = fairc("table", "one", "goodput", "--by", "rate", "--where", "rate < 9Mbit/s", "--test")
+    called = fairc(
+        "table", "one", "fairness.F", "--by", "rate", "--where", "rate < 9Mbit/s", "--test"
+    )
     assert called.status == 0
-    assert called.out.startswith("goodput, rate = 1Mbit/s against rate = 2Mbit/s: medians ")
-    assert "different (Mann-Whitney p" in called.out
+    assert called.out.startswith("fairness.F, rate = 1Mbit/s against rate = 2Mbit/s: medians ")
+    assert "; second - first: " in called.out and "(signed-rank p" in called.out
+    assert "12 pairs, correlation " in called.out
     rows = json.loads(fairc("table", "one", "goodput", "--test", "--format", "json").out)
     assert len(rows) == 4 * 3 / 2
     assert (rows[0]["by"]["flow"], rows[0]["by_second"]["flow"]) == ("a", "b")
+    assert {row["pairs"] for row in rows} == {12}
+    assert all(row["shift_low"] <= row["shift"] <= row["shift_high"] for row in rows)
     lines = fairc("table", "one", "goodput", "--test", "--format", "csv").out.splitlines()
     assert len(list(csv.DictReader(lines))) == 6
-    none = fairc("table", "one", "goodput", "--by", "", "--test")
+    none = fairc("table", "one", "fairness.F", "--by", "", "--where", "rate < 2Mbit/s", "--test")
     assert none.out == "fewer than two groups: nothing to compare\n"
+
+
+def test_independent_draws_are_compared_as_independent_samples(fairc: Fairc) -> None:
+    file = text_of("one.fexp", ("repeat  = 3", "repeat  = 12  draws = own"))
+    assert fairc("run", file, "-o", "one").status == 0
+    rows = json.loads(fairc("table", "one", "goodput", "--test", "--format", "json").out)
+    rates = [row["by"]["rate"] == row["by_second"]["rate"] for row in rows]
+    # Flows of one cell share its network, whatever the configurations draw.
+    assert [row["pairs"] for row in rows] == [12 if same else None for same in rates]
+    assert all(
+        "Mann-Whitney" in r["words"] for r, same in zip(rows, rates, strict=True) if not same
+    )
+
+
+def test_a_mixture_has_no_interval_and_no_test(fairc: Fairc) -> None:
+    file = text_of("one.fexp", ("repeat  = 3", "repeat  = 8"))
+    assert fairc("run", file, "-o", "one").status == 0
+    rows = json.loads(fairc("table", "one", "goodput", "--by", "flow", "--format", "json").out)
+    assert [(row["n"], row["ci_low"], row["ci_high"]) for row in rows] == [(16, None, None)] * 2
+    help = "add `rate` to --by, or fix `rate` with --where"
+    assert rows[0]["no_interval"] == f"the values are of 2 configurations: {help}"
+    text = fairc("table", "one", "goodput", "--by", "flow").out
+    assert text.count("no interval: the values are of 2 configurations") == 1
+    tested = fairc("table", "one", "goodput", "--by", "flow", "--test")
+    assert tested.status == 2 and help in tested.err
+    fixed = fairc("table", "one", "goodput", "--by", "flow", "--where", "rate < 2Mbit/s")
+    assert "no interval" not in fixed.out and fixed.status == 0
+    flows = fairc("table", "one", "goodput", "--by", "rate", "--test")
+    assert "several flows of each cell: add `flow` to --by" in flows.err
 
 
 def engine_named(run: str, name: str) -> None:

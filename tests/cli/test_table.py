@@ -20,13 +20,14 @@ ROW: Row = {
     "ci_low": 1.0,
     "ci_high": 2.0,
     "reason": "",
+    "no_interval": "",
 }
 
 
 def test_no_two_columns_of_the_csv_form_are_called_the_same() -> None:
     assert list(as_csv([ROW])) == [
-        "metric,unit,stat,by.n,by.value,flow,n,invalid,value,ci_low,ci_high,reason",
-        "goodput,bit/s,median,2,x,a,6,0,1.5,1.0,2.0,",
+        "metric,unit,stat,by.n,by.value,flow,n,invalid,value,ci_low,ci_high,reason,no_interval",
+        "goodput,bit/s,median,2,x,a,6,0,1.5,1.0,2.0,,",
     ]
 
 

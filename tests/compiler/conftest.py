@@ -141,6 +141,7 @@ class MadeExperiment:
     repeat: int = 1
     seed: int = 1
     paired: bool = False
+    common: bool = True
     measure: tuple[MetricRequest, ...] = (MetricRequest("goodput", (), {}),)
     figures: tuple[FigureRequest, ...] = ()
     diagnostics: Diagnostics = field(default_factory=Diagnostics)

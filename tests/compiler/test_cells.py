@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from fairc.compiler import compilation as module
 from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.schema import schema
 from fairc.dsl.core.diagnostics import CompileError
+from fairc.dsl.model import Scenario
 
 ROOT = Path(__file__).parents[2]
 
@@ -88,6 +91,55 @@ def test_paired_configurations_share_their_streams(make: SimpleNamespace) -> Non
     assert loss_seeds(one) == loss_seeds(two)
     one, two, *_ = compile(make.experiment(*scenarios, repeat=2)).cells()
     assert loss_seeds(one) != loss_seeds(two)
+
+
+def starts_of(cells: Iterable[Cell]) -> list[tuple[tuple[int, ...], ...]]:
+    return [tuple(flow.starts_ns for flow in cell.flows) for cell in cells]
+
+
+def test_configurations_draw_alike_unless_told_otherwise(make: SimpleNamespace) -> None:
+    scenarios = [make.quickstart(loss=0.01), make.quickstart(loss=0.02)]
+    cells = list(compile(make.experiment(*scenarios, repeat=2)).cells())
+    one, two, again, _ = starts_of(cells)
+    assert one == two != again
+    assert len({cell.seed for cell in cells}) == 4
+    own = list(compile(make.experiment(*scenarios, repeat=2, common=False)).cells())
+    assert len(set(starts_of(own))) == 4
+
+
+def test_a_sweep_draws_what_the_experiment_without_it_drew(make: SimpleNamespace) -> None:
+    alone = make.cell(make.quickstart())
+    swept, _ = compile(make.experiment(make.quickstart(), make.quickstart(loss=0.02))).cells()
+    assert starts_of([alone]) == starts_of([swept])
+
+
+def test_ids_change_only_where_draws_do(make: SimpleNamespace) -> None:
+    """Earlier versions drew as `draws = own` does."""
+
+    def ids(*scenarios: Scenario, **options: Any) -> list[str]:
+        return [cell.id for cell in compile(make.experiment(*scenarios, **options)).cells()]
+
+    fixed = [
+        make.scenario(make.dumbbell(rtt_ms=rtt), [make.flow("f", start_ns=0)]) for rtt in (40, 50)
+    ]
+    drawn = [make.quickstart(loss=0.01), make.quickstart(loss=0.02)]
+    assert ids(*fixed) == ids(*fixed, common=False)
+    assert ids(drawn[0]) == ids(drawn[0], common=False)
+    assert ids(*drawn, paired=True) == ids(*drawn, paired=True, common=False)
+    assert set(ids(*drawn)).isdisjoint(ids(*drawn, common=False))
+
+
+def test_the_plan_says_what_is_common(make: SimpleNamespace) -> None:
+    scenarios = [make.quickstart(loss=0.01), make.quickstart(loss=0.02)]
+
+    def common(**options: Any) -> str:
+        return " ".join(compile(make.experiment(*scenarios, **options)).plan.common)
+
+    assert "the start of each flow" in common() and "losses" not in common()
+    assert "the start of each flow" in common(paired=True) and "losses" in common(paired=True)
+    assert common(common=False) == ""
+    alone = compile(make.experiment(scenarios[0])).plan
+    assert alone.common == () and '"common"' not in alone.model_dump_json()
 
 
 def test_streams_of_one_cell_differ(make: SimpleNamespace) -> None:

@@ -97,3 +97,35 @@ def test_a_share_is_of_all_connections_together() -> None:
 def test_requests_without_a_share_have_starts_of_their_own() -> None:
     flows = cells(SHARED.replace(", 80%", "").replace(", share: 20%", ""))[0].flows
     assert len({flow.start_ns for flow in flows}) == 7
+
+
+def swept(workload: str, more: str = "") -> list[Cell]:
+    """Two queues, two repetitions, in the order of repetitions."""
+    queues = "sweep { q = [fifo(1bdp), codel()] }\n  "
+    flows = f"flow f {{ cca = cubic  workload = {workload}  start = exponential(1s) }}\n  {more}"
+    return cells(queues + flows, "= bottleneck(rate: 10Mbit/s, rtt: 100ms, queue: q)")
+
+
+def test_queues_are_compared_under_the_same_requests() -> None:
+    one, two, again, _ = swept("requests(exponential(30kB), exponential(500ms))")
+    assert of(one.flows[0]).seed == of(two.flows[0]).seed != of(again.flows[0]).seed
+    assert one.flows[0].starts_ns == two.flows[0].starts_ns != again.flows[0].starts_ns
+    assert one.seed != two.seed  # losses have streams of their own
+
+
+def test_requests_of_their_own() -> None:
+    made = swept("requests(exponential(30kB), exponential(500ms))", "draws = own")
+    assert len({of(cell.flows[0]).seed for cell in made}) == 4
+
+
+def test_a_sample_of_configurations_draws_its_own() -> None:
+    made = swept("requests(exponential(30kB), exponential(500ms))", "sample = 2")
+    assert len({of(cell.flows[0]).seed for cell in made}) == 4
+    asked = swept("requests(exponential(30kB), exponential(500ms))", "sample = 2  draws = common")
+    assert len({of(cell.flows[0]).seed for cell in asked}) == 2
+
+
+def test_requests_without_chance_keep_their_seed() -> None:
+    """Nothing is drawn, so nothing about the cell may change."""
+    common, own = (swept("requests(30kB, 500ms)", f"draws = {w}") for w in ("common", "own"))
+    assert [of(c.flows[0]).seed for c in common] == [of(c.flows[0]).seed for c in own]

@@ -7,7 +7,7 @@ Each node is a container that starts programs and calls functions as the conduct
 of its own. Both are this file: `cell.py node NAME` and `cell.py`. This folder, which they share,
 receives packet captures, the endpoints' logs, queue statistics and, last, cell.json.
 """
-# cell           a7bc26470317c01b
+# cell           2722bcd835cb2da2
 # experiment     custom
 # configuration  dddf9eda652cfba1
 #   long = cubic
@@ -32,7 +32,7 @@ import time
 import contextlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CELL = 'a7bc26470317c01b'
+CELL = '2722bcd835cb2da2'
 DURATION_NS = 60000000000  # a fixed length, or None
 DEADLINE_NS = 61000000000  # the latest end
 STOP = 'all'  # the cell ends with the `first` flow, or when `all` have ended
@@ -586,7 +586,7 @@ PINGS = [
 MONITOR = '{"every_ns": 100000000}'
 SERVERS = [
     # custom.fexp:19
-    ('long.server', 's1', 'tcp-server', '{"flow":"long","address":"10.0.0.33","port":5001,"connections":1,"workload":{"kind":"bulk"},"options":{"initial_window_packets":10,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":false,"fast_open":false},"starts_ns":[24096363],"buffer_bytes":524288,"rate_bps":null,"sample_every_ns":100000000,"cca":"cubic"}'),
+    ('long.server', 's1', 'tcp-server', '{"flow":"long","address":"10.0.0.33","port":5001,"connections":1,"workload":{"kind":"bulk"},"options":{"initial_window_packets":10,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":false,"fast_open":false},"starts_ns":[30997200],"buffer_bytes":524288,"rate_bps":null,"sample_every_ns":100000000,"cca":"cubic"}'),
     # custom.fexp:20
     ('short1.server', 's2', 'tcp-server', '{"flow":"short1","address":"10.0.0.17","port":5002,"connections":1,"workload":{"kind":"bulk"},"options":{"initial_window_packets":10,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":false,"fast_open":false},"starts_ns":[5000000000],"buffer_bytes":524288,"rate_bps":null,"sample_every_ns":100000000,"cca":"cubic"}'),
     # custom.fexp:21
@@ -594,7 +594,7 @@ SERVERS = [
 ]
 CLIENTS = [
     # custom.fexp:19
-    ('long.client', 'c1', 'tcp-client', '{"flow":"long","address":"10.0.0.33","port":5001,"connections":1,"workload":{"kind":"bulk"},"options":{"initial_window_packets":10,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":false,"fast_open":false},"starts_ns":[24096363],"buffer_bytes":524288,"stop_ns":60000000000,"progress_every_ns":100000000}'),
+    ('long.client', 'c1', 'tcp-client', '{"flow":"long","address":"10.0.0.33","port":5001,"connections":1,"workload":{"kind":"bulk"},"options":{"initial_window_packets":10,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":false,"fast_open":false},"starts_ns":[30997200],"buffer_bytes":524288,"stop_ns":60000000000,"progress_every_ns":100000000}'),
     # custom.fexp:20
     ('short1.client', 'c2', 'tcp-client', '{"flow":"short1","address":"10.0.0.17","port":5002,"connections":1,"workload":{"kind":"bulk"},"options":{"initial_window_packets":10,"receive_window_bytes":null,"ecn":false,"sack":true,"pacing":false,"fast_open":false},"starts_ns":[5000000000],"buffer_bytes":524288,"stop_ns":60000000000,"progress_every_ns":100000000}'),
     # custom.fexp:21

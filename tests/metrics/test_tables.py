@@ -340,6 +340,7 @@ def test_a_table_by_axes_and_flow(swept: Path) -> None:
         "ci_low": 1.0,
         "ci_high": 6.0,
         "reason": "",
+        "no_interval": "",
     }
     assert [
         (r["by"]["loss"], r["by"]["flow"], r["n"], r["invalid"], r["value"]) for r in found

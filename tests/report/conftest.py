@@ -57,6 +57,7 @@ class Spec:
     figures: tuple[plan.FigureRequest, ...] = ()
     axes: tuple[plan.Axis, ...] = ()
     users: dict[str, str] = field(default_factory=dict)
+    common: tuple[str, ...] = ()
 
 
 def bindings_of(spec: Spec) -> list[dict[str, str]]:
@@ -280,6 +281,7 @@ def write_run(path: Path, spec: Spec) -> Path:
         figures=spec.figures,
         varied=("the start of each flow: uniform in 0 to 50 ms", "hash secrets of the kernel"),
         engine_reasons=spec.engine_reasons,
+        common=spec.common,
     )
     (path / "plan.json").write_text(header.model_dump_json(indent=2), encoding="utf-8")
     with (path / "cells.jsonl").open("w", encoding="utf-8") as out:

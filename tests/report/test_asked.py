@@ -26,6 +26,7 @@ from fairc.runtime.report.figures import (
     Number,
     Sheet,
     Subject,
+    cases,
     cdf,
     colours,
     convergence,
@@ -38,6 +39,7 @@ from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import F, Results
 from fairc.runtime.statistics import median
 from fairc.runtime.statistics.multiple import holm
+from fairc.runtime.statistics.paired import signed_rank
 from fairc.runtime.statistics.two_samples import welch
 
 Maker = Callable[..., Path]
@@ -300,7 +302,7 @@ def test_values_of_one_cell_have_no_test(make_run: Maker) -> None:
         sweep=SWEEP, axes=planned("", SWEEP).axes, repeat=6, duration_s=3.0, flows=("a", "b", "c"),
         users={"a": "light", "b": "light", "c": "heavy"}, fairness=False,
         figures=tuple(
-            f.model_copy(update={"options": {**f.options, "by": "users"}})
+            f.model_copy(update={"options": {**f.options, "by": "users", "facet": ("loss", "n")}})
             for f in planned("boxplot(goodput, by: flow, notch: on, test: welch)").figures
         ),
     )  # fmt: skip
@@ -360,12 +362,14 @@ def test_draws_are_subsets_of_up_to_half_of_the_configurations() -> None:
 
 
 def test_a_table_holds_the_numbers(make_run: Maker) -> None:
-    path = run_of(make_run, "table(fairness.F, by: loss, percentile: 50)  table(goodput, by: n)")
+    path = run_of(
+        make_run, "table(fairness.F, by: [loss, n], percentile: 50)  table(goodput, by: n)"
+    )
     subject, sheet = asked(path)
     assert isinstance(sheet, Sheet)
-    expected = median(values_of(subject, F, loss="1%")[None])
-    value, n, found, interval = sheet.rows[1]
-    assert (value, n) == ("1%", Number("18", "18"))
+    expected = median(values_of(subject, F, loss="1%", n="1")[None])
+    *value, n, found, interval = sheet.rows[3]
+    assert (value, n) == (["1%", "1"], Number("6", "6"))
     assert isinstance(found, Number)
     assert isinstance(interval, tuple)
     assert float(found.exact) == pytest.approx(expected.value)
@@ -375,6 +379,49 @@ def test_a_table_holds_the_numbers(make_run: Maker) -> None:
     assert [name for name, _ in goodput.head] == [
         "n", "flow", "cells", "median (Mbit/s)", "95 % interval",
     ]  # fmt: skip
+    assert {row[-1] for row in goodput.rows} == {"mixes loss"}
+    assert (
+        "no interval and no test: add `loss` to `by` or `facet`, or fix it with" in goodput.caption
+    )
+
+
+def test_a_mixture_has_no_band_no_notch_and_no_test(make_run: Maker) -> None:
+    path = run_of(
+        make_run,
+        "line(fairness.F, x: n)  boxplot(fairness.F, by: n, notch: on, test: wilcoxon)",
+        duration_s=1.0,
+    )
+    subject, drawing = asked(path)
+    request = subject.run.plan.figures[0]
+    found = cases.load(subject, request)
+    points = [cases.summing(request, found)(members) for _, members in found.groups(("n",))]
+    assert [(e.n, e.low, e.reason) for e in points] == [(12, None, "mixes loss")] * 3
+    _, boxes = asked(path, 1)
+    assert isinstance(drawing, Drawing) and isinstance(boxes, Drawing)
+    for caption in (drawing.caption, boxes.caption):
+        assert "Groups mix configurations, so they have no interval and no test" in caption
+    assert not any("p =" in text for text in texts_of(render(boxes).svg["page"]))
+
+
+def test_boxes_of_common_draws_are_tested_pair_by_pair(make_run: Maker) -> None:
+    path = run_of(
+        make_run, "boxplot(fairness.F, by: [loss, n], test: wilcoxon)", common=("the starts",)
+    )
+    subject, drawing = asked(path)
+    assert isinstance(drawing, Drawing)
+    assert "Wilcoxon's signed-rank test of the differences in each repetition" in drawing.caption
+    of = {
+        (loss, n): values_of(subject, F, n=n, loss=loss)[None]
+        for loss in SWEEP["loss"]
+        for n in SWEEP["n"]
+    }
+    every = [
+        signed_rank([y - x for x, y in zip(of[loss, a], of[loss, b], strict=True)]).p
+        for loss in SWEEP["loss"]
+        for a, b in combinations(SWEEP["n"], 2)
+    ]
+    texts = texts_of(render(drawing).svg["page"])
+    assert any(f"1 / 5: p = {holm(every)[4]:.3f}" in text for text in texts)
 
 
 def test_too_much_for_a_figure_is_said(make_run: Maker) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fairc.runtime.report import build
-from fairc.runtime.report.comparisons import MAX_CONFIGURATIONS, comparisons
+from fairc.runtime.report.comparisons import MAX_CONFIGURATIONS, comparisons, matched
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results, summarise
 
@@ -34,6 +34,42 @@ def test_every_two_configurations_have_a_verdict(make_run: Maker) -> None:
         assert "medians differ: their 95 % intervals do not intersect" in compared.words
         assert "stochastic dominance holds: the second is larger" in compared.words
     assert len({c.what for c in found.pairs}) == len(found.pairs)
+
+
+def test_common_draws_are_compared_repetition_by_repetition(make_run: Maker) -> None:
+    common = ("the start of each flow: uniform in 0 to 50 ms",)
+    path = make_run(repeat=8, duration_s=1.0, sweep={"n": ("1", "2")}, common=common)
+    run = Run(path)
+    found = comparisons(run, Results(run))
+    assert found.pairs
+    for compared in found.pairs:
+        assert "Mann-Whitney" not in compared.words and "dominance" not in compared.words
+        assert "8 pairs, correlation " in compared.words
+        assert compared.shift.count("[") == 1
+    made = len(found.pairs)
+    assert "is 0.0078: they can decide at most 6 comparisons together" in found.pairing
+    assert ("repetitions." in found.pairing) is (made > 6)
+    page = build(path)[0].read_text(encoding="utf-8")
+    text = build(path, ("md",))[0].read_text(encoding="utf-8")
+    for content in (page, text):
+        assert "uniform in 0 to 50 ms (the same in every configuration of a repetition)" in content
+        assert "Wilcoxon" in content and "first, with 95 % interval" in content
+        assert all(c.shift.split()[0] in content for c in found.pairs)
+
+
+def test_repetitions_that_count_in_one_configuration_only_are_no_pair(make_run: Maker) -> None:
+    path = make_run(
+        repeat=7, duration_s=1.0, sweep={"n": ("1", "2")}, common=("the starts",),
+        bad={(0, 2): ("ok", "invalid", ["x"]), (1, 5): ("failed", None, ["x"])},
+    )  # fmt: skip
+    run = Run(path)
+    results = Results(run)
+    (measure, *_), (a, b) = results.measures, run.configurations
+    pairs = matched(results, measure, a, b)
+    at = {(c.id, o.repetition): v for c in (a, b) for o, v in results.points(measure, c)}
+    kept = [1, 3, 4, 6, 7]
+    assert list(pairs.first) == [at[a.id, r] for r in kept]
+    assert list(pairs.second) == [at[b.id, r] for r in kept]
 
 
 def test_a_drift_over_the_repetitions_is_said(make_run: Maker) -> None:

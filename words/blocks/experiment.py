@@ -42,7 +42,13 @@ REPEAT = Parameter(
     "repeat", Quantities((NUMBER,), low=1, high=10**6, whole=True), "repetitions", "1"
 )
 SEED = Parameter("seed", A_WHOLE, "where all randomness comes from", "1")
-PAIRED = Parameter("paired", A_SWITCH, "the same losses for every value of the sweep", "off")
+DRAWS = Parameter(
+    "draws",
+    Words("value of `draws`", ("common", "own")),
+    "whether starts, arrivals, sizes and pauses are the same for every value of the sweep; with `sample` not",
+    "common",
+)
+PAIRED = Parameter("paired", A_SWITCH, "the same losses, too, for every value of the sweep", "off")
 ORDER = Parameter(
     "order",
     Words("value of `order`", ("file", "shuffled")),
@@ -70,6 +76,7 @@ EXPERIMENT: Registry[Parameter[Any]] = Registry(
         CAPTURES,
         REPEAT,
         SEED,
+        DRAWS,
         PAIRED,
         ORDER,
         SAMPLE,

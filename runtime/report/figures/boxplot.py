@@ -88,14 +88,36 @@ def _wilcoxon(a: Sequence[float], b: Sequence[float]) -> float | None:
     return mann_whitney(a, b).p if min(len(a), len(b)) > 1 else None
 
 
-TESTS: Mapping[str, tuple[str, Callable[[Sequence[float], Sequence[float]], float | None]]] = (
-    MappingProxyType(
-        {
-            "welch": ("Welch's t-test", _welch),
-            "wilcoxon": ("Wilcoxon's rank-sum test", _wilcoxon),
-        }
-    )
+def _student(a: Sequence[float], b: Sequence[float]) -> float | None:
+    from fairc.runtime.statistics.paired import student
+
+    return student([y - x for x, y in zip(a, b, strict=True)])
+
+
+def _signed_rank(a: Sequence[float], b: Sequence[float]) -> float | None:
+    from fairc.runtime.statistics.paired import signed_rank
+
+    found = signed_rank([y - x for x, y in zip(a, b, strict=True)]) if a else None
+    return found.p if found and found.n > 1 else None
+
+
+TestOf = tuple[str, Callable[[Sequence[float], Sequence[float]], float | None]]
+TESTS: Mapping[str, TestOf] = MappingProxyType(
+    {
+        "welch": ("Welch's t-test", _welch),
+        "wilcoxon": ("Wilcoxon's rank-sum test", _wilcoxon),
+    }
 )
+PAIRED_TESTS: Mapping[str, TestOf] = MappingProxyType(
+    {
+        "welch": ("Student's t-test of the differences in each repetition", _student),
+        "wilcoxon": (
+            "Wilcoxon's signed-rank test of the differences in each repetition",
+            _signed_rank,
+        ),
+    }
+)
+"""The same where configurations draw alike, so that their values are no independent samples."""
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
@@ -108,13 +130,15 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     level, test = number_of(request, "ci"), str(request.options["test"])
     wants_notch = request.options["notch"] == "on"
     pooled = any(pools_flows(found) for _, found in cases.groups((*facet, *by)))
+    mixed = bool(cases.mixed((*facet, *by)))
+    tests = PAIRED_TESTS if subject.run.plan.common else TESTS
     panels = _adjusted(
         [
             Panel(
                 worded(facet, key),
                 _rows(
-                    cases, by, members, wants_notch and not pooled, level,
-                    "none" if pooled else test,
+                    cases, by, members, wants_notch and not (pooled or mixed), level,
+                    None if pooled or mixed else tests.get(test),
                 ),
             )
             for key, members in cases.groups(facet)
@@ -137,8 +161,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
                 None,
                 (
                     _READING,
-                    _notches(boxes, wants_notch, pooled, level),
-                    _tested(test, pooled, by),
+                    "" if mixed else _notches(boxes, wants_notch, pooled, level),
+                    "" if mixed else _tested(tests.get(test), pooled, by),
                     "Each panel has its own scale." if len(panels) > 1 else "",
                     cases.basis((*by, *facet)),
                 ),
@@ -150,27 +174,54 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
 
 
 def _rows(
-    cases: Cases, by: tuple[str, ...], members: list[Case], notch: bool, level: float, test: str
+    cases: Cases,
+    by: tuple[str, ...],
+    members: list[Case],
+    notch: bool,
+    level: float,
+    test: TestOf | None,
 ) -> tuple[Box | Tests, ...]:
     rows: list[Box | Tests] = []
     for head, block in grouped(members, by[:-1], cases.orders):
         found = grouped(block, by[-1:], cases.orders)
         for key, own in found:
-            values = tuple(c.value for c in own)
-            middle = median(values, level)
+            found_values = tuple(c.value for c in own)
+            middle = median(found_values, level)
             label = worded(by, (*head, *key))
-            rows.append(Box(label, values, middle, notch and middle.low is not None))
-        if test in TESTS and by:
-            pairs = _pairs(test, [(valued(k), [c.value for c in own]) for k, own in found])
+            rows.append(Box(label, found_values, middle, notch and middle.low is not None))
+        if test is not None and by:
+            pairs = _pairs(test, by[-1], [(valued(k), own) for k, own in found])
             rows += [pairs] if pairs else []
     return tuple(rows)
 
 
-def _pairs(test: str, groups: Sequence[tuple[str, list[float]]]) -> Tests:
-    """Test each pair of groups; of many groups, neighbours."""
+def _pairs(test: TestOf, name: str, groups: Sequence[tuple[str, list[Case]]]) -> Tests:
+    """Test each pair of groups, which differ in a name; of many groups, neighbours."""
     pairs = combinations(groups, 2) if len(groups) <= ALL_PAIRS else pairwise(groups)
-    _, p_of = TESTS[test]
-    return tuple(Pair(f"{a} / {b}", p_of(values, others)) for (a, values), (b, others) in pairs)
+    _, p_of = test
+    paired = test in PAIRED_TESTS.values()
+    return tuple(
+        Pair(f"{a} / {b}", p_of(*(matched(own, others, name) if paired else values(own, others))))
+        for (a, own), (b, others) in pairs
+    )
+
+
+def values(first: Sequence[Case], second: Sequence[Case]) -> tuple[list[float], list[float]]:
+    """Return the values of two groups as they are."""
+    return [case.value for case in first], [case.value for case in second]
+
+
+def matched(
+    first: Sequence[Case], second: Sequence[Case], name: str
+) -> tuple[list[float], list[float]]:
+    """Return the values of cases that differ in nothing but a name, in one order; others are left out."""
+
+    def keyed(cases: Sequence[Case]) -> dict[frozenset[tuple[str, str]], float]:
+        return {frozenset(i for i in c.keys.items() if i[0] != name): c.value for c in cases}
+
+    a, b = keyed(first), keyed(second)
+    both = [key for key in a if key in b]
+    return [a[key] for key in both], [b[key] for key in both]
 
 
 def _adjusted(panels: list[Panel]) -> list[Panel]:
@@ -206,15 +257,15 @@ def _notches(boxes: list[tuple[str, Box]], wanted: bool, pooled: bool, level: fl
     return f"{text}; {without} without one have too few or equal values." if without else f"{text}."
 
 
-def _tested(test: str, pooled: bool, by: tuple[str, ...]) -> str:
-    if test == "none":
+def _tested(test: TestOf | None, pooled: bool, by: tuple[str, ...]) -> str:
+    if test is None:
         return ""
     if pooled:
         return "No test: values of one cell are not independent."
     if not by:
         return "No test: there is one group."
     return (
-        f"p: {TESTS[test][0]} between values of {one_line(by[-1])}, two-sided, adjusted for the"
+        f"p: {test[0]} between values of {one_line(by[-1])}, two-sided, adjusted for the"
         " number of tests in this figure (Holm)."
     )
 

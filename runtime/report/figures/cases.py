@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import fsum
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.compare.mixtures import Origin, names_to_add, ticked
 from fairc.runtime.report.run import Configuration, Outcome
 from fairc.runtime.report.summary import Measure
 from fairc.runtime.report.words import Scale, counted, listed, one_line, scale_for
@@ -52,7 +53,8 @@ class Cases:
     metric: its full name. scale: that the values are to be shown in. cases: unscaled, in `unit`,
     an SI base unit. gaps: cells left out. orders: name -> its values in the order in which they
     are shown. where: the condition on the cells, or empty. waiting: cells of the plan that have
-    not run.
+    not run. sampled: whether the configurations are a random sample, so that one cell of each makes a
+    sample, too.
     """
 
     metric: str
@@ -63,6 +65,19 @@ class Cases:
     orders: Mapping[str, Sequence[str]]
     where: str
     waiting: int
+    sampled: bool = False
+
+    @property
+    def swept(self) -> tuple[str, ...]:
+        """The swept names, in the order of the file."""
+        return tuple(name for name in self.orders if name not in ALWAYS)
+
+    def mixed(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return what tells the configurations of groups by these names apart; empty: no group mixes any."""
+        found: dict[str, None] = {}
+        for _, members in self.groups(names):
+            found |= dict.fromkeys(mixture(members, self.swept, self.sampled))
+        return tuple(found)
 
     @property
     def label(self) -> str:
@@ -92,6 +107,12 @@ class Cases:
         text += f"; left out: {left_out}." if left_out else "."
         if self.waiting:
             text += f" {counted(self.waiting, 'cell')} of the plan not run yet."
+        if add := self.mixed(names):
+            marked = ticked([*map(one_line, add)])
+            return (
+                f"{text} Groups mix configurations, so they have no interval and no test: add {marked} to"
+                " `by` or `facet`, or fix it with `where`."
+            )
         mixed = [
             one_line(name)
             for name, values in self.orders.items()
@@ -117,6 +138,12 @@ def grouped(
         return tuple(at[value] for at, value in zip(places, key, strict=True))
 
     return [(key, found[key]) for key in sorted(found, key=place)]
+
+
+def mixture(cases: Iterable[Case], swept: Sequence[str], sampled: bool) -> tuple[str, ...]:
+    """Return the swept names that tell the configurations of a group apart; empty: it is no mixture."""
+    origins = (Origin(case.configuration, case.cell, case.keys) for case in cases)
+    return names_to_add(origins, swept, sampled=sampled)
 
 
 def load(subject: Subject, request: FigureRequest) -> Cases:
@@ -181,7 +208,8 @@ def load(subject: Subject, request: FigureRequest) -> Cases:
     unit = measures[0].unit
     waiting = max(0, run.plan.cells - len(run.outcomes))
     scale = scale_for(unit, [c.value for c in cases])
-    return Cases(metric, unit, scale, tuple(cases), tuple(gaps), orders, where, waiting)
+    sampled = run.plan.unsampled > 0 and not run.plan.common
+    return Cases(metric, unit, scale, tuple(cases), tuple(gaps), orders, where, waiting, sampled)
 
 
 def _keys(configuration: Configuration, outcome: Outcome, load: str) -> dict[str, str]:
@@ -238,15 +266,20 @@ def pools_flows(cases: Sequence[Case]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Summing:
-    """How the cells of a group are summed up; level: of the interval."""
+    """How the cells of a group are summed up; level: of the interval. of_cases: what the groups are of."""
 
     stat: str
     level: float
+    of_cases: Cases
     percentile: float | None = None
 
-    def __call__(self, cases: Iterable[Case]) -> Estimate:
-        """Return the estimate over the cells, each the mean over its flows."""
-        return self.of(replicates(cases))
+    def __call__(self, cases: Sequence[Case]) -> Estimate:
+        """Return the estimate over the cells, each the mean over its flows; of a mixture no interval."""
+        found = self.of(replicates(cases))
+        add = mixture(cases, self.of_cases.swept, self.of_cases.sampled)
+        if add:
+            return Estimate(found.n, found.value, reason=f"mixes {listed([*map(one_line, add)])}")
+        return found
 
     def of(self, values: Sequence[float]) -> Estimate:
         """Return the estimate over independent values."""
@@ -266,11 +299,11 @@ class Summing:
         return f"{100 * self.level:g} % interval ({how})"
 
 
-def summing(request: FigureRequest) -> Summing:
+def summing(request: FigureRequest, cases: Cases) -> Summing:
     """Return how a figure's options sum up a group."""
     percentile = request.options.get("percentile")
     assert percentile is None or isinstance(percentile, float)
-    return Summing(str(request.options["stat"]), number_of(request, "ci"), percentile)
+    return Summing(str(request.options["stat"]), number_of(request, "ci"), cases, percentile)
 
 
 def ordinal(percentile: float) -> str:

@@ -78,7 +78,9 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     axes = (y[0], x[0])
     sides = subject.run.sessions if cases.metric == F else ()
     sides = sides if len(sides) == 2 else ()
-    maps = _maps(cases, axes, facet, Summing(str(request.options["stat"]), 0.95), bool(sides))
+    maps = _maps(
+        cases, axes, facet, Summing(str(request.options["stat"]), 0.95, cases), bool(sides)
+    )
     places = len(maps) * len(cases.orders[x[0]]) * len(cases.orders[y[0]])
     if places > LIMITS["heatmap"].groups or len(maps) > LIMITS["heatmap"].panels:
         raise NothingToDraw(f"{len(maps)} maps with {places} places are too many to be read")

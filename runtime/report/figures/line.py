@@ -61,7 +61,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     timed = request.options["x"] == TIME
     x = names_of(request, "x", cases) if not timed else tuple[str, ...]()
     by = told_apart(by, (*x, *facet), cases)
-    sums = summing(request)
+    sums = summing(request, cases)
     axis: NamedAxis | None = None
     if timed:
         series = overtime.load(subject, cases, (*facet, *by), sums)

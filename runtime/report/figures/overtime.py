@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fairc.runtime.report.words import quantity
 
 from .base import NothingToDraw, Subject
-from .cases import Case, Cases, Summing
+from .cases import Case, Cases, Summing, mixture
 from .points import Point
 
 if TYPE_CHECKING:
@@ -99,13 +99,15 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
     )
     keys = [key for key, _ in groups]
     sizes = [len({case.cell for case in found}) for _, found in groups]
+    mixed = [bool(mixture(found, cases.swept, cases.sampled)) for _, found in groups]
     points: dict[tuple[str, ...], list[Point]] = {key: [] for key in keys}
     for number, place, values in rows:
         if 2 * len(values) >= sizes[number]:
             e = sums.of(values)
             if e.value is not None:
                 middle = (place + 0.5) * width
-                points[keys[number]].append(Point(middle, e.value, e.low, e.high, e.n))
+                ends = (None, None) if mixed[number] else (e.low, e.high)
+                points[keys[number]].append(Point(middle, e.value, *ends, e.n))
     caption = (
         f"In bins of {quantity(width, 's')}: {source.meaning}; several flows of a group are"
         " averaged in each cell first. Drawn while at least half of the cells have a value."

@@ -16,7 +16,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     names = told_apart((*facet, *by), (), cases)
-    sums = summing(request)
+    sums = summing(request, cases)
     groups = [(key, sums(found)) for key, found in cases.groups(names)]
     if len(groups) > LIMITS["table"].groups:
         raise NothingToDraw(f"{len(groups)} rows are more than {LIMITS['table'].groups}")

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import listed, one_line, quantity, scale_for
-from fairc.runtime.statistics import median
+from fairc.runtime.statistics import Estimate, median
 from fairc.words.report import LIMITS, MAX_LINES
 
 from .axis import LOG_RATIO
 from .base import Drawing, NothingToDraw, Subject
-from .cases import Case, Cases, by_words, load, names_of, stem, told_apart, valued, worded
+from .cases import Case, Cases, by_words, load, mixture, names_of, stem, told_apart, valued, worded
 from .layout import Key, columns_for, draw_keys, grid, key_height
 from .style import Width, colour, dash
 
@@ -98,10 +98,11 @@ def make(subject: Subject, request: FigureRequest) -> Drawing | None:
     cases = replace(cases, scale=scale_for(source.unit, list(places)))
     ranked = [key for key, _ in cases.groups(by)]
     panels: dict[tuple[str, ...], list[Line]] = {}
-    for number, (key, _) in enumerate(members):
+    for number, (key, group_members) in enumerate(members):
         shares = [_shares(*values, places) for (group, _), values in own.items() if group == number]
         if shares:
-            line = _line(ranked.index(key[len(facet) :]), shares)
+            mixed = mixture(group_members, cases.swept, cases.sampled)
+            line = _line(ranked.index(key[len(facet) :]), shares, bool(mixed))
             panels.setdefault(key[: len(facet)], []).append(line)
     made = [Panel(worded(facet, head), tuple(lines)) for head, lines in panels.items()]
     most = max(len(panel.lines) for panel in made)
@@ -189,8 +190,11 @@ def _shares(values: Floats, count: int, places: tuple[float, ...]) -> list[float
     return shares
 
 
-def _line(index: int, shares: Sequence[Sequence[float]]) -> Line:
+def _line(index: int, shares: Sequence[Sequence[float]], mixed: bool) -> Line:
+    """Return a line; mixed: its cells are of several configurations, so it has no interval."""
     estimates = [median(at) for at in zip(*shares, strict=True)]
+    if mixed:
+        estimates = [Estimate(e.n, e.value) for e in estimates]
     middle = tuple(e.value or 0.0 for e in estimates)
     return Line(
         index,
@@ -209,7 +213,7 @@ def _caption(source: Source, panels: Sequence[Panel], basis: str, own: Own) -> s
     interval = (
         "band: its 95 % interval (order statistics)"
         if band
-        else "too few cells for an interval (6 give one)"
+        else "no interval (6 cells of one configuration give one)"
     )
     return (
         f"Share of the {source.things} that took at most this long; {source.infinite}. Line: median over"

@@ -1,0 +1,51 @@
+"""Values of several configurations in one group: a mixture, whose interval would answer no question.
+
+How often each configuration occurs is what the sweep says and no property of a network, and repetitions of
+one are nearer to each other than to those of another. A mixture keeps its value and has no interval and no
+test. Configurations that `sample` draws are another thing: there the group is a random sample of them, if
+each of them is in it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+
+class Origin(NamedTuple):
+    """Where a value is from: its configuration, its cell, and the swept names with their values."""
+
+    configuration: str
+    cell: str
+    names: Mapping[str, str]
+
+
+def names_to_add(
+    origins: Iterable[Origin], swept: Sequence[str], *, sampled: bool = False
+) -> tuple[str, ...]:
+    """Return the swept names that divide a group into configurations; empty: it has one, or is no mixture.
+
+    The fewest that a look at each in turn finds: of names that change together the first. sampled: whether
+    the configurations are a random sample, each of which may occur once.
+    """
+    cells: dict[str, set[str]] = {}
+    names: dict[str, Mapping[str, str]] = {}
+    for origin in origins:
+        cells.setdefault(origin.configuration, set()).add(origin.cell)
+        names.setdefault(origin.configuration, origin.names)
+    if len(names) < 2 or (sampled and all(len(own) == 1 for own in cells.values())):
+        return ()
+    found: list[str] = []
+    parts = 1
+    for name in swept:
+        tried = [*found, name]
+        apart = len({tuple(of.get(n, "") for n in tried) for of in names.values()})
+        if apart > parts:
+            found, parts = tried, apart
+    return tuple(found)
+
+
+def ticked(names: Sequence[str]) -> str:
+    """Return "`queue` and `cca`"."""
+    marked = [f"`{name}`" for name in names]
+    return " and ".join(filter(None, (", ".join(marked[:-1]), marked[-1])))
