@@ -23,6 +23,7 @@ from fairc.cli import (
     doctor,
     fmt,
     image,
+    interruption,
     plan,
     report,
     run,
@@ -88,6 +89,7 @@ def fairc() -> None:
 
 def main() -> None:
     """Run the command line and exit with its status."""
+    interruption.begin()
     console.prepare()
     sys.exit(guarded(lambda: fairc.main(prog_name="fairc", standalone_mode=False)))
 

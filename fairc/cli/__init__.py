@@ -1,6 +1,7 @@
 """The commands, one module each; at import they need only click and the standard library.
 
     console    standard output and standard error
+    start, interruption   the console script; Ctrl-C
     failures   exceptions -> exit statuses and words
     sources    a file's name -> experiment or compilation, with its diagnostics shown
     options    options that several commands share

@@ -1,0 +1,1 @@
+"""`measure` and `report`: what is computed and drawn of the cells."""
