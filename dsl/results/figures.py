@@ -8,20 +8,30 @@ from fractions import Fraction
 from itertools import product
 
 from fairc.dsl import model
-from fairc.dsl.text import syntax
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Entry, Parameter, match
-from fairc.dsl.expressions.evaluate import Scope, check_words, evaluate, truth
-from fairc.dsl.expressions.names import used_names
-from fairc.dsl.text.parser import parse_expression
 from fairc.dsl.core.problems import Gather, fail, not_yet
 from fairc.dsl.core.registry import suggest, unknown
-from fairc.dsl.words.report_words import ALWAYS, CURVE_FIGURES, FIGURES, LIMITS, MAX_LINES, METRICS, OVER_TIME, PER_LOAD, SERIES_FIGURES
-from fairc.dsl.grid.sampling import Bindings
 from fairc.dsl.core.source import Source, Span
-from fairc.dsl.grid.sweeps import Grid
 from fairc.dsl.core.units import NUMBER, in_si
 from fairc.dsl.core.values import Argument, ListValue, Quantity, Symbol, Text, TupleValue, Value
+from fairc.dsl.expressions.evaluate import Scope, check_words, evaluate, truth
+from fairc.dsl.expressions.names import used_names
+from fairc.dsl.grid.sampling import Bindings
+from fairc.dsl.grid.sweeps import Grid
+from fairc.dsl.text import syntax
+from fairc.dsl.text.parser import parse_expression
+from fairc.dsl.words.report_words import (
+    ALWAYS,
+    CURVE_FIGURES,
+    FIGURES,
+    LIMITS,
+    MAX_LINES,
+    METRICS,
+    OVER_TIME,
+    PER_LOAD,
+    SERIES_FIGURES,
+)
 
 WALK_LIMIT = 100_000
 """So many combinations of values are looked at to find those for which a condition holds."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from fairc.dsl import model
-from fairc.dsl.text import syntax
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import bind
-from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import unknown
-from fairc.dsl.words.report_words import METRICS
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import in_si
 from fairc.dsl.core.values import ListValue, Quantity, Symbol, Value
+from fairc.dsl.expressions.evaluate import Scope, evaluate
+from fairc.dsl.text import syntax
+from fairc.dsl.words.report_words import METRICS
 
 
 def build_measures(
