@@ -88,7 +88,7 @@ class Finder:
 sys.meta_path.insert(0, Finder())
 """,
 }
-COMMAND = "sys.argv[0] = 'fairc'\nfrom fairc.cli.start import main\nmain()\n"
+COMMAND = "sys.argv[0] = 'fairc'\nfrom fairc.start import main\nmain()\n"
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import interruption
+from fairc.cli import interruption
 
 
 def main() -> None:
