@@ -23,11 +23,13 @@ from fairc.cli import (
     doctor,
     fmt,
     image,
+    interruption,
     plan,
     report,
     run,
     show,
     table,
+    verify,
 )
 from fairc.cli.failures import guarded
 from fairc.cli.options import quiet
@@ -43,13 +45,14 @@ COMMANDS: tuple[click.Command, ...] = (
     table.table,
     report.report,
     compare.compare,
+    verify.verify,
     doctor.doctor,
     calibrate.calibrate,
     image.image,
     clean.clean,
 )
 # Known from the plan of the project, so that nobody searches for a mistyped word.
-LATER = ("pack", "verify")
+LATER = ("pack",)
 
 
 class Commands(click.Group):
@@ -88,6 +91,7 @@ def fairc() -> None:
 
 def main() -> None:
     """Run the command line and exit with its status."""
+    interruption.begin()
     console.prepare()
     sys.exit(guarded(lambda: fairc.main(prog_name="fairc", standalone_mode=False)))
 

@@ -1,10 +1,11 @@
 """The commands, one module each; at import they need only click and the standard library.
 
     console    standard output and standard error
+    interruption   Ctrl-C (fairc/start.py: the console script)
     failures   exceptions -> exit statuses and words
     sources    a file's name -> experiment or compilation, with its diagnostics shown
     options    options that several commands share
-    check, plan, compile, run, table, report, compare, doctor, image, clean   the commands
+    check, plan, compile, run, table, report, compare, verify, doctor, image, clean   the commands
 
 `fairc/__main__.py` lists them. What they promise: docs/cli.md.
 """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from . import console
+from . import console, interruption
 from .failures import Status, Wrong
 from .options import quiet, type_path
 from .sources import wished
@@ -62,11 +62,8 @@ def calibrate(
         if slower is not None:
             stack.enter_context(closing(slower))
             slower.prepare()
-        try:
-            found = measure(made, slower, bench, cases, console.say)
-        except KeyboardInterrupt:
-            console.complain("interrupted: finished cells are kept; the same command resumes")
-            return Status.INTERRUPTED
+        interruption.keeps("finished cells are kept; the same command resumes")
+        found = measure(made, slower, bench, cases, console.say)
     if not chosen:
         console.say(f"kept as {keep(found.engine, found.identity, as_json(found))}")
     lines = {

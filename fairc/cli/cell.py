@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from . import console
+from . import console, interruption
 from .failures import Status, Wrong
 from .options import quiet, type_path
 from .sources import offering
@@ -71,24 +70,21 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
     if isinstance(made, Pinning):
         made.pinned = False  # others like this one may be on the same machine
     status = Status.WELL
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interruption.end_on_sigterm()
+    interruption.keeps("the cell is not done; the same command runs it again")
     again = "compile it again, into another folder, with `--engine {}`"
     with offering(header.engine, partial(read_cells, plan), again), closing(made):
-        try:
-            made.prepare()
-            for index in wanted:
-                one = cluster.cell_at(plan, header, index)
-                result, ran = cluster.run(plan, header, one, made, fresh)
-                word = result.verdict or result.status
-                there = "" if ran else ", there already"
-                console.result(f"cell {index} ({one.id}): {word}{there}")
-                for reason in filter(None, (result.error, *result.reasons)):
-                    console.complain(f"  {reason}")
-                if word != "valid":
-                    status = Status.NOT_ALL_VALID
-        except KeyboardInterrupt:
-            console.complain("interrupted: the cell is not done; the same command runs it again")
-            return Status.INTERRUPTED
+        made.prepare()
+        for index in wanted:
+            one = cluster.cell_at(plan, header, index)
+            result, ran = cluster.run(plan, header, one, made, fresh)
+            word = result.verdict or result.status
+            there = "" if ran else ", there already"
+            console.result(f"cell {index} ({one.id}): {word}{there}")
+            for reason in filter(None, (result.error, *result.reasons)):
+                console.complain(f"  {reason}")
+            if word != "valid":
+                status = Status.NOT_ALL_VALID
     return status
 
 

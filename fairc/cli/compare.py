@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from . import agreement, console
-from .failures import Status
+from .failures import Status, Wrong
 from .options import quiet, type_path
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def compare(first: Path, second: Path, form: str, margins: tuple[str, ...]) -> N
 
     from .results import TABLES, fresh_tables
 
+    for run in dict.fromkeys((first, second)):
+        require_whole(run)
     axes = fresh_tables(first), fresh_tables(second)
     cells, rows = compare_runs(first / TABLES, axes[0], second / TABLES, axes[1])
     if margins or agreement.engine_of(first) != agreement.engine_of(second):
@@ -63,6 +65,21 @@ def compare(first: Path, second: Path, form: str, margins: tuple[str, ...]) -> N
         console.result(line)
     if any(row["verdict"] not in (IDENTICAL, SAME) for row in rows) or not rows:
         sys.exit(Status.NOT_ALL_VALID)
+
+
+def require_whole(run: Path) -> None:
+    """Raise Wrong if a cell of a run is not what was stored: recorded hashes would say what is not there."""
+    from fairc.runtime.store.verification import verify
+
+    damaged = [
+        one for one in verify(run).damaged if one.file.startswith(("cells/", "plan", "lock"))
+    ]
+    if damaged:
+        more = f", and {len(damaged) - 1} more files" if len(damaged) > 1 else ""
+        raise Wrong(
+            f"{run} is damaged: {damaged[0].file}: {damaged[0].why}{more}",
+            f"`fairc verify {run}` lists everything, and what repairs it",
+        )
 
 
 def as_text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str]:

@@ -25,12 +25,14 @@ def conclude(store: Store, counts: Counts, checked: Counts | None = None) -> int
     """
     from fairc.runtime.report import build
     from fairc.runtime.run import phase
+    from fairc.runtime.store import hashes
 
     from .phase import told
     from .results import refresh, summary
 
-    refresh(store)
-    page, *figures = build(store.path, ("html", "svg", "pdf"))
+    refresh(store, checked=True)
+    with hashes.rewriting(store.path):
+        page, *figures = build(store.path, ("html", "svg", "pdf"))
     for line in summary(store.path):
         console.result(line)
     console.result("")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from . import console
+from . import console, interruption
 
 REPORT_TO = "CONTRIBUTING.md says where"
 EXTRAS = {
@@ -61,27 +61,41 @@ class Wrong(click.ClickException):
 
 def guarded(command: Callable[[], object]) -> int:
     """Call the command line; return its exit status whatever happens."""
+    status: int | None = None
+    error: Exception | None = None
+    try:
+        with interruption.working():
+            status, error = _called(command)
+    except KeyboardInterrupt:  # it came on the way out
+        pass
+    if interruption.came() or (status is None and error is None):
+        console.complain(interruption.words())
+        return Status.INTERRUPTED
+    return _explain(error) if error else status or Status.WELL
+
+
+def _called(command: Callable[[], object]) -> tuple[int | None, Exception | None]:
+    """Return the status of a command, or what it raised; neither when it was interrupted."""
     try:
         status = command()
     except click.exceptions.Exit as end:
-        return end.exit_code
-    except click.UsageError as error:
-        error.show()
-        return Status.WRONG
+        return end.exit_code, None
     except (KeyboardInterrupt, click.Abort):
-        console.complain("interrupted")
-        return Status.INTERRUPTED
+        return None, None
     except console.ReaderGoneError:
         # Whoever read our output has had enough; nothing may be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Status.PIPE
+        return Status.PIPE, None
     except Exception as error:  # noqa: BLE001  this is the last place before the user
-        return _explain(error)
-    return status if isinstance(status, int) else Status.WELL
+        return None, error
+    return (status if isinstance(status, int) else Status.WELL), None
 
 
 def _explain(error: Exception) -> int:
     """Say what an exception means to a user; return the exit status."""
+    if isinstance(error, click.UsageError):
+        error.show()
+        return Status.WRONG
     if isinstance(error, click.ClickException):
         error.show()
         return Status.WRONG

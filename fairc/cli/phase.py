@@ -38,7 +38,7 @@ def check_phases(
             " configurations again"
         )
         counts = Sweep(store, engine, console.progress(), jobs, fresh=fresh).run()
-        refresh(store)
+        refresh(store, checked=True)
     return counts
 
 

@@ -25,6 +25,7 @@ from .options import quiet, type_path
 def report(run: Path, forms: tuple[str, ...]) -> None:
     """Build the report of RUN from what is stored; nothing is run."""
     from fairc.runtime.report import build
+    from fairc.runtime.store import hashes
     from fairc.runtime.store.folder import Store, read_plan
 
     from .results import refresh
@@ -32,5 +33,7 @@ def report(run: Path, forms: tuple[str, ...]) -> None:
     read_plan(run)  # or a mistyped name would become a directory
     with Store(run) as store:
         refresh(store)
-        for path in build(run, forms):
+        with hashes.rewriting(run):
+            built = build(run, forms)
+        for path in built:
             console.result(str(path))

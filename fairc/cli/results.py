@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from . import console
 from .failures import Wrong
 
 if TYPE_CHECKING:
@@ -17,17 +18,25 @@ SHOWN_ROWS = 24
 SHOWN_METRICS = 4
 
 
-def refresh(store: Store) -> None:
+def refresh(store: Store, checked: bool = False) -> None:
     """Write the tables of a run anew from its stored cells; the store is locked.
 
+    checked: a sweep has just looked at the cells; else derived files that are damaged are derived anew here.
     Raises Wrong for a result that is broken, or of another build.
     """
-    from fairc.runtime.store import tables
+    from fairc.runtime.run import repair
+    from fairc.runtime.store import hashes, tables
+
+    if not checked and (count := repair.rederive(store)):
+        console.say(
+            f"{count} damaged {'cell' if count == 1 else 'cells'} computed anew from raw artefacts"
+        )
 
     axes = tuple(axis.name for axis in store.plan.axes)
     stored = (tables.read_stored(cell, folder) for cell, folder in store.finished())
     try:
-        tables.write(store.path / TABLES, axes, stored)
+        with hashes.rewriting(store.path):
+            tables.write(store.path / TABLES, axes, stored)
     except tables.TableError as error:
         again = f"`fairc run FILE -o {store.path}` analyses what is stored anew, and runs what is broken"
         raise Wrong(str(error), again) from None
@@ -44,12 +53,23 @@ def up_to_date(run: Path) -> bool:
         return False
 
 
+def whole_tables(run: Path) -> bool:
+    """Whether the tables are what was written; without hashes, of an earlier version, nobody knows."""
+    from fairc.runtime.store import hashes
+
+    known = hashes.recorded(run)
+    if known is None:
+        return not (run / hashes.FILES).exists()
+    tables = {name: file for name, file in known.files.items() if name.startswith(f"{TABLES}/")}
+    return not hashes.differing(run, known.model_copy(update={"files": tables}))
+
+
 def fresh_tables(run: Path) -> tuple[str, ...]:
     """Bring the tables of a run up to date if they are not; return the swept names."""
     from fairc.runtime.store.folder import Store, read_plan
 
     axes = tuple(axis.name for axis in read_plan(run).axes)
-    if not up_to_date(run):
+    if not (up_to_date(run) and whole_tables(run)):
         with Store(run) as store:
             refresh(store)
     return axes

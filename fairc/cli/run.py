@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import console, options
+from . import console, interruption, options
 from .collect import collect
 from .conclusion import conclude, default_run
-from .failures import Status, Wrong
+from .failures import Wrong
 from .options import quiet, settings, type_path, where
 from .phase import check_phases
 from .sources import offering, selection, show_choice, wished
@@ -145,13 +145,10 @@ def sweep(
 
     if not any(map(wanted, store.cells())):
         raise Wrong("no cell of the plan fulfils the condition of --where")
+    interruption.keeps("finished cells are kept; the same command resumes")
     told = history.carried(store, asked)
     store.write_json(LOCK, {**lock.describe(store.path, engine), **told})
-    try:
-        runs = Sweep(store, engine, console.progress(), jobs, wanted, fresh)
-        counts = runs.run()
-        checked = check_phases(store, engine, runs.jobs, wanted, fresh) if phases else None
-    except KeyboardInterrupt:
-        console.complain("interrupted: finished cells are kept; the same command resumes")
-        return Status.INTERRUPTED
+    runs = Sweep(store, engine, console.progress(), jobs, wanted, fresh)
+    counts = runs.run()
+    checked = check_phases(store, engine, runs.jobs, wanted, fresh) if phases else None
     return conclude(store, counts, checked)

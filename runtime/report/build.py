@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.store.writing import whole
 
 from . import page
 from .answer import answer
@@ -107,13 +108,13 @@ class _Report:
 
 def _html(report: _Report) -> list[Path]:
     path = report.run.path / "report.html"
-    _replace(path, page.html(report.values, report.in_order))
+    _write(path, page.html(report.values, report.in_order))
     return [path]
 
 
 def _markdown(report: _Report) -> list[Path]:
     path = report.run.path / "report.md"
-    _replace(path, page.markdown(report.values, report.figures))
+    _write(path, page.markdown(report.values, report.figures))
     return [path]
 
 
@@ -126,11 +127,9 @@ def _pdf(report: _Report) -> list[Path]:
     return write_pdf(report.drawings, report.figures_folder)
 
 
-def _replace(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old one or the new one, never a part."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+def _write(path: Path, text: str) -> None:
+    with whole(path) as part:
+        part.write_text(text, encoding="utf-8")
 
 
 FORMATS: Mapping[str, Callable[[_Report], list[Path]]] = MappingProxyType(

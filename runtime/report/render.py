@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairc.runtime.store.writing import whole
+
 from .figures import Drawing
 from .figures.style import WIDTHS, Width, paper_style
 from .svg import tidy
@@ -38,7 +40,8 @@ def write_svg(rendered: Rendered, folder: Path) -> list[Path]:
     paths = []
     for width, text in rendered.svg.items():
         paths.append(folder / f"{_stem(rendered.drawing, width)}.svg")
-        paths[-1].write_text(text, encoding="utf-8")
+        with whole(paths[-1]) as part:
+            part.write_text(text, encoding="utf-8")
     return paths
 
 
@@ -51,11 +54,15 @@ def write_pdf(drawings: Sequence[Drawing], folder: Path) -> list[Path]:
     for drawing in drawings:
         for width in WIDTHS:
             paths.append(folder / f"{_stem(drawing, width)}.pdf")
-            with paper_style():
-                drawing.draw(width).savefig(paths[-1], metadata=nameless)
+            with paper_style(), whole(paths[-1]) as part:
+                drawing.draw(width).savefig(part, format="pdf", metadata=nameless)
     if drawings:
         paths.append(folder / "all.pdf")
-        with paper_style(), PdfPages(paths[-1], metadata=nameless) as pages:
+        with (
+            paper_style(),
+            whole(paths[-1]) as part,
+            PdfPages(part, metadata=nameless) as pages,
+        ):
             for drawing in drawings:
                 pages.savefig(drawing.draw("page"))
     return paths

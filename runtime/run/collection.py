@@ -17,10 +17,11 @@ from typing import Any
 
 from fairc.compiler.emission import RESULTS
 from fairc.compiler.plan import Cell
-from fairc.runtime.store import tables
+from fairc.runtime.engines.elsewhere import Elsewhere
+from fairc.runtime.store import damage, tables
 from fairc.runtime.store.folder import LOCK, RESULT, Store, StoreError, key_of, read_cells
+from fairc.runtime.store.hashes import FILES
 from fairc.runtime.store.occupant import content
-from fairc.runtime.store.results import RawResult
 
 from . import cluster, history, lock
 from .progress import Progress
@@ -214,7 +215,7 @@ def collect(
 
     told = history.carried(store, history.invocation(store), before)
     store.write_json(LOCK, {**document, "plan": lock.planned(store.path), **told})
-    engine = _Elsewhere(machine)
+    engine = Elsewhere(machine.engine, machine.identity, machine.cells)
     sweep = Sweep(store, engine, progress, jobs, lambda cell: cell.id in taken.present)
     counts = sweep.run()
     counts.failed += len(taken.failed)
@@ -242,12 +243,15 @@ def _take(plan: Path, store: Store, machine: Machine) -> Taken:
         else:
             taken.present.add(cell.id)
         kept = store.result(key)
-        if kept is None or kept.status == "failed" or kept.result_sha256 != result.result_sha256:
+        same = (
+            kept is not None and kept.status == "ok" and kept.result_sha256 == result.result_sha256
+        )
+        if not same or damage.of_cell(cell, store.folder(key)):
             scratch = store.scratch(f"{key}.cell")
             for path in folder.iterdir():
                 if path.is_symlink() or not path.is_file():
                     continue  # no engine leaves anything else, and a copy of it might never end
-                if path.name not in (cluster.MADE, RESULT):  # `commit` writes the latter
+                if path.name not in (cluster.MADE, RESULT, FILES):  # `commit` writes the latter two
                     _link_or_copy(path, scratch / path.name)
             store.commit(key, scratch, result)
     return taken
@@ -260,7 +264,8 @@ def _damage(cell: Cell, folder: Path) -> str:
         cluster.made(folder)
     except (tables.TableError, StoreError) as error:
         return str(error)
-    return ""
+    found = damage.of_cell(cell, folder, thorough=True)
+    return "; ".join(f"{name}: {why}" for name, why in found.items())
 
 
 def _link_or_copy(source: Path, target: Path) -> None:
@@ -307,30 +312,3 @@ def _lock(
 def _program(document: dict[str, Any]) -> str:
     known = document.get("fairc", {})
     return f"{known.get('version')}, commit {known.get('commit')}"
-
-
-class _Elsewhere:
-    """The engine that ran the cells, as far as it is here: it has a name, and runs nothing."""
-
-    parallel = True
-
-    def __init__(self, machine: Machine) -> None:
-        self.name = machine.engine
-        self.identity = machine.identity
-        self._cells = machine.cells
-        self.versions: dict[str, str] = {}
-
-    def identity_for(self, cell: Cell) -> str:
-        """Return the identity of what ran the cell."""
-        return self._cells.get(cell.id, self.identity)
-
-    def prepare(self) -> None:
-        """Do nothing."""
-
-    def run(self, cell: Cell, workdir: Path) -> RawResult:
-        """Say that the cell has to be run again: its raw artefacts are needed, and not whole."""
-        words = "its metrics have to be computed anew, and its raw artefacts are damaged or removed"
-        return RawResult(words, workdir, "", "", 0.0, 0.0)
-
-    def close(self) -> None:
-        """Do nothing."""

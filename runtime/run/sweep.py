@@ -18,7 +18,7 @@ from pathlib import Path
 from fairc.compiler.plan import Cell
 from fairc.runtime.analysis.cells import ArtefactError, analyse, write_files, write_series
 from fairc.runtime.engines.base import Engine, EngineUnavailable
-from fairc.runtime.store import archive
+from fairc.runtime.store import archive, damage
 from fairc.runtime.store.folder import CONSOLE, RAW, SERIES, Store, key_of
 from fairc.runtime.store.results import CellResult, RawResult
 
@@ -170,7 +170,12 @@ class Sweep:
         for cell in filter(self.wanted, self.store.cells()):
             key = self._key(cell)
             result = None if self.fresh else self.store.result(key)
-            if result is None or result.status == "failed":
+            damaged = {} if self.fresh else damage.of_cell(cell, self.store.folder(key))
+            if self.fresh or RAW in damaged:
+                self._todo[key] = False
+            elif damaged:  # what is derived is derived again
+                self._todo[key] = self.store.has_raw(key)
+            elif result is None or result.status == "failed":
                 self._todo[key] = False
             elif result.analysis == self._analysis:
                 counts.add(result)
@@ -220,7 +225,7 @@ class Sweep:
 
     def _unpack(self, key: str, work: Path) -> RawResult | None:
         """Return a stored cell as if it had just been run; None when it cannot be read."""
-        old = self.store.result(key)
+        old = damage.ran(self.store.folder(key))
         folder = work / "stored"
         folder.mkdir()
         try:

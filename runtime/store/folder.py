@@ -19,7 +19,7 @@ from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Cell, Plan
 from fairc.runtime.run import machines
 
-from . import archive, occupant
+from . import archive, hashes, occupant
 from .occupant import IrregularError, content
 from .results import CellResult
 
@@ -105,6 +105,7 @@ class Store:
         if (staged / SPEC).is_dir():
             self._discard(self.path / SPEC)
             (staged / SPEC).replace(self.path / SPEC)
+        (self.path / hashes.FILES).unlink(missing_ok=True)  # of other files from here on
         for name in (CELLS, PLAN):  # the header last: without it there is no plan
             sync(staged / name)
             (staged / name).replace(self.path / name)
@@ -230,6 +231,12 @@ class Store:
         A cell that is there already is replaced; a kill leaves the old one, none, or the new one.
         """
         (folder / RESULT).write_text(result.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        whole = result.status == "ok"
+        ran = hashes.Ran(
+            result_sha256=result.result_sha256, virtual_s=result.virtual_s, wall_s=result.wall_s
+        )
+        names = [path.name for path in folder.iterdir() if path.name != hashes.FILES]
+        hashes.record(folder, names, ran if whole else None)
         for path in folder.iterdir():
             sync(path)
         sync(folder)

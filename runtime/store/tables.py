@@ -80,7 +80,8 @@ def write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
             for name in TABLES:
                 target = str(partial / f"{name}.parquet").replace("'", "''")
                 connection.execute(f"COPY {name} TO '{target}' {_COPY}")
-        for name in TABLES:
+        # `cells` last: its age says how old the tables are, should this be interrupted.
+        for name in sorted(TABLES, key="cells".__eq__):
             (partial / f"{name}.parquet").replace(folder / f"{name}.parquet")
     except (duckdb.Error, OSError) as error:
         raise TableError(f"the tables in {folder} cannot be written: {error}") from None

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fairc.__main__ import main
-from fairc.cli import console
+from fairc.cli import console, interruption
 
 TINY = """fexp 1
 experiment tiny {
@@ -42,6 +42,7 @@ def fairc(
 ) -> Fairc:
     """Return a function that calls `fairc ARGUMENTS...` in an empty folder with `tiny.fexp`."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(interruption, "begin", lambda: None)  # Ctrl-C is for the tests themselves
     monkeypatch.setenv("FAIRC_ENGINE", "fake")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("FAIRC_FAKE", raising=False)

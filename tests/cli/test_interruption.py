@@ -96,7 +96,7 @@ def test_sigkill_in_the_middle(tmp_path: Path, when: int) -> None:
         folder = tmp_path / "results/tiny/cells" / key
         assert json.loads((folder / "result.json").read_text())["status"] == "ok"
         assert {path.name for path in folder.iterdir()} == {
-            *("result.json", "series.npz", "raw.tar.zst")
+            *("files.json", "result.json", "series.npz", "raw.tar.zst")
         }
     resume(tmp_path, kept)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.host import supervisor
-from fairc.runtime.vm import image, qemu, recipe, snapshot
+from fairc.runtime.vm import image, qemu, recipe, snapshot, verified
 
 IMAGE = image.Image(recipe.PLAIN, Path("/nowhere"), "0" * 16, "0" * 64, "7")
 
@@ -46,7 +47,7 @@ def flip(path: Path) -> None:
     path.write_bytes(content)
 
 
-DAMAGE = {
+DAMAGE: dict[str, Callable[[snapshot.Snapshot], object]] = {
     "an empty state": lambda s: s.state.write_bytes(b""),
     "a bit of the state": lambda s: flip(s.state),
     "a bit of the memory": lambda s: flip(s.memory),
@@ -73,9 +74,7 @@ def test_a_failing_disk_shows_when_everything_is_read(taken: list[Path]) -> None
     assert found.whole()
     record = found.folder / "verified"
     flip(found.memory)
-    record.write_text(
-        snapshot.verified._stamp([found.memory, found.state, found.folder / "digest"])
-    )
+    record.write_text(verified._stamp([found.memory, found.state, found.folder / "digest"]))
     assert found.whole() and not found.whole(again=True)
     assert not found.whole()  # and then it is known
 

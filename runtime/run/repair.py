@@ -1,0 +1,52 @@
+"""Derived files of stored cells that are damaged are derived again from the raw artefacts; nothing is run."""
+
+from __future__ import annotations
+
+import os
+
+from fairc.runtime.engines.elsewhere import Elsewhere
+from fairc.runtime.store import archive, damage, hashes
+from fairc.runtime.store.folder import RAW, Store, key_of
+
+from .progress import Silent
+from .sweep import Sweep
+
+
+def rederive(store: Store) -> int:
+    """Analyse the cells anew of which a derived file is damaged and the raw artefacts are whole.
+
+    store: locked, with a lock. Returns how many were. Raises StoreError.
+    """
+    engine = store.lock.get("engine") or {}
+    identities = engine.get("identities", [engine.get("identity")])
+    found: dict[str, str] = {}
+    for cell in store.cells():
+        for identity in identities:
+            folder = store.folder(key_of(cell, engine["name"], identity))
+            damaged = damage.of_cell(cell, folder)
+            if (
+                damaged
+                and RAW not in damaged
+                and (folder / RAW).is_file()
+                and _raw_whole(store, folder.name)
+            ):
+                found[cell.id] = identity
+    if found:
+        past = Elsewhere(engine["name"], engine.get("identity", ""), found)
+        jobs = len(os.sched_getaffinity(0))
+        Sweep(store, past, Silent(), jobs, lambda cell: cell.id in found).run()
+    return len(found)
+
+
+def _raw_whole(store: Store, key: str) -> bool:
+    """Whether a cell's raw artefacts are what was stored: by their hash, or what is in them by its own."""
+    folder, ran = store.folder(key), damage.ran(store.folder(key))
+    known = hashes.recorded(folder)
+    if known is not None:
+        return ran is not None and RAW not in hashes.differing(folder, known)
+    scratch = store.scratch(f"{key}.stored")
+    try:
+        store.unpack(key, scratch)
+    except (OSError, ValueError):
+        return False
+    return ran is not None and archive.digest(scratch) == ran.result_sha256

@@ -1,0 +1,51 @@
+"""What of a stored cell is not as it was written, and what can be made anew of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fairc.compiler.plan import Cell
+
+from . import hashes, tables
+from .folder import RAW, RESULT, SERIES
+from .occupant import content
+from .results import CellResult
+
+
+def of_cell(cell: Cell, folder: Path, thorough: bool = False) -> dict[str, str]:
+    """Return the files of a cell that are not what was stored, and why: name -> words.
+
+    Raw artefacts that `clean --raw` has removed are none. thorough: read the raw artefacts, too, and not
+    only their size. Of a result without hashes, of an earlier version, that which cannot be read.
+    """
+    if not (folder / hashes.FILES).exists():
+        return _unreadable(cell, folder) if (folder / RESULT).exists() else {}
+    known = hashes.recorded(folder)
+    if known is None:
+        return {hashes.FILES: "it cannot be read"}
+    found = hashes.differing(folder, known, () if thorough else (RAW,))
+    if found.get(RAW) == hashes.MISSING:
+        del found[RAW]
+    return found
+
+
+def _unreadable(cell: Cell, folder: Path) -> dict[str, str]:
+    try:
+        tables.read_stored(cell, folder)
+    except tables.TableError as error:
+        return {SERIES: str(error)}
+    return {}
+
+
+def ran(folder: Path) -> hashes.Ran | None:
+    """Return what is known of a cell's run; None when it did not come to its end, or nobody knows."""
+    known = hashes.recorded(folder)
+    if known is not None:
+        return known.ran
+    try:
+        old = CellResult.model_validate_json(content(folder / RESULT))
+    except (OSError, ValueError):
+        return None
+    if old.status != "ok":
+        return None
+    return hashes.Ran(result_sha256=old.result_sha256, virtual_s=old.virtual_s, wall_s=old.wall_s)

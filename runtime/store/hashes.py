@@ -1,0 +1,109 @@
+"""What was stored, by its hashes: `files.json` of a cell, and of a run directory.
+
+    cells/KEY/files.json   every file of the cell, and what is known of its run beside them
+    RUN/files.json         plan, cells, lock, tables, figures and report; gone while they are written
+
+Only what a program here wrote has hashes; whoever edits a file together with its hash is believed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from fairc.compiler.plan import Model
+
+from .occupant import IrregularError, content
+from .writing import whole
+
+FILES = "files.json"
+MISSING = "missing"
+OF_RUN = ("plan.json", "cells.jsonl", "lock.json", "report.html", "report.md")
+OF_RUN_BELOW = ("tables/*.parquet", "figures/*.svg", "figures/*.pdf")
+
+Name = Annotated[str, Field(pattern=r"^((tables|figures)/)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}$")]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class File(Model):
+    """A file as it was written."""
+
+    bytes: Annotated[int, Field(ge=0)]
+    sha256: Sha256
+
+
+class Ran(Model):
+    """What a cell's run left that its raw artefacts do not say: as of CellResult."""
+
+    result_sha256: str
+    virtual_s: float
+    wall_s: float
+
+
+class Recorded(Model):
+    """The files of a folder by their names below it. ran: of a cell that an engine ran to its end."""
+
+    files: dict[Name, File]
+    ran: Ran | None = None
+
+
+def record(folder: Path, names: Iterable[str], ran: Ran | None = None) -> None:
+    """Hash files of a folder and keep that beside them. Raises OSError."""
+    files = {name: _file(folder / name) for name in sorted(names)}
+    with whole(folder / FILES) as part:
+        text = Recorded(files=files, ran=ran).model_dump_json(indent=1) + "\n"
+        part.write_text(text, encoding="utf-8")
+
+
+def recorded(folder: Path) -> Recorded | None:
+    """Return what is recorded of a folder; None where nothing is, or the record itself is damaged."""
+    try:
+        return Recorded.model_validate_json(content(folder / FILES))
+    except (FileNotFoundError, NotADirectoryError, IrregularError, ValidationError):
+        return None
+
+
+def differing(folder: Path, known: Recorded, unread: Container[str] = ()) -> dict[str, str]:
+    """Return what is not as it was recorded, and why: "missing", "truncated", ...
+
+    unread: files of which only the size is looked at.
+    """
+    found = {}
+    for name, file in known.files.items():
+        if why := _difference(folder / name, file, name not in unread):
+            found[name] = why
+    return found
+
+
+def _difference(path: Path, known: File, read: bool) -> str:
+    if not path.exists():
+        return MISSING
+    if not path.is_file():
+        return "not a regular file"
+    size = path.stat().st_size
+    if size != known.bytes:
+        return f"{size} bytes instead of {known.bytes}"
+    if read and _file(path).sha256 != known.sha256:
+        return "its content is not what was written"
+    return ""
+
+
+def _file(path: Path) -> File:
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return File(bytes=path.stat().st_size, sha256=sha256)
+
+
+@contextmanager
+def rewriting(run: Path) -> Iterator[None]:
+    """Have no record of a run directory while its files are written; record them when they are."""
+    (run / FILES).unlink(missing_ok=True)
+    yield
+    below = (path for pattern in OF_RUN_BELOW for path in run.glob(pattern) if path.is_file())
+    names = [name for name in OF_RUN if (run / name).is_file()]
+    record(run, [*names, *(path.relative_to(run).as_posix() for path in below)])

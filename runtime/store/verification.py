@@ -1,0 +1,137 @@
+"""Is everything in a run directory what was written? And what repairs that which is not."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fairc.compiler.plan import Cell
+from fairc.runtime.host import supervisor
+
+from . import archive, damage, hashes
+from .folder import CELLS, LOCK, PLAN, RAW, RESULT, Store, StoreError, key_of, read_cells
+
+PHASE_CHECK = "phase-check"
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A file that is not what was written. file: its name below the run. repair: a command, or what to do."""
+
+    file: str
+    why: str
+    repair: str
+
+
+@dataclass(slots=True)
+class Verified:
+    """What has been looked at. cells: whole or not; files: read and compared; unrecorded: notes in words."""
+
+    cells: int = 0
+    files: int = 0
+    damaged: list[Damaged] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def verify(run: Path) -> Verified:
+    """Compare every file of a run directory, and of its phase check, with its recorded hash.
+
+    Nothing is written. Raises StoreError for what is no run directory.
+    """
+    if not (run / PLAN).exists() and not (run / LOCK).exists():
+        raise StoreError(f"{run} is not a run directory: it has neither {PLAN} nor {LOCK}")
+    found = Verified()
+    found.damaged += _of_run(run, found)
+    if not any(one.file in (PLAN, CELLS, LOCK) for one in found.damaged):
+        found.damaged += _of_cells(run, found)
+    if (run / PHASE_CHECK / PLAN).exists():
+        inner = verify(run / PHASE_CHECK)
+        again = f"rm -r {run / PHASE_CHECK}; fairc run {run} --phase-check"
+        found.damaged += [Damaged(f"{PHASE_CHECK}/{d.file}", d.why, again) for d in inner.damaged]
+        found.notes += [f"{PHASE_CHECK}: {note}" for note in inner.notes]
+        found.cells, found.files = found.cells + inner.cells, found.files + inner.files
+    return found
+
+
+def _of_run(run: Path, found: Verified) -> Iterator[Damaged]:
+    """Yield plan, lock, tables, figures and report, as far as they are recorded."""
+    try:
+        for _ in read_cells(run):
+            pass
+        _ = Store(run).lock
+    except StoreError as error:
+        yield Damaged(PLAN if PLAN in str(error) else CELLS, str(error), f"fairc run FILE -o {run}")
+        return
+    known = hashes.recorded(run)
+    if known is None:
+        if (run / hashes.FILES).exists():
+            yield Damaged(hashes.FILES, "it cannot be read", f"fairc report {run}")
+        else:
+            found.notes.append(
+                "plan, lock, tables and report have no recorded hashes: the run was interrupted, or is of an"
+                " earlier version; `fairc report` records them"
+            )
+        return
+    found.files += len(known.files)
+    for name, why in hashes.differing(run, known).items():
+        repair = f"fairc run FILE -o {run}"
+        if name.startswith(("tables/", "figures/", "report.")):
+            form = name.rpartition(".")[2] if not name.startswith("tables/") else "html"
+            repair = f"fairc report {run} --format {form}"
+        yield Damaged(name, why, repair)
+
+
+def _of_cells(run: Path, found: Verified) -> Iterator[Damaged]:
+    """Yield what is damaged in the cells of the plan, raw artefacts included."""
+    store = Store(run)
+    removed = unrecorded = 0
+    for cell, folder in _stored(store):
+        found.cells += 1
+        place = folder.relative_to(run).as_posix()
+        damaged = damage.of_cell(cell, folder, thorough=True)
+        known = hashes.recorded(folder)
+        found.files += len(known.files) if known else 2
+        raw = folder / RAW
+        removed += not raw.exists()
+        if known is None and raw.exists() and not damaged:
+            unrecorded += 1
+            damaged |= _unpacked(store, folder)
+        for name, why in damaged.items():
+            lost = RAW in damaged or not raw.exists()
+            again = f"rm -r {folder}; " if lost else ""
+            yield Damaged(f"{place}/{name}", why, f"{again}fairc run {run}")
+    if removed:
+        found.notes.append(f"the raw artefacts of {removed} cells have been removed")
+    if unrecorded:
+        found.notes.append(
+            f"{unrecorded} cells of an earlier version have no recorded hashes: their raw artefacts were compared"
+            " with the hash in result.json"
+        )
+
+
+def _stored(store: Store) -> Iterator[tuple[Cell, Path]]:
+    """Yield the cells of the plan that are there, also those whose result.json is not."""
+    engine = store.lock.get("engine") or {}
+    identities = engine.get("identities", [engine.get("identity", "")])
+    for cell in store.cells():
+        for identity in identities:
+            folder = store.folder(key_of(cell, engine.get("name", ""), identity))
+            if (folder / RESULT).is_file() or (folder / hashes.FILES).is_file():
+                yield cell, folder
+                break
+
+
+def _unpacked(store: Store, folder: Path) -> dict[str, str]:
+    """Compare raw artefacts without a hash of their archive with the hash in the result."""
+    ran = damage.ran(folder)
+    if ran is None:
+        return {}
+    with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("verify")) as scratch:
+        try:
+            store.unpack(folder.name, Path(scratch))
+        except (OSError, ValueError) as error:
+            return {RAW: str(error)}
+        same = archive.digest(Path(scratch)) == ran.result_sha256
+    return {} if same else {RAW: "its content is not what result.json names"}

@@ -1,0 +1,178 @@
+"""What is stored is compared with its hashes: `verify` says it, `run` repairs it, `compare` refuses it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Fairc = Callable[..., Any]  # conftest.py
+RUN = Path("results/tiny")
+
+
+@pytest.fixture
+def made(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
+    """A finished run; its report is a page and a figure of a few bytes."""
+
+    def build(path: Path, formats: object = ()) -> list[Path]:
+        (path / "figures").mkdir(exist_ok=True)
+        (path / "figures/one.svg").write_text("<svg/>")
+        (path / "report.html").write_text("<html>")
+        return [path / "report.html"]
+
+    monkeypatch.setattr("fairc.runtime.report.build", build)
+    assert fairc("run", "tiny.fexp").status == 0
+    return fairc
+
+
+def cell() -> Path:
+    return min(RUN.glob("cells/*"))
+
+
+def contents() -> dict[str, bytes]:
+    found = (path for path in RUN.rglob("*") if path.is_file() and path.name != ".lock")
+    return {path.relative_to(RUN).as_posix(): path.read_bytes() for path in found}
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+
+
+def edit(path: Path) -> None:
+    """Change a number, so that the file is as good as before but for its hash."""
+    text = path.read_text()
+    path.write_text(text.replace('"virtual_s": ', '"virtual_s": 1', 1))
+    assert path.read_text() != text
+
+
+def test_a_run_is_whole(made: Fairc) -> None:
+    called = made("verify", RUN)
+    assert called.status == 0, called.out
+    assert "files of 6 cells and the run: none damaged" in called.out
+    document = json.loads(made("verify", RUN, "--format", "json").out)
+    assert (document["whole"], document["cells"], document["damaged"]) == (True, 6, [])
+    for path in [p for p in RUN.rglob("*") if p.is_file() and p.name != ".lock"]:
+        content = path.read_bytes()
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        assert made("verify", RUN).status == 1, path
+        path.write_bytes(content)
+    assert made("verify", RUN).status == 0
+
+
+DERIVED: dict[str, Callable[[], object]] = {
+    "half of the series": lambda: os.truncate(cell() / "series.npz", 100),
+    "a bit of the series": lambda: flip(cell() / "series.npz"),
+    "no series": lambda: (cell() / "series.npz").unlink(),
+    "an edited result": lambda: edit(cell() / "result.json"),
+    "no result": lambda: (cell() / "result.json").unlink(),
+    "rubbish for a result": lambda: (cell() / "result.json").write_text("{"),
+    "rubbish for hashes": lambda: (cell() / "files.json").write_text("[" * 10**5),
+    "a series of an earlier version": lambda: (
+        (cell() / "files.json").unlink(),
+        os.truncate(cell() / "series.npz", 100),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", DERIVED)
+@pytest.mark.parametrize("command", ["run", "report", "table"])
+def test_what_is_derived_is_derived_again_from_raw_artefacts(
+    made: Fairc, monkeypatch: pytest.MonkeyPatch, command: str, what: str
+) -> None:
+    before = contents()
+    inode = cell().joinpath("raw.tar.zst").read_bytes()
+    DERIVED[what]()
+    assert made("verify", RUN).status == 1
+    monkeypatch.setenv("FAIRC_FAKE", "fail:6")  # nothing may be run again
+    monkeypatch.setattr("fairc.runtime.engines.fake.FakeEngine.run", None)
+    if command == "table":
+        os.utime(RUN / "cells")  # the tables are older now
+    arguments = {
+        "run": ("run", "tiny.fexp"),
+        "report": ("report", RUN),
+        "table": ("table", RUN, "goodput"),
+    }
+    called = made(*arguments[command])
+    assert called.status == 0, called.err
+    assert cell().joinpath("raw.tar.zst").read_bytes() == inode
+    after = contents()
+    cells = {name for name in before if name.startswith("cells/")}
+    assert {name for name in cells if after[name] != before[name]} == set()
+    assert made("verify", RUN).status == 0
+
+
+@pytest.mark.parametrize("hurt", [flip, lambda path: os.truncate(path, 50)])
+def test_damaged_raw_artefacts_are_found_and_run_again(
+    made: Fairc, hurt: Callable[[Path], None]
+) -> None:
+    before = contents()
+    raw = cell() / "raw.tar.zst"
+    hurt(raw)
+    document = json.loads(made("verify", RUN, "--format", "json").out)
+    (damaged,) = document["damaged"]
+    assert damaged["file"] == raw.relative_to(RUN).as_posix()
+    for command in (("compare", RUN, RUN), ("compare", RUN, RUN, "--margin", "5%")):
+        called = made(*command)
+        assert called.status == 2 and "is damaged" in called.err and "fairc verify" in called.err
+    remove, run = damaged["repair"].split("; ")
+    shutil.rmtree(remove.removeprefix("rm -r "))
+    assert made(*run.split()[1:]).status == 0
+    assert contents()["cells/" + raw.parent.name + "/raw.tar.zst"] == before[damaged["file"]]
+    assert made("verify", RUN).status == 0
+
+
+def test_a_run_counts_no_cell_whose_raw_artefacts_are_cut_off(made: Fairc) -> None:
+    before = (cell() / "raw.tar.zst").read_bytes()
+    os.truncate(cell() / "raw.tar.zst", 50)
+    called = made("run", "tiny.fexp")
+    assert called.status == 0 and "1 cell to run; 5 are there already" in called.err
+    assert (cell() / "raw.tar.zst").read_bytes() == before
+
+
+def test_damaged_tables_are_written_anew(made: Fairc) -> None:
+    before = made("table", RUN, "goodput").out
+    flip(RUN / "tables/metrics.parquet")
+    assert "fairc report" in made("verify", RUN).out
+    assert made("table", RUN, "goodput").out == before
+    assert made("verify", RUN).status == 0
+
+
+def test_an_edited_plan_is_found(made: Fairc) -> None:
+    path = RUN / "plan.json"
+    path.write_text(path.read_text().replace("  ", " ", 1))
+    called = made("verify", RUN)
+    assert called.status == 1 and "plan.json" in called.out and "fairc run FILE" in called.out
+    assert made("run", "tiny.fexp").status == 0
+    assert made("verify", RUN).status == 0
+
+
+def test_what_was_removed_on_purpose_is_no_damage(made: Fairc) -> None:
+    assert made("clean", "--raw", RUN).status == 0
+    called = made("verify", RUN)
+    assert called.status == 0 and "raw artefacts of 6 cells have been removed" in called.out
+    (cell() / "series.npz").unlink()
+    called = made("run", "tiny.fexp")  # nothing is there to derive it from
+    assert called.status == 0 and "1 cell to run" in called.err
+
+
+def test_a_run_of_an_earlier_version_is_verified_by_its_results(made: Fairc) -> None:
+    for path in RUN.rglob("files.json"):
+        path.unlink()
+    called = made("verify", RUN)
+    assert called.status == 0 and "no recorded hashes" in called.out
+    assert made("compare", RUN, RUN).status == 0
+    flip(cell() / "raw.tar.zst")
+    assert made("verify", RUN).status == 1
+
+
+def test_what_is_no_run(made: Fairc, tmp_path: Path) -> None:
+    for name in ("tiny.fexp", ".", "nothing"):
+        called = made("verify", name)
+        assert called.status == 2 and "is not a run directory" in called.err
