@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from . import archives, damage, documents, kills, privileged, repeats, specs
 
-
 STRATEGIES = (
     *specs.STRATEGIES,
     *documents.STRATEGIES,
