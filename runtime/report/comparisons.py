@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from fairc.runtime.statistics.estimates import Estimate
-from fairc.runtime.statistics.paired import Matched
-from fairc.runtime.statistics.verdicts import Comparison
 
 from .answer import NAMES, entries, format_of
 from .run import Configuration, Run
 from .summary import Measure, Results
 from .words import MINUS, counted, listed, number, one_line
+
+if TYPE_CHECKING:
+    from fairc.runtime.statistics.paired import Matched
+    from fairc.runtime.statistics.verdicts import Comparison
 
 # More configurations make more pairs than anyone reads, and Holm's correction decides none of them.
 MAX_CONFIGURATIONS = 4
@@ -128,6 +131,8 @@ def matched(results: Results, measure: Measure, a: Configuration, b: Configurati
         {o.repetition: v for o, v in results.points(measure, c) if o.counts} for c in (a, b)
     )
     both = [repetition for repetition in first if repetition in second]
+    from fairc.runtime.statistics.paired import Matched
+
     return Matched([first[r] for r in both], [second[r] for r in both])
 
 

@@ -24,9 +24,12 @@ from .writing import whole
 FILES = "files.json"
 MISSING = "missing"
 OF_RUN = ("plan.json", "cells.jsonl", "lock.json", "report.html", "report.md")
-OF_RUN_BELOW = ("tables/*.parquet", "figures/*.svg", "figures/*.pdf")
+OF_RUN_BELOW = ("tables/*.parquet", "figures/*.svg", "figures/*.pdf", "spec/**/*")
 
-Name = Annotated[str, Field(pattern=r"^((tables|figures)/)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}$")]
+_OURS = r"((tables|figures)/)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}"
+# Names that the user gave: any, but none that leaves the folder.
+_OF_SPEC = r"spec(/[^/\\\x00-\x1f\x7f]*[^./\\\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]*){1,20}"
+Name = Annotated[str, Field(pattern=f"^({_OURS}|{_OF_SPEC})$")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 

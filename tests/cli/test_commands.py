@@ -161,6 +161,7 @@ def test_table(fairc: Fairc) -> None:
                 "ci_low",
                 "ci_high",
                 "reason",
+                "no_interval",
             )
         ]
         assert (row["metric"], row["unit"], row["stat"]) == ("goodput", "bit/s", "median")
@@ -243,7 +244,7 @@ def test_the_fake_engine_is_not_offered(fairc: Fairc, monkeypatch: pytest.Monkey
     assert "no engine is called `fake`" in called.err
 
 
-@pytest.mark.parametrize("word", ["pack", "verify"])
+@pytest.mark.parametrize("word", ["pack"])
 def test_commands_that_come_later(fairc: Fairc, word: str) -> None:
     called = fairc(word)
     assert called.status == 2

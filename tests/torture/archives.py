@@ -93,7 +93,10 @@ def _many(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
 
 
 def _headers(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
-    pax = {"path": rng.choice(["../x", "/x", "x" * 100_000]), "size": rng.choice(["-1", "x", "1e9"])}
+    pax = {
+        "path": rng.choice(["../x", "/x", "x" * 100_000]),
+        "size": rng.choice(["-1", "x", "1e9"]),
+    }
     _add(tar, "p", b"x", pax_headers=pax)
 
 
@@ -128,11 +131,17 @@ def compressed(rng: random.Random, tar: bytes) -> tuple[str, bytes]:
         [
             ("cut off", whole[:at]),
             ("empty", b""),
-            ("a bit flipped", whole[:at] + bytes([whole[at] ^ 1 << rng.randrange(8)]) + whole[at + 1 :]),
+            (
+                "a bit flipped",
+                whole[:at] + bytes([whole[at] ^ 1 << rng.randrange(8)]) + whole[at + 1 :],
+            ),
             ("not compressed", tar),
             ("twice", whole + whole),
             ("bytes", rng.randbytes(2000)),
-            ("cut off before it was compressed", zstandard.ZstdCompressor().compress(tar[: len(tar) // 2])),
+            (
+                "cut off before it was compressed",
+                zstandard.ZstdCompressor().compress(tar[: len(tar) // 2]),
+            ),
         ]
     )
 
@@ -161,13 +170,17 @@ def raw(seed: int, number: int, folder: Path) -> Outcome:
     before = inspection.listing(folder, *own, sandbox.said)
     ended = sandbox.call(*command, patch=no_report)
     problem = ended.problem(0, 1, 2) or sandbox.leftovers()
-    if not problem and (outside := inspection.changes(before, inspection.listing(folder, *own, sandbox.said))):
+    if not problem and (
+        outside := inspection.changes(before, inspection.listing(folder, *own, sandbox.said))
+    ):
         problem = f"outside of the run: {outside}"
     strange = [p for each in own for p in each.rglob("*") if p.is_symlink() or p.name == CANARY]
     if not problem and strange:
         problem = f"{strange[0].name} was unpacked"
     ending = {0: "repaired", 1: "told", 2: "refused"}.get(ended.status or 0, "?")
-    return Outcome("problem" if problem else ending, problem and f"{problem} ({what}; {how}; {command})")
+    return Outcome(
+        "problem" if problem else ending, problem and f"{problem} ({what}; {how}; {command})"
+    )
 
 
 def images(seed: int, number: int, folder: Path) -> Outcome:
@@ -182,7 +195,11 @@ def images(seed: int, number: int, folder: Path) -> Outcome:
     trust = rng.choice([(), ("--trust",)])
     ended = sandbox.call("image", "load", "file", *trust)
     problem = ended.problem(0, 2, 3) or sandbox.leftovers()
-    if not problem and (outside := inspection.changes(before, inspection.listing(folder, sandbox.cache, sandbox.said))):
+    if not problem and (
+        outside := inspection.changes(
+            before, inspection.listing(folder, sandbox.cache, sandbox.said)
+        )
+    ):
         problem = f"outside of the cache: {outside}"
     strange = [p for p in sandbox.cache.rglob("*") if p.is_symlink() or "loading-" in p.name]
     if not problem and strange:
