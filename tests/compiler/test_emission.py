@@ -15,7 +15,6 @@ from fairc.compiler.targets import TARGETS, EndpointsMissing, binary
 from fairc.dsl import load, read, render_full
 from fairc.dsl.core.diagnostics import CompileError
 
-
 SPEC = "spec/made-by-hand.fexp"
 
 
