@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
+from fairc.words.workloads import Iperf3, Load
 
 from .plan import Cell, Flow, Iperf3Workload, LoadWorkload, Pep
 
@@ -202,9 +203,9 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Asks]:
             flow.span.line,
             flow.own_cca is not None,
             flow.image,
-            isinstance(flow.workload, model.Load) and flow.workload.client != "plain",
+            isinstance(flow.workload, Load) and flow.workload.client != "plain",
             bool(flow.transport in KERNEL and flow.cca_parameters),
-            isinstance(flow.workload, model.Iperf3),
+            isinstance(flow.workload, Iperf3),
         )
     if scenario.syscall_cost_ns is not None:
         yield Asks("the hosts", 0, syscall_cost=True)

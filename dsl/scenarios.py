@@ -35,9 +35,6 @@ T = TypeVar("T")
 MEMO_LIMIT = 4096
 """How many results of one part are kept: sweeps vary the last names fastest."""
 
-ENDING = (model.File, model.Video, model.Load)
-"""Workloads that come to an end by themselves; `iperf3` does where it is told when."""
-
 Timing = tuple[int | None, int, int | None, Literal["first", "all"], Literal["full", "none"]]
 """Duration, warm-up and deadline in ns, and whose end is the cell's."""
 
@@ -229,7 +226,7 @@ class Builder:
         return sorted({*TOPOLOGIES.names(), *self._parts.topologies})
 
     def _flow_builder(self, flow: syntax.Flow) -> Callable[[Scope], model.Flow]:
-        return lambda scope: build_flow(flow, scope, self._hosts(scope).values, self._report)
+        return lambda scope: build_flow(flow, scope, self._hosts(scope), self._report)
 
     def _hosts(self, scope: Scope) -> Settings:
         """Return what `hosts` says; what is wrong there is said where the block is checked."""
@@ -280,9 +277,7 @@ def _check_captures(flows: Sequence[model.Flow], timing: Timing) -> None:
     """Refuse a cell without captures whose flows are known from their packets alone."""
     gather = Gather()
     for flow in flows if timing[-1] == "none" else ():
-        what = "page loads" if flow.transport == "web" else "an image" if flow.image else ""
-        if isinstance(flow.workload, model.Iperf3):
-            what = "iperf3"
+        what = flow.workload.only_in_packets or ("an image" if flow.image else "")
         if what:
             with gather.attempt():
                 fail(
@@ -295,18 +290,13 @@ def _check_captures(flows: Sequence[model.Flow], timing: Timing) -> None:
     gather.finish()
 
 
-def _ends(workload: model.Workload) -> bool:
-    """Whether a workload comes to an end by itself."""
-    return workload.ends if isinstance(workload, model.Iperf3) else isinstance(workload, ENDING)
-
-
 def _check_end(
     flows: Sequence[model.Flow], timing: Timing, report: Callable[[Diagnostic], None]
 ) -> None:
     """Refuse a cell that never ends; warn about flows that never begin."""
     duration, _, deadline, stop, _ = timing
     gather = Gather()
-    ends = [_ends(f.workload) or f.stop_ns is not None for f in flows]
+    ends = [f.workload.ends or f.stop_ns is not None for f in flows]
     limit = duration if duration is not None else deadline
     if limit is None and not all(ends) and not (stop == "first" and any(ends)):
         for flow, finite in zip(flows, ends, strict=True):
@@ -316,7 +306,7 @@ def _check_end(
                         "endless",
                         f"the flow `{flow.name}` never ends, and neither does the cell",
                         flow.span,
-                        note=f"`{type(flow.workload).__name__.lower()}` sends for as long as the flow lasts",
+                        note=f"`{flow.workload.kind}` sends for as long as the flow lasts",
                         help="give the experiment a `duration`, or the flow a `stop`",
                     )
     gather.finish()

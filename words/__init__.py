@@ -7,7 +7,8 @@ blocks         the keys of `experiment`, `flow`, `link`, ...
 topologies     presets; library: their files; policers, peps
 queues         queueing disciplines; sizes: amounts of data that may depend on the path
 losses         loss models; jitter, trace: what else a link does; packet_sizes: its MTU
-traffic        transports, workloads, pages; ccas; distributions: of what is drawn; processing: of hosts
+workloads      what connections move; pages: what a load loads
+transports     and ccas, by transport; distributions: of what is drawn; processing: what hosts take
 report         metrics and figures
 reference      the tables of docs/language.md; manual: what `fairc show` says
 """

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Entry, Parameter, Use, bind
@@ -13,6 +15,7 @@ from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import DATA, NUMBER, PACKETS, TIME
 from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
+from fairc.dsl.model import Distribution
 
 P = Parameter
 
@@ -113,8 +116,8 @@ class Random:
                     self.quantity.take(given.arguments[parameter.name], name, at)
         gather.finish()
         _check_kinds(given)
-        low, high = given.arguments.get("low"), given.arguments.get("high")
-        if isinstance(low, Quantity) and isinstance(high, Quantity) and low.number > high.number:
+        low, high = given.given(LOW), given.given(HIGH)
+        if low is not None and high is not None and low.number > high.number:
             fail(
                 "out-of-range",
                 "the lowest value is above the highest",
@@ -127,8 +130,8 @@ class Random:
 
 def _check_kinds(given: Use[Entry]) -> None:
     """Refuse arguments of one distribution that are of two dimensions: `uniform(2pkt, 10kB)`."""
-    spread = [given.arguments.get(p.name) for p in given.entry.parameters if p.kind is _SPREAD]
-    of = [value for value in spread if isinstance(value, Quantity)]
+    drawn = quantities(given)
+    of = [drawn[p.name] for p in given.entry.parameters if p.kind is _SPREAD]
     for value in of[1:]:
         if value.dimension != of[0].dimension:
             fail(
@@ -143,3 +146,32 @@ def _check_kinds(given: Use[Entry]) -> None:
 
 A_RANDOM_TIME = Random(A_TIME)
 A_RANDOM_TRANSFER = Random(Quantities((DATA, PACKETS), open_low=True))
+
+
+def distribution(given: Quantity | Use[Entry], unit: Fraction | int = 1) -> Distribution:
+    """Return the distribution that is given; a plain quantity is a constant.
+
+    unit: how many base units the arguments are counted in (8 for bytes), their shape excepted.
+    """
+    if isinstance(given, Quantity):
+        return Distribution("constant", {"value": given.number / unit})
+    return Distribution(
+        given.entry.name, {name: _number(value, unit) for name, value in quantities(given).items()}
+    )
+
+
+def _number(value: Quantity, unit: Fraction | int) -> Fraction:
+    return value.number if value.dimension == NUMBER else value.number / unit
+
+
+def quantities(given: Use[Entry]) -> Mapping[str, Quantity]:
+    """Return the arguments of a distribution."""
+    return cast(Mapping[str, Quantity], given.typed)
+
+
+def mean(random: Distribution) -> Fraction:
+    """Return the mean of a distribution; of a normal one, that before it is cut at zero."""
+    arguments = random.arguments
+    if random.kind == "uniform":
+        return (arguments["low"] + arguments["high"]) / 2
+    return arguments["value" if random.kind == "constant" else "mean"]

@@ -21,13 +21,15 @@ from .ccas import QUIC_CCAS, TCP_CCAS
 from .distributions import DISTRIBUTIONS
 from .jitter import JITTERS
 from .losses import LOSSES
+from .pages.page import PAGES
 from .peps import PEPS
 from .policers import POLICERS
 from .queues import QUEUES
 from .report import FIGURES, METRICS
 from .topologies import TOPOLOGIES
 from .trace import RATES
-from .traffic import PAGES, TRANSPORTS, WORKLOADS
+from .transports import TRANSPORTS
+from .workloads import WORKLOADS
 
 BLOCKS: tuple[tuple[str, Registry[Parameter[Any]]], ...] = (
     ("Keys of `experiment`", EXPERIMENT),

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairc.dsl.core.kinds import Quantities
+from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import BDP, DATA, PACKETS, SHARE, TIME, Dimension
-from fairc.dsl.core.values import Value
+from fairc.dsl.core.values import Quantity, Value
 from fairc.dsl.model import Size
 
 _UNITS: Mapping[Dimension, Literal["B", "pkt", "bdp", "s", "limit"]] = {
@@ -39,5 +40,17 @@ class Sizes:
         return Size(amount, _UNITS[found.dimension], found.span)
 
 
+# What the kernel takes as it is; it makes smaller buffers larger.
+A_BUFFER = Quantities((DATA,), low=8 * 4096, high=8 * 2**30 - 8)
+A_WINDOW = Quantities((DATA,), low=8 * 2048, high=8 * (65_535 << 14))
+A_PACKET_SIZE = Quantities((DATA,), low=8 * 64, high=8 * 9000)
+
 A_QUEUE_SIZE = Sizes(Quantities((DATA, PACKETS, BDP, TIME), open_low=True))
 A_THRESHOLD = Sizes(Quantities((SHARE, DATA, PACKETS, TIME), open_low=True))
+
+
+def whole_bytes(size: Quantity) -> int:
+    """Return a size in whole bytes. Raises CompileError if it is less than one."""
+    if size.number < 8:
+        fail("out-of-range", "this is less than one byte", size.span, f"{size.canonical}")
+    return round(size.number / 8)

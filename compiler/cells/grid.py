@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from fairc.compiler import plan
 from fairc.compiler.draws import draw
 from fairc.compiler.passes.draft import Draft, DraftFlow
 from fairc.compiler.passes.flows import start_range_ns
-from fairc.compiler.passes.loads import load_of, pauses_ns
 from fairc.compiler.passes.wiring import host_address
 from fairc.compiler.seeds import (
     canonical,
@@ -22,10 +22,11 @@ from fairc.compiler.seeds import (
     stream_seed,
     uniform,
 )
-from fairc.dsl.model import Configuration, Distribution, Flow, Load, MetricRequest, Requests
+from fairc.dsl.model import Configuration, Distribution, Flow, MetricRequest, Options
+from fairc.words.workloads import Requests
+from fairc.words.workloads.requests import PROCESS, shared_arrivals
 
 from .scales import sample_every_ns
-from .traffic import PROCESS, options_of, shared_arrivals, workload_of
 from .variation import draws_workload
 
 NOT_IN_IDENTITY: Any = {
@@ -85,7 +86,7 @@ class Lowered:
                     flow,
                     starts,
                     draws if draws_workload(flow.flow) else seed,
-                    shared.get(flow.flow.name),
+                    shared,
                     sample_every_ns(flow.flow, settings.measure),
                 )
                 for flow, starts in zip(draft.flows, starts_ns, strict=True)
@@ -198,7 +199,9 @@ def _later_ns(draft: Draft, starts_ns: Sequence[Sequence[int]], seed: int) -> in
         return 0
     drawn = zip(draft.flows, starts_ns, strict=True)
     latest_ns = max((max(ns) for flow, ns in drawn if flow.flow.random_start), default=0)
-    return latest_ns + max((sum(pauses_ns(flow.flow, seed)) for flow in draft.flows), default=0)
+    return latest_ns + max(
+        (sum(flow.flow.workload.pauses_ns(flow.flow, seed)) for flow in draft.flows), default=0
+    )
 
 
 def _object(flow: Flow) -> str | None:
@@ -213,7 +216,7 @@ def _flow(
     flow: DraftFlow,
     starts_ns: tuple[int, ...],
     seed: int,
-    shared: plan.SharedArrivals | None,
+    shared: Mapping[str, plan.SharedArrivals],
     every_ns: int,
 ) -> plan.Flow:
     declared = flow.flow
@@ -228,9 +231,7 @@ def _flow(
         transport=declared.transport,
         cca=declared.cca,
         connections=declared.connections,
-        workload=load_of(flow, pauses_ns(declared, seed))
-        if isinstance(declared.workload, Load)
-        else workload_of(declared, flow.mtu, seed, shared),
+        workload=declared.workload.lower(flow, seed, shared),
         starts_ns=starts_ns,
         stop_ns=declared.stop_ns,
         base_rtt_ns=flow.base_rtt_ns,
@@ -242,7 +243,7 @@ def _flow(
         users=declared.users,
         client_address=client,
         cca_parameters=dict(declared.cca_parameters),
-        options=options_of(declared.options),
+        options=_options(declared.options),
         rate_bps=declared.rate_bps,
         send_buffer_bytes=declared.options.send_buffer_bytes,
         receive_buffer_bytes=declared.options.receive_buffer_bytes,
@@ -250,4 +251,12 @@ def _flow(
         cca_object=_object(declared),
         image=declared.image,
         sample_every_ns=every_ns,
+    )
+
+
+@lru_cache(4096)
+def _options(options: Options) -> plan.TransportOptions:
+    """Return the options of a flow's transport: those that the plan has together."""
+    return plan.TransportOptions(
+        **{name: getattr(options, name) for name in plan.TransportOptions.model_fields}
     )

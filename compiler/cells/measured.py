@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
-from fairc.dsl.model import File, Flow, Load, MetricRequest, Requests, Scenario, Video
+from fairc.dsl.model import Flow, MetricRequest, Scenario
+from fairc.words.workloads import File, Load, Requests, Video
 
 
 @dataclass(frozen=True, slots=True)

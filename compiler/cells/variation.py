@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fairc.dsl.model import Flow, Load, OnOff, Requests, Scenario
+from fairc.dsl.model import Flow, Scenario
 from fairc.words.queues import QUEUES
+from fairc.words.workloads import Load
 
 
 def _random_starts(scenario: Scenario) -> bool:
@@ -19,26 +20,15 @@ def _drawn_starts(scenario: Scenario) -> bool:
 
 def draws_workload(flow: Flow) -> bool:
     """Whether anything of a flow's workload is drawn: sizes, intervals, on and off times, pauses."""
-    return _draws_traffic(flow) or _draws_pauses(flow)
-
-
-def _draws_traffic(flow: Flow) -> bool:
-    match flow.workload:
-        case Requests(size=size, every=every, share=share):
-            return share is not None or size.kind != "constant" or every.kind != "constant"
-        case OnOff(on=on, off=off):
-            return on.kind != "constant" or off.kind != "constant"
-        case _:
-            return False
+    return flow.workload.is_drawn or _draws_pauses(flow)
 
 
 def _draws_pauses(flow: Flow) -> bool:
-    load = flow.workload
-    return isinstance(load, Load) and load.loads > 1 and load.idle.kind != "constant"
+    return isinstance(flow.workload, Load) and flow.workload.draws_pauses
 
 
 def _drawn_workloads(scenario: Scenario) -> bool:
-    return any(map(_draws_traffic, scenario.flows))
+    return any(flow.workload.is_drawn for flow in scenario.flows)
 
 
 def _drawn_pauses(scenario: Scenario) -> bool:

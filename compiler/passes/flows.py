@@ -6,10 +6,8 @@ from collections import Counter, defaultdict
 
 from fairc.dsl.core.diagnostics import Diagnostic
 
-from .demand import own_time_ns, total_bytes
 from .draft import Draft, DraftFlow, Place
 from .frames import frame_bytes, memory_bytes, segment_bytes
-from .loads import patience_ns
 from .queues import bdp_bytes, queue_bytes
 
 MIN_BUFFER_BYTES = 256 * 1024
@@ -118,10 +116,15 @@ def set_deadline(draft: Draft) -> None:
     longest_rtt_ns = max((flow.base_rtt_ns for flow in draft.flows), default=0)
     # Handshake, request and slow start take some round trips, however fast the link is.
     moving_ns = max(fair_share_ns(draft).values(), default=0)
-    needed_ns = max(moving_ns, *map(own_time_ns, draft.flows), 0) + 4 * longest_rtt_ns
+    needed_ns = (
+        max(moving_ns, *(flow.flow.workload.own_time_ns(flow) for flow in draft.flows), 0)
+        + 4 * longest_rtt_ns
+    )
     draft.deadline_ns = max(
         starts_ns + max(MIN_DEADLINE_NS, DEADLINE_FACTOR * needed_ns),
-        starts_ns + max(map(patience_ns, draft.flows), default=0) + DURATION_MARGIN_NS,
+        starts_ns
+        + max((flow.flow.workload.patience_ns(flow) for flow in draft.flows), default=0)
+        + DURATION_MARGIN_NS,
         stops_ns + DURATION_MARGIN_NS,
     )
 
@@ -141,7 +144,7 @@ def fair_share_ns(draft: Draft) -> dict[Place, int]:
     bytes_across: dict[Place, int] = defaultdict(int)
     rates_bps: dict[Place, int] = {}
     for flow in draft.flows:
-        total = total_bytes(flow.flow)
+        total = flow.flow.workload.total_bytes(flow.flow.connections)
         if flow.bottleneck is not None and total is not None:
             bytes_across[flow.bottleneck.place] += total
             rates_bps[flow.bottleneck.place] = flow.rate_bps

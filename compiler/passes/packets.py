@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from fairc.compiler import plan
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
-from fairc.dsl.model import MTU, Flow, Iperf3, Load, OnOff
+from fairc.dsl.model import MTU, Flow
+from fairc.words.workloads import Iperf3, Load, OnOff
 
 from .draft import Draft, DraftFlow, DraftNode, End
 from .wiring import host_address
@@ -67,7 +68,8 @@ def check_packets(draft: Draft) -> None:
                 Severity.WARNING,
             )
         if transport == "udp" and isinstance(workload, OnOff | Iperf3):
-            packet = workload.packet_bytes
+            made = workload.plan if isinstance(workload, Iperf3) else workload
+            packet = made.packet_bytes
             if packet is not None and packet > flow.mtu:
                 _report(
                     draft,
@@ -82,14 +84,14 @@ def check_packets(draft: Draft) -> None:
 
 
 def _check_whole_datagrams(draft: Draft, flow: DraftFlow, workload: Iperf3) -> None:
-    payload = (workload.packet_bytes or flow.mtu) - UDP_IP_BYTES
-    if workload.size_bytes is not None and workload.size_bytes % payload:
-        whole = -(-workload.size_bytes // payload) * payload
+    payload = (workload.plan.packet_bytes or flow.mtu) - UDP_IP_BYTES
+    if workload.plan.bytes is not None and workload.plan.bytes % payload:
+        whole = -(-workload.plan.bytes // payload) * payload
         _report(
             draft,
             flow,
             "inexact-iperf3",
-            f"iperf3 moves no exact size: of {workload.size_bytes} bytes it would make {whole}",
+            f"iperf3 moves no exact size: of {workload.plan.bytes} bytes it would make {whole}",
             f"it sends whole datagrams of {payload} bytes",
             f"write `bytes: {whole}B`; an exact size is `file(...)`",
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fairc.compiler import plan
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.words.workloads import Iperf3
 
 from .draft import Draft, DraftFlow, End
 from .flows import MIN_BUFFER_BYTES, power_of_two
@@ -50,7 +51,7 @@ def split(draft: Draft) -> None:
         link = _Link(_way(draft, pep.gateway, pep.terminal), _way(draft, pep.terminal, pep.gateway))
         ports = {flow.port for flow in draft.flows if link.splits(flow)}
         for flow in draft.flows:
-            if link.splits(flow) and isinstance(flow.flow.workload, model.Iperf3):
+            if link.splits(flow) and isinstance(flow.flow.workload, Iperf3):
                 _report_iperf3(draft, pep, flow)
         if not all(link.rates_bps):
             _report_unshaped(draft, pep)

@@ -6,15 +6,13 @@ from collections import Counter, defaultdict
 
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.source import Span
-from fairc.dsl.model import Iperf3, Load, Video
+from fairc.words.workloads import Video
 
-from .demand import offered_bps, own_time_ns, total_bytes
 from .draft import Draft, DraftFlow, Place
 from .queues import bdp_bytes
 
 COMFORTABLE_BPS = 100_000_000  # the vm engine's guest executes 1e9 instructions per second
 FEW_RTTS = 10
-_WORDS: dict[type, str] = {Video: "video", Load: "page loads", Iperf3: "iperf3"}
 
 
 def warn(draft: Draft) -> None:
@@ -46,7 +44,7 @@ def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
     if duration_ns is None:
         return
     lasts_ns = duration_ns - (flow.flow.start_ns or 0)
-    total = total_bytes(flow.flow)
+    total = flow.flow.workload.total_bytes(flow.flow.connections)
     if lasts_ns <= 0:  # said already: late-start
         return
     if lasts_ns < FEW_RTTS * flow.base_rtt_ns:
@@ -58,11 +56,11 @@ def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
             f"{lasts_ns / 1e9:g} s, and a base RTT of {flow.base_rtt_ns / 1e6:g} ms",
             "make the duration longer",
         )
-    elif total is not None or own_time_ns(flow):
-        what = _WORDS.get(type(flow.flow.workload), "file")
+    elif total is not None or flow.flow.workload.own_time_ns(flow):
+        what = flow.flow.workload.noun
         moving_ns = (total or 0) * 8 * 10**9 * sharing // flow.rate_bps
         share = flow.rate_bps / sharing / 1e6
-        own_ns = own_time_ns(flow)
+        own_ns = flow.flow.workload.own_time_ns(flow)
         if lasts_ns < max(moving_ns, own_ns):
             _report(
                 draft,
@@ -98,13 +96,13 @@ def _warn_late(draft: Draft) -> None:
 def _warn_limits(draft: Draft, flow: DraftFlow) -> None:
     """Report options and workloads that the path makes meaningless."""
     declared, workload = flow.flow, flow.flow.workload
-    if isinstance(workload, Video) and workload.bitrate_bps > flow.rate_bps:
+    if isinstance(workload, Video) and workload.plan.bitrate_bps > flow.rate_bps:
         _report(
             draft,
             "video-too-fast",
             f"the video of `{declared.name}` has a higher bit rate than its bottleneck",
             declared.span,
-            f"{workload.bitrate_bps / 1e6:g} Mbit/s, and {flow.rate_bps / 1e6:g} Mbit/s",
+            f"{workload.plan.bitrate_bps / 1e6:g} Mbit/s, and {flow.rate_bps / 1e6:g} Mbit/s",
             "it stalls whatever the network does: make the bit rate smaller or the link faster",
         )
     if declared.cca == "dctcp" and not declared.options.ecn:
@@ -141,7 +139,7 @@ def _warn_overload(draft: Draft) -> None:
     for flow in draft.flows:
         if flow.flow.transport == "udp" and flow.bottleneck is not None:
             place = flow.bottleneck.place
-            offered[place] += offered_bps(flow.flow) or 0
+            offered[place] += flow.flow.workload.offered_bps(flow.flow) or 0
             if offered[place] > flow.rate_bps:
                 _report(
                     draft,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fairc.compiler import plan
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Label
-from fairc.dsl.model import Load
 from fairc.dsl.network.groups import user_of
 from fairc.dsl.network.policers import may_be_policed
 from fairc.words.queues import QUEUES
+from fairc.words.workloads import Load
 
 from .draft import Draft, DraftFlow, End
 from .dynamics import most_loss

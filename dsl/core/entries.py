@@ -74,13 +74,15 @@ class Use(Generic[E_co]):
     """An entry with checked arguments; of a repeated parameter the last one, and all in `repeated`.
 
     use[PARAMETER] is its value, or its default; use.given(PARAMETER) is None where it is not given.
+    places: where each argument is given, at its name if it has one.
     """
 
     entry: E_co
     arguments: Mapping[str, Value]
-    repeated: tuple[Value, ...]
+    repeated: tuple[Any, ...]
     span: Span
     typed: Mapping[str, object] = field(default_factory=dict)
+    places: Mapping[str, Span] = field(default_factory=dict)
 
     def __getitem__(self, parameter: Parameter[T]) -> T:
         """Return the value of a parameter. Raises ValueError where it has none, and no default."""
@@ -129,7 +131,7 @@ def match(entry: E, given: tuple[Argument, ...], span: Span, at: Span | None = N
     gather = Gather()
     named: dict[str, tuple[Value, Span]] = {}
     typed: dict[str, object] = {}
-    repeated: list[Value] = []
+    repeated: list[object] = []
     positional = list(entry.parameters)
     for argument in given:
         with gather.attempt():
@@ -160,7 +162,7 @@ def match(entry: E, given: tuple[Argument, ...], span: Span, at: Span | None = N
             subject = f"`{parameter.name}` of `{entry.name}`"
             typed[parameter.name] = parameter.kind.take(argument.value, subject, at)
             if parameter.repeated:
-                repeated.append(argument.value)
+                repeated.append(typed[parameter.name])
             if not parameter.runs:
                 what = f"the argument `{parameter.name}` of `{entry.name}`"
                 whole = Span(where.source, where.start, argument.value.span.end)
@@ -188,7 +190,9 @@ def match(entry: E, given: tuple[Argument, ...], span: Span, at: Span | None = N
                     help=_signature(entry),
                 )
     gather.finish()
-    return Use(entry, {k: v for k, (v, _) in named.items()}, tuple(repeated), span, typed)
+    values = {name: value for name, (value, _) in named.items()}
+    places = {name: place for name, (_, place) in named.items()}
+    return Use(entry, values, tuple(repeated), span, typed, places)
 
 
 def _parameter(entry: Entry, name: str, span: Span) -> Parameter[Any]:

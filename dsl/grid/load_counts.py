@@ -8,10 +8,12 @@ from fairc.dsl.core.diagnostics import CompileError
 from fairc.dsl.core.values import Applied, Quantity
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.text import syntax
+from fairc.words.blocks import flow as keys
+from fairc.words.workloads import load
 
 from .sweeps import Grid
 
-WORKLOAD, LOADS = "workload", "loads"
+WORKLOAD, LOADS = keys.WORKLOAD.name, load.LOADS.name
 
 
 def most_loads(flows: Sequence[syntax.Flow], grid: Grid) -> int:
@@ -34,7 +36,7 @@ def _loads(node: syntax.Expr, scope: Scope) -> int:
         value = evaluate(node, scope)
     except CompileError:
         return 0
-    if not isinstance(value, Applied) or value.name != "load":
+    if not isinstance(value, Applied) or value.name != load.LOAD.name:
         return 0
     for argument in value.arguments:
         if argument.key == LOADS and isinstance(argument.value, Quantity):

@@ -11,7 +11,7 @@ From the smallest part to the whole:
     links       rate, delay and losses of a link, and how they change
     network     nodes, links, proxies
     pages       web pages
-    workloads   what connections move
+    workloads   what is known of anything that connections move
     flows       who sends what to whom
     requests    what is swept, measured and shown
     experiment  scenarios, configurations, the experiment
@@ -35,47 +35,29 @@ from .network import Link, Network, Node, Pep
 from .pages import Page, PageObject
 from .queues import Queue, Size
 from .requests import Axis, FigureRequest, MetricRequest, Selection, Setting
-from .workloads import (
-    Bulk,
-    Client,
-    Distribution,
-    File,
-    HttpVersion,
-    Iperf3,
-    Load,
-    OnOff,
-    Requests,
-    Video,
-    Workload,
-)
+from .workloads import Distribution, OnPath, Workload
 
 __all__ = [
     "ETHERNET_BYTES",
     "MTU",
     "Axis",
-    "Bulk",
     "Change",
-    "Client",
     "Configuration",
     "Count",
     "Direction",
     "Distribution",
     "Experiment",
     "FigureRequest",
-    "File",
     "Flow",
     "GilbertElliott",
-    "HttpVersion",
     "Input",
-    "Iperf3",
     "Jitter",
     "JitterDistribution",
     "Link",
-    "Load",
     "MetricRequest",
     "Network",
     "Node",
-    "OnOff",
+    "OnPath",
     "Options",
     "OwnCca",
     "Page",
@@ -83,13 +65,11 @@ __all__ = [
     "Pep",
     "Policer",
     "Queue",
-    "Requests",
     "Scenario",
     "Selection",
     "Setting",
     "Size",
     "Trace",
     "Transport",
-    "Video",
     "Workload",
 ]

@@ -13,7 +13,6 @@ from .flows import Flow
 from .inputs import Input
 from .network import Network
 from .requests import Axis, FigureRequest, MetricRequest, Setting
-from .workloads import Load
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +41,8 @@ class Scenario:
         """The files that it depends on, each once."""
         links = self.network.links
         traces = (way.trace for link in links for way in (link.forward, link.backward))
-        pages = (f.workload.page for f in self.flows if isinstance(f.workload, Load))
-        files = (*(trace.file for trace in traces if trace), *(page.file for page in pages))
-        return tuple(dict.fromkeys(file for file in files if file))
+        read = (file for flow in self.flows for file in flow.workload.inputs)
+        return tuple(dict.fromkeys((*(trace.file for trace in traces if trace), *read)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,16 @@
-"""What the connections of a flow move."""
+"""What the connections of a flow move: what is known of any workload (words/workloads has each)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Protocol
 
-from .pages import Page
+from .inputs import Input
 
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """The workload `file(size)`: each connection moves exactly `size_bytes`."""
-
-    size_bytes: int
+if TYPE_CHECKING:
+    from .flows import Flow
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,114 +21,79 @@ class Distribution:
     arguments: Mapping[str, Fraction]
 
 
-@dataclass(frozen=True, slots=True)
-class Bulk:
-    """The workload `bulk`: each connection sends for as long as the flow lasts."""
+class OnPath(Protocol):
+    """A flow on its path: the smallest MTU, bytes; the bottleneck's rate, bit/s; the base RTT, ns."""
 
-
-@dataclass(frozen=True, slots=True)
-class Video:
-    """The workload `video`: a progressive download, and the player that waits for it.
-
-    burst_ns: playing time that is sent at full speed at first; then chunks of `chunk_bytes` at
-    `factor` times the bit rate. The player starts with play_ns buffered, and stalls below stall_ns.
-    """
-
-    bitrate_bps: int
-    length_ns: int
-    burst_ns: int
-    chunk_bytes: int
-    factor: float
-    play_ns: int
-    stall_ns: int
-    send_buffer_bytes: int
+    flow: Flow
+    base_rtt_ns: int
 
     @property
-    def size_bytes(self) -> int:
-        """Bytes of the whole video, rounded up."""
-        return -(-self.bitrate_bps * self.length_ns // (8 * 10**9))
-
-
-@dataclass(frozen=True, slots=True)
-class Requests:
-    """The workload `requests`: answers of random sizes, asked for at random times (s).
-
-    size: bytes, or, with `packets`, payloads of full packets. share: the part that a flow has of one
-    process of arrivals, which all flows with a share make up; `every` is then that of the process.
-    None: the flow has arrivals of its own.
-    """
-
-    size: Distribution
-    every: Distribution
-    packets: bool = False
-    share: Fraction | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OnOff:
-    """The workload `onoff`: a rate (bit/s of IP), with pauses; times in s.
-
-    packet_bytes: of a datagram over UDP with its IP header; None: what the path takes.
-    """
-
-    rate_bps: int
-    on: Distribution
-    off: Distribution
-    packet_bytes: int | None
-
-
-Client = Literal["chromium", "plain"]
-
-
-HttpVersion = Literal["h1", "h2", "h3"]
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """The workload `load`: a page, loaded so many times one after the other, with pauses (s).
-
-    http: h3: the first load is over h2, and learns of h3. timeout_ns: None: by the page's size.
-    """
-
-    page: Page
-    client: Client
-    http: HttpVersion
-    loads: int
-    idle: Distribution
-    timeout_ns: int | None
+    def mtu(self) -> int:
+        """The smallest MTU, bytes."""
+        ...
 
     @property
-    def protocols(self) -> tuple[HttpVersion, ...]:
-        """The HTTP version of each load."""
-        versions: list[HttpVersion] = [self.http] * self.loads
-        if self.http == "h3":
-            versions[0] = "h2"
-        return tuple(versions)
+    def rate_bps(self) -> int:
+        """The bottleneck's rate, bit/s; 0 when nothing has a rate."""
+        ...
+
+
+class Workload(Protocol):
+    """What a flow moves, as it is written."""
 
     @property
-    def size_bytes(self) -> int:
-        """Bytes of all loads."""
-        return self.page.size_bytes * self.loads
-
-
-@dataclass(frozen=True, slots=True)
-class Iperf3:
-    """The workload `iperf3`: time_s or size_bytes of all streams together; without either, endless.
-
-    window_bytes: socket buffers of both ends; None: the kernel tunes them. packet_bytes: of a datagram
-    with its IP header; None: what the path takes. reverse: the receiver is iperf3's client.
-    """
-
-    time_s: int | None = None
-    size_bytes: int | None = None
-    window_bytes: int | None = None
-    packet_bytes: int | None = None
-    reverse: bool = True
+    def kind(self) -> str:
+        """Its word in the language."""
+        ...
 
     @property
     def ends(self) -> bool:
         """Whether it comes to an end by itself."""
-        return self.time_s is not None or self.size_bytes is not None
+        ...
 
+    @property
+    def noun(self) -> str:
+        """What it is called in messages."""
+        ...
 
-Workload = File | Bulk | Video | Requests | OnOff | Load | Iperf3
+    @property
+    def only_in_packets(self) -> str:
+        """What of it is known from captured packets alone, for people; empty: nothing."""
+        ...
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The files that it depends on."""
+        ...
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether what it moves differs between repetitions."""
+        ...
+
+    def total_bytes(self, connections: int) -> int | None:
+        """Return what all connections of a flow move, bytes; None if that has no end."""
+        ...
+
+    def own_time_ns(self, path: OnPath) -> int:
+        """Return how long a flow takes on a network that is no limit, ns."""
+        ...
+
+    def patience_ns(self, path: OnPath) -> int:
+        """Return how long it takes at most, without pauses, ns; 0: nothing limits it."""
+        ...
+
+    def pauses_ns(self, flow: Flow, seed: int) -> tuple[int, ...]:
+        """Return the pauses that it makes in a cell with this seed, ns."""
+        ...
+
+    def offered_bps(self, flow: Flow) -> int | None:
+        """Return what all connections send on average, bit/s of IP; None: what the network takes."""
+        ...
+
+    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> Any:
+        """Return its part of the plan.
+
+        seed: of the cell. shared: the parts of the process of arrivals, by the names of their flows.
+        """
+        ...

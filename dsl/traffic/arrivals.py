@@ -8,7 +8,8 @@ from typing import cast
 
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.model import Flow, Requests
+from fairc.dsl.model import Flow
+from fairc.words.workloads import Requests
 
 LEAST_PART = Fraction(1, 10**6)
 """Each stream of requests draws all arrivals of the process to find its own."""

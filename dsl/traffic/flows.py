@@ -5,135 +5,166 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from fairc.dsl import model
-from fairc.dsl.blocks import Block
+from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import Diagnostic, Label
+from fairc.dsl.core.entries import Use
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
+from fairc.dsl.core.values import Quantity
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
 from fairc.words.blocks import flow as keys
+from fairc.words.ccas import Setting
+from fairc.words.distributions import distribution
+from fairc.words.workloads import Bulk, Iperf3, Load
+from fairc.words.workloads.bulk import WINDOW
 
 from .images import check_image
 from .iperf3 import check_iperf3
-from .loads import INITIAL_WINDOW_PACKETS, check_load, control_of_load, remark
-from .transports import check_workload, control_of, options_of
-from .workloads import random_start, workload_of
+from .load import INITIAL_WINDOW_PACKETS, check_load, control_of_load, remark
+from .transports import Control, check_workload, control_of, options_of
 
 
 def build_flow(
-    flow: syntax.Flow,
-    scope: Scope,
-    hosts: Mapping[str, Value | None] | None = None,
-    report: Callable[[Diagnostic], None] = lambda _: None,
+    flow: syntax.Flow, scope: Scope, hosts: Settings, report: Callable[[Diagnostic], None]
 ) -> model.Flow:
     """Return the flow with every name resolved.
 
-    hosts: the values of the `hosts` block. report: takes warnings. Raises CompileError with
+    hosts: what the `hosts` block says. report: takes warnings. Raises CompileError with
     everything wrong in it, `not-yet` included.
     """
-    block = Block(flow.name.span, flow.settings.items, keys.FLOW, "a flow")
-    gather = Gather()
-    with gather.attempt():
-        block.checked()
-    settings = block.read(scope, gather)
-    values: dict[str, Value | None] = {**settings.values}
-    workload, made, window = values.get("workload"), None, None
-    if workload is not None:
-        with gather.attempt():
-            made, window = workload_of(workload)
-    load = made if isinstance(made, model.Load) else None
-    is_load = isinstance(workload, Symbol | Applied) and workload.name == "load"
-    control, quic = None, None
-    if not {"over", "cca"} & (block.settings.keys() - values.keys()):
-        with gather.attempt():
-            if load is not None:
-                control, quic = control_of_load(load, values.get("cca"), flow.name.span)
-            elif not is_load:
-                control = control_of(values.get("over"), values.get("cca"), flow.name.span)
-    if load is not None:
-        with gather.attempt():
-            check_load(load, values, {name: s.span for name, s in block.settings.items()})
-    if window is not None:
-        with gather.attempt():
-            _check_window(values.get("window"), window)
-            values["window"] = window
-    if control is not None and control.image is not None and workload is not None:
-        with gather.attempt():
-            check_image(workload, block, values.get("count"))
-    options = None
-    if control is not None:
-        with gather.attempt():
-            default = INITIAL_WINDOW_PACKETS if load else 10
-            options = options_of(control, values, hosts or {}, default)
-        if workload is not None:
-            with gather.attempt():
-                check_workload(control, workload, values.get("rate"), flow.name.span)
-        if isinstance(made, model.Iperf3) and options is not None:
-            with gather.attempt():
-                places = {name: setting.span for name, setting in block.settings.items()}
-                check_iperf3(made, control, options, values, places, flow.name.span)
-    with gather.attempt():
-        _check_order(flow, values.get("start"), values.get("stop"))
-    gather.finish()
-    assert control is not None and made is not None and options is not None
-    if load is not None and workload is not None:
-        remark(load, workload, report)
-    count, start, stop = values.get("count"), values.get("start"), values.get("stop")
-    rate, rtt = values.get("rate"), values.get("rtt")
-    users = settings.given(keys.USERS)
-    return model.Flow(
-        name=flow.name.text,
-        server=settings[keys.FROM].name,
-        client=settings[keys.TO].name,
-        connections=int(count.number) if isinstance(count, Quantity) else 1,
-        cca=control.cca,
-        workload=made,
-        start_ns=start.ns if isinstance(start, Quantity) else None,
-        stop_ns=stop.ns if isinstance(stop, Quantity) else None,
-        span=flow.name.span,
-        random_start=random_start(start),
-        declared=flow.name.text,
-        users=users.name if users else None,
-        transport=control.transport,
-        cca_parameters=control.parameters,
-        own_cca=control.own,
-        options=options,
-        rate_bps=max(1, round(rate.number)) if isinstance(rate, Quantity) else None,
-        extra_rtt_ns=rtt.ns if isinstance(rtt, Quantity) else 0,
-        quic_parameters=quic or {},
-        image=control.image,
-        ecn_given=_span_of(values.get("ecn") or (hosts or {}).get("ecn")),
-    )
+    return _Building(flow, scope, hosts, report).flow()
 
 
-def _span_of(value: Value | None) -> Span | None:
-    return value.span if value is not None else None
+class _Building:
+    """A flow in the making: each step adds what it finds wrong, and the next ones do without."""
 
+    def __init__(
+        self,
+        flow: syntax.Flow,
+        scope: Scope,
+        hosts: Settings,
+        report: Callable[[Diagnostic], None],
+    ) -> None:
+        self._gather = Gather()
+        self._name, self._span = flow.name.text, flow.name.span
+        self._hosts, self._report = hosts, report
+        block = Block(self._span, flow.settings.items, keys.FLOW, "a flow")
+        with self._gather.attempt():
+            block.checked()
+        self._settings = block.read(scope, self._gather)
+        self._use = self._settings.given(keys.WORKLOAD)
+        self._workload: model.Workload | None = None
+        self._control: Control | None = None
+        self._quic: Mapping[str, Setting] = {}
+        self._options: model.Options | None = None
 
-def _check_window(key: Value | None, argument: Value) -> None:
-    """Refuse a receive window that is given by both ways of writing it."""
-    if key is not None:
-        fail(
-            "duplicate-key",
-            "the receive window is given twice",
-            key.span,
-            labels=(Label(argument.span, "given here, too"),),
-            help="keep one of them",
-        )
+    def flow(self) -> model.Flow:
+        """Return the flow. Raises CompileError."""
+        attempt, settings = self._gather.attempt, self._settings
+        with attempt():
+            self._workload = self._use.entry.build(self._use) if self._use else None
+        with attempt():
+            self._choose_control()
+        with attempt():
+            if isinstance(self._workload, Load):
+                check_load(self._workload, settings)
+        with attempt():
+            self._take_window()
+        with attempt():
+            if self._control is not None and self._control.image is not None and self._use:
+                check_image(self._use, settings)
+        with attempt():
+            self._choose_options()
+        with attempt():
+            self._check_workload()
+        with attempt():
+            self._check_order()
+        self._gather.finish()
+        return self._made()
 
+    def _choose_control(self) -> None:
+        """Set the transport and the CCA; those of a page load follow from its HTTP version."""
+        if self._settings.failed(keys.OVER, keys.CCA):
+            return
+        over, cca = self._settings.given(keys.OVER), self._settings.given(keys.CCA)
+        if isinstance(self._workload, Load):
+            self._control, self._quic = control_of_load(self._workload, cca, self._span)
+        elif self._use is None or self._use.entry.name != Load.kind:
+            self._control = control_of(over, cca, self._span)
 
-def _check_order(flow: syntax.Flow, start: object, stop: object) -> None:
-    if isinstance(stop, Quantity):
+    def _take_window(self) -> None:
+        """Take the window of `bulk(window: ...)` for that of the flow; refuse two of them."""
+        argument = None
+        if self._use is not None and isinstance(self._workload, Bulk):
+            argument = self._use.given(WINDOW)
+        if argument is None:
+            return
+        if keys.WINDOW in self._settings:
+            fail(
+                "duplicate-key",
+                "the receive window is given twice",
+                self._settings[keys.WINDOW].span,
+                labels=(Label(argument.span, "given here, too"),),
+                help="keep one of them",
+            )
+        self._settings.typed[keys.WINDOW.name] = argument
+
+    def _choose_options(self) -> None:
+        if self._control is not None:
+            packets = INITIAL_WINDOW_PACKETS if isinstance(self._workload, Load) else 10
+            self._options = options_of(self._control, self._settings, self._hosts, packets)
+
+    def _check_workload(self) -> None:
+        if self._control is None or self._use is None:
+            return
+        with self._gather.attempt():
+            check_workload(self._control, self._use, self._settings.given(keys.RATE), self._span)
+        if isinstance(self._workload, Iperf3) and self._options is not None:
+            check_iperf3(self._workload.plan, self._control, self._options, self._settings)
+
+    def _check_order(self) -> None:
+        start, stop = self._settings.given(keys.START), self._settings.given(keys.STOP)
         begin = start.number if isinstance(start, Quantity) else 0
-        if stop.number <= begin:
+        if stop is not None and stop.number <= begin:
             fail(
                 "out-of-range",
-                f"the flow `{flow.name.text}` stops before it starts",
+                f"the flow `{self._name}` stops before it starts",
                 stop.span,
                 note=f"this is {stop.canonical}",
                 help="`stop` is counted from the cell's begin, like `start`",
             )
+
+    def _made(self) -> model.Flow:
+        """Return the flow of parts that are right."""
+        control, workload, settings = self._control, self._workload, self._settings
+        assert control is not None and workload is not None and self._options is not None
+        if isinstance(workload, Load) and self._use is not None:
+            remark(workload, self._use.span, self._report)
+        start, stop = settings.given(keys.START), settings.given(keys.STOP)
+        rate, users = settings.given(keys.RATE), settings.given(keys.USERS)
+        return model.Flow(
+            name=self._name,
+            server=settings[keys.FROM].name,
+            client=settings[keys.TO].name,
+            connections=settings[keys.COUNT].whole,
+            cca=control.cca,
+            workload=workload,
+            start_ns=start.ns if isinstance(start, Quantity) else None,
+            stop_ns=None if stop is None else stop.ns,
+            span=self._span,
+            random_start=distribution(start) if isinstance(start, Use) else None,
+            declared=self._name,
+            users=None if users is None else users.name,
+            transport=control.transport,
+            cca_parameters=control.parameters,
+            own_cca=control.own,
+            options=self._options,
+            rate_bps=None if rate is None else max(1, round(rate.number)),
+            extra_rtt_ns=settings[keys.RTT].ns,
+            quic_parameters=self._quic,
+            image=control.image,
+            ecn_given=settings.span(keys.ECN) or self._hosts.span(keys.ECN),
+        )
 
 
 def check_ends(flow: syntax.Flow, made: model.Flow, network: model.Network) -> None:

@@ -8,68 +8,70 @@ from __future__ import annotations
 
 import re
 
-from fairc.compiler.plan.text import IMAGE, LONGEST_IMAGE
-from fairc.dsl.blocks import Block
+from fairc.compiler.plan import text
+from fairc.dsl.blocks import Settings
+from fairc.dsl.core.entries import Entry, Use
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.values import Applied, Quantity, Symbol, Text, Value
+from fairc.dsl.core.values import Text
+from fairc.words.blocks import flow as keys
+from fairc.words.transports import IMAGE
+from fairc.words.workloads import WorkloadEntry
+from fairc.words.workloads.file import FILE
 
 KEYS = frozenset({"users", "from", "to", "count", "over", "start", "workload", "rtt", "cca"})
 """Keys of a flow that do not need its programs to do something; `cca` is refused elsewhere."""
 
-REFERENCE = re.compile(IMAGE, re.ASCII)
+REFERENCE = re.compile(text.IMAGE, re.ASCII)
 
 
-def image_of(over: Value | None) -> Text | None:
+def image_of(over: Use[Entry] | None) -> Text | None:
     """Return the image that `over` names. Raises CompileError for what cannot be one."""
-    given = {a.key: a for a in over.arguments} if isinstance(over, Applied) else {}
-    if "image" not in given or not isinstance(over, Applied) or over.name != "quic":
+    image = over.given(IMAGE) if over else None
+    if over is None or image is None:
         return None
-    image = given["image"].value
-    if not isinstance(image, Text):
-        return None  # which `bind` refuses
     gather = Gather()
     with gather.attempt():
-        if len(image.value) > LONGEST_IMAGE or not REFERENCE.fullmatch(image.value):
+        if len(image.value) > text.LONGEST_IMAGE or not REFERENCE.fullmatch(image.value):
             fail(
                 "bad-image",
                 f"`{image.value}` is no name of an image",
                 image.span,
                 help='write it as `docker images` shows it: `over = quic(image: "name:tag")`',
             )
-    for key, argument in given.items():
+    for name, place in over.places.items():
         with gather.attempt():
-            if key != "image":
+            if name != IMAGE.name:
                 fail(
                     "impossible-pair",
                     "an image is a stack of its own",
-                    argument.key_span or argument.value.span,
+                    place,
                     help="leave everything but `image` out: a qlog is what the image makes of QLOGDIR",
                 )
     gather.finish()
     return image
 
 
-def check_image(workload: Value, block: Block, count: Value | None) -> None:
+def check_image(workload: Use[WorkloadEntry], settings: Settings) -> None:
     """Refuse what an image cannot be told. Raises CompileError."""
     gather = Gather()
-    assert isinstance(workload, Symbol | Applied)
     with gather.attempt():
-        if workload.name != "file":
+        if workload.entry is not FILE:
             fail(
                 "impossible-pair",
-                f"an image of others cannot do `{workload.name}`",
+                f"an image of others cannot do `{workload.entry.name}`",
                 workload.span,
                 help="it downloads files: `workload = file(10MB)`",
             )
     with gather.attempt():
-        if isinstance(count, Quantity) and count.number != 1:
+        count = settings[keys.COUNT]
+        if count.number != 1:
             fail(
                 "impossible-pair",
                 "an image of others opens one connection",
                 count.span,
                 help="leave `count` out; for more, write flows with servers of their own",
             )
-    for name, setting in block.settings.items():
+    for name, setting in settings.block.settings.items():
         with gather.attempt():
             if name not in KEYS:
                 fail(

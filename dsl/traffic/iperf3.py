@@ -5,127 +5,119 @@ What is refused here would be ignored or changed by iperf3 without a word (3.12,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from typing import Any
 
+from fairc.compiler.plan import Iperf3Workload
 from fairc.dsl import model
+from fairc.dsl.blocks import Settings
+from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Quantity, Value
+from fairc.words.blocks import flow as keys
+from fairc.words.workloads.iperf3 import BLOCK_BYTES, MOST_STREAMS
 
 from .transports import Control
 
-BLOCK_BYTES = 4096
-"""What iperf3 writes and reads at a time over TCP (`--length`); `--bytes` ends after one.
+__all__ = ["BLOCK_BYTES", "check_iperf3"]
 
-A receiver of 3.18 counts whole blocks only: its own 128 KiB are a second at 1 Mbit/s.
-"""
-MOST_STREAMS = 128
-"""iperf.h, MAX_STREAMS."""
-
-
-_Refuse = Callable[[str, str, str], None]
+_Refuse = Callable[[str, Parameter[Any], str], None]
 
 
 def check_iperf3(
-    made: model.Iperf3,
-    control: Control,
-    options: model.Options,
-    values: Mapping[str, Value | None],
-    places: Mapping[str, Span],
-    flow: Span,
+    made: Iperf3Workload, control: Control, options: model.Options, settings: Settings
 ) -> None:
     """Refuse what iperf3 cannot be told, or would not do.
 
-    options: of the flow, those of `hosts` included. values, places: the value of each key that is
-    given, and where it stands. flow: the flow's name. Raises CompileError.
+    options: of the flow, those of `hosts` included. settings: of the flow. Raises CompileError.
     """
     gather = Gather()
 
-    def refuse(message: str, key: str, help: str) -> None:
+    def refuse(message: str, key: Parameter[Any], help: str) -> None:
         with gather.attempt():
-            fail("impossible-pair", message, places.get(key, flow), help=help)
+            fail("impossible-pair", message, settings.place(key), help=help)
 
     udp = control.transport == "udp"
     if control.transport == "quic":
         refuse(
             "iperf3 has no QUIC",
-            "over" if "over" in places else "cca",
+            keys.OVER if keys.OVER in settings else keys.CCA,
             "take TCP or UDP; over QUIC there is `bulk`",
         )
         gather.finish()
-    if "start" in values and not isinstance(values["start"], Quantity):
+    start = settings.given(keys.START)
+    if isinstance(start, Use):
         refuse(
             "iperf3 cannot start its connections at drawn times",
-            "start",
+            keys.START,
             "it opens all of them at once, after a handshake of its own: give a fixed `start`,"
             " or leave it out for a seeded offset of the flow; `bulk` and `file` can be drawn",
         )
-    count = values.get("count")
-    if isinstance(count, Quantity) and count.number > MOST_STREAMS:
-        refuse(
-            f"iperf3 has at most {MOST_STREAMS} parallel streams", "count", "make `count` smaller"
-        )
-    if "window" in values:
+    if settings[keys.COUNT].number > MOST_STREAMS:
+        streams = f"iperf3 has at most {MOST_STREAMS} parallel streams"
+        refuse(streams, keys.COUNT, "make `count` smaller")
+    if keys.WINDOW in settings:
         refuse(
             "iperf3 cannot limit the receive window alone",
-            "window",
+            keys.WINDOW,
             "`iperf3(window: 256kB)` sets the socket buffers of both ends",
         )
     for wrong, word, help in (
         (udp and made.window_bytes, "window", "leave it out: UDP has no window"),
         (not udp and made.packet_bytes, "packet", "TCP's segments are what the path takes: leave it out"),
         (
-            udp and made.reverse and made.size_bytes,
+            udp and made.reverse and made.bytes,
             "bytes",
             "its client waits for all to arrive, and never ends after a loss: `reverse: off`, or `time`",
         ),
     ):  # fmt: skip
         if wrong:
             over = control.transport.upper()
-            refuse(f"`{word}` of `iperf3` cannot be over {over}", "workload", help)
+            refuse(f"`{word}` of `iperf3` cannot be over {over}", keys.WORKLOAD, help)
     if not udp:
-        _check_tcp(made, control, options, values, refuse)
+        _check_tcp(made, control, options, settings, refuse)
     gather.finish()
 
 
 def _check_tcp(
-    made: model.Iperf3,
+    made: Iperf3Workload,
     control: Control,
     options: model.Options,
-    values: Mapping[str, Value | None],
+    settings: Settings,
     refuse: _Refuse,
 ) -> None:
-    size = made.size_bytes
+    size = made.bytes
     if size is not None and size % BLOCK_BYTES:
         blocks = -(-size // BLOCK_BYTES)
         refuse(
             f"iperf3 moves no exact size: of {size} bytes it would make {blocks * BLOCK_BYTES}",
-            "workload",
+            keys.WORKLOAD,
             f"it sends whole blocks of {BLOCK_BYTES} bytes: write `bytes: {blocks * BLOCK_BYTES // 1024}KiB`;"
             " an exact size is `file(...)`",
         )
     if size is not None and not made.reverse:
         refuse(
             "`bytes` of `iperf3` cannot be with `reverse: off` over TCP",
-            "workload",
+            keys.WORKLOAD,
             "its server stops counting when its client has sent all, before all has come:"
             " leave `reverse` out, or write `time`",
         )
-    if values.get("rate") is not None and made.reverse:
+    if keys.RATE in settings and made.reverse:
         refuse(
             "iperf3 paces at a `rate` over TCP at its client alone",
-            "rate",
+            keys.RATE,
             "write `iperf3(reverse: off)`: the sender is the client then"
             " (3.12 forgets `--fq-rate` at a server)",
         )
     if options.pacing and not control.paces:
-        refuse("iperf3 paces at a rate only", "pacing", "give the flow a `rate`, or leave it out")
+        refuse(
+            "iperf3 paces at a rate only", keys.PACING, "give the flow a `rate`, or leave it out"
+        )
     if options.fast_open:
-        refuse("iperf3 does not do TCP Fast Open", "fast_open", "leave it out")
+        refuse("iperf3 does not do TCP Fast Open", keys.FAST_OPEN, "leave it out")
     buffers = (options.send_buffer_bytes, options.receive_buffer_bytes)
     if any(buffers) and made.window_bytes is None:
         refuse(
             "iperf3 cannot have the buffers of `hosts`: it sets both of its sockets alike",
-            "workload",
+            keys.WORKLOAD,
             "write `iperf3(window: 256kB)`, or leave them out of `hosts`",
         )

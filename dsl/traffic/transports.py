@@ -7,27 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NoReturn
+from typing import NoReturn
 
 from fairc.dsl import model
-from fairc.dsl.core.entries import bind
+from fairc.dsl.blocks import Settings
+from fairc.dsl.core.entries import Entry, Parameter, Use, bind
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
+from fairc.dsl.core.values import Applied, Quantity, Symbol
+from fairc.words.blocks import flow as keys
+from fairc.words.blocks.hosts import RECEIVE_BUFFER, SEND_BUFFER
 from fairc.words.ccas import BPF, CCAS, CCAS_OVER, TCP_CCAS, Setting
 from fairc.words.ccas.bpf import NAME, OBJECT
-from fairc.words.traffic import TRANSPORTS
+from fairc.words.sizes import whole_bytes
+from fairc.words.transports import QLOG
+from fairc.words.workloads import WORKLOADS, WorkloadEntry
 
 from .images import image_of
 from .own_ccas import own_cca
-from .workloads import whole_bytes
 
-SWITCHES: tuple[Literal["ecn", "sack", "pacing", "fast_open"], ...] = (
-    "ecn", "sack", "pacing", "fast_open",
-)  # fmt: skip
+SWITCHES = (keys.ECN, keys.SACK, keys.PACING, keys.FAST_OPEN)
+"""Of a flow; `hosts` has them by the same names."""
 
-WORKLOADS_OVER_UDP = frozenset({"file", "bulk", "onoff", "iperf3"})
-"""What makes sense without acknowledgements: a datagram asks for nothing and nothing answers."""
+Cca = Symbol | Applied
 
 
 @dataclass(frozen=True)
@@ -52,14 +54,13 @@ class Control:
         return self.transport in ("tcp", "web") and name in TCP_CCAS and TCP_CCAS[name].paces
 
 
-def control_of(over: Value | None, cca: Value | None, flow: Span) -> Control:
+def control_of(over: Use[Entry] | None, cca: Cca | None, flow: Span) -> Control:
     """Return the transport and the CCA of a flow, with its parameters.
 
     over, cca: as written; flow: the flow's name. Raises CompileError.
     """
     image = image_of(over)
-    if image is not None and over is not None:
-        bind(TRANSPORTS, over, "`over`")
+    if image is not None:
         if cca is not None:
             _impossible("an image brings its own congestion control", cca.span, "leave `cca` out")
         return Control("quic", None, {}, image.span, image=image.value)
@@ -75,7 +76,7 @@ def control_of(over: Value | None, cca: Value | None, flow: Span) -> Control:
 
 
 def kernel_control(
-    transport: model.Transport, cca: Value | None, flow: Span, needed: str | None = None
+    transport: model.Transport, cca: Cca | None, flow: Span, needed: str | None = None
 ) -> Control:
     """Return a transport over the kernel's TCP with its CCA.
 
@@ -89,7 +90,7 @@ def kernel_control(
     return Control(transport, given.name, use.entry.given(use), given.span)
 
 
-def quic_settings(cca: Value | None, needed: str | None) -> dict[str, Setting]:
+def quic_settings(cca: Cca | None, needed: str | None) -> dict[str, Setting]:
     """Return all parameters of a CCA over QUIC. needed: as for `kernel_control`.
 
     Raises CompileError.
@@ -99,9 +100,7 @@ def quic_settings(cca: Value | None, needed: str | None) -> dict[str, Setting]:
     return use.entry.complete(use.entry.given(use))
 
 
-def _given(
-    cca: Value | None, transport: str, flow: Span, needed: str | None = None
-) -> Symbol | Applied:
+def _given(cca: Cca | None, transport: str, flow: Span, needed: str | None = None) -> Cca:
     """Return the CCA, whose name and parameters exist over a transport. Raises CompileError."""
     words = CCAS_OVER[transport]
     if cca is None:
@@ -112,7 +111,6 @@ def _given(
             note="`cca` is missing",
             help=f"known: {', '.join(words.names())}",
         )
-    assert isinstance(cca, Symbol | Applied)
     if cca.name not in words:
         CCAS.get(cca.name, cca.span)
         elsewhere = ", ".join(
@@ -129,23 +127,17 @@ def _given(
 
 
 def options_of(
-    control: Control,
-    own: Mapping[str, Value | None],
-    hosts: Mapping[str, Value | None],
-    default_window: int = 10,
+    control: Control, own: Settings, hosts: Settings, default_window: int = 10
 ) -> model.Options:
     """Return the options of a flow: its own, else those of `hosts`, else the defaults.
 
-    own, hosts: values by key, None where it is not given. default_window: the initial window where
-    none is given, packets. Raises CompileError.
+    default_window: the initial window where none is given, packets. Raises CompileError.
     """
     if control.image is not None:
         return model.Options()  # `images.check_image` has refused what is given
-    switches = {
-        name: _switch(name, control, own.get(name), hosts.get(name)) for name in SWITCHES
-    }  # fmt: skip
-    packets = own.get("initial_window") or hosts.get("initial_window")
-    window = int(packets.number) if isinstance(packets, Quantity) else default_window
+    ecn, sack, pacing, fast_open = (_switch(key, control, own, hosts) for key in SWITCHES)
+    packets = own.given(keys.INITIAL_WINDOW) or hosts.given(keys.INITIAL_WINDOW)
+    window = default_window if packets is None else packets.whole
     cap = control.parameters.get("max_window_packets", window)
     if window > cap:
         fail(
@@ -157,25 +149,31 @@ def options_of(
         )
     return model.Options(
         initial_window_packets=window,
-        receive_window_bytes=_bytes(own.get("window")),
-        send_buffer_bytes=_bytes(hosts.get("send_buffer")),
-        receive_buffer_bytes=_bytes(hosts.get("receive_buffer")),
+        receive_window_bytes=_bytes(own.given(keys.WINDOW)),
+        send_buffer_bytes=_bytes(hosts.given(SEND_BUFFER)),
+        receive_buffer_bytes=_bytes(hosts.given(RECEIVE_BUFFER)),
         qlog=control.qlog,
-        **switches,
+        ecn=ecn,
+        sack=sack,
+        pacing=pacing,
+        fast_open=fast_open,
     )
 
 
-def check_workload(control: Control, workload: Value, rate: Value | None, flow: Span) -> None:
+def check_workload(
+    control: Control, workload: Use[WorkloadEntry], rate: Quantity | None, flow: Span
+) -> None:
     """Refuse a workload that its transport cannot carry. Raises CompileError."""
-    assert isinstance(workload, Symbol | Applied)
+    entry = workload.entry
     if control.transport == "udp":
-        if workload.name not in WORKLOADS_OVER_UDP:
+        if not entry.over_udp:
+            over = sorted(other.name for other in WORKLOADS if other.over_udp)
             _impossible(
-                f"`{workload.name}` needs a transport that delivers everything, and UDP does not",
+                f"`{entry.name}` needs a transport that delivers everything, and UDP does not",
                 workload.span,
-                f"over UDP: {', '.join(sorted(WORKLOADS_OVER_UDP))}",
+                f"over UDP: {', '.join(over)}",
             )
-        if rate is None and workload.name != "onoff":
+        if rate is None and not entry.has_rate:
             fail(
                 "missing-key",
                 "a flow over UDP needs `rate`: nothing else limits it",
@@ -183,23 +181,20 @@ def check_workload(control: Control, workload: Value, rate: Value | None, flow: 
                 note="`rate` is missing",
                 help="for example `rate = 1Mbit/s`",
             )
-    if rate is not None and workload.name == "onoff":
+    if rate is not None and entry.has_rate:
         fail(
             "duplicate-key",
-            "`onoff` has a rate of its own",
+            f"`{entry.name}` has a rate of its own",
             rate.span,
             help="leave the flow's `rate` out",
         )
 
 
-def _transport(over: Value | None, cca: Value | None) -> tuple[model.Transport, bool]:
+def _transport(over: Use[Entry] | None, cca: Cca | None) -> tuple[model.Transport, bool]:
     """Return the transport, and whether it is to write a qlog."""
     if over is not None:
-        use = bind(TRANSPORTS, over, "`over`")
-        qlog = use.arguments.get("qlog")
-        name: model.Transport = _NAMES[use.entry.name]
-        return name, isinstance(qlog, Symbol) and qlog.name == "on"
-    if isinstance(cca, Symbol | Applied) and cca.name not in CCAS_OVER["tcp"]:
+        return _NAMES[over.entry.name], over[QLOG] if QLOG in over.entry.parameters else False
+    if cca is not None and cca.name not in CCAS_OVER["tcp"]:
         return "quic", False
     return "tcp", False
 
@@ -207,7 +202,7 @@ def _transport(over: Value | None, cca: Value | None) -> tuple[model.Transport, 
 _NAMES: Mapping[str, model.Transport] = {"tcp": "tcp", "quic": "quic", "udp": "udp"}
 
 
-def _parameters_exist(cca: Symbol | Applied, transport: str, needed: str | None) -> None:
+def _parameters_exist(cca: Cca, transport: str, needed: str | None) -> None:
     """Refuse a parameter that the CCA has over another transport only."""
     here = {p.name for p in CCAS_OVER[transport].get(cca.name, cca.span).parameters}
     for argument in cca.arguments if isinstance(cca, Applied) else ():
@@ -224,22 +219,23 @@ def _parameters_exist(cca: Symbol | Applied, transport: str, needed: str | None)
                 )
 
 
-def _switch(name: str, control: Control, own: Value | None, hosts: Value | None) -> bool:
+def _switch(key: Parameter[bool], control: Control, own: Settings, hosts: Settings) -> bool:
     """Return one switch. What a transport has no choice in can only be what it is."""
-    fixed = _FIXED.get((control.transport, name))
-    if name == "pacing" and control.paces:
+    fixed = _FIXED.get((control.transport, key.name))
+    if key is keys.PACING and control.paces:
         fixed = (True, f"`{control.cca}` paces by itself")
-    value = own if own is not None or fixed else hosts
-    if not isinstance(value, Symbol):
-        return fixed[0] if fixed else name == "sack"
-    if fixed and (value.name == "on") != fixed[0]:
+    settings = own if key in own or fixed else hosts
+    value = settings.given(key)
+    if value is None:
+        return fixed[0] if fixed else key is keys.SACK
+    if fixed and value != fixed[0]:
         over = control.transport.upper()
         _impossible(
-            f"`{name} = {value.name}` cannot be over {over}",
-            value.span,
+            f"`{key.name} = {'on' if value else 'off'}` cannot be over {over}",
+            settings.values[key.name].span,
             fixed[1] + "; leave it out",
         )
-    return value.name == "on"
+    return value
 
 
 _FIXED: Mapping[tuple[str, str], tuple[bool, str]] = {
@@ -254,8 +250,8 @@ _FIXED: Mapping[tuple[str, str], tuple[bool, str]] = {
 """(transport, switch): what it always is, and why. Defaults of `hosts` do not touch it."""
 
 
-def _bytes(value: Value | None) -> int | None:
-    return whole_bytes(value) if isinstance(value, Quantity) else None
+def _bytes(size: Quantity | None) -> int | None:
+    return None if size is None else whole_bytes(size)
 
 
 def _impossible(message: str, span: Span, help: str) -> NoReturn:

@@ -16,12 +16,10 @@ from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics
 from fairc.dsl.core.source import Source, Span
 from fairc.dsl.model import (
     Axis,
-    Bulk,
     Configuration,
     Count,
     Direction,
     FigureRequest,
-    File,
     Flow,
     Link,
     MetricRequest,
@@ -32,6 +30,7 @@ from fairc.dsl.model import (
     Setting,
     Size,
 )
+from fairc.words.workloads import Bulk, File
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 100))
 SOURCE = Source("made-by-hand.fexp", TEXT)

@@ -15,7 +15,8 @@ from fairc.compiler.costs import VM
 from fairc.compiler.estimate import Estimate, beside_s, length
 from fairc.compiler.plan import LoadWorkload
 from fairc.compiler.targets.programs import client, proxies, server
-from fairc.dsl.model import Distribution, Load, Page, PageObject, Pep
+from fairc.dsl.model import Distribution, Page, PageObject, Pep
+from fairc.words.workloads import Load
 
 NS = 10**9
 

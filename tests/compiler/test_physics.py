@@ -11,7 +11,8 @@ import pytest
 from fairc.compiler.passes.freeze import burst_bytes, netem_packets
 from fairc.compiler.plan import Cell, Interface
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
-from fairc.dsl.model import Bulk, Change, File
+from fairc.dsl.model import Change
+from fairc.words.workloads import Bulk, File
 
 S = 10**9
 

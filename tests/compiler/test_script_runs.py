@@ -17,7 +17,7 @@ import pytest
 
 from fairc.compiler import compile, emit
 from fairc.compiler.targets import EndpointsMissing, find_endpoints
-from fairc.dsl.model import File
+from fairc.words.workloads import File
 
 PYTHON = "/usr/bin/python3"
 TOOLS = ("tc", "ip")

@@ -12,7 +12,8 @@ import pytest
 
 from fairc.dsl import Diagnostics, Source, load
 from fairc.dsl.core.attachments import inside
-from fairc.dsl.model import Configuration, Distribution, Flow, Load
+from fairc.dsl.model import Configuration, Distribution, Flow
+from fairc.words.workloads import Load
 
 from .conftest import text_of
 

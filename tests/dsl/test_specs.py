@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairc.dsl import load, read
-from fairc.dsl.model import File, Load
+from fairc.words.workloads import File, Load
 
 CELLS = {
     "conex": (42, 1260, 0, 0),

@@ -6,8 +6,10 @@ from fractions import Fraction
 
 import pytest
 
+from fairc.compiler.plan import VideoWorkload
 from fairc.dsl import CompileError, Diagnostics, Source, load
-from fairc.dsl.model import Bulk, Distribution, Flow, OnOff, Options, Requests, Video
+from fairc.dsl.model import Distribution, Flow, Options
+from fairc.words.workloads import Bulk, OnOff, Requests, Video
 
 NS = 10**9
 
@@ -180,7 +182,16 @@ def test_video_has_the_defaults_of_the_model() -> None:
     (made,) = build("flow f { cca = cubic  workload = video(bitrate: 1128kbit/s, length: 300s) }")
     video = made.workload
     assert video == Video(
-        1_128_000, 300 * NS, 40 * NS, 65_536, 1.25, 2_200_000_000, 400_000_000, 2_000_000
+        VideoWorkload(
+            bitrate_bps=1_128_000,
+            length_ns=300 * NS,
+            burst_ns=40 * NS,
+            chunk_bytes=65_536,
+            factor=1.25,
+            play_ns=2_200_000_000,
+            stall_ns=400_000_000,
+            send_buffer_bytes=2_000_000,
+        )
     )
     assert isinstance(video, Video) and video.size_bytes == 42_300_000
 

@@ -11,12 +11,14 @@ from fairc.runtime.metrics import registry
 from fairc.words.ccas import CCAS, QUIC_CCAS, TCP_CCAS
 from fairc.words.distributions import DISTRIBUTIONS
 from fairc.words.losses import LOSSES
+from fairc.words.pages.page import PAGES
 from fairc.words.peps import PEPS
 from fairc.words.policers import POLICERS
 from fairc.words.queues import QUEUES
 from fairc.words.report import FIGURES, METRICS
 from fairc.words.topologies import TOPOLOGIES
-from fairc.words.traffic import PAGES, TRANSPORTS, WORKLOADS
+from fairc.words.transports import TRANSPORTS
+from fairc.words.workloads import WORKLOADS
 
 NETWORK = (TOPOLOGIES, QUEUES, LOSSES, DISTRIBUTIONS, POLICERS, PEPS)
 TRAFFIC = (TCP_CCAS, QUIC_CCAS, WORKLOADS, PAGES, TRANSPORTS)

@@ -9,7 +9,9 @@ from fairc.dsl.core.kinds import A_COUNT, A_PACKET_COUNT, A_RATE, A_SWITCH, A_TI
 from fairc.dsl.core.registry import Registry
 from fairc.words.ccas import AnyCca
 from fairc.words.distributions import A_RANDOM_TIME
-from fairc.words.traffic import A_WINDOW, TRANSPORTS, WORKLOADS
+from fairc.words.sizes import A_WINDOW
+from fairc.words.transports import TRANSPORTS
+from fairc.words.workloads import WORKLOADS
 
 USERS = Parameter("users", AnyName("users"), "runs on each of them")
 FROM = Parameter("from", AnyName("a node"), "node that sends the data", "server")

@@ -8,7 +8,7 @@ from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_PACKET_COUNT, A_SWITCH, Words
 from fairc.dsl.core.registry import Registry
 from fairc.words.processing import A_PROCESSING, A_SYSCALL_COST
-from fairc.words.traffic import A_BUFFER
+from fairc.words.sizes import A_BUFFER
 
 OFFLOAD = Parameter("offload", Words("state", ("off", "on")), "super-packets of the sender", "off")
 TCP_METRICS_SAVE = Parameter(

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from fairc.dsl import model
+from fairc.dsl.blocks import Settings
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Symbol, Value
+from fairc.dsl.core.values import Applied, Symbol
+from fairc.words.blocks import flow as keys
 from fairc.words.ccas import Setting
+from fairc.words.workloads import Load
 
 from .transports import Control, kernel_control, quic_settings
 
 INITIAL_WINDOW_PACKETS = 32
 """That of the servers of Thomas et al., and of large web servers today."""
 
-NOT_FOR_BROWSERS = {
-    "window": "a browser has the receive window that it likes",
-    "fast_open": "Chromium does not do TCP Fast Open any more",
+NOT_FOR_BROWSERS: Mapping[Parameter[Any], str] = {
+    keys.WINDOW: "a browser has the receive window that it likes",
+    keys.FAST_OPEN: "Chromium does not do TCP Fast Open any more",
 }
-SENSELESS = {
-    "count": "a client opens as many connections as it needs; for several clients write `users`",
-    "rate": "a web server sends as fast as its CCA lets it",
-    "over": "`http` says it: h1 and h2 are over TCP, h3 is over QUIC",
+SENSELESS: Mapping[Parameter[Any], str] = {
+    keys.COUNT: "a client opens as many connections as it needs; for several clients write `users`",
+    keys.RATE: "a web server sends as fast as its CCA lets it",
+    keys.OVER: "`http` says it: h1 and h2 are over TCP, h3 is over QUIC",
 }
 
 
 def control_of_load(
-    load: model.Load, cca: Value | None, flow: Span
+    load: Load, cca: Symbol | Applied | None, flow: Span
 ) -> tuple[Control, Mapping[str, Setting]]:
     """Return what a load's flow runs over, and all parameters of its CCA over QUIC where it needs it.
 
@@ -42,34 +46,29 @@ def control_of_load(
     return control, quic_settings(cca, "`http: h3` needs a CCA that exists over TCP and over QUIC")
 
 
-def check_load(
-    load: model.Load, values: Mapping[str, Value | None], places: Mapping[str, Span]
-) -> None:
-    """Refuse keys of a flow that make no sense for its page load.
-
-    values, places: the value of each key that is given, and where it stands. Raises CompileError.
-    """
+def check_load(load: Load, settings: Settings) -> None:
+    """Refuse keys of a flow that make no sense for its page load. Raises CompileError."""
     gather = Gather()
-    for name, why in SENSELESS.items():
-        if name in values:
+    for key, why in SENSELESS.items():
+        if key in settings:
+            place = settings.place(key)
             with gather.attempt():
-                fail("impossible-pair", f"`{name}` is not for page loads", places[name], help=why)
-    for name, why in NOT_FOR_BROWSERS.items():
-        value = values.get(name)
-        wanted = isinstance(value, Symbol) and value.name == "off"
-        if load.client != "plain" and value is not None and not wanted:
+                fail("impossible-pair", f"`{key.name}` is not for page loads", place, help=why)
+    for key, why in NOT_FOR_BROWSERS.items():
+        value = settings.given(key)
+        if load.client != "plain" and value is not None and value is not False:
             with gather.attempt():
                 fail(
                     "impossible-pair",
-                    f"`{name}` cannot be set for a browser",
-                    places[name],
+                    f"`{key.name}` cannot be set for a browser",
+                    settings.place(key),
                     note=why,
                     help="leave it out, or write `client: plain`",
                 )
     gather.finish()
 
 
-def remark(load: model.Load, workload: Value, report: Callable[[Diagnostic], None]) -> None:
+def remark(load: Load, place: Span, report: Callable[[Diagnostic], None]) -> None:
     """Warn of what a recording lost, and of `http: h3` without a load over HTTP/3."""
     if load.page.remarks:
         assert load.page.file is not None
@@ -86,7 +85,7 @@ def remark(load: model.Load, workload: Value, report: Callable[[Diagnostic], Non
             Diagnostic(
                 "no-h3-load",
                 "no load of this page is over HTTP/3",
-                workload.span,
+                place,
                 note="`http: h3` with one load",
                 notes=(
                     "the first load is over h2, as that of a browser that has not met the server",

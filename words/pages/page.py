@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fairc.dsl import model
-from fairc.dsl.core.entries import Entry, Use, bind
+from fairc.dsl.core.entries import Entry, Parameter, Use
+from fairc.dsl.core.kinds import A_COUNT, A_SIZE, Groups, Quantities, Texts
 from fairc.dsl.core.problems import fail
+from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import ListValue, Quantity, Several, Text, TupleValue, Value
-from fairc.words.traffic import PAGES
+from fairc.dsl.core.units import NUMBER
+from fairc.dsl.core.values import Quantity, Several
 
 from .har import recorded
 from .web_objects import (
@@ -25,24 +27,47 @@ from .web_objects import (
     least_bytes,
 )
 
+SIZES = Parameter(
+    "sizes", A_SIZE, "size of an object; the first one is the document", repeated=True
+)
+HTML = Parameter("html", A_SIZE, "size of the document")
+OBJECTS = Parameter(
+    "objects",
+    Groups(A_SIZE, Quantities((NUMBER,), low=1, high=1000, whole=True)),
+    "sizes of the other objects, in groups",
+)
+DEPTH = Parameter("depth", A_COUNT, "levels of them, each named by a script of the one above", "1")
+HAR = Parameter("har", Texts(), "a recording (HAR) in the folder of the experiment")
+
+PAGES: Registry[Entry] = Registry(
+    "page",
+    "page",
+    [
+        Entry(
+            "page",
+            "A web page: by the sizes of its objects, by its levels, or as it was recorded",
+            (SIZES, HTML, OBJECTS, DEPTH, HAR),
+            runs=True,
+        ),
+    ],
+)
+
 Sizes = Sequence[tuple[int, Span]]
 """Sizes in bytes, each with the place where it is written."""
 
 
-def page_of(value: Value) -> model.Page:
+def page_of(use: Use[Entry]) -> model.Page:
     """Return the page that a value stands for.
 
     Raises CompileError: for ways of writing that do not go together, and for pages of no object,
     of too many, or too large.
     """
-    use = bind(PAGES, value, "`page` of `load`")
     _one_way(use)
-    if "har" in use.arguments:
-        name = use.arguments["har"]
-        assert isinstance(name, Text)
-        page = recorded(name)
-    elif "html" in use.arguments:
-        page = model.Page(tuple(_levels(use)))
+    recording, document = use.given(HAR), use.given(HTML)
+    if recording is not None:
+        page = recorded(recording)
+    elif document is not None:
+        page = model.Page(tuple(_levels(use, document)))
     else:
         page = model.Page(tuple(_plain([_bytes(size) for size in use.repeated])))
     _within_limits(page, use)
@@ -85,23 +110,21 @@ def _plain(sizes: Sizes) -> Iterator[model.PageObject]:
             yield model.PageObject(_path(number, PICTURE), size, PICTURE, 0, span)
 
 
-def _levels(use: Use[Entry]) -> Iterator[model.PageObject]:
+def _levels(use: Use[Entry], document: Quantity) -> Iterator[model.PageObject]:
     """Yield a document, and its objects dealt to the levels like cards: one each, round and round.
 
     So the first `depth` - 1 objects are the scripts that the next level's objects hang on.
     """
-    yield model.PageObject("/", *_first(use), None, use.arguments["html"].span)
-    objects = use.arguments.get("objects")
-    if objects is None:
+    yield model.PageObject("/", _bytes(document)[0], DOCUMENT, None, document.span)
+    groups, depth = use.given(OBJECTS), use[DEPTH].whole
+    if groups is None:
         return
-    given = use.arguments.get("depth")
-    depth = int(given.number) if isinstance(given, Quantity) else 1
-    sizes = _sizes(objects)
-    if given is not None and depth > len(sizes):
+    sizes = _sizes(groups)
+    if DEPTH.name in use.arguments and depth > len(sizes):
         fail(
             "out-of-range",
             f"{len(sizes)} objects cannot make {depth} levels",
-            given.span,
+            use.span_of(DEPTH),
             help="each level has at least one object",
         )
     for number, (size, span) in enumerate(sizes):
@@ -110,14 +133,8 @@ def _levels(use: Use[Entry]) -> Iterator[model.PageObject]:
         yield model.PageObject(_path(number + 1, kind), size, kind, level, span)
 
 
-def _first(use: Use[Entry]) -> tuple[int, str]:
-    size, _ = _bytes(use.arguments["html"])
-    return size, DOCUMENT
-
-
-def _sizes(value: Value) -> Sizes:
+def _sizes(groups: Sequence[Several | Quantity]) -> Sizes:
     """Return the sizes of all objects, group after group."""
-    groups = value.items if isinstance(value, ListValue | TupleValue) else (value,)
     found: list[tuple[int, Span]] = []
     for group in groups:
         if isinstance(group, Several):
@@ -130,8 +147,7 @@ def _sizes(value: Value) -> Sizes:
     return found
 
 
-def _bytes(size: Value) -> tuple[int, Span]:
-    assert isinstance(size, Quantity)
+def _bytes(size: Quantity) -> tuple[int, Span]:
     if size.number < 8:
         fail("out-of-range", "an object has at least one byte", size.span, size.canonical)
     return round(size.number / 8), size.span

@@ -1,0 +1,36 @@
+"""`bulk`: each connection sends for as long as the flow lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fairc.compiler import plan
+from fairc.dsl.core.entries import Parameter
+from fairc.dsl.model import OnPath
+from fairc.words.sizes import A_WINDOW
+
+from .workload import WorkloadEntry, Written
+
+WINDOW = Parameter("window", A_WINDOW, "limit of the receive window")
+
+
+@dataclass(frozen=True)
+class Bulk(Written):
+    """The workload `bulk`; its window is the flow's."""
+
+    kind = "bulk"
+
+    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> plan.BulkWorkload:
+        """Return its part of the plan."""
+        return plan.BulkWorkload()
+
+
+BULK = WorkloadEntry(
+    name="bulk",
+    summary="Each connection sends for as long as the flow lasts",
+    parameters=(WINDOW,),
+    build=lambda use: Bulk(),
+    over_udp=True,
+)

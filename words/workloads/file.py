@@ -1,0 +1,61 @@
+"""`file`: each connection moves exactly so many bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from fairc.compiler import plan
+from fairc.dsl.core.entries import Parameter, Use
+from fairc.dsl.core.kinds import A_SIZE
+from fairc.dsl.core.problems import fail
+from fairc.dsl.model import OnPath
+
+from .workload import NS, WorkloadEntry, Written
+
+SIZE = Parameter("size", A_SIZE, "bytes to move", required=True)
+
+
+@dataclass(frozen=True)
+class File(Written):
+    """The workload `file(size)`: each connection moves exactly `bytes`."""
+
+    bytes: int
+    kind = "file"
+
+    @property
+    def size_bytes(self) -> int:
+        """What each connection moves, bytes."""
+        return self.bytes
+
+    def own_time_ns(self, path: OnPath) -> int:
+        """Return the time at the flow's own rate, ns."""
+        rate_bps = path.flow.rate_bps
+        return 0 if rate_bps is None else self.bytes * 8 * NS // rate_bps
+
+    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> plan.FileWorkload:
+        """Return its part of the plan."""
+        return _lowered(self.bytes)
+
+
+@lru_cache(4096)
+def _lowered(size_bytes: int) -> plan.FileWorkload:
+    return plan.FileWorkload(bytes=size_bytes)
+
+
+def _build(use: Use[WorkloadEntry]) -> File:
+    size = use[SIZE]
+    if size.number < 8:
+        fail("out-of-range", "a file has at least one byte", size.span)
+    return File(round(size.number / 8))
+
+
+FILE = WorkloadEntry(
+    name="file",
+    summary="Each connection moves exactly this many bytes",
+    parameters=(SIZE,),
+    build=_build,
+    over_udp=True,
+)

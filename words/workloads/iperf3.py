@@ -1,0 +1,114 @@
+"""`iperf3`: the program, with `count` parallel streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fairc.compiler.plan import Iperf3Workload
+from fairc.dsl.core.entries import Parameter, Use
+from fairc.dsl.core.kinds import A_SIZE, A_SWITCH, Quantities
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.units import DATA, TIME
+from fairc.dsl.model import OnPath
+from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
+
+from .workload import NS, WorkloadEntry, Written
+
+BLOCK_BYTES = 4096
+"""What iperf3 writes and reads at a time over TCP (`--length`); `--bytes` ends after one.
+
+A receiver of 3.18 counts whole blocks only: its own 128 KiB are a second at 1 Mbit/s.
+"""
+MOST_STREAMS = 128
+"""iperf.h, MAX_STREAMS."""
+
+# What iperf3 takes (iperf.h: MAX_TIME, MAX_TCP_BUFFER).
+A_TEST_TIME = Quantities((TIME,), low=1, high=86_400)
+A_TEST_BUFFER = Quantities((DATA,), low=8 * 4096, high=8 * 2**29)
+
+LASTS = Parameter(
+    "time", A_TEST_TIME, "how long it sends, in whole seconds", otherwise="as the flow lasts"
+)
+BYTES = Parameter("bytes", A_SIZE, "bytes of all streams together, in whole blocks of 4KiB")
+WINDOW = Parameter(
+    "window", A_TEST_BUFFER, "socket buffers of both ends", otherwise="as the kernel tunes"
+)
+PACKET = Parameter(
+    "packet", A_PACKET_SIZE, "IP bytes of a datagram over UDP", otherwise="the path's MTU"
+)
+REVERSE = Parameter("reverse", A_SWITCH, "whether the receiver is iperf3's client (-R)", "on")
+
+
+@dataclass(frozen=True)
+class Iperf3(Written):
+    """The workload `iperf3`; without a size of its datagrams it takes the path's."""
+
+    plan: Iperf3Workload
+    kind = "iperf3"
+    noun = "iperf3"
+    only_in_packets = "iperf3"
+
+    @property
+    def ends(self) -> bool:
+        """Whether it comes to an end by itself."""
+        return self.plan.time_s is not None or self.plan.bytes is not None
+
+    def total_bytes(self, connections: int) -> int | None:
+        """Return the bytes of all streams together."""
+        return self.plan.bytes
+
+    def own_time_ns(self, path: OnPath) -> int:
+        """Return its time, or that of its bytes at the flow's own rate, ns."""
+        flow = path.flow
+        if self.plan.bytes is not None and flow.rate_bps is not None:
+            return self.plan.bytes * 8 * NS // (flow.rate_bps * flow.connections)
+        return (self.plan.time_s or 0) * NS
+
+    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> Iperf3Workload:
+        """Return its part of the plan."""
+        if path.flow.transport != "udp" or self.plan.packet_bytes is not None:
+            return self.plan
+        return self.plan.model_copy(update={"packet_bytes": path.mtu})
+
+
+def _build(use: Use[WorkloadEntry]) -> Iperf3:
+    gather, time, size = Gather(), use.given(LASTS), use.given(BYTES)
+    with gather.attempt():
+        if time is not None and time.number.denominator != 1:
+            fail(
+                "out-of-range",
+                "iperf3 counts `time` in whole seconds",
+                time.span,
+                note=f"this is {time.canonical}",
+                help="take whole seconds, or leave `time` out and give the flow a `stop`",
+            )
+    with gather.attempt():
+        if time is not None and size is not None:
+            fail(
+                "impossible-pair",
+                "iperf3 ends after a time or after a number of bytes, not after both",
+                size.span,
+                help="leave one of them out",
+            )
+    gather.finish()
+    window, packet = use.given(WINDOW), use.given(PACKET)
+    return Iperf3(
+        Iperf3Workload(
+            time_s=None if time is None else time.whole,
+            bytes=None if size is None else whole_bytes(size),
+            window_bytes=None if window is None else whole_bytes(window),
+            packet_bytes=None if packet is None else whole_bytes(packet),
+            reverse=use[REVERSE],
+        )
+    )
+
+
+IPERF3 = WorkloadEntry(
+    name="iperf3",
+    summary="The program iperf3, with `count` parallel streams",
+    parameters=(LASTS, BYTES, WINDOW, PACKET, REVERSE),
+    build=_build,
+    over_udp=True,
+)

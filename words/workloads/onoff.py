@@ -1,0 +1,80 @@
+"""`onoff`: a source that sends at a rate, and pauses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fairc.compiler import plan
+from fairc.compiler.seeds import stream_seed
+from fairc.dsl.core.entries import Parameter, Use
+from fairc.dsl.core.kinds import A_RATE
+from fairc.dsl.model import Distribution, Flow, OnPath
+from fairc.words.distributions import A_RANDOM_TIME, distribution, mean
+from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
+
+from .workload import WorkloadEntry, Written, check_lasting, lowered
+
+RATE = Parameter("rate", A_RATE, "rate while sending", required=True)
+ON = Parameter("on", A_RANDOM_TIME, "how long it sends", required=True)
+OFF = Parameter("off", A_RANDOM_TIME, "how long it pauses", required=True)
+PACKET = Parameter(
+    "packet", A_PACKET_SIZE, "IP bytes of a datagram over UDP", otherwise="the path's MTU"
+)
+
+
+@dataclass(frozen=True)
+class OnOff(Written):
+    """The workload `onoff`: a rate (bit/s of IP), with pauses; times in s.
+
+    packet_bytes: of a datagram over UDP with its IP header; None: what the path takes.
+    """
+
+    rate_bps: int
+    on: Distribution
+    off: Distribution
+    packet_bytes: int | None
+    kind = "onoff"
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether its times are drawn."""
+        return any(random.kind != "constant" for random in (self.on, self.off))
+
+    def offered_bps(self, flow: Flow) -> int:
+        """Return the rate on average, bit/s."""
+        on, off = mean(self.on), mean(self.off)
+        return int(self.rate_bps * on / (on + off)) * flow.connections
+
+    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> plan.OnOffWorkload:
+        """Return its part of the plan."""
+        return plan.OnOffWorkload(
+            rate_bps=self.rate_bps,
+            on=lowered(self.on),
+            off=lowered(self.off),
+            packet_bytes=path.mtu if self.packet_bytes is None else self.packet_bytes,
+            seed=stream_seed(seed, "workload", path.flow.name),
+        )
+
+
+def _build(use: Use[WorkloadEntry]) -> OnOff:
+    on = distribution(use[ON])
+    check_lasting(on, use, ON)
+    packet = use.given(PACKET)
+    return OnOff(
+        max(1, round(use[RATE].number)),
+        on,
+        distribution(use[OFF]),
+        None if packet is None else whole_bytes(packet),
+    )
+
+
+ONOFF = WorkloadEntry(
+    name="onoff",
+    summary="A source that sends at a rate, and pauses",
+    parameters=(RATE, ON, OFF, PACKET),
+    build=_build,
+    over_udp=True,
+    has_rate=True,
+)

@@ -1,0 +1,139 @@
+"""`requests`: short transfers, each asked for at its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from fairc.compiler import plan
+from fairc.compiler.passes.frames import segment_bytes, stream_bytes
+from fairc.compiler.seeds import stream_seed
+from fairc.dsl.core.entries import Entry, Parameter, Use
+from fairc.dsl.core.kinds import A_POSITIVE_SHARE
+from fairc.dsl.core.problems import fail
+from fairc.dsl.core.units import PACKETS
+from fairc.dsl.core.values import Quantity
+from fairc.dsl.model import MTU, Distribution, Flow, OnPath
+from fairc.words.distributions import (
+    A_RANDOM_TIME,
+    A_RANDOM_TRANSFER,
+    distribution,
+    mean,
+    quantities,
+)
+
+from .workload import WorkloadEntry, Written, check_lasting, lowered
+
+PROCESS = ("shared arrivals",)
+"""Name of the stream that is of no flow: none is called so."""
+
+SIZE = Parameter("size", A_RANDOM_TRANSFER, "payload of each answer", required=True)
+EVERY = Parameter("every", A_RANDOM_TIME, "time between requests", required=True)
+SHARE = Parameter(
+    "share",
+    A_POSITIVE_SHARE,
+    "part that this flow has of the arrivals of all flows with a `share`",
+    otherwise="arrivals of its own",
+)
+
+
+@dataclass(frozen=True)
+class Requests(Written):
+    """The workload `requests`: answers of random sizes, asked for at random times (s).
+
+    size: bytes, or, with `packets`, payloads of full packets. share: the part that a flow has of one
+    process of arrivals, which all flows with a share make up; `every` is then that of the process.
+    None: the flow has arrivals of its own.
+    """
+
+    size: Distribution
+    every: Distribution
+    packets: bool = False
+    share: Fraction | None = None
+    kind = "requests"
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether sizes, times or the flow's part of shared arrivals are drawn."""
+        drawn = (self.size, self.every)
+        return self.share is not None or any(random.kind != "constant" for random in drawn)
+
+    def offered_bps(self, flow: Flow) -> int:
+        """Return what is asked for on average, bit/s."""
+        # Of packets with the usual payload: a path's own MTU moves a mean by little.
+        payload = segment_bytes(MTU) if self.packets else 1
+        rate_bps = 8 * mean(self.size) * payload / mean(self.every)
+        if self.share is not None:  # of all connections together
+            return int(rate_bps * self.share)
+        return int(rate_bps) * flow.connections
+
+    def lower(
+        self, path: OnPath, seed: int, shared: Mapping[str, plan.SharedArrivals]
+    ) -> plan.RequestsWorkload:
+        """Return its part of the plan; a packet is what the path takes."""
+        size = self.size
+        if self.packets:
+            quic = path.flow.transport == "quic"
+            payload = stream_bytes(path.mtu) if quic else segment_bytes(path.mtu)
+            arguments = {n: v if n == "shape" else v * payload for n, v in size.arguments.items()}
+            size = replace(size, arguments=arguments)
+        return plan.RequestsWorkload(
+            size=lowered(size),
+            every=lowered(self.every),
+            seed=stream_seed(seed, "workload", path.flow.name),
+            shared=shared.get(path.flow.name),
+        )
+
+
+def shared_arrivals(flows: Iterable[Flow], seed: int) -> dict[str, plan.SharedArrivals]:
+    """Return the part of each flow that shares a process of arrivals, by its name.
+
+    Parts lie one after the other in the order of the flows, and the last one ends at 1.
+    """
+    parts: dict[str, plan.SharedArrivals] = {}
+    low = Fraction()
+    for flow in flows:
+        if isinstance(flow.workload, Requests) and flow.workload.share is not None:
+            high = low + flow.workload.share
+            parts[flow.name] = plan.SharedArrivals(
+                seed=stream_seed(seed, *PROCESS), low=float(low), high=float(high)
+            )
+            low = high
+    return parts
+
+
+def _build(use: Use[WorkloadEntry]) -> Requests:
+    every = distribution(use[EVERY])
+    check_lasting(every, use, EVERY)
+    size, share = use[SIZE], use.given(SHARE)
+    packets = _in_packets(size)
+    return Requests(
+        distribution(size, 1 if packets else 8),
+        every,
+        packets=packets,
+        share=None if share is None else share.number,
+    )
+
+
+def _in_packets(size: Quantity | Use[Entry]) -> bool:
+    """Whether a size, or what one is drawn from, counts packets; of a plain one whole packets."""
+    if not isinstance(size, Quantity):
+        return any(value.dimension == PACKETS for value in quantities(size).values())
+    if size.dimension == PACKETS and size.number.denominator != 1:
+        fail(
+            "out-of-range",
+            "a transfer has a whole number of packets",
+            size.span,
+            note=f"this is {size.canonical}",
+            help="write a size in bytes for what is no whole packet",
+        )
+    return size.dimension == PACKETS
+
+
+REQUESTS = WorkloadEntry(
+    name="requests",
+    summary="Short transfers, each asked for at its time",
+    parameters=(SIZE, EVERY, SHARE),
+    build=_build,
+)
