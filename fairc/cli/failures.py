@@ -24,11 +24,8 @@ EXTRAS = {
     "scipy": "report",
     "zstandard": "report",
 }
-# What a user's machine, and no bug, can be the reason of.
-MACHINE_ERRORS = (
-    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM),
-    *(errno.EMFILE, errno.ENFILE, errno.EIO),
-)
+# What a user's machine, and no bug, can be the reason of, beside what runtime/host/faults.py knows.
+MACHINE_ERRORS = (errno.EACCES, errno.EPERM)
 
 
 class Status(IntEnum):
@@ -103,6 +100,9 @@ def _explain(error: Exception) -> int:
         console.complain(f"error: the Python library `{error.name}` is not installed")
         console.complain(f"help: pip install 'fairc[{extra}]'")
         return Status.UNAVAILABLE
+    fault = _fault(error)
+    if fault is not None:
+        return _unavailable(fault)
     if isinstance(error, OSError) and error.errno in MACHINE_ERRORS:
         about = f"{error.filename}: " if error.filename else ""
         console.complain(f"error: {about}{error.strerror}")
@@ -112,6 +112,15 @@ def _explain(error: Exception) -> int:
         if kind is not None and isinstance(error, kind):
             return said(error)
     return _internal(error)
+
+
+def _fault(error: Exception) -> Exception | None:
+    """Return the fault of the environment that an exception, or what it came of, stands for."""
+    try:
+        from fairc.runtime.host import faults
+    except (ImportError, MemoryError, OSError):
+        return None
+    return faults.of(error)
 
 
 def _imported(name: str) -> type[Exception] | None:

@@ -85,12 +85,13 @@ def offering(engine: str, cells: Callable[[], Iterable[Cell]], how: str) -> Iter
     from fairc.compiler.engine_choice import VIRTUAL_TIME
     from fairc.runtime import engines
     from fairc.runtime.engines.base import EngineUnavailable
+    from fairc.runtime.host.faults import MachineFault
 
     try:
         yield
     except EngineUnavailable as lacking:
-        if engine not in VIRTUAL_TIME:
-            raise  # it knows what else there is
+        if engine not in VIRTUAL_TIME or isinstance(lacking, MachineFault):
+            raise  # it knows what else there is, or no engine would do better
         other = engines.instead(engine, cells())
         if other is None:
             raise

@@ -16,11 +16,11 @@ from pathlib import Path
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime.engines.base import EngineUnavailable, programs_identity, refuse_images
-from fairc.runtime.host import bounds, supervisor
+from fairc.runtime.host import bounds, faults, supervisor
 from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
 from fairc.runtime.uml import confinement, kernel, machine, trial
-from fairc.runtime.vm import image, initramfs, recipe
+from fairc.runtime.vm import exchange, image, initramfs, recipe
 from fairc.runtime.vm.guest_files import guest_files
 
 from . import guest_job
@@ -100,6 +100,8 @@ class UmlEngine:
                     (f"{tool} is not installed",),
                     "sudo apt-get install --no-install-recommends util-linux",
                 )
+        memory = recipe.PLAIN.memory_bytes
+        faults.require(max(exchange.SIZE, memory), memory)
         self._kernel = kernel.require()
         try:
             self._endpoints = find_endpoints()

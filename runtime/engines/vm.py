@@ -14,10 +14,10 @@ from pathlib import Path
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime.engines.base import EngineUnavailable, programs_identity, refuse_images
-from fairc.runtime.host import bounds, supervisor
+from fairc.runtime.host import bounds, faults, supervisor
 from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
-from fairc.runtime.vm import image, qemu, recipe, snapshot
+from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot
 
 from . import guest_job
 
@@ -79,6 +79,10 @@ class VmEngine:
     def prepare(self) -> None:
         """Find the image and take the snapshot. Raises EngineUnavailable."""
         qemu.version()
+        memory = recipe.PLAIN.memory_bytes
+        faults.require(
+            max(exchange.SIZE, memory), memory + exchange.SIZE + 4096 * recipe.PLAIN.blocks
+        )
         try:
             self._endpoints = find_endpoints()
         except EndpointsMissing as problem:

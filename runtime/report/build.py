@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.host import faults
 from fairc.runtime.store.writing import whole
 
 from . import page
@@ -154,4 +155,6 @@ def build(run: Path, formats: Iterable[str] = ("html",)) -> list[Path]:
     try:
         return [path for name in wanted for path in FORMATS[name](report)]
     except OSError as error:
+        if fault := faults.of(error):
+            raise fault from error
         raise ReportError(f"the report cannot be written: {error}") from None

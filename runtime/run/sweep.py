@@ -18,6 +18,7 @@ from pathlib import Path
 from fairc.compiler.plan import Cell
 from fairc.runtime.analysis.cells import ArtefactError, analyse, write_files, write_series
 from fairc.runtime.engines.base import Engine, EngineUnavailable
+from fairc.runtime.host import faults
 from fairc.runtime.store import archive, damage
 from fairc.runtime.store.folder import CONSOLE, RAW, SERIES, Store, key_of
 from fairc.runtime.store.results import CellResult, RawResult
@@ -209,10 +210,12 @@ class Sweep:
         folder = work / "run"
         folder.mkdir()
         try:
-            return self.engine.run(cell, folder)
+            raw = self.engine.run(cell, folder)
         except EngineUnavailable:
             raise
-        except Exception as error:  # noqa: BLE001  it is told with the cell
+        except Exception as error:
+            if fault := faults.of(error):
+                raise fault from error
             # An engine may not raise; if it does all the same, only this cell is lost.
             return RawResult(
                 error=f"the engine `{self.engine.name}` crashed: {type(error).__name__}: {error}",
@@ -222,6 +225,9 @@ class Sweep:
                 virtual_s=0.0,
                 wall_s=time.monotonic() - started,
             )
+        if raw.error and (fault := faults.full([self.store.path])):
+            raise fault  # what it says is not the cell's doing
+        return raw
 
     def _unpack(self, key: str, work: Path) -> RawResult | None:
         """Return a stored cell as if it had just been run; None when it cannot be read."""
@@ -230,7 +236,9 @@ class Sweep:
         folder.mkdir()
         try:
             self.store.unpack(key, folder)
-        except (OSError, ValueError):
+        except (OSError, ValueError) as error:
+            if fault := faults.of(error):
+                raise fault from error
             old = None
         if old is None or archive.digest(folder) != old.result_sha256:
             return None
@@ -273,7 +281,9 @@ class Sweep:
             write_files(folder, analysed)
         except ArtefactError as error:
             return result.model_copy(update={"error": str(error)}), raw.console
-        except Exception as error:  # noqa: BLE001  it is told with the cell
+        except Exception as error:
+            if fault := faults.of(error):
+                raise fault from error
             words = f"fairc could not analyse it: {type(error).__name__}: {error}"
             console = f"{raw.console}\n{traceback.format_exc()}"
             return result.model_copy(update={"error": words}), console

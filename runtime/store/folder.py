@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from fairc.compiler.cells.grid import genuine
 from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Cell, Plan
+from fairc.runtime.host import faults
 from fairc.runtime.run import machines
 
 from . import archive, hashes, occupant
@@ -60,6 +61,8 @@ class Store:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
+            if fault := faults.of(error):
+                raise fault from error
             raise StoreError(f"{self.path} cannot be written: {error.strerror}") from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -280,6 +283,8 @@ class Store:
         except FileNotFoundError:
             pass
         except OSError as error:
+            if fault := faults.of(error):
+                raise fault from error
             raise StoreError(f"{folder} cannot be removed: {error.strerror}") from None
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from fairc.compiler.plan import Cell
+from fairc.runtime.host import faults
 from fairc.runtime.measurement import ArtefactError
 from fairc.runtime.measurement.series import Series
 
@@ -59,6 +60,8 @@ def read_stored(cell: Cell, folder: Path) -> Stored:
             raise FileNotFoundError(errno.ENOENT, "there is no series.npz", str(folder))
         series = Series.open(folder / "series.npz") if result.status == "ok" else None
     except (OSError, ValidationError, ArtefactError) as error:
+        if fault := faults.of(error):
+            raise fault from error
         raise TableError(f"the result in {folder} cannot be read: {error}") from None
     return Stored(cell, result, series)
 
@@ -84,6 +87,8 @@ def write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
         for name in sorted(TABLES, key="cells".__eq__):
             (partial / f"{name}.parquet").replace(folder / f"{name}.parquet")
     except (duckdb.Error, OSError) as error:
+        if fault := faults.of(error):
+            raise fault from error
         raise TableError(f"the tables in {folder} cannot be written: {error}") from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)

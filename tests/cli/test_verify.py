@@ -45,6 +45,16 @@ def flip(path: Path) -> None:
     path.write_bytes(content)
 
 
+def cut(path: Path) -> None:
+    os.truncate(path, 50)
+
+
+def earlier(folder: Path) -> None:
+    """Have a damaged series, and no hashes."""
+    (folder / "files.json").unlink()
+    cut(folder / "series.npz")
+
+
 def edit(path: Path) -> None:
     """Change a number, so that the file is as good as before but for its hash."""
     text = path.read_text()
@@ -67,17 +77,14 @@ def test_a_run_is_whole(made: Fairc) -> None:
 
 
 DERIVED: dict[str, Callable[[], object]] = {
-    "half of the series": lambda: os.truncate(cell() / "series.npz", 100),
+    "half of the series": lambda: cut(cell() / "series.npz"),
     "a bit of the series": lambda: flip(cell() / "series.npz"),
     "no series": lambda: (cell() / "series.npz").unlink(),
     "an edited result": lambda: edit(cell() / "result.json"),
     "no result": lambda: (cell() / "result.json").unlink(),
     "rubbish for a result": lambda: (cell() / "result.json").write_text("{"),
     "rubbish for hashes": lambda: (cell() / "files.json").write_text("[" * 10**5),
-    "a series of an earlier version": lambda: (
-        (cell() / "files.json").unlink(),
-        os.truncate(cell() / "series.npz", 100),
-    ),
+    "a series of an earlier version": lambda: earlier(cell()),
 }
 
 
@@ -108,7 +115,7 @@ def test_what_is_derived_is_derived_again_from_raw_artefacts(
     assert made("verify", RUN).status == 0
 
 
-@pytest.mark.parametrize("hurt", [flip, lambda path: os.truncate(path, 50)])
+@pytest.mark.parametrize("hurt", [flip, cut])
 def test_damaged_raw_artefacts_are_found_and_run_again(
     made: Fairc, hurt: Callable[[Path], None]
 ) -> None:
@@ -130,7 +137,7 @@ def test_damaged_raw_artefacts_are_found_and_run_again(
 
 def test_a_run_counts_no_cell_whose_raw_artefacts_are_cut_off(made: Fairc) -> None:
     before = (cell() / "raw.tar.zst").read_bytes()
-    os.truncate(cell() / "raw.tar.zst", 50)
+    cut(cell() / "raw.tar.zst")
     called = made("run", "tiny.fexp")
     assert called.status == 0 and "1 cell to run; 5 are there already" in called.err
     assert (cell() / "raw.tar.zst").read_bytes() == before

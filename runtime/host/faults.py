@@ -1,0 +1,119 @@
+"""Faults of the environment: a full disk, too little memory, a limit. They are no result of any cell.
+
+A sweep that meets one stops at once, with what is missing and exit status 3: cells that failed for want of
+room would say nothing of what they measure. The same command resumes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from fairc.runtime.engines.base import EngineUnavailable
+
+RESUMES = "then the same command resumes: finished cells are kept"
+HELP = {
+    errno.ENOSPC: "make room there, or let TMPDIR or -o name another place",
+    errno.EDQUOT: "make room there, or let TMPDIR or -o name another place",
+    errno.EFBIG: "a higher limit of file sizes: ulimit -f unlimited",
+    errno.EMFILE: "a higher limit of open files: ulimit -n 1024",
+    errno.ENFILE: "fewer programs at once on this machine: all of its files are open",
+    errno.ENOMEM: "more free memory, a higher limit of it (ulimit -v), or fewer cells at once: --jobs 1",
+    errno.EAGAIN: "a higher limit of processes (ulimit -u), or fewer cells at once: --jobs 1",
+    errno.EROFS: "a place that can be written: TMPDIR, or -o",
+    errno.EIO: "a disk that works",
+}
+# What cells in virtual time need, whatever they do: open files of a kernel and its programs, room for
+# what they leave behind.
+OPEN_FILES, WANTED_OPEN_FILES = 256, 4096
+ROOM_BYTES = 128 << 20
+# A failed cell is the disk's fault when it has left less than this.
+FULL_BYTES = 4 << 20
+MEMORY_BESIDE_BYTES = 256 << 20
+
+
+class MachineFault(EngineUnavailable):
+    """This machine lacks something that a run needs while it runs; missing: what. remedy: what helps."""
+
+
+def of(error: BaseException) -> MachineFault | None:
+    """Return the fault of the environment that an exception stands for; None when it is none."""
+    if isinstance(error, MachineFault):
+        return error
+    if isinstance(error, MemoryError):
+        return MachineFault(("there is not enough memory",), f"{HELP[errno.ENOMEM]}; {RESUMES}")
+    if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        return MachineFault(("no thread can be started",), f"{HELP[errno.EAGAIN]}; {RESUMES}")
+    number = error.errno if isinstance(error, OSError) else _of_duckdb(error)
+    if number not in HELP:
+        return None
+    about = getattr(error, "filename", None)
+    words = os.strerror(number).lower()
+    return MachineFault((f"{about}: {words}" if about else words,), f"{HELP[number]}; {RESUMES}")
+
+
+def _of_duckdb(error: BaseException) -> int | None:
+    """Return the number of the system's error that DuckDB has put into words."""
+    duckdb = sys.modules.get("duckdb")
+    if duckdb is None or not isinstance(error, duckdb.Error):
+        return None
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return errno.ENOMEM
+    return next((number for number in HELP if os.strerror(number) in str(error)), None)
+
+
+def full(places: Iterable[Path]) -> MachineFault | None:
+    """Return the fault that a disk is full, if one is; places: where cells write, beside TMPDIR."""
+    for place in (Path(tempfile.gettempdir()), *places):
+        try:
+            free = shutil.disk_usage(place).free
+        except OSError:
+            continue
+        if free < FULL_BYTES:
+            words = f"{place}: no space left on device ({free >> 10} KiB)"
+            return MachineFault((words,), f"{HELP[errno.ENOSPC]}; {RESUMES}")
+    return None
+
+
+def require(largest_file_bytes: int, memory_bytes: int) -> None:
+    """See that limits and room suffice for cells in virtual time; raise the soft limit of open files.
+
+    largest_file_bytes: what a cell writes at most. memory_bytes: what one of its programs maps. Raises
+    MachineFault.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    enough = WANTED_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, WANTED_OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < enough:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (enough, hard))
+    lacking: list[str] = []
+    remedies: list[str] = []
+    if hard != resource.RLIM_INFINITY and hard < OPEN_FILES:
+        lacking.append(f"only {hard} files may be open, and a cell needs {OPEN_FILES}")
+        remedies.append(HELP[errno.EMFILE])
+    for limit, need, what, remedy in (
+        (resource.RLIMIT_FSIZE, largest_file_bytes, "a file may have", HELP[errno.EFBIG]),
+        (
+            resource.RLIMIT_AS,
+            memory_bytes + MEMORY_BESIDE_BYTES,
+            "a program may have a memory of",
+            "a higher limit of memory: ulimit -v unlimited",
+        ),
+    ):
+        allowed = resource.getrlimit(limit)[0]
+        if allowed not in (resource.RLIM_INFINITY, -1) and allowed < need:
+            lacking.append(f"{what} only {allowed >> 20} MiB, and a cell needs {need >> 20} MiB")
+            remedies.append(remedy)
+    place = tempfile.gettempdir()
+    if (free := shutil.disk_usage(place).free) < ROOM_BYTES:
+        lacking.append(
+            f"{place} has {free >> 20} MiB of room, and a cell needs {ROOM_BYTES >> 20} MiB"
+        )
+        remedies.append("make room there, or let TMPDIR name another place")
+    if lacking:
+        raise MachineFault(tuple(lacking), "; ".join(remedies))

@@ -1,0 +1,140 @@
+"""Faults of the environment: exit 3 with what is missing, no cell is burnt, and the same command resumes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections import namedtuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairc.runtime.engines.fake import FakeEngine
+from fairc.runtime.host import faults
+
+Fairc = Callable[..., Any]  # conftest.py
+Usage = namedtuple("Usage", "total used free")
+TINY = (Path(__file__).parent / "conftest.py").read_text().split('"""')[3]
+
+
+@pytest.fixture
+def quick(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
+    """No report is written."""
+    monkeypatch.setattr(
+        "fairc.runtime.report.build", lambda path, formats=(): [path / "report.html"]
+    )
+    return fairc
+
+
+def statuses() -> list[str]:
+    texts = [path.read_text() for path in Path("results/tiny/cells").glob("*/result.json")]
+    return sorted("failed" if '"status": "failed"' in text else "ok" for text in texts)
+
+
+FAULTS = {
+    "disk": (OSError(errno.ENOSPC, "No space left", "/tmp/x"), "/tmp/x: no space left on device"),
+    "size": (OSError(errno.EFBIG, "File too large"), "ulimit -f"),
+    "files": (OSError(errno.EMFILE, "Too many open files"), "ulimit -n"),
+    "memory": (MemoryError(), "ulimit -v"),
+    "processes": (BlockingIOError(errno.EAGAIN, "fork"), "ulimit -u"),
+    "threads": (RuntimeError("can't start new thread"), "ulimit -u"),
+}
+
+
+@pytest.mark.parametrize("what", FAULTS)
+@pytest.mark.parametrize("where", ["running", "analysing", "storing"])
+def test_the_sweep_stops_and_resumes(
+    quick: Fairc, monkeypatch: pytest.MonkeyPatch, what: str, where: str
+) -> None:
+    error, said = FAULTS[what]
+    target = {
+        "running": "fairc.runtime.engines.fake.FakeEngine.run",
+        "analysing": "fairc.runtime.run.sweep.analyse",
+        "storing": "fairc.runtime.store.archive.pack",
+    }[where]
+    module, _, name = target.rpartition(".")
+    original = pytest.importorskip(module) if where != "running" else FakeEngine
+    whole, calls = getattr(original, name), [0]
+
+    def breaks(*arguments: Any, **options: Any) -> Any:
+        calls[0] += 1
+        if calls[0] >= 3:
+            raise error
+        return whole(*arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(target, breaks)
+        called = quick("run", "tiny.fexp", "--jobs", "1")
+    assert called.status == 3, called.err
+    assert said in called.err and "the same command resumes" in called.err
+    assert "--engine" not in called.err
+    assert calls[0] <= 4 and statuses() == ["ok", "ok"]
+    called = quick("run", "tiny.fexp")
+    assert called.status == 0 and "4 cells to run; 2 are there already" in called.err
+
+
+def test_a_cell_that_fails_on_a_full_disk_is_not_burnt(
+    quick: Fairc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAIRC_FAKE", "fail:2")
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda _: Usage(1, 1, 4096))
+        called = quick("run", "tiny.fexp", "--jobs", "1")
+    assert called.status == 3 and "no space left on device" in called.err
+    assert "failed" not in statuses()
+    called = quick("run", "tiny.fexp")  # the cell's own failure, with room
+    assert called.status == 1 and "failed" in statuses()
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "said"),
+    [("RLIMIT_FSIZE", 3000, "ulimit -f"), ("RLIMIT_NOFILE", 8, "ulimit -n")],
+)
+def test_a_limit_of_this_process(tmp_path: Path, limit: str, value: int, said: str) -> None:
+    (tmp_path / "tiny.fexp").write_text(TINY)
+    begin = f"import resource; resource.setrlimit(resource.{limit}, ({value}, {value}))\n"
+    environment = {**os.environ, "FAIRC_ENGINE": "fake", "XDG_STATE_HOME": str(tmp_path / "state")}
+
+    def call(before: str) -> subprocess.CompletedProcess[str]:
+        code = f"import sys; sys.argv[0] = 'fairc'\n{before}from fairc.start import main; main()"
+        return subprocess.run(
+            [sys.executable, "-c", code, "run", "tiny.fexp"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    done = call(begin)
+    assert done.returncode == 3, done.stderr
+    assert said in done.stderr and "Traceback" not in done.stderr
+    assert call("").returncode == 0
+
+
+def test_what_cells_in_virtual_time_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = {resource.RLIMIT_NOFILE: (20, 20)}
+    get = resource.getrlimit
+    monkeypatch.setattr(resource, "getrlimit", lambda which: limits.get(which, get(which)))
+    with pytest.raises(faults.MachineFault, match="only 20 files may be open"):
+        faults.require(1 << 20, 1 << 20)
+    limits[resource.RLIMIT_NOFILE] = (4096, 4096)
+    faults.require(1 << 20, 1 << 20)
+    limits[resource.RLIMIT_FSIZE] = (1 << 20, 1 << 20)
+    with pytest.raises(faults.MachineFault, match="a file may have only 1 MiB"):
+        faults.require(2 << 20, 1 << 20)
+    del limits[resource.RLIMIT_FSIZE]
+    limits[resource.RLIMIT_AS] = (300 << 20, 300 << 20)
+    with pytest.raises(faults.MachineFault, match="only 300 MiB, and a cell needs 1280 MiB"):
+        faults.require(1 << 20, 1 << 30)
+    del limits[resource.RLIMIT_AS]
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(1, 1, 5 << 20))
+    with pytest.raises(faults.MachineFault, match="has 5 MiB of room"):
+        faults.require(1 << 20, 1 << 20)
