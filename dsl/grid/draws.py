@@ -29,9 +29,7 @@ def draws(block: Block, scope: Scope) -> Draws:
             "conflicting-draws",
             "`paired = on` draws everything alike in all configurations, `draws = own` nothing",
             block.settings[PAIRED.name].span,
-            labels=(
-                Label(block.settings[DRAWS.name].span, "each configuration has its own here"),
-            ),
+            labels=(Label(block.settings[DRAWS.name].span, "each configuration has its own here"),),
             help="keep one of them",
         )
     return Draws(common, paired)
