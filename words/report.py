@@ -231,12 +231,12 @@ METRICS: Registry[Entry] = Registry(
     ],
 )
 
-A_NAME = AnyName("a swept name, `repetition`, `load`, `time`, `flow` or `users`")
+A_NAME = AnyName("a swept name, `repetition`, `load`, `protocol`, `time`, `flow` or `users`")
 NAMES = Lists(A_NAME)
-ALWAYS = ("repetition", "load", "time", "flow", "users")
+ALWAYS = ("repetition", "load", "protocol", "time", "flow", "users")
 
 PER_LOAD = ("plt", "ttr", "connect", "fcp", "lcp", "sequence", "cpu")
-"""Metrics with a value for each load of a page; `load` tells them apart."""
+"""Metrics with a value for each load of a page; `load` and `protocol` tell them apart."""
 
 OVER_TIME = ("goodput", "rtt", "cwnd")
 """Metrics that `line` can show with `x: time`; the others are one number of a cell or a flow."""

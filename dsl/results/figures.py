@@ -36,6 +36,9 @@ from fairc.words.report import (
 
 from .measures import check_sub_values
 
+PROTOCOLS = 2
+"""HTTP versions that the loads of one flow may have: over h3 the first one is over h2."""
+
 WALK_LIMIT = 100_000
 """So many combinations of values are looked at to find those for which a condition holds."""
 
@@ -179,7 +182,7 @@ class FigureChecker:
         if name not in self._facts.names:
             near = unknown("swept name", "name", name, self._facts.names, item.span)
             fail(near.code, near.message, item.span, near.note, help=near.help)
-        if name == "load":
+        if name in ("load", "protocol"):
             self._refuse_load(use, item.span)
             metric = arguments.get("metric")
             if isinstance(metric, Symbol) and metric.name.partition(".")[0] not in PER_LOAD:
@@ -298,6 +301,8 @@ class FigureChecker:
             factor *= len(facts.flows)
         if "users" in names:
             factor *= len(facts.users)
+        if "protocol" in names:
+            factor *= PROTOCOLS
         fixed = selection.names if selection else ()
         rows = set(selection.rows) if selection else set()
         counted = {"repetition": facts.grid.repeat, "load": facts.loads}

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 @click.argument("run", metavar="RUN", type=type_path)
 @click.argument("metric")
 @click.option(
-    "--by", metavar="A,B", help="Swept names, flow, repetition, load.  [default: swept, flow]"
+    "--by",
+    metavar="A,B",
+    help="Swept names, flow, repetition, load, protocol.  [default: swept, flow]",
 )
 @where("Look only at cells that fulfil a condition, as in `exclude`.")
 @click.option(
@@ -86,9 +88,10 @@ def chosen(where: str | None, axes: Sequence[str]) -> Callable[[Mapping[str, str
     from fairc import dsl
 
     condition = dsl.condition(where)
-    condition.check((*axes, "load"))
+    known = (*axes, "load", "protocol")
+    condition.check(known)
     return lambda names: condition.matches(
-        {name: names[name] for name in (*axes, "load") if name in names}, int(names["repetition"])
+        {name: names[name] for name in known if name in names}, int(names["repetition"])
     )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FLOW = "flow"
 REPETITION = "repetition"
 LOAD = "load"
+PROTOCOL = "protocol"
 Where = Callable[[Mapping[str, str]], bool]
 
 
@@ -103,11 +104,12 @@ def samples(
     """Return the values of a metric over the cells of each group; arguments as of `summarise`.
 
     The loads of one cell are not independent, so they are never in one group: where a metric has a
-    value for each of them, `load` is added to `by`, and `where` is asked about each.
+    value for each of them, `load` is added to `by`, and `where` is asked about each. Without `by`, `protocol` is
+    added, too, where they are over several: over HTTP/3 the first one is over HTTP/2.
     Raises UnknownName, and TableError when the tables cannot be read.
     """
     keys = tuple(by) if by is not None else (*axes, FLOW)
-    choices = (*axes, FLOW, REPETITION, LOAD)
+    choices = (*axes, FLOW, REPETITION, LOAD, PROTOCOL)
     for key in keys:
         if key not in choices:
             raise UnknownName("axis", key, choices)
@@ -116,20 +118,30 @@ def samples(
         cells = list(_cells(connection, axes))
         values = _values(connection, name)
 
-    places = list(dict.fromkeys((v.flow, v.load) for found in values.values() for v in found))
-    if LOAD not in keys and any(load is not None for _, load in places):
+    places = list(dict.fromkeys(v.place for found in values.values() for v in found))
+    of: dict[str, dict[_Place, None]] = {}
+    for cell in cells:
+        own_places = of.setdefault(cell.origin.configuration, {})
+        own_places |= dict.fromkeys(v.place for v in values.get(cell.id, []))
+    if LOAD not in keys and any(place.load is not None for place in places):
         keys = (*keys, LOAD)
+    if by is None and len({place.protocol for place in places}) > 1:
+        keys = (*keys, PROTOCOL)
     groups: dict[tuple[str | None, ...], Sample] = {}
     for cell in cells:
         found = values.get(cell.id, [])
         if not cell.counts:
-            found = [_Number(flow, load, None, "") for flow, load in places or [(None, None)]]
+            known = of[cell.origin.configuration] or places or [_Place(None, None, None)]
+            found = [_Number(place, None, "") for place in known]
         met: dict[tuple[str | None, ...], Sample] = {}
         for value in found:
-            load = {} if value.load is None else {LOAD: value.load}
-            if where is not None and not where({**cell.names, **load}):
+            flow, load, protocol = value.place
+            told = {LOAD: load, PROTOCOL: protocol}
+            if where is not None and not where(
+                {**cell.names, **{name: text for name, text in told.items() if text is not None}}
+            ):
                 continue
-            own = {FLOW: value.flow, LOAD: value.load, **cell.names}
+            own = {FLOW: flow, **told, **cell.names}
             group = tuple(own[key] for key in keys)
             sample = groups.setdefault(group, Sample(dict(zip(keys, group, strict=True)), []))
             if value.number is not None:
@@ -176,7 +188,7 @@ def summarise(
 
     folder: of the tables. axes: the plan's swept names in file order. metric: `goodput`,
     `fairness.F`; a metric of several values stands for its first one. by: what makes a group, out
-    of the axes, `flow`, `repetition` and `load`; None: all axes and `flow`. where: whether a cell is
+    of the axes, `flow`, `repetition`, `load` and `protocol`; None: all axes and `flow`. where: whether a cell is
     looked at, of its bindings, `repetition` and `load` as text. Groups come in the order of the plan.
     sampled: whether the configurations are a random sample. Mixtures have no interval (mixtures.py).
 
@@ -241,19 +253,26 @@ def _cells(connection: duckdb.DuckDBPyConnection, axes: Sequence[str]) -> Iterat
         yield _Cell(cell, names, status == "ok" and verdict != "invalid")
 
 
-class _Number(NamedTuple):
-    """A value of a cell: of which flow and page load, if of one."""
+class _Place(NamedTuple):
+    """Of which flow a value is, and of which page load over which HTTP version, if of one."""
 
     flow: str | None
     load: str | None
+    protocol: str | None
+
+
+class _Number(NamedTuple):
+    """A value of a cell."""
+
+    place: _Place
     number: float | None
     reason: str
 
 
 def _values(connection: duckdb.DuckDBPyConnection, metric: str) -> dict[str, list[_Number]]:
     values: dict[str, list[_Number]] = {}
-    query = "SELECT cell, flow, load, value, reason FROM metrics WHERE metric = ?"
-    for cell, flow, load, value, reason in connection.execute(query, [metric]).fetchall():
-        told = _Number(flow, None if load is None else str(load), value, reason or "")
-        values.setdefault(cell, []).append(told)
+    query = "SELECT cell, flow, load, protocol, value, reason FROM metrics WHERE metric = ?"
+    for cell, flow, load, protocol, value, reason in connection.execute(query, [metric]).fetchall():
+        place = _Place(flow, None if load is None else str(load), protocol)
+        values.setdefault(cell, []).append(_Number(place, value, reason or ""))
     return values

@@ -4,7 +4,9 @@
 
 over the packets p of the flow's data direction that left the queue from the warm-up on. Entry is the
 arrival at the bottleneck's router, exit the moment at which the queue hands the packet to the link, so
-serialisation and propagation are not in it. Percentiles interpolate linearly.
+serialisation and propagation are not in it. Percentiles interpolate linearly. The curve `distribution` has
+the whole distribution: x the delay that a share y of the packets does not exceed, in steps of 0.5 %; scale:
+how many packets.
 
 Unit: s. Source: RFC 7679 (one-way delay) between the two capture points; Hyndman and Fan, Sample
 quantiles in statistical packages, 1996, definition 7; measurement.md, rule 14.
@@ -16,6 +18,7 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.series import Curve, Floats
 from fairc.runtime.store.results import MetricValue
 
 from .base import UNSEEN, Metric, Value
@@ -26,12 +29,20 @@ MAX = Value("queue_delay.max", "s", "longest time in the bottleneck queue")
 VALUES = (MEAN, *percentile_values("queue_delay", "s", "the time in the bottleneck queue"), MAX)
 
 
-def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
+STEPS = 200
+
+
+def _delays(measurement: Measurement, flow: FlowRecord) -> Floats:
+    """Return the time in the queue of each packet of a flow that counts, s."""
     queue = flow.queue
     delay = queue.delay_s[flow.left & (queue.left_s >= measurement.warmup_s)]
-    delay = delay[np.isfinite(delay)]
+    return delay[np.isfinite(delay)]
+
+
+def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
+    delay = _delays(measurement, flow)
     if not len(delay):
-        reason = UNSEEN if queue.blind else "no packet of the flow passed the bottleneck"
+        reason = UNSEEN if flow.queue.blind else "no packet of the flow passed the bottleneck"
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
     numbers = (delay.mean(), *percentiles(delay), delay.max())
     return tuple(value.of(float(n), flow.name) for value, n in zip(VALUES, numbers, strict=True))
@@ -43,4 +54,19 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     return tuple(value for flow in flows for value in _of_flow(measurement, flow))
 
 
-METRIC = Metric("queue_delay", VALUES, compute)
+def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...]:
+    """Return the distribution of each requested flow; none of one without packets."""
+    shares = np.arange(STEPS + 1) / STEPS
+    nothing = np.full(STEPS + 1, np.nan)
+    made = ((f.name, _delays(measurement, f)) for f in measurement.sessions(request.sessions))
+    return tuple(
+        Curve(
+            "queue_delay", name, "distribution", len(delay), np.quantile(delay, shares), shares,
+            nothing, nothing,
+        )
+        for name, delay in made
+        if len(delay)
+    )  # fmt: skip
+
+
+METRIC = Metric("queue_delay", VALUES, compute, curves=curves)

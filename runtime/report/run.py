@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from fairc.compiler.plan import Cell, Queue
+from fairc.compiler.plan import Cell, LoadWorkload, Queue
 from fairc.runtime.store.folder import Store, StoreError, read_plan
 
 if TYPE_CHECKING:
@@ -210,6 +210,15 @@ class Run:
             for scene in self.scenes.values()
             for flow in scene.flows
         }
+
+    def protocol_of(self, configuration: str, flow: str, load: int | None) -> str:
+        """Return the HTTP version of a page load, as planned; empty where there is no such load."""
+        if load is None or (scene := self.scenes.get(configuration)) is None:
+            return ""
+        found = next((f.workload for f in scene.flows if f.name == flow), None)
+        if not isinstance(found, LoadWorkload) or not 1 <= load <= len(found.protocols):
+            return ""
+        return found.protocols[load - 1]
 
     @cached_property
     def sessions(self) -> tuple[str, ...]:

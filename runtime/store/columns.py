@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.measurement import SLOT_S
 
 from .page_tables import PAGE_TABLES
@@ -43,11 +44,22 @@ def _flow_rows(stored: Stored) -> Columns:
 
 def _metric_rows(stored: Stored) -> Columns:
     metrics = stored.result.metrics
-    names = [column.name for column in TABLES["metrics"].columns[1:]]
+    names = ("metric", "flow", "value", "unit", "reason")
+    protocols = {
+        flow.name: flow.workload.protocols
+        for flow in stored.cell.flows
+        if isinstance(flow.workload, LoadWorkload)
+    }
     return {
         "cell": [stored.cell.id] * len(metrics),
         **{name: [getattr(metric, name) for metric in metrics] for name in names},
         "load": [np.nan if metric.load is None else metric.load for metric in metrics],
+        "protocol": [
+            protocols[metric.flow][metric.load - 1]
+            if metric.load and metric.flow in protocols
+            else None
+            for metric in metrics
+        ],
     }
 
 
@@ -235,6 +247,12 @@ TABLES: dict[str, Table] = {
                 Column("reason", "VARCHAR", "", "why it is not defined; empty where it is"),
                 Column(
                     "load", "INTEGER", "", "number of the page load that it is of; null: of none"
+                ),
+                Column(
+                    "protocol",
+                    "VARCHAR",
+                    "",
+                    "HTTP version of that load, as planned: the first over `h3` is over `h2`; null: of none",
                 ),
             ),
             _metric_rows,

@@ -30,7 +30,7 @@ from madecell import (
 
 from fairc.compiler.plan import Cell, MetricRequest, VideoWorkload
 from fairc.runtime.measurement import Measurement, load
-from fairc.runtime.metrics import METRICS, fairness, sharing, value_named
+from fairc.runtime.metrics import METRICS, fairness, queue_delay, sharing, value_named
 from fairc.runtime.metrics.base import Metric, Value
 from fairc.runtime.metrics.fct import percentile
 from fairc.runtime.store.results import MetricValue
@@ -237,6 +237,14 @@ def test_queue_delay_by_hand(tmp_path: Path) -> None:
     assert found["queue_delay.p50", "a"] == pytest.approx(5e-3)
     assert found["queue_delay.p95", "a"] == pytest.approx((5 + 0.8 * 40) * 1e-3)
     assert found["queue_delay.max", "a"] == pytest.approx(45e-3)
+    (curve,) = queue_delay.curves(
+        load(made.cell, made.write(tmp_path)), MetricRequest(name="queue_delay")
+    )
+    assert (curve.name, curve.flow, curve.scale, len(curve.x)) == ("distribution", "a", 5, 201)
+    assert (curve.x[0], curve.x[-1], curve.y[100]) == (
+        pytest.approx(5e-3), pytest.approx(45e-3), 0.5,
+    )  # fmt: skip
+    assert curve.x[190] == pytest.approx((5 + 0.8 * 40) * 1e-3)
 
 
 def test_loss_rates_are_those_of_the_model(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_tables_of_loads_and_objects(tmp_path: Path) -> None:
             "SELECT load, transport, max(bytes) FROM sequences GROUP BY ALL ORDER BY load"
         ).fetchall()
         numbered = connection.execute(
-            "SELECT DISTINCT typeof(load), load FROM metrics WHERE metric = 'plt' ORDER BY load"
+            "SELECT DISTINCT typeof(load), load, protocol FROM metrics WHERE metric = 'plt' ORDER BY load"
         ).fetchall()
     plt = pytest.approx(0.295)
     assert loads == [
@@ -162,10 +162,18 @@ def test_tables_of_loads_and_objects(tmp_path: Path) -> None:
         (n, i, one.path, one.bytes, i == 1) for n in (1, 2) for i, one in enumerate(PAGE)
     ]
     assert last == [(1, "tcp", 4300.0), (2, "quic", 2228.0)]
-    assert numbered == [("INTEGER", 1), ("INTEGER", 2)]
+    assert numbered == [("INTEGER", 1, "h2"), ("INTEGER", 2, "h3")]
     # Loads of one cell are never in one group.
     rows = summarise(tmp_path, (), "plt", by=())
     assert [(row["by"], row["n"]) for row in rows] == [({"load": "1"}, 1), ({"load": "2"}, 1)]
+    # Without `by`, what tells the first load over HTTP/3 from the later ones is shown.
+    rows = summarise(tmp_path, (), "plt")
+    assert [(row["by"]["load"], row["by"]["protocol"]) for row in rows] == [
+        ("1", "h2"),
+        ("2", "h3"),
+    ]
+    rows = summarise(tmp_path, (), "plt", by=("protocol",), where=lambda n: n["protocol"] == "h3")
+    assert [row["by"] for row in rows] == [{"protocol": "h3", "load": "2"}]
 
 
 def test_stored_series_are_the_same_bytes(tmp_path: Path) -> None:

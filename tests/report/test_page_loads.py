@@ -234,3 +234,19 @@ def test_no_load_fulfils_the_condition(subject: Subject) -> None:
     ):
         {kind.name: kind for kind in FIGURES}["cdf"].make(subject, request)
     assert SECOND.rows == (("2",),)
+
+
+def test_loads_are_distributed_within_their_cells_by_protocol(subject: Subject) -> None:
+    """Three loads a cell: over h3 the first one is over h2, and is not mixed with the others."""
+    request = FigureRequest(
+        kind="cdf", metric="plt", options={"by": "http", "facet": ("access", "target")}
+    )
+    run = Run(subject.run.path)
+    run.plan = subject.run.plan.model_copy(update={"figures": (request,)})
+    made = {kind.name: kind for kind in FIGURES}["cdf"].make(
+        Subject(run, Results(run), run.configurations, ""), request
+    )
+    assert isinstance(made, Drawing)
+    assert made.title == "Distribution of plt by http, protocol, access and target"
+    assert "each with 1 to 3 loads a line" in made.caption
+    assert "h3, h2" in made.alt and "h3, h3" in made.alt and "h2, h3" not in made.alt

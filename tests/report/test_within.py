@@ -36,7 +36,7 @@ def run_with(
         for flow in flows:
             took, cell = rows(repetition, flow), f"{0:08d}{repetition:08d}"
             requests += [(cell, flow, 0, n, 0.1 * n, s, 1000) for n, s in enumerate(took)]
-            metrics.append((cell, "fct.count", flow, float(len(took)), "1", "", None))
+            metrics.append((cell, "fct.count", flow, float(len(took)), "1", "", None, None))
     write_table(path / "tables/requests.parquet", SCHEMAS["requests"], requests)
     write_table(path / "tables/metrics.parquet", SCHEMAS["metrics"], metrics)
     return path
@@ -57,8 +57,8 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What `within` draws, instead of drawing it."""
     seen: dict[str, Any] = {}
 
-    def keep(_: object, panels: Any, groups: Any, places: Any, width: object) -> None:
-        seen.update(panels=panels, groups=groups, places=places)
+    def keep(_: object, panels: Any, groups: Any, places: Any, width: object, word: str) -> None:
+        seen.update(panels=panels, groups=groups, places=places, word=word)
 
     monkeypatch.setattr(within, "_draw", keep)
     return seen
@@ -110,7 +110,7 @@ def test_requests_of_the_warm_up_are_left_out(
 
 
 def test_nothing_that_ended_is_nothing_to_draw(make_run: Callable[..., Path]) -> None:
-    with pytest.raises(NothingToDraw, match="no request ended"):
+    with pytest.raises(NothingToDraw, match="no requests with a value"):
         drawing(run_with(make_run, lambda *_: [None]))
 
 
@@ -123,10 +123,54 @@ def test_files_have_a_value_for_each_cell(make_run: Callable[..., Path]) -> None
     """No request, so the figure is that of any other metric."""
     path = run_with(make_run, lambda *_: [])
     metrics: list[Row] = [
-        (f"{0:08d}{r:08d}", name, flow, 1.0 * r, "s", "", None)
+        (f"{0:08d}{r:08d}", name, flow, 1.0 * r, "s", "", None, None)
         for r in range(1, 7)
         for flow in GROUPS
         for name in ("fct.count", "fct.mean")
     ]
     write_table(path / "tables/metrics.parquet", SCHEMAS["metrics"], metrics)
     assert drawing(path).caption.startswith("Share of the values that are at most this")
+
+
+def test_packets_are_what_a_queueing_delay_is_distributed_over(
+    make_run: Callable[..., Path], shown: dict[str, Any]
+) -> None:
+    """Each cell has its distribution function as a curve; half of the packets wait 1 ms to 2 ms."""
+    request = FigureRequest(kind="cdf", metric="queue_delay", options={"by": "flow"})
+    path = make_run(repeat=6, duration_s=1.0, fairness=False, figures=(request,))
+    curves: list[Row] = []
+    metrics: list[Row] = []
+    for repetition in range(1, 7):
+        for flow in ("cubic", "bbr"):
+            cell = f"{0:08d}{repetition:08d}"
+            packets = 1000 * repetition
+            delays = [1e-3 + k / 200 * 2e-3 for k in range(201)]
+            curves += [
+                (cell, "queue_delay", flow, "distribution", packets, d, k / 200, None, None)
+                for k, d in enumerate(delays)
+            ]
+            metrics.append((cell, "queue_delay.mean", flow, 2e-3, "s", "", None, None))
+    write_table(path / "tables/curves.parquet", SCHEMAS["curves"], curves)
+    write_table(path / "tables/metrics.parquet", SCHEMAS["metrics"], metrics)
+    made = drawing(path)
+    made.draw("wide")  # type: ignore[arg-type]
+    assert shown["word"] == "packets"
+    assert "6 cells, each with 1000 to 6000 packets a line" in made.caption
+    (panel,) = shown["panels"]
+    for line in panel.lines:
+        at = dict(zip(shown["places"], line.share, strict=True))
+        assert at[min(at, key=lambda x: abs(x - 2e-3))] == pytest.approx(0.5, abs=0.01)
+
+
+def test_a_mixture_of_configurations_has_no_band(
+    make_run: Callable[..., Path], shown: dict[str, Any]
+) -> None:
+    path = make_run(
+        repeat=6, duration_s=1.0, fairness=False, sweep={"n": ("1", "2")},
+        figures=(FigureRequest(kind="cdf", metric="rtt", options={"by": "flow"}),),
+    )  # fmt: skip
+    made = drawing(path)
+    made.draw("wide")  # type: ignore[arg-type]
+    assert all(line.low == line.high for line in shown["panels"][0].lines)
+    assert "add `n` to `by` or `facet`" in made.caption
+    assert shown["word"] == "samples"

@@ -17,7 +17,8 @@ from fairc.runtime.statistics import Estimate, mean, median, percentile
 from .base import NothingToDraw, Subject
 
 REPETITION, LOAD, FLOW, USERS = "repetition", "load", "flow", "users"
-ALWAYS = (REPETITION, LOAD, FLOW, USERS)
+PROTOCOL = "protocol"
+ALWAYS = (REPETITION, LOAD, PROTOCOL, FLOW, USERS)
 
 # Why a cell has no value, in the order in which captions tell it.
 GAPS = ("invalid", "failed", "without a value")
@@ -27,7 +28,8 @@ GAPS = ("invalid", "failed", "without a value")
 class Case:
     """One value of one cell that counts.
 
-    keys: swept names, `repetition`, `load` (empty: of none), `flow` (as declared) and `users` to text.
+    keys: swept names, `repetition`, `load` and `protocol` (empty: of none), `flow` (as declared) and
+    `users` to text.
     flow: its own name.
     """
 
@@ -180,7 +182,8 @@ def load(subject: Subject, request: FigureRequest) -> Cases:
             for outcome, value in results.points(measure, configuration):
                 place = outcome.cell, load
                 if outcome.counts and place in chosen:
-                    keys = {**chosen[place], FLOW: declared, USERS: users}
+                    protocol = run.protocol_of(configuration.id, name, measure.load)
+                    keys = {**chosen[place], PROTOCOL: protocol, FLOW: declared, USERS: users}
                     cases.append(Case(keys, value, outcome.cell, configuration.id, name))
                     found.add(place)
         for outcome in configuration.outcomes:
@@ -201,6 +204,7 @@ def load(subject: Subject, request: FigureRequest) -> Cases:
     orders: dict[str, Sequence[str]] = {
         REPETITION: sorted(present[REPETITION], key=int),
         LOAD: [load for load in loads if load in shown],
+        PROTOCOL: sorted({case.keys[PROTOCOL] for case in cases}),
         FLOW: list(dict.fromkeys(declared for declared, _ in origins)),
         USERS: list(dict.fromkeys(users for _, users in origins)),
         **{a.name: [v for v in a.values if v in present[a.name]] for a in run.plan.axes},

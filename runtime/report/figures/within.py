@@ -1,7 +1,7 @@
-"""The distribution that a metric has inside a cell, for `cdf(fct)`: over requests, with its interval over cells.
+"""The distribution that a metric has inside a cell, for `cdf(fct)`: over requests, packets, samples or page loads.
 
-Requests of one cell share its network, so only cells are independent: each has an empirical
-distribution function of its own, and what is drawn at each time is the median of these over the
+Those of one cell share its network, so only cells are independent: each has an empirical
+distribution function of its own, and what is drawn at each value is the median of these over the
 cells, with its order-statistics interval. Requests of several cells are never taken together.
 """
 
@@ -16,11 +16,24 @@ from typing import TYPE_CHECKING
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import listed, one_line, quantity, scale_for
 from fairc.runtime.statistics import Estimate, median
-from fairc.words.report import LIMITS, MAX_LINES
+from fairc.words.report import LIMITS, MAX_LINES, PER_LOAD
 
 from .axis import LOG_RATIO
 from .base import Drawing, NothingToDraw, Subject
-from .cases import Case, Cases, by_words, load, mixture, names_of, stem, told_apart, valued, worded
+from .cases import (
+    LOAD,
+    PROTOCOL,
+    Case,
+    Cases,
+    by_words,
+    load,
+    mixture,
+    names_of,
+    stem,
+    told_apart,
+    valued,
+    worded,
+)
 from .layout import Key, columns_for, draw_keys, grid, key_height
 from .style import Width, colour, dash
 
@@ -40,26 +53,51 @@ MOST_TICKS = 8
 class Source:
     """Where a metric has its values within cells.
 
-    table: with `cell`, `flow`, `start_s`. column: the value, null where it is infinite. there: a
-    value of the metric that every cell has. things: what has a value, and what one without is.
+    table: with `cell` and `flow`. column: the value, null where it is infinite. which: its rows, of which
+    `after_s` is the end of the warm-up. unit: None: as the cases have it. there: a value of the metric that
+    every cell has. things: what has a value; took: what a share is of; infinite: what one without a value is.
+    counted: the column that says how many things a cell has, where its rows are places of the distribution
+    function and not the things.
     """
 
     table: str
     column: str
+    which: str
     unit: str
     there: str
     things: str
-    infinite: str
+    word: str
+    took: str
+    infinite: str = ""
+    counted: str = "0"
 
 
 SOURCES: Mapping[str, Source] = MappingProxyType(
     {
         "fct": Source(
-            "requests", "fct_s", "s", "fct.count", "requests begun after the warm-up",
-            "those that never ended count as infinite, so a line may end below 1",
-        )
+            "requests", "fct_s", "start_s >= after_s", "s", "fct.count",
+            "requests begun after the warm-up", "requests", "took at most this long",
+            "; those that never ended count as infinite, so a line may end below 1",
+        ),
+        "queue_delay": Source(
+            "curves", "x", "curve = 'distribution' AND metric = 'queue_delay'", "s", "queue_delay.mean",
+            "packets that left the bottleneck queue after the warm-up", "packets",
+            "waited at most this long", counted="scale",
+        ),
+        "rtt": Source(
+            "samples", "rtt_s", "t_s >= after_s AND rtt_s > 0", "s", "rtt.mean",
+            "samples of the sender's smoothed RTT after the warm-up", "samples", "are at most this",
+        ),
+        "cwnd": Source(
+            "samples", "cwnd_packets", "t_s >= after_s AND cwnd_packets IS NOT NULL", "packets",
+            "cwnd.mean", "samples of the congestion window after the warm-up", "samples",
+            "are at most this",
+        ),
     }
 )  # fmt: skip
+
+LOADS = Source("", "", "", "", "", "page loads that count", "loads", "are at most this")
+"""Of the metrics with a value for each load of a page, which the cases have already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +121,39 @@ class Panel:
 
 def make(subject: Subject, request: FigureRequest) -> Drawing | None:
     """Make the figure; None where the metric is one value a cell. Raises NothingToDraw."""
-    source = SOURCES.get(request.metric or "")
+    name = request.metric or ""
+    source = LOADS if name in PER_LOAD else SOURCES.get(name)
     if source is None:
         return None
-    cases = load(subject, request.model_copy(update={"metric": source.there}))
-    cases = replace(cases, metric=request.metric or "", unit=source.unit)
+    if source is LOADS:
+        cases = load(subject, request)
+    else:
+        cases = load(subject, request.model_copy(update={"metric": source.there}))
+        cases = replace(cases, metric=name, unit=source.unit)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    by = told_apart(by, facet, cases)
+    if source is LOADS:
+        if LOAD in (*facet, *by) or len(cases.orders[LOAD]) < 2:
+            return None  # then each cell has one value
+        if len(cases.orders[PROTOCOL]) > 1 and PROTOCOL not in (*facet, *by):
+            by = (*by, PROTOCOL)
+        by = told_apart(by, (*facet, LOAD), cases)
+    else:
+        by = told_apart(by, facet, cases)
     members = cases.groups((*facet, *by))
-    own = _values(subject, source, cases, [found for _, found in members])
+    groups = [found for _, found in members]
+    own = _of_loads(groups) if source is LOADS else _values(subject, source, cases, groups)
     if not own:
         return None
-    places = _places(own)
-    cases = replace(cases, scale=scale_for(source.unit, list(places)))
+    places = _places(own, source)
+    cases = replace(cases, scale=scale_for(cases.unit, list(places)))
     ranked = [key for key, _ in cases.groups(by)]
     panels: dict[tuple[str, ...], list[Line]] = {}
     for number, (key, group_members) in enumerate(members):
-        shares = [_shares(*values, places) for (group, _), values in own.items() if group == number]
+        shares = [
+            _shares(values, count, places)
+            for (group, _), (values, count, _) in own.items()
+            if group == number
+        ]
         if shares:
             mixed = mixture(group_members, cases.swept, cases.sampled)
             line = _line(ranked.index(key[len(facet) :]), shares, bool(mixed))
@@ -114,12 +168,29 @@ def make(subject: Subject, request: FigureRequest) -> Drawing | None:
         title=f"Distribution of {cases.title(by_words((*by, *facet)))}",
         caption=_caption(source, made, cases.basis((*by, *facet)), own),
         alt=_alt(cases, made, ranked, places),
-        draw=lambda width: _draw(cases, made, [worded(by, g) for g in ranked], places, width),
+        draw=lambda width: _draw(
+            cases, made, [worded(by, g) for g in ranked], places, width, source.word
+        ),
     )
 
 
-Own = dict[tuple[int, int], tuple["Floats", int]]
-"""(group, cell) -> finite values in order, and how many there are in all."""
+Own = dict[tuple[int, int], tuple["Floats", int, int]]
+"""(group, cell) -> finite values in order, how many there are in all, and how many things they stand for."""
+
+
+def _of_loads(groups: Sequence[Sequence[Case]]) -> Own:
+    """Return the values of the page loads of each cell."""
+    import numpy as np
+
+    ids = sorted({case.cell for found in groups for case in found})
+    own: Own = {}
+    for number, found in enumerate(groups):
+        of: dict[str, list[float]] = {}
+        for case in found:
+            of.setdefault(case.cell, []).append(case.value)
+        for cell, values in of.items():
+            own[number, ids.index(cell)] = np.sort(values), len(values), len(values)
+    return own
 
 
 def _values(
@@ -143,26 +214,27 @@ def _values(
         },
     )
     found = run.columns(
-        f"SELECT number, replicate, {source.column} AS value"
-        f" FROM {source.table} JOIN figure_members USING (cell, flow) WHERE start_s >= after_s"
+        f"SELECT number, replicate, {source.column} AS value, {source.counted} AS things"
+        f" FROM {source.table} JOIN figure_members USING (cell, flow) WHERE {source.which}"
         " ORDER BY number, replicate, value"
     )
     pairs = found["number"].astype(np.int64) * len(ids) + found["replicate"].astype(np.int64)
     kept, first = np.unique(pairs, return_index=True)
     values = np.split(found["value"].astype(np.float64), first[1:])
     own: Own = {}
-    for pair, mine in zip(kept.tolist(), values if len(kept) else [], strict=True):
-        own[divmod(pair, len(ids))] = np.sort(mine[~np.isnan(mine)]), len(mine)
+    for pair, at, mine in zip(kept.tolist(), first, values if len(kept) else [], strict=True):
+        things = int(found["things"][at]) or len(mine)
+        own[divmod(pair, len(ids))] = np.sort(mine[~np.isnan(mine)]), len(mine), things
     return own
 
 
-def _places(own: Own) -> tuple[float, ...]:
+def _places(own: Own, source: Source) -> tuple[float, ...]:
     """Return the times to look at: from the shortest to the longest that ended."""
     import numpy as np
 
-    ends = [(values[0], values[-1]) for values, _ in own.values() if len(values)]
+    ends = [(values[0], values[-1]) for values, *_ in own.values() if len(values)]
     if not ends:
-        raise NothingToDraw("no request ended in any cell that counts")
+        raise NothingToDraw(f"no {source.word} with a value in any cell that counts")
     low, high = min(first for first, _ in ends), max(last for _, last in ends)
     spaced = np.geomspace if _log(low, high) else np.linspace
     places = spaced(low, high, POINTS)
@@ -209,15 +281,15 @@ def _caption(source: Source, panels: Sequence[Panel], basis: str, own: Own) -> s
     cells = sorted({line.cells for panel in panels for line in panel.lines})
     n = str(cells[0]) if len(cells) == 1 else f"{cells[0]} to {cells[-1]}"
     band = any(line.low != line.high for panel in panels for line in panel.lines)
-    sizes = sorted(count for _, count in own.values())
+    sizes = sorted(things for *_, things in own.values())
     interval = (
         "band: its 95 % interval (order statistics)"
         if band
         else "no interval (6 cells of one configuration give one)"
     )
     return (
-        f"Share of the {source.things} that took at most this long; {source.infinite}. Line: median over"
-        f" {n} cells, each with {sizes[0]} to {sizes[-1]} requests a line; {interval}. {basis}"
+        f"Share of the {source.things} that {source.took}{source.infinite}. Line: median over"
+        f" {n} cells, each with {sizes[0]} to {sizes[-1]} {source.word} a line; {interval}. {basis}"
     )
 
 
@@ -243,6 +315,7 @@ def _draw(
     groups: list[str],
     places: tuple[float, ...],
     width: Width,
+    things: str,
 ) -> Figure:
     from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
@@ -268,7 +341,7 @@ def _draw(
         axes.set_ylim(0, 1.02)
         axes.set_title(one_line(panel.heading))
     for row in made.rows:
-        row[0].set_ylabel("share of requests")
+        row[0].set_ylabel(f"share of {things}")
     for axes in made.panels[-columns:]:
         axes.set_xlabel(cases.label)
     return made.figure
