@@ -410,6 +410,29 @@ pub fn discard(socket: &OwnedFd, most: usize) -> io::Result<usize> {
     checked(result as i64)
 }
 
+/// Takes `most` bytes out of a TCP socket that blocks, without copying them and as they arrive; fewer
+/// when the connection comes to its end, 0 at the end.
+///
+/// # Errors
+/// What the kernel says.
+pub fn discard_all(socket: &OwnedFd, most: usize) -> io::Result<usize> {
+    let (nowhere, flags) = (std::ptr::null_mut(), libc::MSG_TRUNC | libc::MSG_WAITALL);
+    // SAFETY: with MSG_TRUNC a TCP socket writes nothing to the buffer, so it may be null.
+    let result = unsafe { libc::recv(socket.as_raw_fd(), nowhere, most, flags) };
+    checked(result as i64)
+}
+
+/// Makes a socket block, or not.
+///
+/// # Errors
+/// What the kernel says.
+pub fn set_blocking(socket: &OwnedFd, blocks: bool) -> io::Result<()> {
+    let mut not = libc::c_int::from(!blocks);
+    // SAFETY: `not` is live, and FIONBIO reads one int.
+    checked(unsafe { libc::ioctl(socket.as_raw_fd(), libc::FIONBIO, &raw mut not) }.into())
+        .map(drop)
+}
+
 /// Sends as many of the bytes as fit.
 ///
 /// # Errors
@@ -468,6 +491,49 @@ pub fn send_file(
 pub fn shutdown_write(socket: &OwnedFd) -> io::Result<()> {
     // SAFETY: takes no pointer.
     checked(unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_WR) }.into()).map(drop)
+}
+
+/// Says that nothing more will be read: whoever waits for data gets what has arrived. The peer learns
+/// nothing of it.
+///
+/// # Errors
+/// What the kernel says.
+pub fn shutdown_read(socket: &OwnedFd) -> io::Result<()> {
+    // SAFETY: takes no pointer.
+    checked(unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RD) }.into()).map(drop)
+}
+
+/// A descriptor that one thread makes readable (`ring`) for another, which reads it as a timer.
+///
+/// # Errors
+/// What the kernel says.
+pub fn bell() -> io::Result<OwnedFd> {
+    // SAFETY: takes no pointer.
+    owned(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })
+}
+
+/// Makes a bell readable.
+///
+/// # Errors
+/// What the kernel says.
+pub fn ring(bell: &OwnedFd) -> io::Result<()> {
+    write_all(bell.as_raw_fd(), &1_u64.to_ne_bytes())
+}
+
+/// Waits until a descriptor is readable.
+pub fn wait_readable(fd: &OwnedFd) {
+    let mut wanted = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: `wanted` is live, and one is its number. A signal merely ends the wait early.
+    unsafe { libc::poll(&raw mut wanted, 1, -1) };
+}
+
+/// Keeps all threads' memory in one arena: otherwise the first allocation of each reserves one.
+pub fn one_arena() {
+    // SAFETY: takes no pointer; where there is no such option nothing happens.
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
 }
 
 /// A file in memory, without a name in any file system.

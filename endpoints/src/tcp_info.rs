@@ -155,6 +155,18 @@ pub fn peer_window(socket: &OwnedFd) -> io::Result<u32> {
     Ok(u32::from_ne_bytes(raw[PEER_WINDOW..].try_into().expect("four bytes")))
 }
 
+/// Bytes that have arrived in order, taken or not (`tcpi_bytes_received`); one more after the peer's FIN.
+///
+/// # Errors
+/// Those of `read`.
+pub fn bytes_received(socket: &OwnedFd) -> io::Result<u64> {
+    let raw = raw(socket)?;
+    Ok(u64::from_ne_bytes(raw[BYTES_RECEIVED..][..8].try_into().expect("eight bytes")))
+}
+
+/// Offset of `tcpi_bytes_received`.
+const BYTES_RECEIVED: usize = 128;
+
 /// Offset of `tcpi_snd_wnd`.
 const PEER_WINDOW: usize = 228;
 

@@ -91,6 +91,26 @@ fn buffers_are_fixed_to_twice_what_was_asked_for() {
 }
 
 #[test]
+fn long_transfers_are_taken_by_threads_unless_every_segment_is_to_wake_the_program() {
+    let tasks = |role: &Role| {
+        let path = format!("/proc/{}/task", role.id());
+        std::fs::read_dir(path).map_or(0, Iterator::count)
+    };
+    for (variables, expected) in [(&[][..], 3), (&[("FAIRC_WAKE_PER_SEGMENT", "1")][..], 1)] {
+        let port = free_port();
+        let serving = Role::serve(&server(port, 2));
+        let description = client(port, 2, &bulk()).to_string();
+        let asking = Role::start_with("tcp-client", now_ns(), &description, variables);
+        wait_until(|| asking.has_worked(1) || tasks(&asking) > 1);
+        wait_until(|| tasks(&asking) == expected);
+        asking.signal(libc::SIGTERM);
+        let client = asking.end();
+        assert_eq!((client.status, serving.end().status), (0, 0), "{:?}", client.events);
+        assert!(numbers(&client.all("stopped"), "bytes").iter().all(|bytes| *bytes > 0));
+    }
+}
+
+#[test]
 fn bulk_lasts_until_stop_and_is_reported_at_every_multiple() {
     const TICK_NS: i64 = 20_000_000;
     let port = free_port();

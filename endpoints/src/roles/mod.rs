@@ -14,6 +14,7 @@ mod quic_requests;
 pub mod quic_server;
 mod request_streams;
 pub mod tcp_client;
+mod tcp_download;
 mod tcp_requests;
 pub mod tcp_server;
 pub mod udp_client;

@@ -6,18 +6,20 @@ use crate::events::{Event, Log};
 use crate::player::Player;
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::Request;
-use crate::roles::playing::play;
+use crate::roles::tcp_download::{Connection, State};
 use crate::roles::{tcp_requests, Failure};
 use crate::socket;
 use crate::sys;
 use crate::tcp::fetch::{may_pass, Dial, Fetch, Taken};
+use crate::tcp::sink::{Sinks, Sunk};
 use crate::workload::Workload;
 use std::io;
 
 const ALARM: u64 = 0;
 const TICK: u64 = 1;
+const SUNK: u64 = 2;
 /// Token of connection 0; the others follow.
-const FIRST_CONNECTION: u64 = 2;
+const FIRST_CONNECTION: u64 = 3;
 
 /// Time before a connection that failed to open is tried again, ns.
 pub const RETRY_NS: i64 = 100_000_000;
@@ -43,6 +45,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
                 Wake::Stop => return client.stop(log),
                 Wake::Ready(ALARM) => client.alarm(&reactor, log)?,
                 Wake::Ready(TICK) => client.tick(log)?,
+                Wake::Ready(SUNK) => client.sunk(&reactor, log)?,
                 Wake::Ready(token) => {
                     client.serve((token - FIRST_CONNECTION) as usize, &reactor, log)?;
                 }
@@ -62,37 +65,12 @@ struct Client {
     /// all bytes of which are there has been shown.
     alarms: Timer,
     ticks: Timer,
+    /// Take the data of long transfers.
+    sinks: Sinks,
     connections: Vec<Connection>,
     /// Connections that have not ended, each with its player, and those of them that are established.
     open: usize,
     live: usize,
-}
-
-struct Connection {
-    number: u32,
-    state: State,
-    /// Plays what arrives, if it is a video.
-    player: Option<Player>,
-    /// Delivered so far.
-    bytes: u64,
-    /// Why the last attempt to connect failed.
-    refused: Option<io::Error>,
-}
-
-/// How far a connection is.
-enum State {
-    /// It is to be opened at this time, ns after the epoch.
-    Waiting(i64),
-    /// The handshake is under way.
-    Connecting(Fetch),
-    /// Data comes in.
-    Receiving(Fetch),
-    /// All bytes are there; the server has not closed yet.
-    Closing(Fetch),
-    /// It is closed; the player shows what has arrived.
-    Showing,
-    /// Over, for better or worse.
-    Ended,
 }
 
 impl Client {
@@ -101,6 +79,8 @@ impl Client {
         let ticks = Timer::new(log.clock())?;
         reactor.add(&alarms, Interest::Read, ALARM)?;
         reactor.add(&ticks, Interest::Read, TICK)?;
+        let sinks = Sinks::new(log.clock())?;
+        reactor.add(&sinks, Interest::Read, SUNK)?;
         let player = match &description.workload {
             Workload::Video(video) => Some(Player::new(video)),
             _ => None,
@@ -110,6 +90,7 @@ impl Client {
             .map(|(number, start_ns)| Connection {
                 number,
                 state: State::Waiting(*start_ns),
+                sinks: false,
                 player: player.clone(),
                 bytes: 0,
                 refused: None,
@@ -121,6 +102,7 @@ impl Client {
             description,
             alarms,
             ticks,
+            sinks,
             open: connections.len(),
             live: 0,
             connections,
@@ -207,7 +189,8 @@ impl Client {
             },
             state => {
                 self.connections[index].state = state;
-                self.take(index, log)
+                self.take(index, log)?;
+                self.sink(index, reactor)
             }
         }
     }
@@ -236,10 +219,57 @@ impl Client {
     fn take(&mut self, index: usize, log: &mut Log) -> Result<(), Failure> {
         let connection = &mut self.connections[index];
         let over = match &connection.state {
+            State::Receiving(_) if connection.sinks => return Ok(()),
             State::Receiving(_) => connection.receive(log),
             State::Closing(fetch) => fetch.closed(),
             _ => return Ok(()),
         };
+        self.settle(index, over, log)
+    }
+
+    /// Hands a connection whose first data is there to a thread, if that pays.
+    fn sink(&mut self, index: usize, reactor: &Reactor) -> Result<(), Failure> {
+        let connection = &mut self.connections[index];
+        let State::Receiving(fetch) = &connection.state else {
+            return Ok(());
+        };
+        let begun = fetch.bytes() > 0 && connection.player.is_none();
+        if begun && self.sinks.pays(fetch.missing()) {
+            self.sinks.start(index, fetch.socket(), fetch.missing())?;
+            reactor.remove(fetch.socket())?;
+            connection.sinks = true;
+        }
+        Ok(())
+    }
+
+    /// Takes note of connections whose threads have ended.
+    fn sunk(&mut self, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
+        for Sunk { index, bytes, ended_ns, error } in self.sinks.ended()? {
+            let connection = &mut self.connections[index];
+            let State::Receiving(fetch) = &mut connection.state else {
+                continue;
+            };
+            connection.sinks = false;
+            let taken = fetch.sunk(bytes, error);
+            if taken.is_ok() {
+                // What is left is the end, for which the reactor waits.
+                sys::set_blocking(fetch.socket(), false)?;
+                reactor.add(fetch.socket(), Interest::Read, FIRST_CONNECTION + index as u64)?;
+            }
+            let over = taken.map(|taken| connection.took(taken, Some(ended_ns), log));
+            self.settle(index, over, log)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a connection if `over` says so, or why it failed.
+    fn settle(
+        &mut self,
+        index: usize,
+        over: Result<bool, String>,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        let connection = &mut self.connections[index];
         let complete = matches!(connection.state, State::Closing(_));
         match over {
             Ok(false) if complete && connection.player.is_some() => return self.set_alarm(),
@@ -275,25 +305,33 @@ impl Client {
         }
     }
 
-    /// Reports how much every connection that is not complete has delivered.
+    /// Reports how much every connection that is not complete has delivered: what has arrived, which
+    /// is taken at the same instant. Looking costs no attempt to take what may not be there.
     fn tick(&mut self, log: &mut Log) -> Result<(), Failure> {
         if !self.ticks.fired()? {
             return Ok(());
         }
         for index in 0..self.connections.len() {
-            self.take(index, log)?;
-            let Connection { number, ref state, bytes, .. } = self.connections[index];
-            if let State::Receiving(fetch) = state {
-                fetch.keep_window()?;
-                log.now(&Event::Progress { connection: number, bytes });
-                self.show(index, log.clock().now_ns(), log);
+            let Connection { number, state: State::Receiving(fetch), .. } =
+                &self.connections[index]
+            else {
+                continue;
+            };
+            fetch.keep_window()?;
+            let (connection, bytes) = (*number, fetch.arrived()?);
+            // All of it is there, as is about to be told.
+            if bytes > 0 && Some(bytes) == self.wanted {
+                continue;
             }
+            log.now(&Event::Progress { connection, bytes });
+            self.show(index, log.clock().now_ns(), log);
         }
         Ok(())
     }
 
     /// Ends everything: with what has arrived by now, and without waiting for more.
     fn stop(&mut self, log: &mut Log) -> Result<(), Failure> {
+        self.stop_sinks(log)?;
         for index in 0..self.connections.len() {
             self.take(index, log)?;
             self.show(index, log.clock().now_ns(), log);
@@ -314,44 +352,23 @@ impl Client {
         self.open = 0;
         Ok(())
     }
-}
 
-impl Connection {
-    /// Takes what has arrived; true: nothing more will come, and that is well.
-    fn receive(&mut self, log: &mut Log) -> Result<bool, String> {
-        let State::Receiving(fetch) = &mut self.state else {
-            return Ok(false);
-        };
-        let taken = fetch.take()?;
-        let connection = self.number;
-        let first = self.bytes == 0 && fetch.bytes() > 0;
-        self.bytes = fetch.bytes();
-        if taken == Taken::Nothing {
-            return Ok(false);
-        }
-        if first {
-            log.now(&Event::FirstByte { connection });
-        }
-        // Most packets are of files: they should not cost a look at the clock.
-        if self.player.is_some() {
-            self.play(log.clock().now_ns(), log);
-        }
-        if taken == Taken::Complete {
-            log.now(&Event::Done { connection, bytes: self.bytes });
-            if let State::Receiving(fetch) = std::mem::replace(&mut self.state, State::Ended) {
-                // Of a file without a byte the end is all that comes.
-                let over = self.bytes == 0;
-                self.state = State::Closing(fetch);
-                return Ok(over);
+    /// Ends the threads, each with what has arrived by now.
+    fn stop_sinks(&mut self, log: &mut Log) -> Result<(), Failure> {
+        for connection in self.connections.iter().filter(|connection| connection.sinks) {
+            if let State::Receiving(fetch) = &connection.state {
+                // Of a connection that the server has just reset there is nothing left to read.
+                let _ = sys::shutdown_read(fetch.socket());
             }
         }
-        Ok(false)
-    }
-
-    /// Tells what the player did until `now_ns`, and hands it what has arrived.
-    fn play(&mut self, now_ns: i64, log: &mut Log) {
-        if let Some(player) = &mut self.player {
-            play(player, self.number, self.bytes, now_ns, log);
+        for Sunk { index, bytes, ended_ns, error } in self.sinks.join() {
+            let connection = &mut self.connections[index];
+            if let State::Receiving(fetch) = &mut connection.state {
+                let taken = fetch.sunk(bytes, error).unwrap_or(Taken::Data);
+                let over = connection.took(taken, Some(ended_ns), log);
+                self.settle(index, Ok(over), log)?;
+            }
         }
+        Ok(())
     }
 }

@@ -1,10 +1,12 @@
 //! The client's end of a connection: opens it, asks, and takes what comes.
 
 use crate::request::Request;
-use crate::{socket, sys};
+use crate::tcp::sink::Short;
+use crate::{socket, sys, tcp_info};
 use std::io::{self, ErrorKind::WouldBlock};
 use std::net::SocketAddrV4;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// Most bytes to take out of a socket at once.
 const MOST_BYTES: u64 = 1 << 30;
@@ -26,7 +28,7 @@ pub struct Dial {
 /// A connection from its first packet on.
 #[derive(Debug)]
 pub struct Fetch {
-    socket: OwnedFd,
+    socket: Arc<OwnedFd>,
     request: Request,
     window_bytes: Option<u32>,
     /// The request is in the kernel's hands.
@@ -36,7 +38,7 @@ pub struct Fetch {
 }
 
 /// What taking from a connection has led to.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
     /// There was nothing.
     Nothing,
@@ -59,12 +61,12 @@ impl Fetch {
         } else {
             sys::connect(&socket, address).map(|()| false)?
         };
-        Ok(Fetch { socket, request, window_bytes, asked, bytes: 0 })
+        Ok(Fetch { socket: Arc::new(socket), request, window_bytes, asked, bytes: 0 })
     }
 
     /// The socket, to wait for it.
     #[must_use]
-    pub fn socket(&self) -> &OwnedFd {
+    pub fn socket(&self) -> &Arc<OwnedFd> {
         &self.socket
     }
 
@@ -72,6 +74,42 @@ impl Fetch {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// What is missing of the bytes that were asked for; None: it has no end.
+    #[must_use]
+    pub fn missing(&self) -> Option<u64> {
+        self.request.bytes.map(|wanted| wanted - self.bytes)
+    }
+
+    /// What has arrived, taken or not, bytes.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn arrived(&self) -> io::Result<u64> {
+        let wanted = self.request.bytes.unwrap_or(u64::MAX);
+        tcp_info::bytes_received(&self.socket).map(|bytes| bytes.min(wanted))
+    }
+
+    /// Counts what a thread has taken of the missing bytes, and judges its end.
+    ///
+    /// # Errors
+    /// A message, when this was not what was asked for.
+    pub fn sunk(&mut self, bytes: u64, error: Option<Short>) -> Result<Taken, String> {
+        self.bytes += bytes;
+        match error {
+            None => Ok(Taken::Complete),
+            Some(Short::Closed) => Err(self.cut_off()),
+            Some(Short::Failed(error)) => Err(self.failed(&error)),
+        }
+    }
+
+    fn cut_off(&self) -> String {
+        format!("the server closed after {} bytes", self.bytes)
+    }
+
+    fn failed(&self, error: &io::Error) -> String {
+        format!("receiving after {} bytes: {error}", self.bytes)
     }
 
     /// Asks for the data, if that has not been done: the handshake should be over. Returns the
@@ -98,14 +136,14 @@ impl Fetch {
     /// # Errors
     /// A message, when this was not what was asked for.
     pub fn take(&mut self) -> Result<Taken, String> {
-        let missing = self.request.bytes.map_or(u64::MAX, |wanted| wanted - self.bytes);
+        let missing = self.missing().unwrap_or(u64::MAX);
         // One byte more than is missing, to see whether more comes than was asked for.
         let most = missing.saturating_add(1).min(MOST_BYTES) as usize;
         let taken = match sys::discard(&self.socket, most) {
             Err(error) if error.kind() == WouldBlock => return Ok(Taken::Nothing),
-            Err(error) => return Err(format!("receiving after {} bytes: {error}", self.bytes)),
+            Err(error) => return Err(self.failed(&error)),
             Ok(0) if missing == 0 => return Ok(Taken::Complete),
-            Ok(0) => return Err(format!("the server closed after {} bytes", self.bytes)),
+            Ok(0) => return Err(self.cut_off()),
             Ok(taken) => taken as u64,
         };
         if taken > missing {

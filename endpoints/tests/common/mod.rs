@@ -76,10 +76,21 @@ impl Role {
 
     /// Starts a role with any description.
     pub fn start_at(name: &str, epoch_ns: i64, description: &str) -> Self {
+        Self::start_with(name, epoch_ns, description, &[])
+    }
+
+    /// Starts a role with variables of the environment.
+    pub fn start_with(
+        name: &str,
+        epoch_ns: i64,
+        description: &str,
+        variables: &[(&str, &str)],
+    ) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_fairc-endpoints"))
             .args([name, "--epoch-ns", &epoch_ns.to_string(), description])
             // Where roles leave their files.
             .current_dir(env!("CARGO_TARGET_TMPDIR"))
+            .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

@@ -1,0 +1,82 @@
+"""Roles that stay in the kernel: the same packets at the same times as roles that every segment wakes up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairc import dsl
+from fairc.compiler import Cell, compile
+from fairc.compiler.targets import mininet
+from fairc.runtime.engines.uml import UmlEngine
+
+SPEC = """fexp 1
+experiment roles {{
+  topology = bottleneck(rate: {rate}, rtt: 50ms, queue: fifo(2bdp), loss: {loss})
+  flow one {{ cca = {cca}  workload = bulk }}
+  flow two {{ cca = {cca}  workload = file(600kB) }}
+  duration = 5s
+  measure = [goodput]
+}}
+"""
+WAKING = 'import os; os.environ["FAIRC_WAKE_PER_SEGMENT"] = "1"\n'
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[UmlEngine]:
+    """Return a prepared engine."""
+    made = UmlEngine()
+    made.prepare()
+    yield made
+    made.close()
+
+
+def only_cell(text: str) -> Cell:
+    experiment, found = dsl.load(dsl.Source("roles.fexp", text))
+    assert experiment is not None, dsl.render_full(found)
+    (cell,) = compile(experiment).cells()
+    return cell
+
+
+def captures(engine: UmlEngine, cell: Cell, folder: Path) -> dict[str, bytes]:
+    folder.mkdir()
+    result = engine.run(cell, folder)
+    assert result.error == "", result.console
+    return {path.name: path.read_bytes() for path in result.artefacts.glob("*.pcap")}
+
+
+@pytest.mark.parametrize(
+    ("cca", "rate", "loss"),
+    [
+        ("reno", "10Mbit/s", "0.1%"),
+        ("cubic", "10Mbit/s", "0.1%"),
+        ("bbr", "10Mbit/s", "0.1%"),
+        ("cubic", "100Mbit/s", "0.01%"),
+    ],
+)
+def test_receivers_in_the_kernel_leave_the_wire_as_it_was(
+    engine: UmlEngine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    cca: str,
+    rate: str,
+    loss: str,
+) -> None:
+    cell = only_cell(SPEC.format(cca=cca, rate=rate, loss=loss))
+    staying = captures(engine, cell, tmp_path / "staying")
+    render = mininet.render
+
+    def waking(*arguments: object, **options: object) -> str:
+        program = render(*arguments, **options)  # type: ignore[arg-type]
+        head, first, rest = program.partition("\nimport ")
+        return f"{head}\n{WAKING}{first}{rest}"
+
+    monkeypatch.setattr(mininet, "render", waking)
+    woken = captures(engine, cell, tmp_path / "woken")
+    assert len(staying) == 3
+    # Some thousand packets each, and not all of the delivered ones are those that entered.
+    assert all(len(packets) > 100_000 for packets in staying.values())
+    assert len(set(map(len, staying.values()))) > 1
+    assert {name: staying[name] == woken[name] for name in woken} == dict.fromkeys(staying, True)
