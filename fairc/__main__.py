@@ -24,6 +24,7 @@ from fairc.cli import (
     fmt,
     image,
     interruption,
+    pack,
     plan,
     report,
     run,
@@ -45,14 +46,13 @@ COMMANDS: tuple[click.Command, ...] = (
     table.table,
     report.report,
     compare.compare,
+    pack.pack,
     verify.verify,
     doctor.doctor,
     calibrate.calibrate,
     image.image,
     clean.clean,
 )
-# Known from the plan of the project, so that nobody searches for a mistyped word.
-LATER = ("pack",)
 
 
 class Commands(click.Group):
@@ -69,10 +69,6 @@ class Commands(click.Group):
         word = args[0]
         if word in self.commands:
             return super().resolve_command(ctx, args)
-        if word in LATER:
-            raise click.UsageError(
-                f"`fairc {word}` does not exist yet in version {__version__}", ctx
-            )
         near = difflib.get_close_matches(word, self.commands, 1)
         hint = f"; did you mean `{near[0]}`?" if near else ""
         raise click.UsageError(f"there is no command `{word}`{hint}", ctx)

@@ -169,6 +169,7 @@ SAID: dict[str, Callable[[Exception], int]] = {
     "fairc.runtime.vm.portable:ImageFileError": _wrong,
     "fairc.runtime.store.tables:TableError": _wrong,
     "fairc.runtime.report.run:ReportError": _wrong,
+    "fairc.runtime.pack.zipped:PackError": _wrong,
 }
 
 

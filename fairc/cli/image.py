@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,10 @@ from . import console
 from .failures import Status, Wrong
 from .options import quiet, type_path
 from .plan import size
+
+if TYPE_CHECKING:
+    from fairc.runtime.vm.portable import Part
+    from fairc.runtime.vm.recipe import Variant
 
 ENGINES = click.Choice(["vm", "docker"])
 engine_option = click.option(
@@ -100,20 +105,28 @@ def info(engine: str) -> int:
     return Status.WELL
 
 
+def saved_parts(variant: Variant) -> list[Part]:
+    """Return what `image save` writes: the image and, where it is built, the fast engine's kernel."""
+    from fairc.runtime.uml import kernel
+    from fairc.runtime.vm import image as images
+    from fairc.runtime.vm import portable
+
+    found = images.require(variant)
+    parts = [portable.Part("images", found.folder, found.digest)]
+    if built := kernel.find():
+        parts.append(portable.Part("kernels", built.folder, built.digest))
+    return parts
+
+
 @image.command()
 @click.argument("file", type=type_path)
 @click.option("--browser", is_flag=True, help="The image with Chromium instead.")
 @quiet()
 def save(file: Path, browser: bool) -> None:
     """Write an image and the fast engine's kernel (with its source) to FILE, for other machines."""
-    from fairc.runtime.uml import kernel
-    from fairc.runtime.vm import image as images
     from fairc.runtime.vm import portable, recipe
 
-    found = images.require(recipe.BROWSER if browser else recipe.PLAIN)
-    parts = [portable.Part("images", found.folder, found.digest)]
-    if built := kernel.find():
-        parts.append(portable.Part("kernels", built.folder, built.digest))
+    parts = saved_parts(recipe.BROWSER if browser else recipe.PLAIN)
     if not file.absolute().parent.is_dir():
         raise Wrong(f"{file.parent} is not a folder")
     console.say("packing the image")

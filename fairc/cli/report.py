@@ -8,6 +8,7 @@ import click
 
 from . import console
 from .options import quiet, type_path
+from .packs import run_of
 
 
 @click.command()
@@ -30,6 +31,7 @@ def report(run: Path, forms: tuple[str, ...]) -> None:
 
     from .results import refresh
 
+    run = run_of(run)
     read_plan(run)  # or a mistyped name would become a directory
     with Store(run) as store:
         refresh(store)

@@ -15,6 +15,7 @@ from .collect import collect
 from .conclusion import conclude, default_run
 from .failures import Wrong
 from .options import quiet, settings, type_path, where
+from .packs import run_of
 from .phase import check_phases
 from .sources import offering, selection, show_choice, wished
 from .targets import check, on_engine, ready
@@ -82,6 +83,7 @@ def run(
     from fairc.runtime.run.history import invocation
     from fairc.runtime.store.folder import Store, read_cells
 
+    target = run_of(target, output)
     what, wish = ready(target, settings), wished(engine)
     wanted = selection(where, what.axes)
     with Store(output or default_run(what.experiment)) as store:

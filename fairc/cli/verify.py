@@ -21,17 +21,38 @@ SHOWN = 40
 
 
 @click.command()
-@click.argument("target", metavar="RUN", type=type_path)
+@click.argument("target", metavar="RUN|PACK", type=type_path)
 @click.option(
     "--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True
 )
+@click.option(
+    "--sample", type=click.IntRange(0), help="Of a pack: how many cells to run again.  [default: 3]"
+)
+@click.option("--all", "everything", is_flag=True, help="Of a pack: run every cell again.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1), help="Cells at a time.  [default: one per CPU]"
+)
 @quiet()
-def verify(target: Path, form: str) -> int:
-    """Compare every file of RUN with the hash that was recorded when it was written.
+def verify(target: Path, form: str, sample: int | None, everything: bool, jobs: int | None) -> int:
+    """Is what is stored what was written? RUN is a run directory, PACK a file of `fairc pack`.
 
-    Cells with their raw artefacts, plan, lock, tables, figures and report, and the phase check. Nothing is
-    changed; what is damaged is listed with what repairs it, and the exit status is 1 then.
+    Of a run directory every file is compared with the hash that was recorded when it was written; nothing
+    is changed, and what is damaged is listed with what repairs it. Of a pack the hashes are checked, the spec inside
+    is compiled again, and some of its cells are run again; nothing that the pack brings is executed. The exit
+    status is 1 when something is damaged or differs.
     """
+    if target.is_file():
+        from .verify_pack import verify_pack
+
+        if everything and sample is not None:
+            raise Wrong("--all and --sample say different things")
+        return verify_pack(
+            target, None if everything else 3 if sample is None else sample, jobs, form
+        )
+    if everything or sample is not None or jobs:
+        raise Wrong(
+            "--sample, --all and --jobs are for packs: of a run directory, hashes are compared"
+        )
     found = looked_at(target)
     for line in FORMS[form](target, found):
         console.result(line)

@@ -244,13 +244,6 @@ def test_the_fake_engine_is_not_offered(fairc: Fairc, monkeypatch: pytest.Monkey
     assert "no engine is called `fake`" in called.err
 
 
-@pytest.mark.parametrize("word", ["pack"])
-def test_commands_that_come_later(fairc: Fairc, word: str) -> None:
-    called = fairc(word)
-    assert called.status == 2
-    assert "does not exist yet" in called.err
-
-
 @pytest.mark.parametrize("arguments", [("rum",), ("run",), ("run", "--cluster", "x", "tiny.fexp")])
 def test_wrong_use(fairc: Fairc, arguments: tuple[str, ...]) -> None:
     called = fairc(*arguments)

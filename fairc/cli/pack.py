@@ -1,0 +1,59 @@
+"""`fairc pack`: a run as one file to share."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from . import console
+from .failures import Wrong
+from .options import quiet, type_path
+
+
+@click.command()
+@click.argument("run", metavar="RUN", type=type_path)
+@click.option(
+    "-o", "--output", type=type_path, help="The file to write.  [default: EXPERIMENT.zip]"
+)
+@click.option("--with-image", is_flag=True, help="With the guest's image and kernel.")
+@click.option(
+    "--with-raw", is_flag=True, help="With the raw artefacts of every cell: captures, logs."
+)
+@quiet()
+def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> None:
+    """Write RUN as one zip file: spec, plan, lock, results, tables, figures, report, programs.
+
+    Packing twice gives equal bytes. `fairc verify`, `run` and `report` take the file as they take RUN.
+    """
+    from fairc.runtime.pack import zipped
+    from fairc.runtime.pack.contents import contents, raw_bytes
+    from fairc.runtime.store.folder import Store, read_plan
+
+    plan = read_plan(run)
+    path = output or Path(f"{plan.experiment}.zip")
+    if path.suffix != ".zip":
+        raise Wrong(f"{path} would be a zip file, and is not called one", f"`-o {path}.zip`")
+    with Store(run) as store, tempfile.TemporaryDirectory(prefix="fairc-pack-") as scratch:
+        raw = raw_bytes(store)
+        if with_raw:
+            console.say(f"raw artefacts: {raw / 1e6:.1f} MB")
+        else:
+            console.say(f"without raw artefacts ({raw / 1e6:.1f} MB: --with-raw)")
+        image = saved_image(plan.engine, Path(scratch)) if with_image else None
+        zipped.write(path, contents(store, Path(scratch), with_raw, image))
+    console.result(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+
+
+def saved_image(engine: str, folder: Path) -> Path:
+    """Save the image that an engine in virtual time runs. Raises Wrong."""
+    from fairc.runtime.vm import portable, recipe
+
+    from .image import saved_parts
+
+    if engine not in ("uml", "vm"):
+        raise Wrong(f"the engine {engine} has no image of its own: --with-image means nothing")
+    path = folder / "image.tar.zst"
+    portable.save(saved_parts(recipe.PLAIN), path)
+    return path

@@ -1,0 +1,47 @@
+"""A pack where a run directory is expected: `fairc run` and `fairc report` unpack it first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from . import console
+from .conclusion import default_run
+from .failures import Wrong
+
+
+def run_of(target: Path, output: Path | None = None) -> Path:
+    """Return a run directory: the target, or what the pack at the target is unpacked into.
+
+    output: where to; None: `results/EXPERIMENT`, as of `fairc run`. A folder that holds the same plan already
+    is taken as it is. Raises PackError, StoreError, Wrong.
+    """
+    if target.suffix != ".zip" or not target.is_file():
+        return target
+    import tempfile
+
+    from fairc.runtime.pack import zipped
+    from fairc.runtime.store.folder import CELLS, read_plan
+
+    parent = (output or default_run("x")).absolute().parent
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".fairc-pack-", dir=parent) as scratch:
+        unpacked = Path(scratch, "pack")
+        unpacked.mkdir()
+        zipped.unpack(target, unpacked)
+        plan = read_plan(unpacked)
+        place = output or default_run(plan.experiment)
+        if place.exists() and any(place.iterdir()):
+            there, here = (folder / CELLS for folder in (place, unpacked))
+            if not there.is_file() or there.read_bytes() != here.read_bytes():
+                raise Wrong(
+                    f"{place} holds something else than this pack",
+                    f"name another folder: `-o {place}-pack`"
+                    if output is None
+                    else "name another folder",
+                )
+            return place
+        if place.exists():
+            place.rmdir()
+        unpacked.replace(place)
+    console.say(f"unpacked into {place}")
+    return place

@@ -1,0 +1,83 @@
+"""`fairc verify PACK`: hashes, the plan compiled again, cells run again."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import console
+from .failures import Status
+
+if TYPE_CHECKING:
+    from fairc.runtime.pack.checking import Checks
+
+
+def verify_pack(pack: Path, sample: int | None, jobs: int | None, form: str) -> int:
+    """Check a pack; return the exit status. sample: how many cells to run again, None: all."""
+    from fairc.runtime.host import supervisor
+    from fairc.runtime.pack import checking, zipped
+    from fairc.runtime.store.folder import read_plan
+    from fairc.runtime.store.verification import verify
+
+    checks = checking.Checks()
+    with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("pack")) as scratch:
+        folder, again = Path(scratch, "pack"), Path(scratch, "again")
+        folder.mkdir()
+        console.say("unpacking, and comparing hashes")
+        try:
+            zipped.unpack(pack, folder)
+        except zipped.PackError as error:
+            checks.add("files", "differs", str(error))
+            return _answer(pack, checks, form)
+        damaged = [one for one in verify(folder).damaged if one.why != "missing"]
+        if damaged:
+            words = f"{len(damaged)} are not what was recorded when they were written, such as {damaged[0].file}"
+            checks.add("files", "differs", words)
+        else:
+            number = sum(1 for path in folder.rglob("*") if path.is_file())
+            checks.add("files", "holds", f"{number} files have their hashes")
+        plan = read_plan(folder)
+        console.say("compiling the spec inside")
+        compilation = checking.plan_again(folder, checks)
+        checking.programs_again(folder, checks)
+        if compilation is None or sample == 0:
+            checks.add("cells", "not done", "none run again", decides=sample != 0)
+        elif not checking.virtual(plan):
+            words = f"its engine is {plan.engine}, which runs as root on this machine's kernel"
+            checks.add("cells", "not done", words)
+        else:
+            from .run import prepared
+
+            with closing(prepared(plan.engine, allow_image=False)) as engine:
+                checking.cells_again(
+                    folder,
+                    compilation,
+                    again,
+                    engine,
+                    sample,
+                    jobs or len(os.sched_getaffinity(0)),
+                    console.progress(),
+                    checks,
+                    console.say,
+                )
+    return _answer(pack, checks, form)
+
+
+def _answer(pack: Path, checks: Checks, form: str) -> int:
+    from .results import aligned
+
+    if form == "json":
+        rows = [asdict(row) for row in checks.rows]
+        document = {"pack": str(pack), "holds": checks.holds, "checks": rows}
+        console.result(json.dumps(document, indent=2, ensure_ascii=False))
+    else:
+        table = [["checked", "verdict", "found"]]
+        table += [[row.what, row.verdict, row.found] for row in checks.rows]
+        for line in aligned(table, left=3):
+            console.result(line)
+    return Status.WELL if checks.holds else Status.NOT_ALL_VALID

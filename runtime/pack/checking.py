@@ -1,0 +1,212 @@
+"""Is a pack what it says? Without trusting it: hashes, the plan compiled again, cells run again.
+
+A pack is data. Its programs, binaries and images are compared with what this installation has, and never run; what
+is run is compiled here from the spec inside, on an engine in virtual time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from fairc import compiler, dsl
+from fairc.compiler.emission import SPEC
+from fairc.compiler.plan import Cell, Plan
+from fairc.compiler.targets import mininet
+from fairc.compiler.targets.binary import NAME as ENDPOINTS
+from fairc.compiler.targets.binary import find_endpoints
+from fairc.dsl.core.diagnostics import CompileError
+from fairc.runtime.compare.agreement import Margin, agree
+from fairc.runtime.engines.base import Engine
+from fairc.runtime.run import lock
+from fairc.runtime.run.progress import Progress
+from fairc.runtime.run.sweep import Sweep
+from fairc.runtime.statistics.agreement import AGREE
+from fairc.runtime.store import tables
+from fairc.runtime.store.folder import LOCK, Store, read_cells, read_plan
+
+from .contents import PROGRAMS
+
+Verdict = Literal["holds", "differs", "cannot tell", "not done"]
+MARGIN = Margin(0.05, relative=True)
+VIRTUAL = ("uml", "vm")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A row of the answer: what was checked, the verdict, and what was found. decides: of the whole."""
+
+    what: str
+    verdict: Verdict
+    found: str
+    decides: bool = True
+
+
+@dataclass(slots=True)
+class Checks:
+    """All rows."""
+
+    rows: list[Check] = field(default_factory=list)
+
+    def add(self, what: str, verdict: Verdict, found: str, decides: bool = True) -> None:
+        """Add a row."""
+        self.rows.append(Check(what, verdict, found, decides))
+
+    @property
+    def holds(self) -> bool:
+        """Whether every row that decides holds."""
+        return all(row.verdict == "holds" for row in self.rows if row.decides)
+
+
+def plan_again(folder: Path, checks: Checks) -> compiler.Compilation | None:
+    """Compile the spec of an unpacked pack and compare the plan; None where that cannot be done.
+
+    Raises StoreError.
+    """
+    plan = read_plan(folder)
+    settings = {setting.name: setting.value for setting in plan.settings}
+    try:
+        experiment, found = dsl.load(dsl.read(folder / SPEC / plan.file), settings)
+        if experiment is None:
+            raise CompileError(found)
+        compilation = compiler.compile(experiment, plan.engine)
+        header, ids = compilation.plan, [cell.id for cell in compilation.cells()]
+    except CompileError as error:
+        checks.add(
+            "plan", "differs", f"the spec inside does not compile: {error.diagnostics[0].message}"
+        )
+        return None
+    packed = [cell.id for cell in read_cells(folder)]
+    if ids == packed and _meaning(header) == _meaning(plan):
+        checks.add("plan", "holds", f"the spec inside gives the same plan: {len(ids)} cells")
+    elif ids == packed:
+        checks.add("plan", "differs", "the spec inside gives the same cells, and another header")
+    else:
+        same = len(set(ids) & set(packed))
+        words = f"the spec inside gives {len(ids)} cells here; {same} of the pack's {len(packed)} are among them"
+        checks.add("plan", "differs", words)
+    return compilation
+
+
+def _meaning(plan: Plan) -> dict[str, object]:
+    """Return what a header says that does not depend on the version of fairc."""
+    return plan.model_dump(exclude={"version", "engine_reasons"})
+
+
+def programs_again(folder: Path, checks: Checks) -> None:
+    """Compare the emitted programs and the endpoints with what this version would write: reported only."""
+    packed = {p.name: p.read_bytes() for p in (folder / PROGRAMS / "cells").glob("*.py")}
+    cells = list(read_cells(folder))
+    same = sum(packed.get(f"{cell.id}.py") == mininet.render(cell).encode() for cell in cells)
+    words = f"{same} of {len(cells)} are what this version of fairc writes"
+    checks.add("programs", "holds" if same == len(cells) else "differs", words, decides=False)
+    binary = folder / PROGRAMS / "cells" / ENDPOINTS
+    if binary.is_file():
+        equal = lock.digest([binary]) == lock.digest([find_endpoints()])
+        found = "the same as here" if equal else "another build than here; it is not run"
+        checks.add("endpoints", "holds" if equal else "differs", found, decides=False)
+
+
+def chosen(cells: Iterable[Cell], number: int | None) -> list[Cell]:
+    """Return so many cells, evenly spread over all, or all of them (None)."""
+    every = list(cells)
+    if number is None or number >= len(every):
+        return every
+    return [every[(2 * i + 1) * len(every) // (2 * number)] for i in range(number)]
+
+
+def cells_again(
+    folder: Path,
+    compilation: compiler.Compilation,
+    scratch: Path,
+    engine: Engine,
+    sample: int | None,
+    jobs: int,
+    progress: Progress,
+    checks: Checks,
+    say: Callable[[str], None],
+) -> None:
+    """Run cells again, from the plan compiled here, and compare them with the pack's results.
+
+    Where engine and build are the pack's, cells must come out equal to the byte. Elsewhere all repetitions of
+    the chosen configurations are run, and every metric must agree within 5 %.
+    """
+    packed = Store(folder)
+    ours = {cell.id: cell for cell in compilation.cells()}
+    stored = {cell.id: where for cell, where in packed.finished() if cell.id in ours}
+    if not stored:
+        checks.add(
+            "cells", "not done", "none of the pack's results is of a cell that the spec gives here"
+        )
+        return
+    picked = chosen((ours[name] for name in stored), sample)
+    machine = packed.lock.get("engine", {})
+    known = {str(i) for i in machine.get("identities", [machine.get("identity")])}
+    equal = engine.name == machine.get("name") and all(
+        engine.identity_for(c) in known for c in picked
+    )
+    if not equal:
+        say(
+            "engine or build differ from the pack's: all repetitions of the chosen configurations are run"
+        )
+        configurations = {cell.configuration for cell in picked}
+        picked = [ours[name] for name in stored if ours[name].configuration in configurations]
+    wanted = {cell.id for cell in picked}
+    with Store(scratch) as store:
+        store.adopt(store.stage(lambda to: compiler.emit(compilation, to, ("json",))))
+        store.write_json(LOCK, lock.describe(store.path, engine))
+        Sweep(store, engine, progress, jobs, lambda cell: cell.id in wanted).run()
+        if equal:
+            _same_bytes(packed, store, stored, wanted, checks)
+        else:
+            _agreement(packed, store, wanted, checks)
+
+
+def _same_bytes(
+    packed: Store, store: Store, stored: dict[str, Path], wanted: set[str], checks: Checks
+) -> None:
+    again = {cell.id: store.result(where.name) for cell, where in store.finished()}
+    differing = []
+    for name in sorted(wanted):
+        before, now = packed.result(stored[name].name), again.get(name)
+        if (
+            before is None
+            or now is None
+            or not now.result_sha256
+            or (before.result_sha256, before.metrics) != (now.result_sha256, now.metrics)
+        ):
+            differing.append(name)
+    words = f"{len(wanted)} run again: {len(wanted) - len(differing)} equal to the byte"
+    if differing:
+        words += f"; not so {', '.join(differing[:4])}"
+    checks.add("cells", "differs" if differing else "holds", words)
+
+
+def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks) -> None:
+    axes = tuple(axis.name for axis in packed.plan.axes)
+    results = (tables.read_stored(cell, where) for cell, where in store.finished())
+    tables.write(store.path / "tables", axes, results)
+    rows = [
+        row
+        for row in agree(packed.path / "tables", axes, store.path / "tables", axes, MARGIN, {})
+        if row["n_second"] or row["left_out_second"]
+    ]
+    verdicts = [row["verdict"] for row in rows]
+    agreeing = verdicts.count(AGREE)
+    other = len(rows) - agreeing
+    words = f"{len(wanted)} run again on another build: {agreeing} of {len(rows)} values agree within 5 %"
+    if "differ" in verdicts:
+        checks.add("cells", "differs", f"{words}, {verdicts.count('differ')} differ")
+    elif other:
+        checks.add(
+            "cells", "cannot tell", f"{words}; {other} cannot be told with so few repetitions"
+        )
+    else:
+        checks.add("cells", "holds" if rows else "not done", words)
+
+
+def virtual(plan: Plan) -> bool:
+    """Whether the pack's engine is one that may run cells of a stranger: in virtual time."""
+    return plan.engine in VIRTUAL

@@ -1,0 +1,146 @@
+"""README.md and CITATION.cff of a pack, made from its plan, its lock and its results."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+
+from fairc.compiler.emission import SPEC
+from fairc.compiler.plan import Plan
+from fairc.runtime.compare.summary import summarise
+from fairc.runtime.report.words import number, one_line, scale_for
+from fairc.runtime.store.folder import Store
+
+MAX_ROWS = 60
+"""Of the table of expected values; the tables in `tables/` have all."""
+
+
+def readme(store: Store, raw: bool, image: bool) -> bytes:
+    """Return the text: the question, how to run and check it, what to expect, what is in the pack."""
+    return "\n".join([*_lines(store, raw, image), ""]).encode()
+
+
+def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
+    plan = store.plan
+    title = one_line(plan.title) or plan.experiment
+    yield f"# {title}"
+    yield ""
+    if plan.citation:
+        yield f"After: {one_line(plan.citation)}."
+        yield ""
+    yield (
+        f"An experiment of {plan.configurations} configurations and {plan.cells} cells, written in"
+        " `.fexp`, the language of fairc, and run on the engine"
+        f" `{plan.engine}`. `report.html` shows what came out."
+    )
+    yield ""
+    yield "## Check it, run it again"
+    yield ""
+    name = "study.zip"
+    settings = [f"--set {shlex.quote(f'{s.name}={s.value}')}" for s in plan.settings]
+    yield "```sh"
+    yield f"fairc verify {name}               # hashes; the plan compiled again; 3 cells run again"
+    yield f"fairc verify {name} --all         # every cell"
+    yield f"fairc run {name} -o again         # goes on where this left off"
+    yield " ".join(
+        ["fairc run", shlex.quote(f"{SPEC}/{plan.file}"), *settings, "-o anew  # from the start"]
+    )
+    yield "```"
+    yield ""
+    yield "Without fairc: `sudo python3 programs/cells/CELL.py` runs one cell in Mininet."
+    yield ""
+    yield "## What to expect"
+    yield ""
+    yield from _expected(store)
+    yield ""
+    yield "## Time and machine"
+    yield ""
+    yield from _machine(store)
+    yield ""
+    yield "## What is here"
+    yield ""
+    yield "| | |"
+    yield "|---|---|"
+    yield f"| `{SPEC}/` | the experiment and every file that it reads |"
+    yield "| `plan.json`, `cells.jsonl`, `lock.json` | what was run, cell by cell, and what made the numbers |"
+    yield "| `report.html`, `figures/`, `tables/` | the report, its figures, tables as Parquet |"
+    yield f"| `cells/` | the result of each cell{', with its raw artefacts' if raw else ''} |"
+    yield "| `programs/` | a Mininet program per cell, and the program that they start in hosts |"
+    if image:
+        yield "| `image.tar.zst` | the guest's image and kernel, with source and patches: `fairc image load` |"
+    else:
+        yield "| no image | `fairc image build` builds what the engine runs |"
+    yield "| `ro-crate-metadata.json` | all of this for machines (RO-Crate 1.2) |"
+    yield "| `SHA256SUMS` | `sha256sum -c SHA256SUMS` |"
+
+
+def _expected(store: Store) -> Iterator[str]:
+    """Yield a table of medians with their 95 % intervals."""
+    plan = store.plan
+    axes = tuple(axis.name for axis in plan.axes)
+    head = ["metric", *axes, "flow", "median", "95 % interval", "n"]
+    rows: list[list[str]] = []
+    for metric in dict.fromkeys(name for request in plan.measure for name in request.shown):
+        rows += _of_metric(store, metric, axes)
+    if not rows:
+        yield "No cell counts: `report.html` says why."
+        return
+    yield f"| {' | '.join(head)} |"
+    yield "|" + "---|" * len(head)
+    for row in rows[:MAX_ROWS]:
+        yield f"| {' | '.join(one_line(text).replace('|', chr(92) + '|') for text in row)} |"
+    if len(rows) > MAX_ROWS:
+        yield ""
+        yield f"And {len(rows) - MAX_ROWS} more: `tables/metrics.parquet`."
+
+
+def _of_metric(store: Store, metric: str, axes: tuple[str, ...]) -> Iterator[list[str]]:
+    from fairc.runtime.compare.summary import UnknownName
+
+    try:
+        found = summarise(store.path / "tables", axes, metric)
+    except UnknownName:
+        return
+    values = [row["value"] for row in found if row["value"] is not None]
+    scale = scale_for(found[0]["unit"], values) if found else None
+    for row in found:
+        if row["value"] is None or scale is None:
+            continue
+        low, high = row["ci_low"], row["ci_high"]
+        shown = [number(v / scale.factor, 4) for v in (row["value"], low, high) if v is not None]
+        interval = f"{shown[1]} to {shown[2]}" if len(shown) == 3 else row["no_interval"] or "-"
+        place = [str(row["by"].get(name) or "-") for name in (*axes, "flow")]
+        yield [metric, *place, f"{shown[0]} {scale.unit}".rstrip(), interval, str(row["n"])]
+
+
+def _machine(store: Store) -> Iterator[str]:
+    document = store.lock
+    host, engine, program = (document.get(key, {}) for key in ("host", "engine", "fairc"))
+    wall_s = 0.0
+    for cell, folder in store.finished():
+        result = store.result(folder.name)
+        wall_s += result.wall_s if result is not None else 0.0
+        del cell
+    yield (
+        f"The cells took {wall_s / 60:.1f} min of machine time in all, one after the other, on"
+        f" {host.get('cpu', 'an unknown CPU')} ({host.get('cores', '?')} cores, Linux"
+        f" {host.get('kernel', '?')}), with fairc {program.get('version', '?')} and the engine"
+        f" `{engine.get('name', '?')}` of identity `{str(engine.get('identity', ''))[:16]}`."
+    )
+
+
+def citation(plan: Plan) -> bytes:
+    """Return the pack's CITATION.cff."""
+    lines = [
+        "cff-version: 1.2.0",
+        f"title: {json.dumps(plan.title or plan.experiment)}",
+        'message: "Cite the study that this pack belongs to, and fairc, which ran it."',
+        "type: dataset",
+        "authors:",
+        '  - name: "The authors of the experiment"',
+    ]
+    if plan.citation:
+        lines += ["references:", "  - type: article", f"    title: {json.dumps(plan.citation)}"]
+        lines += ["    authors:", '      - name: "The authors of the original study"']
+    return ("\n".join(lines) + "\n").encode()

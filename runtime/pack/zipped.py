@@ -1,0 +1,145 @@
+"""Packs as zip files: equal content gives equal bytes; what is read is distrusted."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import stat
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+SUMS = "SHA256SUMS"
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the first time that a zip file can have
+LEVEL = 9
+# What no honest pack exceeds: files, bytes of all of them, bytes unpacked for each one packed (zlib's limit
+# is 1032), length of a path.
+MAX_FILES, MAX_BYTES, MAX_RATIO, MAX_PATH = 400_000, 64 << 30, 1100, 400
+_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+_BLOCK = 1 << 20
+
+
+class PackError(Exception):
+    """What is wrong with a pack, in words."""
+
+
+def write(path: Path, files: Mapping[str, Path | bytes]) -> None:
+    """Write files, by their names in the pack, and their hashes as SHA256SUMS; whole, or not at all.
+
+    Names are sorted, times and owners left out; programs (ELF, scripts with `#!`) stay executable.
+    """
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as zipped:
+            sums = []
+            for name, content in sorted(files.items()):
+                sums.append(f"{_add(zipped, name, content)}  {name}\n")
+            _add(zipped, SUMS, "".join(sums).encode())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _add(zipped: zipfile.ZipFile, name: str, content: Path | bytes) -> str:
+    """Add a file; return its SHA-256."""
+    total = hashlib.sha256()
+    member = zipfile.ZipInfo(name, EPOCH)
+    member.compress_type = zipfile.ZIP_DEFLATED
+    member.create_system = 3  # Unix, wherever it is written
+    blocks = _blocks(content)
+    first = next(blocks, b"")
+    mode = 0o755 if first.startswith((b"\x7fELF", b"#!")) else 0o644
+    member.external_attr = (stat.S_IFREG | mode) << 16
+    with zipped.open(member, "w", force_zip64=True) as file:
+        while first:
+            total.update(first)
+            file.write(first)
+            first = next(blocks, b"")
+    return total.hexdigest()
+
+
+def _blocks(content: Path | bytes) -> Iterator[bytes]:
+    if isinstance(content, bytes):
+        yield content
+        return
+    with content.open("rb") as file:
+        while block := file.read(_BLOCK):
+            yield block
+
+
+def unpack(path: Path, folder: Path) -> None:
+    """Unpack a pack into an empty folder, and verify every file. Raises PackError, OSError.
+
+    Refused: paths that leave the folder, links and special files, names twice or in two cases, bombs, files
+    that SHA256SUMS does not name, or names with another hash. Nothing becomes executable.
+    """
+    try:
+        with zipfile.ZipFile(path) as zipped:
+            members = _checked(zipped)
+            for name, member in members.items():
+                place = folder / name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with zipped.open(member) as packed, place.open("xb") as file:
+                    shutil.copyfileobj(packed, file, _BLOCK)
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError) as error:
+        raise PackError(f"{path} is damaged: {error}") from None
+    except (
+        ValueError,
+        RuntimeError,
+        OverflowError,
+    ) as error:  # of an encrypted or a nonsensical one
+        raise PackError(f"{path} cannot be read: {error}") from None
+    _verify(path, folder, set(members) - {SUMS})
+
+
+def _checked(zipped: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """Return the files of a pack by name. Raises PackError."""
+    found: dict[str, zipfile.ZipInfo] = {}
+    folded: set[str] = set()
+    total = 0
+    for member in zipped.infolist():
+        name = member.filename
+        parts = name.split("/")
+        if (
+            not name.isprintable()
+            or "\\" in name
+            or len(name) > MAX_PATH
+            or any(part in ("", ".", "..") for part in parts)
+        ):
+            raise PackError(f"the pack names a path that is refused: {name[:80]!r}")
+        kind = stat.S_IFMT(member.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG):
+            raise PackError(f"{name} in the pack is not a regular file")
+        if name.casefold() in folded:
+            raise PackError(f"{name} is twice in the pack")
+        total += member.file_size
+        if member.file_size > MAX_RATIO * max(member.compress_size, 1) or total > MAX_BYTES:
+            raise PackError(f"{name} in the pack unpacks to more than it may")
+        folded.add(name.casefold())
+        found[name] = member
+        if len(found) > MAX_FILES:
+            raise PackError(f"the pack holds more than {MAX_FILES} files")
+    if SUMS not in found:
+        raise PackError(f"this is not a pack: it has no {SUMS}")
+    return found
+
+
+def _verify(path: Path, folder: Path, names: set[str]) -> None:
+    known: dict[str, str] = {}
+    try:
+        for line in (folder / SUMS).read_text(encoding="utf-8").splitlines():
+            match = _LINE.fullmatch(line)
+            if match is None or match[2] in known:
+                raise PackError(f"{SUMS} of {path} cannot be read")
+            known[match[2]] = match[1]
+    except UnicodeDecodeError:
+        raise PackError(f"{SUMS} of {path} cannot be read") from None
+    if missing := sorted(known.keys() - names):
+        raise PackError(f"{path} lacks {missing[0]}, which {SUMS} names")
+    if extra := sorted(names - known.keys()):
+        raise PackError(f"{path} holds {extra[0]}, which {SUMS} does not name")
+    for name, sha256 in known.items():
+        with (folder / name).open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+                raise PackError(f"{name} in {path} is not what {SUMS} says: it has another hash")
