@@ -16,8 +16,6 @@ results       `measure` and `report`
 experiment    the result; its parts are described in model
 """
 
-from fairc.words.library import preset_text
-
 from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
 from .core.render import render_concise, render_full, render_json, runnable
 from .core.source import Source, Span
@@ -36,7 +34,6 @@ __all__ = [
     "Span",
     "condition",
     "load",
-    "preset_text",
     "read",
     "render_concise",
     "render_full",

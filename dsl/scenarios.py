@@ -8,8 +8,7 @@ from typing import Generic, Literal, TypeVar
 
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks import hosts as host_keys
-from fairc.words.library import preset
-from fairc.words.topologies import TOPOLOGIES
+from fairc.words.presets import TOPOLOGIES, preset
 
 from . import model
 from .blocks import Block, Settings
@@ -195,7 +194,6 @@ class Builder:
             fail(near.code, near.message, span, near.note, help=near.help)
         bind(TOPOLOGIES, value, "`topology`")
         declared = preset(value.name)
-        assert declared is not None, f"the preset {value.name} is said to run, but has no file"
         return self._inside(value, lambda: self._instance(declared, value, None))
 
     def _instance(

@@ -11,7 +11,7 @@ from fairc.dsl.core.kinds import Kind, Lists, Quantities
 from fairc.dsl.core.units import UNITS
 
 from .distributions import Random
-from .library import preset_text
+from .presets import preset_text
 from .reference import BLOCKS, WORDS_OF
 from .sizes import Sizes
 

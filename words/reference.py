@@ -19,14 +19,15 @@ from .blocks.policer import POLICER
 from .blocks.users import USERS
 from .ccas import QUIC_CCAS, TCP_CCAS
 from .distributions import DISTRIBUTIONS
+from .figures import FIGURES
 from .jitter import JITTERS
 from .losses import LOSSES
+from .metrics import METRICS
 from .pages.page import PAGES
 from .peps import PEPS
 from .policers import POLICERS
+from .presets import TOPOLOGIES
 from .queues import QUEUES
-from .report import FIGURES, METRICS
-from .topologies import TOPOLOGIES
 from .trace import RATES
 from .transports import TRANSPORTS
 from .workloads import WORKLOADS

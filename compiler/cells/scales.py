@@ -12,7 +12,7 @@ from fairc.compiler.passes.draft import Draft, DraftFlow
 from fairc.compiler.plan import SAMPLE_EVERY_NS
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
-from fairc.words.report import SCALES
+from fairc.words.metrics import METRICS, SCALES
 
 LEAST_WINDOWS = 30
 """With fewer windows at a scale, a spectrum is a handful of points of one window each."""
@@ -21,8 +21,6 @@ SAMPLES_A_ROUND = 2
 """Fewer samples than these in a round trip lose windows and losses."""
 
 MOST_SCALES = 12
-# Metrics that are made of samples at an interval of their own, if the file gives none.
-_EVERY_S = {"cwnd": SAMPLE_EVERY_NS * 1e-9, "deviations": 0.003}
 
 
 def sample_every_ns(flow: model.Flow, requests: Iterable[model.MetricRequest]) -> int:
@@ -30,9 +28,9 @@ def sample_every_ns(flow: model.Flow, requests: Iterable[model.MetricRequest]) -
     if flow.transport == "udp":
         return SAMPLE_EVERY_NS
     wanted = (
-        round(float(request.options.get("every", _EVERY_S[request.name])) * 1e9)
+        round(float(request.options.get(every.name, every.fallback.number)) * 1e9)
         for request in requests
-        if request.name in _EVERY_S and _of(request, flow)
+        if (every := METRICS[request.name].every) is not None and _of(request, flow)
     )
     return min((SAMPLE_EVERY_NS, *wanted))
 
@@ -108,7 +106,7 @@ def _of(request: model.MetricRequest, flow: model.Flow) -> bool:
 
 
 def _scales(request: model.MetricRequest) -> list[int]:
-    text = str(request.options.get("scales", SCALES)).strip("[]")
+    text = str(request.options.get(SCALES.name, SCALES.default)).strip("[]")
     return sorted(int(part) for part in text.split(","))
 
 

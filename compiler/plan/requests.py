@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairc.dsl.core.kinds import Quantities, Words
-from fairc.words.report import ALWAYS, FIGURES
+from fairc.words.figures import ALWAYS, FIGURES
 
 if TYPE_CHECKING:
     from .header import Axis, FigureRequest, Plan

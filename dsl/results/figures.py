@@ -10,10 +10,11 @@ from typing import Any
 
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Label
-from fairc.dsl.core.entries import Entry, Parameter, match
+from fairc.dsl.core.entries import Parameter, match
+from fairc.dsl.core.literals import literal
 from fairc.dsl.core.problems import Gather, fail, not_yet
 from fairc.dsl.core.registry import unknown
-from fairc.dsl.core.source import Source, Span
+from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, in_si
 from fairc.dsl.core.values import Argument, ListValue, Quantity, Symbol, Text, TupleValue, Value
 from fairc.dsl.expressions.evaluate import Scope, check_words, evaluate, truth
@@ -21,18 +22,8 @@ from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.sampling import Bindings
 from fairc.dsl.grid.sweeps import Grid
 from fairc.dsl.text import syntax
-from fairc.dsl.text.parser import parse_expression
-from fairc.words.report import (
-    ALWAYS,
-    CURVE_FIGURES,
-    FIGURES,
-    LIMITS,
-    MAX_LINES,
-    METRICS,
-    OVER_TIME,
-    PER_LOAD,
-    SERIES_FIGURES,
-)
+from fairc.words.figures import ALWAYS, FIGURES, FigureEntry
+from fairc.words.metrics import METRICS
 
 from .measures import check_sub_values
 
@@ -105,8 +96,7 @@ class FigureChecker:
         _check_curves(entry, use.arguments.get("metric"))
         selection = self._selection(where) if where else None
         self._check_size(entry, use.arguments, selection, figure.span)
-        options = {p.name: p.default for p in entry.parameters if p.default}
-        filled = {n: _default(text) for n, text in options.items()}
+        filled = {p.name: _canonical(literal(p.default)) for p in entry.parameters if p.default}
         given_options = {name: _canonical(value) for name, value in use.arguments.items()}
         metric = given_options.pop("metric", None)
         assert metric is None or isinstance(metric, str)
@@ -115,7 +105,7 @@ class FigureChecker:
         given_options.pop("where", None)
         return model.FigureRequest(entry.name, metric, {**filled, **given_options}, selection)
 
-    def _value(self, entry: Entry, argument: syntax.Argument) -> Value:
+    def _value(self, entry: FigureEntry, argument: syntax.Argument) -> Value:
         key, node = argument.key, argument.value
         if key is None or key.text == "metric":
             metric = _metric_path(entry, node)
@@ -141,7 +131,7 @@ class FigureChecker:
                 + (f", which has: {', '.join(measured)}" if measured else ""),
             )
 
-    def _check_load(self, entry: Entry, node: syntax.Expr) -> None:
+    def _check_load(self, entry: FigureEntry, node: syntax.Expr) -> None:
         """Raise CompileError where a condition names `load` and no flow loads pages."""
         for part in node.walk():
             if isinstance(part, syntax.Name) and part.text == "load":
@@ -157,7 +147,9 @@ class FigureChecker:
                 help="a flow loads pages with `workload = load(...)`",
             )
 
-    def _check_names(self, entry: Entry, arguments: Mapping[str, Value], gather: Gather) -> None:
+    def _check_names(
+        self, entry: FigureEntry, arguments: Mapping[str, Value], gather: Gather
+    ) -> None:
         seen: dict[str, Span] = {}
         for parameter in entry.parameters:
             value = arguments.get(parameter.name)
@@ -176,7 +168,11 @@ class FigureChecker:
                 seen.setdefault(item.name, item.span)
 
     def _check_name(
-        self, entry: Entry, parameter: Parameter[Any], item: Symbol, arguments: Mapping[str, Value]
+        self,
+        entry: FigureEntry,
+        parameter: Parameter[Any],
+        item: Symbol,
+        arguments: Mapping[str, Value],
     ) -> None:
         name, use = item.name, f"`{parameter.name}` of `{entry.name}`"
         if name not in self._facts.names:
@@ -185,13 +181,14 @@ class FigureChecker:
         if name in ("load", "protocol"):
             self._refuse_load(use, item.span)
             metric = arguments.get("metric")
-            if isinstance(metric, Symbol) and metric.name.partition(".")[0] not in PER_LOAD:
+            per_load = [known.name for known in METRICS if known.per_load]
+            if isinstance(metric, Symbol) and metric.name.partition(".")[0] not in per_load:
                 fail(
                     "not-an-axis",
                     f"`{metric.name}` has no value for each load",
                     metric.span,
                     labels=(Label(item.span, "asked for here"),),
-                    help=f"for each load there are: {', '.join(PER_LOAD)}",
+                    help=f"for each load there are: {', '.join(per_load)}",
                 )
         if name == "users" and not self._facts.users:
             fail(
@@ -210,13 +207,14 @@ class FigureChecker:
                 help="`time` is the axis of a line, as in `line(goodput, x: time)`",
             )
         metric = arguments.get("metric")
-        if isinstance(metric, Symbol) and metric.name not in OVER_TIME:
+        over_time = [known.name for known in METRICS if known.over_time]
+        if isinstance(metric, Symbol) and metric.name not in over_time:
             fail(
                 "no-time-series",
                 f"`{metric.name}` is not a value over time",
                 metric.span,
                 labels=(Label(item.span, "asked for here"),),
-                help=f"over time there are: {', '.join(OVER_TIME)}",
+                help=f"over time there are: {', '.join(over_time)}",
             )
 
     def _selection(self, node: syntax.Expr) -> model.Selection:
@@ -261,29 +259,25 @@ class FigureChecker:
 
     def _check_size(
         self,
-        entry: Entry,
+        entry: FigureEntry,
         arguments: Mapping[str, Value],
         selection: model.Selection | None,
         span: Span,
     ) -> None:
         """Raise CompileError for more panels or groups than can be read."""
-        if entry.name not in LIMITS:
-            return
-        limits = LIMITS[entry.name]
         in_panels = () if entry.name == "table" else ("facet",)
         panels = [s for p in in_panels for s in _symbols(arguments.get(p))]
         of_groups = tuple(n for n in ("facet", "x", "y", "by") if n in arguments)
-        if entry.name in SERIES_FIGURES:
+        if entry.lines:
             of_groups = tuple(n for n in of_groups if n != "x")
         groups = [s for p in of_groups for s in _symbols(arguments[p])]
-        lines = [s for s in _symbols(arguments.get("by")) if entry.name in SERIES_FIGURES]
+        lines = [s for s in _symbols(arguments.get("by")) if entry.lines]
         for symbols, limit, what in (
-            (panels, limits.panels, "panels"),
-            (lines, MAX_LINES, "lines in a panel"),
-            (groups, limits.groups, "groups"),
+            (panels, entry.panels, "panels"),
+            (lines, entry.lines, "lines in a panel"),
+            (groups, entry.groups, "groups"),
         ):
-            count = self._count({s.name for s in symbols}, selection, limit) if symbols else 1
-            if count > limit:
+            if symbols and self._count({s.name for s in symbols}, selection, limit) > limit:
                 most = Span(span.source, symbols[0].span.start, symbols[-1].span.end)
                 fail(
                     "too-many",
@@ -322,14 +316,16 @@ class FigureChecker:
         return len(found) * factor
 
 
-def _check_curves(entry: Entry, metric: Value | None) -> None:
+def _check_curves(entry: FigureEntry, metric: Value | None) -> None:
     """Raise CompileError where a figure of curves shows a metric that has none."""
-    if entry.name in CURVE_FIGURES and isinstance(metric, Symbol) and metric.name != "deviations":
+    curved = [known.name for known in METRICS if known.has_curves]
+    if entry.shows_curves and isinstance(metric, Symbol) and metric.name not in curved:
+        listed = ", ".join(f"`{name}`" for name in curved)
         fail(
             "no-curves",
-            f"`{entry.name}` shows the curves of `deviations`, and `{metric.name}` has none",
+            f"`{entry.name}` shows the curves of {listed}, and `{metric.name}` has none",
             metric.span,
-            help=f"write `{entry.name}(deviations)`",
+            help=f"write `{entry.name}({curved[0]})`",
         )
 
 
@@ -359,7 +355,7 @@ def _values_of(axes: Sequence[model.Axis], names: Collection[str]) -> str:
     return "; ".join(shown()) or "write a condition on swept names, `repetition` or `load`"
 
 
-def _metric_path(entry: Entry, node: syntax.Expr) -> Symbol:
+def _metric_path(entry: FigureEntry, node: syntax.Expr) -> Symbol:
     """Return `fairness.F` as a word, having checked the metric and its sub-value."""
     takes = any(p.name == "metric" for p in entry.parameters)
     if not isinstance(node, syntax.Name) or not takes:
@@ -385,8 +381,3 @@ def _canonical(value: Value) -> str | float | tuple[str, ...]:
     if isinstance(value, Quantity):
         return in_si([value.number], value.dimension)[0][0]
     return value.value if isinstance(value, Text) else value.canonical
-
-
-def _default(text: str) -> str | float | tuple[str, ...]:
-    """Return the default of an option, which the registry has as text."""
-    return _canonical(evaluate(parse_expression(Source("<default>", text)), Scope({})))

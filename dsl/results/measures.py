@@ -16,7 +16,7 @@ from fairc.dsl.core.units import in_si
 from fairc.dsl.core.values import Applied, ListValue, Quantity, Symbol, Value
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.text import syntax
-from fairc.words.report import METRICS
+from fairc.words.metrics import METRICS
 
 
 def build_measures(

@@ -38,7 +38,7 @@ from fairc.runtime.deviations.study import MODELS, NO_THEORY, Model, Study, stud
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.series import Curve
 from fairc.runtime.store.results import MetricValue
-from fairc.words.report import SCALES
+from fairc.words.metrics import SCALES
 
 from .base import Metric, Value, window
 
@@ -76,7 +76,7 @@ VALUES = (*OF_MODELS, *OF_FLOW, *OF_SCALE)
 
 def scales_of(request: MetricRequest) -> tuple[int, ...]:
     """Return the scales of a request, rounds."""
-    text = str(request.options.get("scales", SCALES))
+    text = str(request.options.get(SCALES.name, SCALES.default))
     return tuple(int(part) for part in text.strip("[]").split(","))
 
 

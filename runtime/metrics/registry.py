@@ -1,73 +1,22 @@
-"""Every metric that can be computed, in one tuple."""
+"""Every metric that can be computed, in the order of the language's list."""
 
 from __future__ import annotations
 
-from fairc.dsl.core.registry import Registry
+from importlib import import_module
 
-from . import (
-    connect,
-    convergence_time,
-    cpu,
-    cwnd,
-    datagrams,
-    deviations,
-    fairness,
-    fcp,
-    fct,
-    fmp,
-    goodput,
-    lcp,
-    loss_rate,
-    plt,
-    policing,
-    qoe,
-    queue_delay,
-    retransmissions,
-    rtt,
-    sequence,
-    stalls,
-    startup,
-    stationarity,
-    throughput,
-    ttr,
-    unfairness,
-    utilization,
-)
+from fairc.dsl.core.registry import Registry
+from fairc.words import metrics as words
+
 from .base import Metric, Value
 
-METRICS: Registry[Metric] = Registry(
-    "metric",
-    "metric",
-    (
-        goodput.METRIC,
-        throughput.METRIC,
-        utilization.METRIC,
-        rtt.METRIC,
-        cwnd.METRIC,
-        loss_rate.METRIC,
-        retransmissions.METRIC,
-        queue_delay.METRIC,
-        fairness.METRIC,
-        fmp.METRIC,
-        unfairness.METRIC,
-        policing.METRIC,
-        convergence_time.METRIC,
-        stationarity.METRIC,
-        deviations.METRIC,
-        fct.METRIC,
-        qoe.METRIC,
-        stalls.METRIC,
-        startup.METRIC,
-        datagrams.METRIC,
-        plt.METRIC,
-        ttr.METRIC,
-        connect.METRIC,
-        fcp.METRIC,
-        lcp.METRIC,
-        sequence.METRIC,
-        cpu.METRIC,
-    ),
-)
+
+def _metric(entry: words.MetricEntry) -> Metric:
+    """Return the metric of an entry: the METRIC of the module of its name, or of the one that it names."""
+    found: Metric = import_module(entry.module or f"{__package__}.{entry.name}").METRIC
+    return found
+
+
+METRICS: Registry[Metric] = Registry("metric", "metric", map(_metric, words.METRICS))
 
 
 def value_named(name: str) -> Value:

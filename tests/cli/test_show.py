@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fairc.cli.show import pages
-from fairc.dsl import preset_text
+from fairc.words.presets import preset_text
 
 from .conftest import Fairc
 

@@ -6,8 +6,6 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import compile
-from fairc.compiler.cells.measured import NEEDS
-from fairc.words.report import METRICS
 
 TEXT = """fexp 1
 experiment e {{
@@ -53,6 +51,3 @@ def warned(flows: str, measure: str) -> list[tuple[str, str]]:
 def test_nothing_to_measure(flows: str, measure: str, said: list[tuple[str, str]]) -> None:
     assert warned(flows, measure) == said
 
-
-def test_every_need_is_of_a_metric() -> None:
-    assert set(NEEDS) <= {entry.name for entry in METRICS}

@@ -18,7 +18,7 @@ from fairc.dsl.text.parser import parse, tokens
 from fairc.dsl.text.syntax import Node
 
 ROOT = Path(__file__).parent.parent.parent
-FILES = [*sorted((ROOT / "examples").glob("*.fexp")), *sorted(ROOT.glob("dsl/presets/*.fexp"))]
+FILES = [*sorted((ROOT / "examples").glob("*.fexp")), *sorted(ROOT.glob("words/presets/*.fexp"))]
 
 relaxed = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]

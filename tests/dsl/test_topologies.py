@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from fairc.dsl import Diagnostics, Source, preset_text
+from fairc.dsl import Diagnostics, Source
 from fairc.dsl.model import Configuration, Direction, Link, Network
 from fairc.dsl.text.parser import parse
 from fairc.dsl.text.syntax import Topology
-from fairc.words.topologies import TOPOLOGIES
+from fairc.words.presets import TOPOLOGIES, preset_text
 from fairc.words.workloads import Bulk
 
 Check = Callable[..., Diagnostics]

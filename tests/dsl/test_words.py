@@ -10,13 +10,14 @@ from fairc.dsl.core.registry import Registry, distance, suggest
 from fairc.runtime.metrics import registry
 from fairc.words.ccas import CCAS, QUIC_CCAS, TCP_CCAS
 from fairc.words.distributions import DISTRIBUTIONS
+from fairc.words.figures import FIGURES
 from fairc.words.losses import LOSSES
+from fairc.words.metrics import METRICS
 from fairc.words.pages.page import PAGES
 from fairc.words.peps import PEPS
 from fairc.words.policers import POLICERS
+from fairc.words.presets import TOPOLOGIES
 from fairc.words.queues import QUEUES
-from fairc.words.report import FIGURES, METRICS
-from fairc.words.topologies import TOPOLOGIES
 from fairc.words.transports import TRANSPORTS
 from fairc.words.workloads import WORKLOADS
 

@@ -15,8 +15,9 @@ from fairc.runtime.measurement.artefacts import Artefacts
 from fairc.runtime.measurement.qdisc import load as load_qdiscs
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.validity.service import backlogged_rate
-from fairc.words.report import PER_LOAD
+from fairc.words.metrics import METRICS as WORDS
 
+PER_LOAD = tuple(metric.name for metric in WORDS if metric.per_load)
 RECORDED = Path(__file__).parent / "recorded"
 CELL = Cell.model_validate_json((RECORDED / "cell" / "plan-cell.json").read_bytes())
 RAW = RECORDED / "cell" / "artefacts"

@@ -34,8 +34,9 @@ from fairc.runtime.metrics import METRICS, fairness, queue_delay, sharing, value
 from fairc.runtime.metrics.base import Metric, Value
 from fairc.runtime.metrics.fct import percentile
 from fairc.runtime.store.results import MetricValue
-from fairc.words.report import PER_LOAD
+from fairc.words.metrics import METRICS as WORDS
 
+PER_LOAD = tuple(metric.name for metric in WORDS if metric.per_load)
 # Both have had data from 0.05 s on; a has its last byte at 0.50 s. Slots 1 to 4 count.
 SHARED = "a....b.... aaaaaabbbb aaaaaaaaaa ababababab bbbbaabbbb a....b...b"
 

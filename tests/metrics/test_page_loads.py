@@ -20,10 +20,11 @@ from fairc.runtime.metrics.cpu import busy_share
 from fairc.runtime.store import tables
 from fairc.runtime.store.results import CellResult
 from fairc.runtime.store.schema import Stored
-from fairc.words.report import PER_LOAD
+from fairc.words.metrics import METRICS as WORDS
 
 from madeweb import PAGE, MadeWeb, load_event, two_loads, web_cell  # isort: skip
 
+PER_LOAD = tuple(metric.name for metric in WORDS if metric.per_load)
 EVERYTHING = [MetricRequest(name=name) for name in PER_LOAD]
 
 

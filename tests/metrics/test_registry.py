@@ -9,7 +9,7 @@ import pytest
 from fairc.dsl.core.entries import Entry
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.rules import CITED, RULES, cited
-from fairc.words.report import METRICS as WORDS
+from fairc.words.metrics import METRICS as WORDS
 
 RUNNING = [entry.name for entry in WORDS if entry.runs]
 

@@ -17,8 +17,8 @@ from fairc.dsl.core.kinds import (
 )
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import NUMBER
-from fairc.words.report import METRICS
-from fairc.words.topologies import TOPOLOGIES
+from fairc.words.metrics import METRICS
+from fairc.words.presets import TOPOLOGIES
 
 TITLE = Parameter("title", Texts(), "one line that says what is asked")
 SOURCE = Parameter("source", Texts(), "the publication that the experiment comes from")

@@ -2,31 +2,25 @@
 
 In order of use: `base` (what a figure is), `style`, `colours` and `layout` (how all of them look),
 `traces` (what figures of one repetition share), `cases`, `axis` and `overtime` (what figures of a
-metric share), `curves` (what those of `deviations` share), then one module per kind of figure. A new kind is a module with a `KIND`, its line here, and a test.
+metric share), `curves` (what those of `deviations` share), then one module per kind of figure. A new kind is a module with a `KIND`, its line in words/figures.py, and a test.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from fairc.dsl.core.registry import Registry
+from fairc.words import figures as words
 
 from . import (
-    autocorrelation,
-    boxplot,
     buckets,
-    cdf,
-    convergence,
     fairness,
-    heatmap,
-    histogram,
-    line,
     loads,
     loss_window,
     queue,
     ranges,
     rates,
-    sequence,
     spectrum,
-    table,
     window,
 )
 from .base import Drawing, FigureKind, NothingToDraw, Number, Sheet, Subject
@@ -45,25 +39,15 @@ polices = buckets.polices
 # Shown where `deviations` is measured.
 DEVIATIONS: tuple[FigureKind, ...] = (spectrum.KIND, ranges.KIND, loss_window.KIND)
 
+
+def _kind(entry: words.FigureEntry) -> FigureKind:
+    """Return the figure of an entry: the KIND of the module of its name, or of the one that it names."""
+    found: FigureKind = import_module(entry.module or f"{__name__}.{entry.name}").KIND
+    return found
+
+
 # What `report { ... }` can ask for.
-FIGURES: Registry[FigureKind] = Registry(
-    "figure",
-    "figure",
-    (
-        table.KIND,
-        line.KIND,
-        heatmap.KIND,
-        boxplot.KIND,
-        cdf.KIND,
-        histogram.KIND,
-        convergence.KIND,
-        sequence.KIND,
-        autocorrelation.KIND,
-        spectrum.KIND,
-        ranges.KIND,
-        loss_window.KIND,
-    ),
-)
+FIGURES: Registry[FigureKind] = Registry("figure", "figure", map(_kind, words.FIGURES))
 
 __all__ = [
     "DEFAULT",

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import listed, number, one_line
-from fairc.words.report import LIMITS
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import REPETITION, Case, by_words, load, names_of, replicates, stem, told_apart, worded
 from .layout import columns_for, grid
 from .style import LIMIT, MUTED, SERIES, WIDTHS, Width
@@ -55,9 +54,9 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
             panels.append(Panel(worded(names, key), len({c.cell for c in members}), found))
     if not panels:
         raise NothingToDraw("no group has 6 repetitions or more with values that vary")
-    if len(panels) > LIMITS["autocorrelation"].panels:
+    if len(panels) > limits("autocorrelation").panels:
         raise NothingToDraw(
-            f"{len(panels)} panels are more than {LIMITS['autocorrelation'].panels}"
+            f"{len(panels)} panels are more than {limits('autocorrelation').panels}"
         )
     outside = [
         f"{panel.heading or 'all'} at lag {lag} ({number(r, 2)})"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairc.runtime.report.run import Configuration, Run
 from fairc.runtime.report.summary import Results
+from fairc.words.figures import FIGURES, FigureEntry
 
 from .style import Width
 
@@ -75,6 +76,11 @@ class Subject:
 
 class NothingToDraw(Exception):
     """The run has no data for a figure; the message says which."""
+
+
+def limits(kind: str) -> FigureEntry:
+    """Return how much a figure of `report` may show; a plan that nobody compiled may ask for more."""
+    return FIGURES[kind]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,8 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import listed, one_line, quantity
 from fairc.runtime.statistics import Estimate, median
 from fairc.runtime.statistics.multiple import holm
-from fairc.words.report import LIMITS
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
     Case,
     Cases,
@@ -145,8 +144,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         ]
     )  # fmt: skip
     boxes = [(p.heading, row) for p in panels for row in p.rows if isinstance(row, Box)]
-    if len(boxes) > LIMITS["boxplot"].groups or len(panels) > LIMITS["boxplot"].panels:
-        raise NothingToDraw(f"{len(boxes)} boxes are more than {LIMITS['boxplot'].groups}")
+    if len(boxes) > limits("boxplot").groups or len(panels) > limits("boxplot").panels:
+        raise NothingToDraw(f"{len(boxes)} boxes are more than {limits('boxplot').groups}")
     medians = [
         f"{', '.join(filter(None, (h, b.label))) or 'all'}: {quantity(b.middle.value, cases.unit)}"
         for h, b in boxes

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import listed, one_line, quantity
-from fairc.words.report import LIMITS, MAX_LINES
 
 from . import within
-from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import Cases, by_words, grouped, load, names_of, stem, told_apart, valued, worded
 from .layout import Key, columns_for, draw_keys, grid, key_height
 from .style import Width, colour, dash
@@ -42,8 +41,10 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     by = told_apart(by, facet, cases)
     groups = [key for key, _ in cases.groups(by)]
-    if len(groups) > MAX_LINES:
-        raise NothingToDraw(f"{len(groups)} groups are more than {MAX_LINES} lines can show")
+    if len(groups) > limits("cdf").lines:
+        raise NothingToDraw(
+            f"{len(groups)} groups are more than {limits('cdf').lines} lines can show"
+        )
     panels = [
         Panel(
             worded(facet, key),
@@ -54,8 +55,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         )
         for key, members in cases.groups(facet)
     ]
-    if len(panels) > LIMITS["cdf"].panels:
-        raise NothingToDraw(f"{len(panels)} panels are more than {LIMITS['cdf'].panels}")
+    if len(panels) > limits("cdf").panels:
+        raise NothingToDraw(f"{len(panels)} panels are more than {limits('cdf').panels}")
     sizes = sorted({len(values) for panel in panels for _, values in panel.lines})
     n = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     spans = [

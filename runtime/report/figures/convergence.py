@@ -15,9 +15,8 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import counted, listed, one_line, quantity
 from fairc.runtime.statistics import median
 from fairc.runtime.statistics.subsets import drawn_ranks, enough
-from fairc.words.report import LIMITS
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
     Case,
     Cases,
@@ -73,8 +72,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     names = told_apart((*facet, *by), (), cases)
     percentile, draws = number_of(request, "percentile"), round(number_of(request, "draws"))
     groups = cases.groups(names)
-    if len(groups) > LIMITS["convergence"].panels:
-        raise NothingToDraw(f"{len(groups)} panels are more than {LIMITS['convergence'].panels}")
+    if len(groups) > limits("convergence").panels:
+        raise NothingToDraw(f"{len(groups)} panels are more than {limits('convergence').panels}")
     panels = []
     for key, found in groups:
         values = of_configurations(found)

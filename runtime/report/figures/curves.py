@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.words import one_line
-from fairc.words.report import LIMITS
 
-from .base import Drawing, NothingToDraw, Subject, panel_names
+from .base import Drawing, NothingToDraw, Subject, limits, panel_names
 from .cases import REPETITION, load, names_of, stem, told_apart, worded
 from .layout import WIDE_LEFT, Key, columns_for, draw_keys, grid, key_height
 from .style import INK, LIMIT, MUTED, Dash, Width
@@ -95,7 +94,7 @@ def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing
     panels = [p for p in found if any(p.of(name) for name in look.wanted)]
     if not panels:
         raise NothingToDraw(f"no cell that counts has the curves of `{look.kind}`")
-    most = LIMITS[look.kind].panels
+    most = limits(look.kind).panels
     if len(panels) > most:
         raise NothingToDraw(f"{len(panels)} panels are more than {most}")
     shown = sorted({panel.repetition for panel in panels})

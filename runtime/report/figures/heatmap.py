@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.summary import F
 from fairc.runtime.report.words import counted, decimals_for, listed, number, one_line
-from fairc.words.report import LIMITS
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
     Cases,
     Gap,
@@ -82,7 +81,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         cases, axes, facet, Summing(str(request.options["stat"]), 0.95, cases), bool(sides)
     )
     places = len(maps) * len(cases.orders[x[0]]) * len(cases.orders[y[0]])
-    if places > LIMITS["heatmap"].groups or len(maps) > LIMITS["heatmap"].panels:
+    if places > limits("heatmap").groups or len(maps) > limits("heatmap").panels:
         raise NothingToDraw(f"{len(maps)} maps with {places} places are too many to be read")
     tiles = [t for m in maps for t in m.tiles.values()]
     known = [t.value for t in tiles]

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import listed, one_line, quantity
-from fairc.words.report import LIMITS
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import Cases, by_words, load, names_of, number_of, stem, told_apart, worded
 from .layout import columns_for, grid
 from .style import MUTED, SERIES, Width
@@ -34,8 +33,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     names = told_apart((*facet, *by), (), cases)
     groups = cases.groups(names)
-    if len(groups) > LIMITS["histogram"].panels:
-        raise NothingToDraw(f"{len(groups)} panels are more than {LIMITS['histogram'].panels}")
+    if len(groups) > limits("histogram").panels:
+        raise NothingToDraw(f"{len(groups)} panels are more than {limits('histogram').panels}")
     edges = bin_edges([c.value / cases.scale.factor for c in cases.cases],
                       round(number_of(request, "bins")))  # fmt: skip
     panels = [

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import listed, one_line, quantity, scale_for
-from fairc.words.report import LIMITS, MAX_LINES
 
 from . import overtime
 from .axis import NamedAxis, named_axis
-from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
     Cases,
     Summing,
@@ -82,11 +81,11 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         unit, of = cases.unit, ""
     if not panels:
         raise NothingToDraw(f"no cell that counts has a value of {cases.metric}")
-    limit = LIMITS["line"]
+    limit = limits("line")
     most = max(len(panel.lines) for panel in panels)
-    if len(panels) > limit.panels or most > MAX_LINES:
+    if len(panels) > limit.panels or most > limits("line").lines:
         raise NothingToDraw(
-            f"{len(panels)} panels with {most} lines are more than {limit.panels} with {MAX_LINES}"
+            f"{len(panels)} panels with {most} lines are more than {limit.panels} with {limits('line').lines}"
         )
     title = cases.title(f"against {one_line(str(request.options['x']))}", by_words((*by, *facet)))
     return Drawing(

@@ -10,9 +10,8 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.run import Run, in_list
 from fairc.runtime.report.summary import PLT
 from fairc.runtime.report.words import listed, one_line, quantity, scale_for
-from fairc.words.report import LIMITS, MAX_LINES
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
     LOAD,
     REPETITION,
@@ -77,14 +76,16 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     facet = (*facet, *rest)
     by = told_apart(by, facet, cases)
     groups = [key for key, _ in cases.groups(by)]
-    if len(groups) > MAX_LINES:
-        raise NothingToDraw(f"{len(groups)} groups are more than {MAX_LINES} lines can show")
+    if len(groups) > limits("sequence").lines:
+        raise NothingToDraw(
+            f"{len(groups)} groups are more than {limits('sequence').lines} lines can show"
+        )
     panels = [
         _panel(subject, worded(facet, key), members, by, groups, cases)
         for key, members in cases.groups(facet)
     ]
-    if len(panels) > LIMITS["sequence"].panels:
-        raise NothingToDraw(f"{len(panels)} panels are more than {LIMITS['sequence'].panels}")
+    if len(panels) > limits("sequence").panels:
+        raise NothingToDraw(f"{len(panels)} panels are more than {limits('sequence').panels}")
     return Drawing(
         name=stem(subject, request),
         section="asked",

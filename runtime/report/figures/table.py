@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import decimals_for, number, one_line
-from fairc.words.report import LIMITS
 
-from .base import FigureKind, NothingToDraw, Number, Sheet, Subject
+from .base import FigureKind, NothingToDraw, Number, Sheet, Subject, limits
 from .cases import by_words, load, names_of, stem, summing, told_apart
 
 
@@ -18,8 +17,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     names = told_apart((*facet, *by), (), cases)
     sums = summing(request, cases)
     groups = [(key, sums(found)) for key, found in cases.groups(names)]
-    if len(groups) > LIMITS["table"].groups:
-        raise NothingToDraw(f"{len(groups)} rows are more than {LIMITS['table'].groups}")
+    if len(groups) > limits("table").groups:
+        raise NothingToDraw(f"{len(groups)} rows are more than {limits('table').groups}")
     factor = cases.scale.factor
     ends = [v / factor for _, e in groups for v in (e.value, e.low, e.high) if v is not None]
     digits = max(3, decimals_for(ends)) if not cases.scale.unit else decimals_for(ends)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import listed, one_line, quantity, scale_for
 from fairc.runtime.statistics import Estimate, median
-from fairc.words.report import LIMITS, MAX_LINES, PER_LOAD
+from fairc.words.metrics import METRICS
 
 from .axis import LOG_RATIO
-from .base import Drawing, NothingToDraw, Subject
+from .base import Drawing, NothingToDraw, Subject, limits
 from .cases import (
     LOAD,
     PROTOCOL,
@@ -122,7 +122,8 @@ class Panel:
 def make(subject: Subject, request: FigureRequest) -> Drawing | None:
     """Make the figure; None where the metric is one value a cell. Raises NothingToDraw."""
     name = request.metric or ""
-    source = LOADS if name in PER_LOAD else SOURCES.get(name)
+    per_load = name in METRICS and METRICS[name].per_load
+    source = LOADS if per_load else SOURCES.get(name)
     if source is None:
         return None
     if source is LOADS:
@@ -160,7 +161,7 @@ def make(subject: Subject, request: FigureRequest) -> Drawing | None:
             panels.setdefault(key[: len(facet)], []).append(line)
     made = [Panel(worded(facet, head), tuple(lines)) for head, lines in panels.items()]
     most = max(len(panel.lines) for panel in made)
-    if len(made) > LIMITS["cdf"].panels or most > MAX_LINES:
+    if len(made) > limits("cdf").panels or most > limits("cdf").lines:
         raise NothingToDraw(f"{len(made)} panels with {most} lines are more than can be shown")
     return Drawing(
         name=stem(subject, request),

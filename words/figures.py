@@ -1,0 +1,213 @@
+"""The figures of `report`: a line for each, with its limits; runtime/report/figures has a module of each name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from fairc.dsl.core.entries import Entry, Parameter
+from fairc.dsl.core.kinds import A_COUNT, A_SWITCH, AnyName, Lists, Quantities, Texts, Words
+from fairc.dsl.core.registry import Registry
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.units import NUMBER, SHARE
+from fairc.dsl.core.values import ListValue, Symbol, Text, TupleValue, Value
+
+P = Parameter
+
+A_BIN_COUNT = Quantities((NUMBER,), low=1, high=200, whole=True)
+A_NAME = AnyName("a swept name, `repetition`, `load`, `protocol`, `time`, `flow` or `users`")
+NAMES = Lists(A_NAME)
+ALWAYS = ("repetition", "load", "protocol", "time", "flow", "users")
+
+
+@dataclass(frozen=True)
+class OneOrMore:
+    """The kind "a name, or a list or tuple of names"."""
+
+    words: str = "a name or a list of names"
+
+    def take(self, value: Value, use: str, at: Span | None = None) -> tuple[Symbol, ...]:
+        """Return the names. Raises CompileError unless the value is a name or a list of names."""
+        if isinstance(value, ListValue | TupleValue):
+            return NAMES.take(value, use, at)
+        return (A_NAME.take(value, use, at),)
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The kind "a condition", which arrives as its text because it holds for cells, not now."""
+
+    words: str = "a condition"
+
+    def take(self, value: Value, use: str, at: Span | None = None) -> Text:
+        """Raise CompileError for anything but a text."""
+        return Texts().take(value, use, at)
+
+
+_METRIC = P("metric", AnyName("a metric"), "the metric that is shown", required=True)
+_BY = P("by", OneOrMore(), "one group for each value of these")
+_FACET = P("facet", OneOrMore(), "one panel for each value of these")
+_WHERE = P("where", Conditions(), "only cells for which this holds")
+_X = P("x", A_NAME, "horizontal axis", required=True)
+_Y = P("y", A_NAME, "vertical axis", required=True)
+_LEVEL = Quantities((SHARE,), low=Fraction(1, 2), high=1, open_high=True)
+_CI = P("ci", _LEVEL, "confidence level of intervals", "95%")
+_STAT = P("stat", Words("statistic", ("median", "mean")), "what sums up the cells", "median")
+_A_PERCENT = Quantities((NUMBER,), low=0, high=100)
+_PERCENTILE = P("percentile", _A_PERCENT, "which percentile of each group, instead of `stat`")
+
+
+MAX_LINES = 12
+"""Lines of one panel, which colours and dashes tell apart."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureEntry(Entry):
+    """A figure of `report`, and how much it can show and still be read.
+
+    panels: at most; groups: in all of them; lines: in each, where its groups share a panel, else 0.
+    shows_curves: whether it shows a metric's curves, not its numbers. module: where it is drawn, if not in the
+    module of its name in runtime/report/figures.
+    """
+
+    panels: int
+    groups: int
+    lines: int = 0
+    shows_curves: bool = False
+    module: str = ""
+    runs: bool = True
+
+
+def _figure(
+    name: str,
+    summary: str,
+    *parameters: Parameter[Any],
+    most: tuple[int, int],
+    lines: int = 0,
+    shows_curves: bool = False,
+) -> FigureEntry:
+    """Describe a figure; most: panels, and groups."""
+    panels, groups = most
+    return FigureEntry(
+        name=name,
+        summary=summary,
+        parameters=(*parameters, _FACET, _WHERE),
+        panels=panels,
+        groups=groups,
+        lines=lines,
+        shows_curves=shows_curves,
+    )
+
+
+FIGURES: Registry[FigureEntry] = Registry(
+    "figure",
+    "figure",
+    [
+        _figure(
+            "table",
+            "Numbers in rows",
+            _METRIC,
+            _BY,
+            _PERCENTILE,
+            _STAT,
+            _CI,
+            most=(1, 500),
+        ),
+        _figure(
+            "line",
+            "A line for each group",
+            _METRIC,
+            _X,
+            _BY,
+            _CI,
+            _STAT,
+            most=(12, 12 * 12),
+            lines=MAX_LINES,
+        ),
+        _figure(
+            "heatmap",
+            "Colours over two axes",
+            _METRIC,
+            _X,
+            _Y,
+            _STAT,
+            most=(24, 2000),
+        ),
+        _figure(
+            "boxplot",
+            "Medians, quartiles and outliers",
+            _METRIC,
+            _BY,
+            P("notch", A_SWITCH, "notches show the interval of the median", "off"),
+            P(
+                "test",
+                Words("test", ("welch", "wilcoxon", "none")),
+                "significance of the difference between groups that differ in the last of `by`",
+                "none",
+            ),
+            _CI,
+            most=(12, 80),
+        ),
+        _figure(
+            "cdf",
+            "Cumulative distribution",
+            _METRIC,
+            _BY,
+            most=(12, 12 * 12),
+            lines=MAX_LINES,
+        ),
+        _figure(
+            "histogram",
+            "Frequencies",
+            _METRIC,
+            _BY,
+            P("bins", A_BIN_COUNT, "number of bins", "20"),
+            most=(12, 12),
+        ),
+        _figure(
+            "sequence",
+            "Bytes of a page over time",
+            _BY,
+            most=(12, 12 * 12),
+            lines=MAX_LINES,
+        ),
+        _figure(
+            "autocorrelation",
+            "Whether repetitions depend on those before them",
+            _METRIC,
+            _BY,
+            most=(24, 24),
+        ),
+        _figure(
+            "spectrum",
+            "Large-deviations spectra, measured and in theory",
+            _METRIC,
+            most=(12, 12),
+            shows_curves=True,
+        ),
+        _figure(
+            "ranges",
+            "Smallest and largest mean window against the scale",
+            _METRIC,
+            most=(12, 12),
+            shows_curves=True,
+        ),
+        _figure(
+            "loss_window",
+            "Loss probability against the window",
+            _METRIC,
+            most=(12, 12),
+            shows_curves=True,
+        ),
+        _figure(
+            "convergence",
+            "How a percentile settles with the number of configurations",
+            _METRIC,
+            _BY,
+            P("percentile", _A_PERCENT, "which percentile", "50"),
+            P("draws", A_COUNT, "random subsets of each size", "1000"),
+            most=(12, 12),
+        ),
+    ],
+)

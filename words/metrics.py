@@ -1,0 +1,284 @@
+"""The metrics: a line for each, with its sub-values and whatever else is known of it by its name.
+
+runtime/metrics has a module of each name with its formula, unit and source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from fairc.dsl.core.entries import Entry, Parameter
+from fairc.dsl.core.kinds import (
+    A_COUNT,
+    A_POSITIVE_SHARE,
+    A_POSITIVE_TIME,
+    AnyName,
+    Lists,
+    Quantities,
+    Words,
+)
+from fairc.dsl.core.registry import Registry
+from fairc.dsl.core.units import TIME
+from fairc.dsl.core.values import Quantity
+from fairc.dsl.model import Flow
+
+from .workloads import File, Load, Requests, Video
+
+P = Parameter
+
+A_FLOW = AnyName("a flow")
+_FLOWS = P("flows", A_FLOW, "sessions that are compared; all flows if none is named", repeated=True)
+_FLOW = P("flow", A_FLOW, "only this flow; each flow if none is named", repeated=True)
+_SLOT = P("slot", A_POSITIVE_TIME, "length of a slot", "100ms")
+_TWO = P("groups", A_FLOW, "the two groups: users or flows", repeated=True, required=True, count=2)
+# Of a group of users: what one of them gets, and what all of them get.
+_OF_USERS = ("user", "group")
+_PERCENTILES = ("p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99")
+_TRANSFERS = ("mean", *_PERCENTILES, "count", "unfinished")
+# The shortest period of the endpoints (SHORTEST_PERIOD in endpoints/src/description.rs).
+A_SAMPLE_TIME = Quantities((TIME,), low=Fraction(1, 10_000))
+
+
+SCALES = P("scales", Lists(A_COUNT), "averaging scales, in round trips", "[100, 200, 500, 1000]")
+_CWND_EVERY = P("every", A_SAMPLE_TIME, "time between samples, at least 100us", "100ms")
+_DEVIATIONS_EVERY = replace(_CWND_EVERY, default="3ms")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a metric is of, for people, whether there is any among flows, and what there is if not."""
+
+    words: str
+    met: Callable[[Sequence[Flow]], bool]
+    instead: str = "there are none"
+
+
+def _any(holds: Callable[[Flow], bool]) -> Callable[[Sequence[Flow]], bool]:
+    return lambda flows: any(map(holds, flows))
+
+
+_VIDEO = Need("videos", _any(lambda flow: isinstance(flow.workload, Video)))
+_LOAD = Need("page loads", _any(lambda flow: isinstance(flow.workload, Load)))
+_BROWSER = Need(
+    "page loads in a browser",
+    _any(lambda flow: isinstance(flow.workload, Load) and flow.workload.client == "chromium"),
+)
+_TRANSFER = Need("files or requests", _any(lambda f: isinstance(f.workload, File | Requests)))
+_SEVERAL = Need("two flows or more", lambda flows: len(flows) > 1, "there is one")
+_UDP = Need("flows over UDP", _any(lambda flow: flow.transport == "udp"))
+_WINDOW = Need("flows with a window", _any(lambda flow: flow.transport != "udp"))
+_RESENDS = Need("flows that send again", _any(lambda flow: flow.transport != "udp"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricEntry(Entry):
+    """A metric.
+
+    need: what it is of; None: of anything. per_load: whether each load of a page has a value, which `load`
+    and `protocol` tell apart. over_time: whether `line` can show it with `x: time`; else it is one number of a cell or a
+    flow. has_curves: whether it has curves, which figures of their own show. every: its parameter for the time
+    between samples of connections, where it is made of them. module: where it is computed, if not in the
+    module of its name in runtime/metrics.
+    """
+
+    need: Need | None = None
+    per_load: bool = False
+    over_time: bool = False
+    has_curves: bool = False
+    every: Parameter[Quantity] | None = None
+    module: str = ""
+    runs: bool = True
+
+
+def _metric(
+    name: str,
+    unit: str,
+    summary: str,
+    *parameters: Parameter[Any],
+    values: tuple[str, ...] = (),
+    **known: Any,
+) -> MetricEntry:
+    return MetricEntry(
+        name=name, summary=summary, parameters=parameters, values=values, unit=unit, **known
+    )
+
+
+METRICS: Registry[MetricEntry] = Registry(
+    "metric",
+    "metric",
+    [
+        _metric(
+            "goodput",
+            "bit/s",
+            "Application bytes delivered per second",
+            _FLOW,
+            values=_OF_USERS,
+            over_time=True,
+        ),
+        _metric(
+            "throughput", "bit/s", "Frame bytes per second at the exit", _FLOW, values=_OF_USERS
+        ),
+        _metric("utilization", "1", "Share of the bottleneck's rate that was used"),
+        _metric(
+            "rtt",
+            "s",
+            "Round-trip times",
+            _FLOW,
+            values=("mean", "min", "base", *_PERCENTILES),
+            over_time=True,
+        ),
+        _metric(
+            "cwnd",
+            "packets",
+            "Congestion window over time",
+            _FLOW,
+            _CWND_EVERY,
+            values=("mean", *_PERCENTILES, "min", "max"),
+            need=_WINDOW,
+            over_time=True,
+            every=_CWND_EVERY,
+        ),
+        _metric(
+            "loss_rate", "1", "Share of packets lost", _FLOW, values=("total", "queue", "random")
+        ),
+        _metric(
+            "retransmissions",
+            "packets",
+            "Packets sent again",
+            _FLOW,
+            values=("share",),
+            need=_RESENDS,
+        ),
+        _metric(
+            "queue_delay",
+            "s",
+            "Time that packets wait at the bottleneck",
+            _FLOW,
+            values=("mean", *_PERCENTILES, "max"),
+        ),
+        _metric(
+            "fairness",
+            "1",
+            "Session fairness F, Jain's index, dominance",
+            _FLOWS,
+            _SLOT,
+            values=(
+                *("F", "dominance", "jain_session", "jain_slots", "floor", "competition_time"),
+                *("product", "epsilon_fairness"),
+            ),
+            need=_SEVERAL,
+        ),
+        _metric(
+            "fmp",
+            "1",
+            "Fairness Measurement Procedure over whole sessions",
+            _FLOWS,
+            _SLOT,
+            P(
+                "weights",
+                Words("weights", ("linear", "quadratic", "harmonic")),
+                "how much more early slots weigh",
+                "linear",
+            ),
+            values=(
+                *("fairness", "fairness_rel", "K", "K_rel", "K_pair"),
+                *("jain", "product", "epsilon_fairness"),
+            ),
+            need=_SEVERAL,
+        ),
+        _metric("unfairness", "1", "Ratio of what a user of two groups gets", _TWO),
+        _metric(
+            "policing",
+            "1/s",
+            "Tokens, drops and level of a user's bucket, and windows that are too small",
+            _FLOW,
+            values=("tokens", "loss", "drops", "level", "empty", "small_window", "unexposed"),
+        ),
+        _metric(
+            "convergence_time",
+            "s",
+            "Time until every session has its fair share",
+            _FLOWS,
+            P("tolerance", A_POSITIVE_SHARE, "how far from the fair share is fair", "10%"),
+            P("over", A_POSITIVE_TIME, "window over which shares are taken", "1s"),
+            _SLOT,
+            values=("reached", "held"),
+            need=_SEVERAL,
+        ),
+        _metric(
+            "stationarity",
+            "1",
+            "Whether the throughput keeps its level from the warm-up on",
+            _FLOW,
+            _SLOT,
+            values=("statistic", "p", "autocorrelation"),
+        ),
+        _metric(
+            "deviations",
+            "1",
+            "Large deviations of one flow's window, against theory",
+            _FLOW,
+            SCALES,
+            _DEVIATIONS_EVERY,
+            values=(
+                *("inside", "p", "inside_bernoulli", "p_bernoulli"),
+                *("inside_gaussian", "p_gaussian"),
+                *("mean_theory", "mean_bernoulli", "mean_gaussian"),
+                *("rounds", "mean", "losses", "p_packet", "largest"),
+                *("windows", "alpha_min", "alpha_max", "theory_min", "theory_max"),
+            ),
+            need=_WINDOW,
+            has_curves=True,
+            every=_DEVIATIONS_EVERY,
+        ),
+        _metric("plt", "s", "Page load time: loadEventEnd", _FLOW, need=_LOAD, per_load=True),
+        _metric("ttr", "s", "Time to response: responseStart", _FLOW, need=_LOAD, per_load=True),
+        _metric(
+            "connect",
+            "s",
+            "Time to connect for a page: connectEnd",
+            _FLOW,
+            need=_LOAD,
+            per_load=True,
+        ),
+        _metric(
+            "fcp", "s", "First contentful paint of a page", _FLOW, need=_BROWSER, per_load=True
+        ),
+        _metric(
+            "lcp", "s", "Largest contentful paint of a page", _FLOW, need=_BROWSER, per_load=True
+        ),
+        _metric("sequence", "B", "Bytes of a page over time", _FLOW, need=_LOAD, per_load=True),
+        _metric(
+            "cpu",
+            "1",
+            "Load of the machine's CPU during page loads",
+            _FLOW,
+            need=_LOAD,
+            per_load=True,
+        ),
+        _metric(
+            "fct",
+            "s",
+            "Flow completion times of requests and files",
+            _FLOW,
+            values=(*_TRANSFERS, *(f"group_{value}" for value in _TRANSFERS)),
+            need=_TRANSFER,
+        ),
+        _metric("qoe", "1", "Quality of experience of a video", _FLOW, need=_VIDEO),
+        _metric(
+            "stalls", "1", "Interruptions of a video", _FLOW, values=("count", "time"), need=_VIDEO
+        ),
+        _metric("startup", "s", "Time until a video first plays", _FLOW, need=_VIDEO),
+        _metric(
+            "datagrams",
+            "1",
+            "What arrives of datagrams over UDP",
+            _FLOW,
+            values=("lost", "reordered", "duplicates", "jitter"),
+            need=_UDP,
+        ),
+    ],
+)

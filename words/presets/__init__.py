@@ -1,0 +1,81 @@
+"""The topologies that ship with fairc: the `.fexp` files of this folder, each an ordinary file of its name.
+
+Its first comment says what it is, up to a colon, a full stop or a bracket; a comment behind a parameter says of which
+kind it is, and what it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from fairc.dsl.core.entries import Entry, Parameter
+from fairc.dsl.core.kinds import A_RATE, A_TIME, Kind
+from fairc.dsl.core.registry import Registry
+from fairc.dsl.core.source import Source
+from fairc.dsl.text import syntax
+from fairc.dsl.text.parser import parse
+from fairc.words.losses import A_LOSS
+from fairc.words.packet_sizes import A_MTU
+from fairc.words.peps import A_PEP
+from fairc.words.policers import A_POLICER
+from fairc.words.queues import A_QUEUE
+from fairc.words.trace import A_LINK_RATE
+
+KINDS: Mapping[str, Kind[Any]] = {
+    "rate": A_RATE,
+    "link rate": A_LINK_RATE,
+    "time": A_TIME,
+    "loss": A_LOSS,
+    "queue": A_QUEUE,
+    "mtu": A_MTU,
+    "policer": A_POLICER,
+    "pep": A_PEP,
+}
+_SUMMARY = re.compile(r"^# (.+?)(?::| \(|\.$|\. )", re.MULTILINE)
+_ALIAS = re.compile(r"^# .*`(\w+)` is the same", re.MULTILINE)
+_PARAMETER = re.compile(r"^  (\w+) *= (.+),  # ([\w ]+): (.+)$", re.MULTILINE)
+
+
+def _entries() -> Iterator[Entry]:
+    files = (file for file in resources.files(__package__).iterdir() if file.name.endswith(".fexp"))
+    for file in sorted(files, key=lambda file: file.name):
+        text, name = file.read_text(encoding="utf-8"), file.name.removesuffix(".fexp")
+        summary, alias = _SUMMARY.search(text), _ALIAS.search(text)
+        assert summary is not None, f"{file.name} does not say what it is"
+        parameters = tuple(
+            Parameter[Any](key, KINDS[kind], meaning, otherwise=default)
+            for key, default, kind, meaning in _PARAMETER.findall(text)
+        )
+        yield Entry(name, summary[1], parameters, runs=True)
+        if alias:
+            _FILES[alias[1]] = name
+            yield Entry(alias[1], f"The same as `{name}`", parameters, runs=True)
+
+
+_FILES: dict[str, str] = {}
+"""Another name of a preset -> that of its file."""
+
+TOPOLOGIES: Registry[Entry] = Registry("topology", "topology", _entries())
+
+
+@cache
+def preset(name: str) -> syntax.Topology:
+    """Return the declaration of a preset. Raises KeyError for a name that is none."""
+    file = _FILES.get(name, name)
+    text = preset_text(name)
+    if text is None:
+        raise KeyError(name)
+    for declaration in parse(Source(f"<preset {file}>", text)).declarations:
+        if isinstance(declaration, syntax.Topology) and declaration.name.text == file:
+            return declaration
+    raise AssertionError(f"the preset file {file}.fexp declares no topology of that name")
+
+
+def preset_text(name: str) -> str | None:
+    """Return the text of a preset's file, or None if there is none."""
+    file = resources.files(__package__).joinpath(f"{_FILES.get(name, name)}.fexp")
+    return file.read_text(encoding="utf-8") if file.is_file() else None
