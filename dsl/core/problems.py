@@ -42,6 +42,8 @@ class Gather:
 
     def __init__(self) -> None:
         self.found: list[Diagnostic] = []
+        self._known: set[Diagnostic] = set()  # as far as they have been hashed
+        self._hashed = 0
 
     def attempt(self) -> Gather:
         """Keep what a CompileError inside the block carries, each once, and go on.
@@ -60,8 +62,10 @@ class Gather:
         """Keep a CompileError; let everything else through."""
         if not isinstance(error, CompileError):
             return False
-        known = set(self.found)
-        self.found.extend(d for d in error.diagnostics if d not in known)
+        self._known.update(self.found[self._hashed :])  # others may have added to it
+        self.found.extend(d for d in error.diagnostics if d not in self._known)
+        self._hashed = len(self.found)
+        self._known.update(error.diagnostics)
         return True
 
     def finish(self) -> None:

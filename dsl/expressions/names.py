@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from fairc.dsl.text import syntax
 
@@ -28,4 +28,20 @@ def used_names(nodes: Iterable[syntax.Node], lets: Mapping[str, syntax.Expr]) ->
             found.add(name)
             if name in lets:
                 waiting.extend(mentioned(lets[name]))
+    return frozenset(found)
+
+
+def depending(lets: Mapping[str, syntax.Expr], names: Collection[str]) -> frozenset[str]:
+    """Return the lets that use one of the names, through whatever other lets: each is looked at once."""
+    users: dict[str, list[str]] = {}
+    for let, expression in lets.items():
+        for name in mentioned(expression):
+            users.setdefault(name, []).append(let)
+    found: set[str] = set()
+    waiting = [let for name in names for let in users.get(name, ())]
+    while waiting:
+        let = waiting.pop()
+        if let not in found:
+            found.add(let)
+            waiting.extend(users.get(let, ()))
     return frozenset(found)

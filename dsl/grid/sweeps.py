@@ -16,7 +16,7 @@ from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, in_si
 from fairc.dsl.core.values import ListValue, Quantity, TupleValue, Value
 from fairc.dsl.expressions.evaluate import Scope, Work, evaluate, truth
-from fairc.dsl.expressions.names import used_names
+from fairc.dsl.expressions.names import depending, used_names
 from fairc.dsl.text import syntax
 
 from .sampling import Bindings, Point, Sample, shuffled
@@ -72,8 +72,8 @@ class Grid:
         self._single = single
         self.work = Work()
         swept = {word.text for binding in bindings for word in binding.names}
-        needs = {name: used_names([value], lets) for name, value in lets.items()}
-        self._varying = {name: lets[name] for name in lets if needs[name] & swept}
+        varying = depending(lets, swept)
+        self._varying = {name: lets[name] for name in lets if name in varying}
         fixed = {name: lets[name] for name in lets if name not in self._varying}
         self._fixed = Scope({}, fixed, work=self.work)
         self.repeat = repeat

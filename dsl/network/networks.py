@@ -32,6 +32,8 @@ from .policers import place_policers
 Report = Callable[[Diagnostic], None]
 
 NODE_LIMIT = 250
+# Errors of one topology after which no more are looked for.
+MOST_FOUND = 200
 """More nodes than one machine emulates well."""
 
 
@@ -61,6 +63,8 @@ def build_network(body: syntax.Body, scope: Scope, report: Report) -> model.Netw
     nodes = _nodes(body, gather)
     ways: dict[tuple[str, str], _Way] = {}
     for element in body.elements:
+        if len(gather.found) >= MOST_FOUND:
+            break  # each that follows would only be one more
         if isinstance(element, syntax.Link):
             _link(element, scope, nodes, ways, gather, report)
     links = () if gather.found else _pair(ways, gather, report)
@@ -94,9 +98,9 @@ def _nodes(body: syntax.Body, gather: Gather) -> dict[str, model.Node]:
                         word.span,
                         labels=(Label(nodes[word.text].span, "the first one"),),
                     )
-                if len(nodes) == NODE_LIMIT:
-                    fail("too-many", f"a topology has at most {NODE_LIMIT} nodes", word.span)
                 nodes[word.text] = model.Node(word.text, element.kind, word.span)
+                if len(nodes) == NODE_LIMIT + 1:  # said once; links to the others are no errors
+                    fail("too-many", f"a topology has at most {NODE_LIMIT} nodes", word.span)
     return nodes
 
 

@@ -48,6 +48,7 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
     """
     from fairc.runtime import engines
     from fairc.runtime.engines.base import Pinning
+    from fairc.runtime.host.clean import remove_temporary
     from fairc.runtime.run import cluster
     from fairc.runtime.store.folder import read_cells, read_plan
 
@@ -74,6 +75,7 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
     interruption.keeps("the cell is not done; the same command runs it again")
     again = "compile it again, into another folder, with `--engine {}`"
     with offering(header.engine, partial(read_cells, plan), again), closing(made):
+        remove_temporary()  # what killed runs left
         made.prepare()
         for index in wanted:
             one = cluster.cell_at(plan, header, index)

@@ -147,12 +147,15 @@ def pairs_as_json(rows: Rows) -> Iterator[str]:
 
 def pairs_as_csv(rows: Rows) -> Iterator[str]:
     """Yield the columns of the JSON form; what the sides are of as JSON objects."""
+    from .results import no_formula
+
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     for place, row in enumerate(rows):
         if not place:
             writer.writerow(row)
-        writer.writerow(json.dumps(v) if isinstance(v, dict) else v for v in row.values())
+        values = (json.dumps(v) if isinstance(v, dict) else v for v in row.values())
+        writer.writerow(no_formula(v) if isinstance(v, str) else v for v in values)
     yield from lines.getvalue().splitlines()
 
 

@@ -116,6 +116,8 @@ def as_csv(rows: Sequence[Row]) -> Iterator[str]:
 
     A swept name that is also a column's, such as `n`, becomes `by.n`.
     """
+    from .results import no_formula
+
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     keys = list(rows[0]["by"]) if rows else []
@@ -128,8 +130,9 @@ def as_csv(rows: Sequence[Row]) -> Iterator[str]:
         writer.writerow(
             [
                 *(row["metric"], row["unit"], row["stat"]),
-                *(row["by"][key] for key in keys),
-                *(row["n"], row["invalid"], *numbers, row["reason"], row["no_interval"]),
+                *(no_formula(row["by"][key]) for key in keys),
+                *(row["n"], row["invalid"], *numbers),
+                *(no_formula(row["reason"]), no_formula(row["no_interval"])),
             ]
         )
     yield from lines.getvalue().splitlines()

@@ -172,7 +172,9 @@ def opening(todo: int, kept: int) -> str:
 
 def failure(result: CellResult) -> str:
     """Say that a cell failed, and why, on one line."""
-    return f"cell {result.cell} failed: {' '.join(result.error.split())}"
+    words = " ".join(result.error.split())
+    plain = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in words)
+    return f"cell {result.cell} failed: {plain}"
 
 
 def duration(seconds: float) -> str:

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import shutil
 import tarfile
 from collections.abc import Container, Mapping
+from contextlib import closing
 from pathlib import Path, PurePosixPath
+from typing import Protocol
 
 LEVEL = 3
+# What an archive may unpack to: far beyond what packs of captures and images reach (a tenth to a fiftieth), so
+# that a small file from a stranger does not fill a disk.
+MOST_BYTES, MOST_TIMES, MOST_FILES = 2 << 30, 100, 100_000
+
+
+class Readable(Protocol):
+    """What bytes are read from."""
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        ...
 
 
 def pack(folder: Path, archive: Path, left_out: Container[str] = ()) -> None:
@@ -41,28 +55,50 @@ def pack_several(folders: Mapping[str, Path], archive: Path, left_out: Container
 def unpack(archive: Path, folder: Path) -> None:
     """Unpack what `pack` writes into an existing empty folder. Raises OSError, ValueError.
 
-    Takes regular files below the folder and nothing else. (Filters of tarfile came with Python 3.11.4;
+    Takes regular files below the folder and nothing else, and not much more than `pack` ever packs. (Filters of tarfile came with Python 3.11.4;
     Debian 12 has 3.11.2.)
     """
     import zstandard
 
+    files = 0
     try:
         with (
             archive.open("rb") as file,
             zstandard.ZstdDecompressor().stream_reader(file) as stream,
-            tarfile.open(fileobj=stream, mode="r|") as tar,
+            closing(_Bounded(stream, archive)) as bounded,
+            tarfile.open(fileobj=bounded, mode="r|") as tar,
         ):
             for member in tar:
                 name = PurePosixPath(member.name)
                 content = tar.extractfile(member) if member.isreg() else None
                 if content is None or name.is_absolute() or ".." in name.parts:
                     raise ValueError(f"{archive} is damaged: {member.name!r} does not belong there")
+                files += 1
+                if files > MOST_FILES or member.size > bounded.left:
+                    raise ValueError(bounded.words)
                 target = folder / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with target.open("xb") as written:
                     shutil.copyfileobj(content, written)
     except (tarfile.TarError, zstandard.ZstdError) as error:
         raise ValueError(f"{archive} is damaged: {error}") from None
+
+
+class _Bounded(io.RawIOBase):
+    """Reads an archive's unpacked stream as far as it may go. left: bytes."""
+
+    def __init__(self, stream: Readable, archive: Path) -> None:
+        self._stream = stream
+        self.left = MOST_BYTES + MOST_TIMES * archive.stat().st_size
+        self.words = f"{archive} is damaged: it unpacks to more than it can hold"
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes. Raises ValueError beyond the limit."""
+        content = self._stream.read(size)
+        self.left -= len(content)
+        if self.left < 0:
+            raise ValueError(self.words)
+        return content
 
 
 def digest(folder: Path) -> str:
