@@ -56,7 +56,10 @@ def main() -> int:
             run.run(60 * given.minutes - (time.monotonic() - started), pool)
         except KeyboardInterrupt:
             interrupted = True
-            print("\rinterrupted: what has been tried is recorded, the next campaign goes on", flush=True)
+            print(
+                "\rinterrupted: what has been tried is recorded, the next campaign goes on",
+                flush=True,
+            )
     given.page.write_text(page.render(record, STRATEGIES), encoding="utf-8")
     print(f"{run.tries:,} tries, {run.problems} with a problem; {given.page}")
     return 130 if interrupted else 1 if run.problems else 0

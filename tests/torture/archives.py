@@ -12,6 +12,7 @@ from pathlib import Path
 import hostile
 import zstandard
 
+from fairc.runtime.store import archive
 from fairc.runtime.uml import source
 from fairc.runtime.vm import image, recipe
 
@@ -93,7 +94,10 @@ def _many(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
 
 
 def _headers(tar: tarfile.TarFile, rng: random.Random, outside: Path) -> None:
-    pax = {"path": rng.choice(["../x", "/x", "x" * 100_000]), "size": rng.choice(["-1", "x", "1e9"])}
+    pax = {
+        "path": rng.choice(["../x", "/x", "x" * 100_000]),
+        "size": rng.choice(["-1", "x", "1e9"]),
+    }
     _add(tar, "p", b"x", pax_headers=pax)
 
 
@@ -128,11 +132,17 @@ def compressed(rng: random.Random, tar: bytes) -> tuple[str, bytes]:
         [
             ("cut off", whole[:at]),
             ("empty", b""),
-            ("a bit flipped", whole[:at] + bytes([whole[at] ^ 1 << rng.randrange(8)]) + whole[at + 1 :]),
+            (
+                "a bit flipped",
+                whole[:at] + bytes([whole[at] ^ 1 << rng.randrange(8)]) + whole[at + 1 :],
+            ),
             ("not compressed", tar),
             ("twice", whole + whole),
             ("bytes", rng.randbytes(2000)),
-            ("cut off before it was compressed", zstandard.ZstdCompressor().compress(tar[: len(tar) // 2])),
+            (
+                "cut off before it was compressed",
+                zstandard.ZstdCompressor().compress(tar[: len(tar) // 2]),
+            ),
         ]
     )
 
@@ -161,13 +171,17 @@ def raw(seed: int, number: int, folder: Path) -> Outcome:
     before = inspection.listing(folder, *own, sandbox.said)
     ended = sandbox.call(*command, patch=no_report)
     problem = ended.problem(0, 1, 2) or sandbox.leftovers()
-    if not problem and (outside := inspection.changes(before, inspection.listing(folder, *own, sandbox.said))):
+    if not problem and (
+        outside := inspection.changes(before, inspection.listing(folder, *own, sandbox.said))
+    ):
         problem = f"outside of the run: {outside}"
     strange = [p for each in own for p in each.rglob("*") if p.is_symlink() or p.name == CANARY]
     if not problem and strange:
         problem = f"{strange[0].name} was unpacked"
     ending = {0: "repaired", 1: "told", 2: "refused"}.get(ended.status or 0, "?")
-    return Outcome("problem" if problem else ending, problem and f"{problem} ({what}; {how}; {command})")
+    return Outcome(
+        "problem" if problem else ending, problem and f"{problem} ({what}; {how}; {command})"
+    )
 
 
 def images(seed: int, number: int, folder: Path) -> Outcome:
@@ -182,7 +196,11 @@ def images(seed: int, number: int, folder: Path) -> Outcome:
     trust = rng.choice([(), ("--trust",)])
     ended = sandbox.call("image", "load", "file", *trust)
     problem = ended.problem(0, 2, 3) or sandbox.leftovers()
-    if not problem and (outside := inspection.changes(before, inspection.listing(folder, sandbox.cache, sandbox.said))):
+    if not problem and (
+        outside := inspection.changes(
+            before, inspection.listing(folder, sandbox.cache, sandbox.said)
+        )
+    ):
         problem = f"outside of the cache: {outside}"
     strange = [p for p in sandbox.cache.rglob("*") if p.is_symlink() or "loading-" in p.name]
     if not problem and strange:
@@ -202,7 +220,11 @@ def _image(rng: random.Random, outside: Path) -> tuple[str, bytes]:
     for name, data in content.items():
         (parts / name).write_bytes(data)
     recipes = [*(v.hash() for v in recipe.VARIANTS), source.recipe_hash()]
-    manifest: object = {"recipe": rng.choice(recipes), "digest": image.digest(parts)}
+    manifest: object = {
+        "recipe": rng.choice(recipes),
+        "digest": image.digest(parts),
+        "kernel": "7.3",
+    }
     shutil.rmtree(parts.parent)
     text, what = json.dumps(manifest), "whole"
     if rng.random() < 0.5:
@@ -218,6 +240,20 @@ def _image(rng: random.Random, outside: Path) -> tuple[str, bytes]:
             what += f" and {more}"
     how, packed = compressed(rng, made.getvalue())
     return f"{what}; {how}", packed
+
+
+def whole(rng: random.Random, outside: Path, size: int) -> bytes:
+    """Return the file of a kernel that can be loaded, of so many random bytes."""
+    parts = outside / "parts" / "kernels"
+    parts.mkdir(parents=True)
+    (parts / "kernel").write_bytes(rng.randbytes(size))
+    manifest = {"recipe": source.recipe_hash(), "digest": image.digest(parts), "kernel": "7.3"}
+    (parts / "manifest.json").write_text(json.dumps(manifest))
+    archive.pack_several({"kernels": parts}, outside / "packed")
+    shutil.rmtree(parts.parent)
+    content = (outside / "packed").read_bytes()
+    (outside / "packed").unlink()
+    return content
 
 
 STRATEGIES = (

@@ -91,7 +91,9 @@ def workers(strategies: Sequence[Strategy], jobs: int) -> Iterator[Pool]:
 class Campaign:
     """A campaign: strategies, a record to which it adds, a seed, and how many tries at once."""
 
-    def __init__(self, strategies: Sequence[Strategy], record: Record, seed: int, jobs: int) -> None:
+    def __init__(
+        self, strategies: Sequence[Strategy], record: Record, seed: int, jobs: int
+    ) -> None:
         self.strategies = [each for each in strategies if not each.lacking()]
         self.left_out = {each.name: why for each in strategies if (why := each.lacking())}
         self.record = record
@@ -121,7 +123,9 @@ class Campaign:
             for n, outcome in pool.imap(_job, jobs, chunk):
                 done.add(n, outcome.ending, outcome.problem)
                 if outcome.problem:
-                    print(f"\r{strategy.name} {n} of seed {self.seed}: {outcome.problem}", flush=True)
+                    print(
+                        f"\r{strategy.name} {n} of seed {self.seed}: {outcome.problem}", flush=True
+                    )
         finally:
             done.seconds = time.monotonic() - started
             if done.end > done.start:

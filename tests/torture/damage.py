@@ -18,7 +18,9 @@ from .strategy import Outcome, Strategy, dice
 def damage(rng: random.Random, path: Path) -> str:
     """Damage a file; return what was done."""
     size = path.stat().st_size
-    kind = rng.choice(["a bit", "a bit", "cut off", "cut off", "emptied", "zeros", "longer", "gone", "odd"])
+    kind = rng.choice(
+        ["a bit", "a bit", "cut off", "cut off", "emptied", "zeros", "longer", "gone", "odd"]
+    )
     if size == 0 and kind in ("a bit", "cut off", "zeros"):
         kind = "longer"
     at = rng.randrange(size) if size else 0
@@ -84,7 +86,9 @@ def results(seed: int, number: int, folder: Path) -> Outcome:
         ended = sandbox.call(*reading, patch=no_report)
         if problem := ended.problem(0, 1, 2, 3):
             return Outcome("problem", f"{reading[0]}: {problem} ({what})")
-    ended = sandbox.call("run", Path(spec).name, "-o", "run", patch=None if number % 10 == 0 else no_report)
+    ended = sandbox.call(
+        "run", Path(spec).name, "-o", "run", patch=None if number % 10 == 0 else no_report
+    )
     problem = ended.problem(0, 1, 2, 3) or sandbox.leftovers()
     if problem:
         return Outcome("problem", f"run again: {problem} ({what})")
@@ -122,7 +126,10 @@ def cache_of(engine: str, seed: int, number: int, folder: Path) -> Outcome:
     known = reference(engine)
     rng, sandbox = dice(seed, number, f"damage.{engine}"), Sandbox(folder, engine)
     real, own = recipe.cache_directory(), folder / "cache" / "fairc"
-    kernel_folder, image_folder = kernel.require().program.parent, image.require(recipe.PLAIN).root.parent
+    kernel_folder, image_folder = (
+        kernel.require().program.parent,
+        image.require(recipe.PLAIN).root.parent,
+    )
     for source in (kernel_folder, image_folder):
         target = own / source.relative_to(real)
         target.mkdir(parents=True)
@@ -130,7 +137,9 @@ def cache_of(engine: str, seed: int, number: int, folder: Path) -> Outcome:
             (target / path.relative_to(source)).parent.mkdir(exist_ok=True)
             (target / path.relative_to(source)).symlink_to(path)
     sandbox.cache = own.parent
-    names = ["manifest.json", "kernel"] if engine == "uml" else ["manifest.json", "vmlinuz", "busybox"]
+    names = (
+        ["manifest.json", "kernel"] if engine == "uml" else ["manifest.json", "vmlinuz", "busybox"]
+    )
     links = [p for p in sorted(own.rglob("*")) if p.is_symlink() and p.name in names]
     path = rng.choice(links)
     whole = path.resolve()

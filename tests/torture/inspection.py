@@ -72,6 +72,8 @@ def changes(before: dict[str, str], after: dict[str, str]) -> str:
     """Say what is another in a listing; the first of it."""
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
-            how = "appeared" if name not in before else "is gone" if name not in after else "changed"
+            how = (
+                "appeared" if name not in before else "is gone" if name not in after else "changed"
+            )
             return f"{name[:80]!r} {how}"
     return ""

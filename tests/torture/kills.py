@@ -48,7 +48,9 @@ def _cells(run: Path) -> bool:
 
 def _tables(run: Path) -> bool:
     plan = run / "cells.jsonl"
-    return plan.exists() and len([*run.glob("cells/*/result.json")]) == len(plan.read_text().splitlines())
+    return plan.exists() and len([*run.glob("cells/*/result.json")]) == len(
+        plan.read_text().splitlines()
+    )
 
 
 def _report(run: Path) -> bool:
@@ -231,7 +233,11 @@ def _strategy(engine: str, weight: float, short: int, wanted: int) -> Strategy:
     def attempt(seed: int, number: int, folder: Path) -> Outcome:
         return kill(engine, seed, number, folder)
 
-    whom = "fairc" if engine == "fake" else "fairc, and in half of the tries in `cells` to a process of it"
+    whom = (
+        "fairc"
+        if engine == "fake"
+        else "fairc, and in half of the tries in `cells` to a process of it"
+    )
     return Strategy(
         f"kills.{engine}",
         f"SIGKILL, SIGTERM, SIGINT, SIGHUP or SIGSTOP (and then SIGCONT) to {whom}, at any moment of one of the phases"

@@ -20,7 +20,16 @@ from . import network
 from .kills import lacks
 from .strategy import Outcome, Strategy, dice
 
-LOADS = ("nothing", "arithmetic", "memory", "files", "processes", "a nice value", "another core", "another path")
+LOADS = (
+    "nothing",
+    "arithmetic",
+    "memory",
+    "files",
+    "processes",
+    "a nice value",
+    "another core",
+    "another path",
+)
 
 
 @cache

@@ -125,7 +125,9 @@ class Sandbox:
             "FAIRC_ENGINE": self.engine,
             "OPENBLAS_NUM_THREADS": "1",
             "LANG": "C.UTF-8",
-            **({"MPLCONFIGDIR": os.environ["MPLCONFIGDIR"]} if "MPLCONFIGDIR" in os.environ else {}),
+            **(
+                {"MPLCONFIGDIR": os.environ["MPLCONFIGDIR"]} if "MPLCONFIGDIR" in os.environ else {}
+            ),
             **more,
         }
         return {name: value for name, value in base.items() if value is not None}
@@ -174,7 +176,9 @@ class Sandbox:
                 start_new_session=True,
                 preexec_fn=prepare,  # noqa: PLW1509  this process has one thread
             )
-        return Running(process.pid, self.said, lambda wait: process.wait() if wait else process.poll())
+        return Running(
+            process.pid, self.said, lambda wait: process.wait() if wait else process.poll()
+        )
 
     def fork(
         self,
