@@ -1,6 +1,6 @@
 # Every target does its own set-up and can be repeated.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench fuzz docs clean images packages
+.PHONY: help setup demo test check fix bench fuzz torture docs clean images packages
 
 PYTHON   := python3
 BIN      := .venv/bin
@@ -56,7 +56,7 @@ SEED    := 15
 ONLY    :=
 NUMBER  :=
 torture: setup ## faults of every kind for MINUTES=30, on record in docs/reliability.md; goes on where it stopped
-	@cd tests && PYTHONPATH=support ../$(BIN)/python -m torture --minutes $(MINUTES) --seed $(SEED) $(if $(ONLY),--only $(ONLY)) $(if $(NUMBER),--number $(NUMBER))
+	@cd tests/support && ../../$(BIN)/python -m torture --minutes $(MINUTES) --seed $(SEED) $(if $(ONLY),--only $(ONLY)) $(if $(NUMBER),--number $(NUMBER))
 
 docs: $(VENV) ## write the generated parts of docs/ anew
 	$(BIN)/python -m fairc.runtime.documents docs

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
 
 import pytest
 
@@ -22,29 +28,29 @@ def tries(strategy: Strategy, part: int) -> range:
     return range(part, strategy.short, PARTS)
 
 
-def work(
-    name: str, part: int, found: multiprocessing.SimpleQueue[list[tuple[int, Outcome]]]
-) -> None:
+def work(name: str, part: int, folder: Path, found: Connection) -> None:
     """Try, in a process of its own: it becomes the parent of all orphans, and its children are looked for."""
     tree.adopt_orphans()
     tree.die_with_parent()
+    tempfile.tempdir = str(folder)
     (strategy,) = (each for each in STRATEGIES if each.name == name)
-    found.put([(n, campaign.one(strategy, SEED, n)) for n in tries(strategy, part)])
+    found.send([(n, campaign.one(strategy, SEED, n)) for n in tries(strategy, part)])
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("strategy", SHORT, ids=lambda each: each.name)
-def test_a_part_of_make_torture(strategy: Strategy, part: int) -> None:
+def test_a_part_of_make_torture(strategy: Strategy, part: int, tmp_path: Path) -> None:
     if not tries(strategy, part):
         return
     if lacking := strategy.lacking():
         pytest.skip(f"{strategy.name}: this machine lacks {lacking}")
     preload()
     context = multiprocessing.get_context("fork")
-    found = context.SimpleQueue()
-    process = context.Process(target=work, args=(strategy.name, part, found))
+    reading, writing = context.Pipe(duplex=False)
+    process = context.Process(target=work, args=(strategy.name, part, tmp_path, writing))
     process.start()
-    outcomes = found.get()
+    writing.close()
+    outcomes = reading.recv()  # raises EOFError when the process has died
     process.join()
     assert len(outcomes) == len(tries(strategy, part))
     assert [(n, outcome.problem) for n, outcome in outcomes if outcome.problem] == []
@@ -63,23 +69,28 @@ def test_a_check_that_fails_is_a_problem() -> None:
     assert found.ending == "check failed" and "it is not well" in found.problem
 
 
+def _raises() -> None:
+    raise RuntimeError("x")
+
+
 @pytest.mark.parametrize(
     ("patch", "problem"),
     [
-        ("raise RuntimeError('x')", "traceback"),
-        ("import os; os._exit(70)", "internal error"),
-        ("print('\\x1b[2J')", "control character"),
-        ("import time; time.sleep(60)", "hangs"),
-        ("import os; os.kill(os.getpid(), 9)", "status -9"),
+        (_raises, "traceback"),
+        (lambda: os._exit(70), "internal error"),
+        (lambda: print("\x1b[2J"), "control character"),
+        (lambda: time.sleep(60), "hangs"),
+        (lambda: os.kill(os.getpid(), 9), "status -9"),
     ],
 )
-def test_what_no_command_may_do_is_seen(tmp_path: object, patch: str, problem: str) -> None:
-    sandbox = Sandbox(tmp_path)  # type: ignore[arg-type]
-    running = sandbox.fork("--version", patch=lambda: exec(patch, {}))
+def test_what_no_command_may_do_is_seen(
+    tmp_path: Path, patch: Callable[[], None], problem: str
+) -> None:
+    running = Sandbox(tmp_path).fork("--version", patch=patch)
     assert problem in running.wait(5.0).problem()
 
 
-def test_what_is_left_is_seen(tmp_path: object) -> None:
-    sandbox = Sandbox(tmp_path)  # type: ignore[arg-type]
+def test_what_is_left_is_seen(tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path)
     (sandbox.tmp / "fairc-x-1-1-1-x").mkdir()
     assert "temporary files are left" in sandbox.leftovers()

@@ -12,7 +12,7 @@ from . import campaign, page
 from .every import STRATEGIES
 from .record import Record
 
-RECORD = Path(__file__).with_name("record.jsonl")
+RECORD = campaign.ROOT / "tests" / "torture" / "record.jsonl"
 PAGE = campaign.ROOT / "docs" / "reliability.md"
 
 

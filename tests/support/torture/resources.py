@@ -88,11 +88,11 @@ LIMITS = {
 
 def _said(sandbox: Sandbox, number: int) -> Ended:
     """Return how one of the commands of a script ended."""
-    texts = [
+    out, err = (
         (sandbox.said / f"{name}{number}").read_text(errors="replace") for name in ("out", "err")
-    ]
+    )
     status = int((sandbox.said / f"status{number}").read_text())
-    return Ended(status if status < 128 or status in (130,) else 128 - status, *texts, 0.0)
+    return Ended(128 - status if status > 130 else status, out, err, 0.0)
 
 
 def full(what: str, seed: int, number: int, folder: Path) -> Outcome:

@@ -157,7 +157,10 @@ def _reports(sandbox: Sandbox, rng: random.Random) -> str:
             return f"{path.name} has the control character {found[0]!r}"
     if "md" in formats:
         text = re.sub(
-            r"```.*?```|`[^`]*`", "", (run / "report.md").read_text(encoding="utf-8"), flags=re.DOTALL
+            r"```.*?```|`[^`]*`",
+            "",
+            (run / "report.md").read_text(encoding="utf-8"),
+            flags=re.DOTALL,
         )
         if re.search(rf"<\w+[^>]*{CANARY}|<script|\]\((javascript|http)[^)]*{CANARY}", text):
             return "report.md has a tag or a link"

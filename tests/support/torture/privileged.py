@@ -6,7 +6,6 @@ The whole file system is the lower part of an overlay, so whatever a program wri
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -79,7 +78,7 @@ def run(seed: int, number: int, folder: Path) -> Outcome:
     """Run the first mutant of a cell that the plan's types take."""
     rng, sandbox = dice(seed, number, "privileged.plan"), Sandbox(folder, "mininet")
     header, cell = documents()
-    for refused in range(TRIES):
+    for _ in range(TRIES):
         what, text = mutant(rng, cell)
         text = genuine(text)
         if text != json.dumps(cell) and _taken(text):
@@ -115,7 +114,7 @@ def _taken(text: str) -> bool:
 
 def interfaces() -> str:
     """Return the network interfaces of this namespace."""
-    return " ".join(sorted(os.listdir("/sys/class/net")))
+    return " ".join(sorted(path.name for path in Path("/sys/class/net").iterdir()))
 
 
 def _effects(folder: Path, before: tuple[dict[str, str], str]) -> str:

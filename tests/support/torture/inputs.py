@@ -17,7 +17,7 @@ from .documents import broken
 from .specs import outcome
 from .strategy import Outcome, Strategy, dice
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent.parent.parent
 LIMIT_S = 10.0
 WITH = """fexp 1
 {more}
