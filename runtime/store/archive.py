@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import shutil
 import tarfile
 from collections.abc import Container, Mapping
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 LEVEL = 3
+# What a system says of names that no archive of ours has: too long, there already, below a file.
+BAD_NAMES = (
+    *(errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR),
+    *(errno.EISDIR, errno.EINVAL, errno.EILSEQ),
+)
 
 
 def pack(folder: Path, archive: Path, left_out: Container[str] = ()) -> None:
@@ -57,12 +64,21 @@ def unpack(archive: Path, folder: Path) -> None:
                 content = tar.extractfile(member) if member.isreg() else None
                 if content is None or name.is_absolute() or ".." in name.parts:
                     raise ValueError(f"{archive} is damaged: {member.name!r} does not belong there")
-                target = folder / name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with target.open("xb") as written:
+                with _new(folder / name, archive) as written:
                     shutil.copyfileobj(content, written)
     except (tarfile.TarError, zstandard.ZstdError) as error:
         raise ValueError(f"{archive} is damaged: {error}") from None
+
+
+def _new(target: Path, archive: Path) -> BinaryIO:
+    """Make a file and the folders above it. Raises ValueError for a name that cannot be one, OSError."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return target.open("xb")
+    except OSError as error:
+        if error.errno not in BAD_NAMES:
+            raise
+        raise ValueError(f"{archive} is damaged: {error.strerror}: {target.name[:80]!r}") from None
 
 
 def digest(folder: Path) -> str:

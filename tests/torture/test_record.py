@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from torture import page, tree
 from torture.record import Record, Slice, kind_of
 from torture.strategy import Outcome, Strategy

@@ -11,7 +11,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
-
 from torture import campaign, tree
 from torture.every import STRATEGIES
 from torture.sandbox import Sandbox, preload

@@ -160,7 +160,9 @@ def _write(path: Path, text: str) -> None:
 def finished() -> Path:
     """Return a folder with a run, `run`, and a plan whose cells have been run as jobs, `plan`."""
     preload()
-    made = Path(tempfile.mkdtemp(prefix="torture-"))  # whoever tries has a temporary folder that goes
+    made = Path(
+        tempfile.mkdtemp(prefix="torture-")
+    )  # whoever tries has a temporary folder that goes
     inside = made / "sandbox"
     inside.mkdir()
     sandbox = Sandbox(inside)

@@ -16,7 +16,7 @@ in, is in [threat-model.md](threat-model.md).
 
     make torture                        # half an hour; goes on where the last one stopped
     make torture MINUTES=20             # as long as there is time; Ctrl-C keeps what has been tried
-    make torture ONLY=kills.uml SEED=7  # kinds whose name begins so; another seed for all random choices
+    make torture ONLY=kills,damage SEED=7  # kinds whose name begins so; another seed for all random choices
     make torture ONLY=kills.uml NUMBER=12   # one try, which is not recorded
 
 A try is a function of its kind, the seed and its number: the same fault again, at the same moment but for the host's scheduling.
