@@ -169,7 +169,7 @@ def _cache_strategy(engine: str) -> Strategy:
         f"a file of the kernel or image of {engine} in a cache of its own damaged, then a run: noticed (exit status 3)"
         " or harmless (the same hashes)",
         attempt,
-        lacking=cache(lambda: lacks(engine)),
+        lacking=lambda: lacks(engine),
         weight=0.5,
         wanted=1000,
     )

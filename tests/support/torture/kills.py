@@ -213,8 +213,9 @@ def _well(cell: Path) -> bool:
     return '"status": "ok"' in (cell / "result.json").read_text()
 
 
+@cache
 def lacks(engine: str) -> str:
-    """Return what this machine lacks for an engine."""
+    """Return what this machine lacks for an engine; found out once."""
     from fairc.runtime import engines
 
     made = engines.make(engine, lambda _: None)
@@ -244,7 +245,7 @@ def _strategy(engine: str, weight: float, short: int, wanted: int) -> Strategy:
         " start, cells, tables, report; then the same command again: no process left, nothing half-written, no"
         " finished cell run again, no temporary file left, the hashes of an undisturbed run",
         attempt,
-        lacking=(lambda: "") if engine == "fake" else cache(lambda: lacks(engine)),
+        lacking=lambda: lacks(engine),
         weight=weight,
         short=short,
         wanted=wanted,

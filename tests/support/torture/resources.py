@@ -315,7 +315,7 @@ STRATEGIES = (
         "resources.others",
         f"{', '.join(OTHERS)}, on fake and uml: the same hashes, or told",
         others,
-        lacking=lambda: lacking(),
+        lacking=lacking,
         weight=0.5,
         short=0,
         wanted=200,
