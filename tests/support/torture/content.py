@@ -95,11 +95,11 @@ class Page(html.parser.HTMLParser):
         super().__init__()
         self.found: list[str] = []
 
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note scripts, handlers and addresses that lead elsewhere."""
         if tag in ("script", "iframe", "object", "embed", "base", "form", "foreignobject"):
             self.found.append(f"<{tag}>")
-        for name, value in attributes:
+        for name, value in attrs:
             if name.startswith("on") or (name == "style" and CANARY in (value or "")):
                 self.found.append(f"{tag} {name}")
             if name in ("src", "href", "xlink:href", "action") and not _near(value or ""):
