@@ -1,6 +1,6 @@
 # Every target does its own set-up and can be repeated.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench fuzz docs clean images packages
+.PHONY: help setup demo test check fix bench fuzz torture docs clean images packages
 
 PYTHON   := python3
 BIN      := .venv/bin
@@ -50,6 +50,13 @@ bench: setup ## measure this machine: speed, fixed cost, compile time, start-up 
 
 fuzz: $(VENV) ## 21,000 broken files: diagnostics, no traceback, no hang
 	$(BIN)/python tests/support/fuzzing.py
+
+MINUTES := 30
+SEED    := 15
+ONLY    :=
+NUMBER  :=
+torture: setup ## faults of every kind for MINUTES=30, on record in docs/reliability.md; goes on where it stopped
+	@cd tests/support && ../../$(BIN)/python -m torture --minutes $(MINUTES) --seed $(SEED) $(if $(ONLY),--only $(ONLY)) $(if $(NUMBER),--number $(NUMBER))
 
 docs: $(VENV) ## write the generated parts of docs/ anew
 	$(BIN)/python -m fairc.runtime.documents docs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import shutil
@@ -9,9 +10,14 @@ import tarfile
 from collections.abc import Container, Mapping
 from contextlib import closing
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 LEVEL = 3
+# What a system says of names that no archive of ours has: too long, there already, below a file.
+BAD_NAMES = (
+    *(errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR),
+    *(errno.EISDIR, errno.EINVAL, errno.EILSEQ),
+)
 # What an archive may unpack to: far beyond what packs of captures and images reach (a tenth to a fiftieth), so
 # that a small file from a stranger does not fill a disk.
 MOST_BYTES, MOST_TIMES, MOST_FILES = 2 << 30, 100, 100_000
@@ -76,9 +82,7 @@ def unpack(archive: Path, folder: Path) -> None:
                 files += 1
                 if files > MOST_FILES or member.size > bounded.left:
                     raise ValueError(bounded.words)
-                target = folder / name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with target.open("xb") as written:
+                with _new(folder / name, archive) as written:
                     shutil.copyfileobj(content, written)
     except (tarfile.TarError, zstandard.ZstdError) as error:
         raise ValueError(f"{archive} is damaged: {error}") from None
@@ -99,6 +103,17 @@ class _Bounded(io.RawIOBase):
         if self.left < 0:
             raise ValueError(self.words)
         return content
+
+
+def _new(target: Path, archive: Path) -> BinaryIO:
+    """Make a file and the folders above it. Raises ValueError for a name that cannot be one, OSError."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return target.open("xb")
+    except OSError as error:
+        if error.errno not in BAD_NAMES:
+            raise
+        raise ValueError(f"{archive} is damaged: {error.strerror}: {target.name[:80]!r}") from None
 
 
 def digest(folder: Path) -> str:

@@ -52,7 +52,7 @@ class Store:
 
     def __enter__(self) -> Self:
         """Take the directory's lock and remove what killed runs left. Raises StoreError."""
-        if (self.path / PARTIAL).exists() and not (self.path / ".lock").is_file():
+        if occupant.holds(self.path / PARTIAL) and not (self.path / ".lock").is_file():
             raise StoreError(
                 f"{self.path} is no run directory, and holds a folder {PARTIAL} of something else;"
                 " give this run a directory of its own with -o"

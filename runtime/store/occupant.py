@@ -39,6 +39,16 @@ def share_cells(first: Path, second: Path) -> bool:
         return False
 
 
+def holds(folder: Path) -> bool:
+    """Whether something is there that is not an empty folder."""
+    try:
+        return any(folder.iterdir())
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
 def content(path: Path) -> bytes:
     """Return the content of a regular file; anything else might never end. Raises OSError."""
     if path.exists() and not path.is_file():

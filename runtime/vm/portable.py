@@ -74,7 +74,7 @@ def load(
         work.mkdir()
         try:
             archive.unpack(file, work)
-        except (ValueError, FileExistsError, NotADirectoryError, IsADirectoryError):
+        except ValueError:
             raise ImageFileError(_wrong(file)) from None
         kinds = sorted(path.name for path in work.iterdir())
         if not kinds or not set(kinds) <= set(recipes):

@@ -107,6 +107,8 @@ def test_what_is_unfinished_elsewhere_is_not_removed(plan: Fairc) -> None:
     Path("mine/.partial/kept").write_text("kept")
     assert_refused(plan("run", "plan", "-o", "mine"), "no run directory")
     assert Path("mine/.partial/kept").read_text() == "kept"
+    Path("mine/.partial/kept").unlink()  # nothing can be lost: a run whose lock is gone goes on
+    assert plan("run", "plan", "-o", "mine").status == 0
 
 
 @pytest.mark.parametrize("name", ["plan.json", "cells.jsonl"])

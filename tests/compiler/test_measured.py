@@ -50,4 +50,3 @@ def warned(flows: str, measure: str) -> list[tuple[str, str]]:
 )  # fmt: skip
 def test_nothing_to_measure(flows: str, measure: str, said: list[tuple[str, str]]) -> None:
     assert warned(flows, measure) == said
-

@@ -165,3 +165,15 @@ def test_an_archive_brings_regular_files_into_its_folder_and_no_others(
     with pytest.raises(ValueError, match="does not belong there"):
         archive.unpack(tmp_path / "raw", tmp_path / "in")
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["in", "raw"]
+
+
+@pytest.mark.parametrize("names", [["x" * 300], ["x", "x"], ["x", "x/y"], ["x/y", "x"]])
+def test_names_that_no_folder_can_have_are_damage(tmp_path: Path, names: list[str]) -> None:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as tar:
+        for name in names:
+            tar.addfile(tarfile.TarInfo(name))
+    (tmp_path / "raw").write_bytes(zstandard.ZstdCompressor().compress(made.getvalue()))
+    (tmp_path / "in").mkdir()
+    with pytest.raises(ValueError, match="damaged"):
+        archive.unpack(tmp_path / "raw", tmp_path / "in")

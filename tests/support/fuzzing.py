@@ -93,7 +93,10 @@ SAMPLES = {
 @cache
 def specs() -> list[str]:
     """Return the texts that are mutated."""
-    files = [*sorted((ROOT / "examples").glob("*.fexp")), *sorted(ROOT.glob("words/presets/*.fexp"))]
+    files = [
+        *sorted((ROOT / "examples").glob("*.fexp")),
+        *sorted(ROOT.glob("words/presets/*.fexp")),
+    ]
     return [file.read_text(encoding="utf-8") for file in files]
 
 

@@ -91,11 +91,11 @@ class Running:
         return self._ended(self._reap(False))
 
     def _ended(self, status: int | None) -> Ended:
-        texts = [
+        out, err = (
             (self._folder / name).read_text(encoding="utf-8", errors="replace")
             for name in ("out", "err")
-        ]
-        return Ended(status, *texts, time.monotonic() - self._started)
+        )
+        return Ended(status, out, err, time.monotonic() - self._started)
 
 
 class Sandbox:

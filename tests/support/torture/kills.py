@@ -201,7 +201,7 @@ def _resumed(case: Case, sandbox: Sandbox, run: Path, known: Reference, report: 
         return "run again: a finished cell was run again"
     if left := [*(run / ".partial").glob("*")]:
         return f"run again: {left[0].name} is left in .partial"
-    if left := [path for path in run.rglob("*.part")]:
+    if left := list(run.rglob("*.part")):
         return f"run again: {left[0].name} is left"
     if problem := inspection.half_written(run) or sandbox.leftovers():
         return f"run again: {problem}"
@@ -213,8 +213,11 @@ def _well(cell: Path) -> bool:
     return '"status": "ok"' in (cell / "result.json").read_text()
 
 
+@cache
 def lacks(engine: str) -> str:
-    """Return what this machine lacks for an engine."""
+    """Return what this machine lacks for an engine; found out once."""
+    if engine == "fake":
+        return ""
     from fairc.runtime import engines
 
     made = engines.make(engine, lambda _: None)
@@ -244,7 +247,7 @@ def _strategy(engine: str, weight: float, short: int, wanted: int) -> Strategy:
         " start, cells, tables, report; then the same command again: no process left, nothing half-written, no"
         " finished cell run again, no temporary file left, the hashes of an undisturbed run",
         attempt,
-        lacking=(lambda: "") if engine == "fake" else cache(lambda: lacks(engine)),
+        lacking=lambda: lacks(engine),
         weight=weight,
         short=short,
         wanted=wanted,

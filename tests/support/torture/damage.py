@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -107,8 +108,6 @@ def results(seed: int, number: int, folder: Path) -> Outcome:
 @cache
 def table() -> str:
     """Return what `fairc table` says of the run that was not damaged."""
-    import tempfile
-
     with tempfile.TemporaryDirectory(prefix="torture-") as folder:
         sandbox = Sandbox(Path(folder))
         shutil.copytree(finished() / "run", sandbox.work / "run")
@@ -170,7 +169,7 @@ def _cache_strategy(engine: str) -> Strategy:
         f"a file of the kernel or image of {engine} in a cache of its own damaged, then a run: noticed (exit status 3)"
         " or harmless (the same hashes)",
         attempt,
-        lacking=cache(lambda: lacks(engine)),
+        lacking=lambda: lacks(engine),
         weight=0.5,
         wanted=1000,
     )

@@ -1,6 +1,6 @@
 """`make torture`: seeded faults of every kind, tried in turn within a time budget, and recorded.
 
-    python -m torture [--minutes N] [--only NAME] [--seed N] [--number N]      (in tests/)
+    python -m torture [--minutes N] [--only NAME] [--seed N] [--number N]      (in tests/support/)
 
 In order of control flow: `__main__` (options), `campaign` (shares the time between strategies), `strategy` (what
 a kind of fault is), `record` (what has been tried, as JSON lines), `page` (docs/reliability.md). What the kinds share:

@@ -12,7 +12,7 @@ from . import campaign, page
 from .every import STRATEGIES
 from .record import Record
 
-RECORD = Path(__file__).with_name("record.jsonl")
+RECORD = campaign.ROOT / "tests" / "torture" / "record.jsonl"
 PAGE = campaign.ROOT / "docs" / "reliability.md"
 
 
@@ -21,7 +21,7 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser("make torture", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--minutes", type=float, default=30.0, help="the time for it (30)")
     parser.add_argument("--seed", type=int, default=15, help="of all random choices (15)")
-    parser.add_argument("--only", default="", help="strategies whose name begins so")
+    parser.add_argument("--only", default="", help="strategies whose name begins so, or so: `a,b`")
     parser.add_argument("--number", type=int, help="one try of `--only`, which is not recorded")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--record", type=Path, default=RECORD, help="what is added to")
@@ -33,7 +33,7 @@ def options() -> argparse.Namespace:
 def main() -> int:
     """Run a campaign; exit status 1 when it found a problem, 130 after Ctrl-C."""
     given = options()
-    chosen = [each for each in STRATEGIES if each.name.startswith(given.only)]
+    chosen = [each for each in STRATEGIES if each.name.startswith(tuple(given.only.split(",")))]
     if not chosen:
         print(f"no strategy is called {given.only}; known: {', '.join(e.name for e in STRATEGIES)}")
         return 2

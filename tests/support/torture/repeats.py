@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
@@ -155,7 +154,7 @@ STRATEGIES = (
         f"a short cell of three on uml, while the machine is asked for {', '.join(LOADS)}: the bytes of the raw"
         " artefacts are those of the first time",
         repeat,
-        lacking=cache(lambda: lacks("uml") or ("" if shutil.which("taskset") else "taskset")),
+        lacking=lambda: lacks("uml"),
         weight=2,
         short=6,
         wanted=1000,

@@ -23,7 +23,7 @@ from .strategy import Outcome, Strategy
 if TYPE_CHECKING:
     from multiprocessing.pool import Pool
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent.parent.parent
 SLICE_S = 20.0
 MOST_IN_A_SLICE = 20_000
 
@@ -32,11 +32,17 @@ def version() -> str:
     """Return the commit that is tried; `+` follows where files differ from it."""
 
     def git(*words: str) -> str:
-        done = subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True)
+        done = subprocess.run(
+            ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False
+        )
         return done.stdout.strip()
 
     changed = git("status", "--porcelain", "--untracked-files=no")
-    others = [line for line in changed.splitlines() if "tests/torture/" not in line]
+    others = [
+        line
+        for line in changed.splitlines()
+        if "tests/torture/" not in line and "docs/reliability.md" not in line
+    ]
     return (git("rev-parse", "--short=8", "HEAD") or "unknown") + ("+" if others else "")
 
 
@@ -84,8 +90,14 @@ def workers(strategies: Sequence[Strategy], jobs: int) -> Iterator[Pool]:
     """Have processes that try."""
     _STRATEGIES.update({strategy.name: strategy for strategy in strategies})
     context = multiprocessing.get_context("fork")
-    with context.Pool(jobs, _begin, (os.getpid(),)) as pool:
-        yield pool
+    before = tempfile.tempdir
+    with tempfile.TemporaryDirectory(prefix="torture-", ignore_cleanup_errors=True) as folder:
+        tempfile.tempdir = folder
+        try:
+            with context.Pool(jobs, _begin, (os.getpid(),)) as pool:
+                yield pool
+        finally:
+            tempfile.tempdir = before
 
 
 class Campaign:

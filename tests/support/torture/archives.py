@@ -12,6 +12,7 @@ from pathlib import Path
 import hostile
 import zstandard
 
+from fairc.runtime.store import archive
 from fairc.runtime.uml import source
 from fairc.runtime.vm import image, recipe
 
@@ -219,7 +220,11 @@ def _image(rng: random.Random, outside: Path) -> tuple[str, bytes]:
     for name, data in content.items():
         (parts / name).write_bytes(data)
     recipes = [*(v.hash() for v in recipe.VARIANTS), source.recipe_hash()]
-    manifest: object = {"recipe": rng.choice(recipes), "digest": image.digest(parts)}
+    manifest: object = {
+        "recipe": rng.choice(recipes),
+        "digest": image.digest(parts),
+        "kernel": "7.3",
+    }
     shutil.rmtree(parts.parent)
     text, what = json.dumps(manifest), "whole"
     if rng.random() < 0.5:
@@ -235,6 +240,20 @@ def _image(rng: random.Random, outside: Path) -> tuple[str, bytes]:
             what += f" and {more}"
     how, packed = compressed(rng, made.getvalue())
     return f"{what}; {how}", packed
+
+
+def whole(rng: random.Random, outside: Path, size: int) -> bytes:
+    """Return the file of a kernel that can be loaded, of so many random bytes."""
+    parts = outside / "parts" / "kernels"
+    parts.mkdir(parents=True)
+    (parts / "kernel").write_bytes(rng.randbytes(size))
+    manifest = {"recipe": source.recipe_hash(), "digest": image.digest(parts), "kernel": "7.3"}
+    (parts / "manifest.json").write_text(json.dumps(manifest))
+    archive.pack_several({"kernels": parts}, outside / "packed")
+    shutil.rmtree(parts.parent)
+    content = (outside / "packed").read_bytes()
+    (outside / "packed").unlink()
+    return content
 
 
 STRATEGIES = (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -157,14 +159,10 @@ def _write(path: Path, text: str) -> None:
 @cache
 def finished() -> Path:
     """Return a folder with a run, `run`, and a plan whose cells have been run as jobs, `plan`."""
-    import atexit
-    import os
-    import tempfile
-
     preload()
-    made = Path(tempfile.mkdtemp(prefix="torture-"))
-    owner = os.getpid()
-    atexit.register(lambda: os.getpid() == owner and shutil.rmtree(made, ignore_errors=True))
+    made = Path(
+        tempfile.mkdtemp(prefix="torture-")
+    )  # whoever tries has a temporary folder that goes
     inside = made / "sandbox"
     inside.mkdir()
     sandbox = Sandbox(inside)
@@ -221,8 +219,6 @@ def jobs(seed: int, number: int, folder: Path) -> Outcome:
 
 def _odd(rng: random.Random, path: Path) -> str:
     """Put something else where a file is; return what."""
-    import os
-
     what = rng.choice(["pipe", "folder", "link out", "link to itself", "device", "more"])
     if what != "more":
         path.unlink()

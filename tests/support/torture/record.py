@@ -111,7 +111,7 @@ class Record:
 
     def open(self) -> Iterator[tuple[str, int, int, str]]:
         """Yield (strategy, seed, number, what) of problems that the last try again did not end."""
-        ended = set()
+        ended: set[tuple[str, int, int]] = set()
         for line in self.lines:
             if "again" in line:
                 key = (line["strategy"], line["seed"], line["again"])

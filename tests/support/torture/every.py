@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from . import archives, damage, documents, kills, privileged, repeats, specs
+from . import (
+    archives,
+    content,
+    damage,
+    documents,
+    inputs,
+    kills,
+    privileged,
+    repeats,
+    resources,
+    specs,
+)
 
 STRATEGIES = (
     *specs.STRATEGIES,
@@ -12,4 +23,7 @@ STRATEGIES = (
     *kills.STRATEGIES,
     *damage.STRATEGIES,
     *repeats.STRATEGIES,
+    *resources.STRATEGIES,
+    *content.STRATEGIES,
+    *inputs.STRATEGIES,
 )
