@@ -26,13 +26,17 @@ UNSHAPED_BPS = 100_000_000
 PAGE_RTTS, BROWSER_VIRTUAL_S = 8, 5.0
 # Compressed bytes that remain of a packet in one capture; and of all else, per flow and second.
 CAPTURED_BYTES, LOGGED_BYTES_PER_S = 22, 800
+# What a cell leaves before it is compressed: a packet in a capture, and what a policer writes for one; a
+# line about a connection at each sample or tick (long ones: most are shorter).
+RECORD_BYTES, POLICED_BYTES, LINE_BYTES = 16 + 96, 40, 700
 
 
 class Estimate:
     """Sums over cells, one after the other, so that any number of them fits.
 
     jobs: cells that run at once; None: as many as there are cores. engine: what runs them. longest_s: wall seconds of the
-    cell that takes longest, on a core of its own. browsers: whether any cell starts one.
+    cell that takes longest, on a core of its own. browsers: whether any cell starts one. largest_bytes: what the cell that leaves
+    most leaves, before it is compressed.
     """
 
     def __init__(self, jobs: int | None = None, engine: str = "vm") -> None:
@@ -42,6 +46,7 @@ class Estimate:
         self.virtual_s = 0.0
         self.longest_s = 0.0
         self.browsers = False
+        self.largest_bytes = 0.0
         self.disk_bytes = 0.0
         self._wall_s = 0.0
 
@@ -58,6 +63,7 @@ class Estimate:
         first_s = beside_s(self.costs, cell)
         self.longest_s = max(self.longest_s, wall_s + first_s)
         self.browsers = self.browsers or bool(in_browsers(cell))
+        self.largest_bytes = max(self.largest_bytes, results_bytes(cell))
         self._wall_s += times * wall_s + first_s
 
     def extrapolate(self, cells: int) -> None:
@@ -211,6 +217,15 @@ def packets(cell: Cell, length_s: float) -> float:
     wanted = [sent_by(flow, length_s) for flow in cell.flows]
     known = [sent for sent in wanted if sent is not None]
     return min(possible, sum(known)) if len(known) == len(wanted) else possible
+
+
+def results_bytes(cell: Cell) -> float:
+    """Return how much a cell leaves behind before it is compressed, bytes, as far as its plan tells."""
+    length_s = length(cell)
+    sent = packets(cell, length_s)
+    lines = sum(flow.connections * length_s * 1e9 / flow.sample_every_ns for flow in cell.flows)
+    each = RECORD_BYTES * len(cell.captures) + POLICED_BYTES * len(cell.policers)
+    return each * sent + LINE_BYTES * lines
 
 
 def sent_by(flow: Flow, length_s: float) -> float | None:

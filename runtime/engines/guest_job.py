@@ -33,10 +33,11 @@ def limits(cell: Cell, **others: Any) -> bounds.Limits:
     return bounds.limits(latest_s, latest_s - EPOCH_S, **others)
 
 
-def write(cell: Cell, device: Path, computing_is_free: bool = False) -> None:
+def write(cell: Cell, device: Path, computing_is_free: bool = False, memory_bytes: int = 0) -> None:
     """Write a new exchange that holds the cell's program.
 
-    computing_is_free: as in `mininet.render`.
+    computing_is_free: as in `mininet.render`. memory_bytes: of the machine, where what it leaves behind
+    may not fit an exchange of the usual size.
     """
     seed = hashlib.sha256(f"kernel {cell.seed}".encode()).digest()
     header = {
@@ -48,7 +49,7 @@ def write(cell: Cell, device: Path, computing_is_free: bool = False) -> None:
     program = mininet.render(
         cell, late_ns=0, epoch_ns=EPOCH_NS, computing_is_free=computing_is_free
     )
-    exchange.create(device, header, {"cell.py": program.encode()}, exchange.SIZE)
+    exchange.create(device, header, {"cell.py": program.encode()}, max(exchange.SIZE, memory_bytes))
 
 
 def read(device: Path, artefacts: Path, error: str) -> tuple[str, float]:

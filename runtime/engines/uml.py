@@ -19,7 +19,7 @@ from fairc.runtime.engines.base import EngineUnavailable, programs_identity, ref
 from fairc.runtime.host import bounds, faults, supervisor
 from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
-from fairc.runtime.uml import confinement, kernel, machine, trial
+from fairc.runtime.uml import confinement, kernel, machine, memory, trial
 from fairc.runtime.vm import exchange, image, initramfs, recipe
 from fairc.runtime.vm.guest_files import guest_files
 
@@ -59,15 +59,16 @@ class UmlEngine:
     def identity_for(self, cell: Cell) -> str:
         """Return the identity of the machine that the cell needs. Raises EngineUnavailable."""
         refuse_images(cell)
-        return self._identity(guest_job.variant_of(cell))
+        variant = guest_job.variant_of(cell)
+        return self._identity(variant, memory.machine_bytes(cell, variant))
 
-    def _identity(self, variant: recipe.Variant) -> str:
+    def _identity(self, variant: recipe.Variant, memory_bytes: int | None = None) -> str:
         assert self._kernel is not None, "prepare comes first"
         parts = {
             "kernel": self._kernel.sha256,
             "image": image.require(variant).digest,
             "initramfs": hashlib.sha256(self._initrd(variant)).hexdigest(),
-            "arguments": machine.kernel_arguments(variant),
+            "arguments": machine.kernel_arguments(variant, memory_bytes=memory_bytes),
             "programs": programs_identity(),
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -136,9 +137,11 @@ class UmlEngine:
         artefacts.mkdir()
         with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("uml")) as scratch:
             folder = Path(scratch)
-            guest_job.write(cell, folder / machine.EXCHANGE, computing_is_free=True)
+            memory_bytes = memory.machine_bytes(cell, variant)
+            device = folder / machine.EXCHANGE
+            guest_job.write(cell, device, computing_is_free=True, memory_bytes=memory_bytes)
             (folder / machine.INITRD).write_bytes(self._initrd(variant))
-            arguments = machine.kernel_arguments(variant, cell.syscall_cost_ns)
+            arguments = machine.kernel_arguments(variant, cell.syscall_cost_ns, memory_bytes)
             limits = guest_job.limits(cell)
             error = self._boot(variant, arguments, folder, limits, core)
             error, virtual_s = guest_job.read(folder / machine.EXCHANGE, artefacts, error)

@@ -8,7 +8,7 @@ from pathlib import Path
 from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.vm import recipe
 
-from . import confinement
+from . import confinement, memory
 from .kernel import Kernel
 
 # Names in the machine's folder; the kernel's command line is the same for every cell, because the
@@ -17,14 +17,16 @@ INITRD, IMAGE, EXCHANGE, CLOCK = "initrd", "image", "exchange", "clock"
 START_NS = 1_577_836_800 * 10**9  # 2020-01-01: the guest's clock when it boots
 
 
-def kernel_arguments(variant: recipe.Variant, syscall_cost_ns: int | None = None) -> list[str]:
+def kernel_arguments(
+    variant: recipe.Variant, syscall_cost_ns: int | None = None, memory_bytes: int | None = None
+) -> list[str]:
     """Return the kernel's command line.
 
     syscall_cost_ns: the virtual time of each system call; None: the variant's.
     """
     cost_ns = variant.syscall_cost_ns if syscall_cost_ns is None else syscall_cost_ns
     return [
-        f"mem={variant.memory_bytes >> 20}M",
+        *memory.arguments(memory_bytes or variant.memory_bytes, variant),
         f"initrd={INITRD}",
         "rdinit=/init",
         f"filedisk={IMAGE},{IMAGE},ro",

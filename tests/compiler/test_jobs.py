@@ -122,6 +122,10 @@ def test_a_job_has_the_memory_of_the_guest() -> None:
     estimate = Estimate(jobs=1)
     plain = (recipe.PLAIN.memory_bytes + exchange.SIZE) >> 20
     assert jobs.deal(plan, estimate, 1).memory_mib >= plain + 1024
+    estimate.largest_bytes = 1.5 * 2**30
+    more = jobs.deal(plan, estimate, 1).memory_mib - jobs.deal(plan, Estimate(jobs=1), 1).memory_mib
+    assert more == 3 * 1024
+    estimate.largest_bytes = 0.0
     estimate.browsers = True
     browser = (recipe.BROWSER.memory_bytes + exchange.SIZE) >> 20
     code = recipe.BROWSER.translation_cache_mb

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -21,7 +22,7 @@ from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.store.results import RawResult
-from fairc.runtime.uml import confinement, kernel
+from fairc.runtime.uml import confinement, kernel, memory
 
 ROOT = Path(__file__).parents[2]
 
@@ -89,6 +90,38 @@ def test_the_same_bytes_beside_cpu_hogs(
     for path in golden.artefacts.iterdir():
         assert path.read_bytes() == (loaded.artefacts / path.name).read_bytes(), path.name
     assert loaded.sha256 == golden.sha256
+
+
+# What a kernel tells of its network, but for its memory in pages and addresses that it draws.
+TELL = """
+import json, pathlib, sys
+root = pathlib.Path("/proc/sys/net")
+found = {}
+for path in sorted(root.rglob("*")):
+    try:
+        found[str(path)] = path.read_text()
+    except OSError:
+        continue  # a folder, or to be written only
+pathlib.Path(sys.argv[1], "told.json").write_text(json.dumps(found))
+"""
+# Linux bounds it by memory; nothing here has so many peers.
+BY_MEMORY = "/proc/sys/net/ipv4/inet_peer_threshold"
+
+
+def test_a_machine_with_more_memory_has_the_network_of_the_usual_one(
+    engine: UmlEngine, cells: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mininet, "render", lambda *_, **__: TELL)
+    told = []
+    for gib in (1, 3):
+        monkeypatch.setattr(memory, "machine_bytes", lambda *_, gib=gib: gib << 30)
+        result = run(engine, cells[0], tmp_path / str(gib))
+        assert result.error == "", result.console
+        told.append(json.loads((result.artefacts / "told.json").read_text()))
+    usual, large = told
+    assert usual.pop(BY_MEMORY) != large.pop(BY_MEMORY)
+    assert {path: large.get(path) for path in usual if large.get(path) != usual[path]} == {}
+    assert usual["/proc/sys/net/ipv4/tcp_rmem"].split() == ["4096", "131072", "8091616"]
 
 
 def test_the_same_bytes_where_the_host_allows_no_confinement(

@@ -1,0 +1,52 @@
+"""How much memory a cell's machine has on the uml engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairc import dsl
+from fairc.compiler import Cell, compile
+from fairc.compiler.estimate import results_bytes
+from fairc.runtime.uml import memory
+from fairc.runtime.vm import recipe
+
+SPEC = """fexp 1
+experiment memory {{
+  topology = bottleneck(rate: {rate}, rtt: 12ms, queue: fifo(10pkt))
+  flow a {{ count = {count}  cca = reno  workload = bulk }}
+  duration = {duration}
+  measure = [goodput]
+}}
+"""
+
+
+def only_cell(rate: str, count: int, duration: str) -> Cell:
+    text = SPEC.format(rate=rate, count=count, duration=duration)
+    experiment, found = dsl.load(dsl.Source("memory.fexp", text))
+    assert experiment is not None, dsl.render_full(found)
+    (cell,) = compile(experiment).cells()
+    return cell
+
+
+def test_results_are_packets_in_three_captures_and_a_line_a_sample() -> None:
+    cell = only_cell("100Mbit/s", 2, "100s")
+    packets = 100e6 * 100 / (8 * 1514)
+    assert results_bytes(cell) == pytest.approx(3 * 112 * packets + 2 * 1000 * 700)
+
+
+@pytest.mark.parametrize(
+    ("rate", "count", "duration", "gib"),
+    [("10Mbit/s", 2, "20s", 1), ("100Mbit/s", 1, "100s", 1), ("100Mbit/s", 1, "600s", 5)],
+)
+def test_a_machine_holds_twice_what_its_cell_leaves(
+    rate: str, count: int, duration: str, gib: int
+) -> None:
+    cell = only_cell(rate, count, duration)
+    assert memory.machine_bytes(cell, recipe.PLAIN) == gib << 30
+
+
+def test_a_larger_machine_has_the_tables_of_the_usual_one() -> None:
+    """What the kernel derives from its memory and a cell could notice."""
+    usual = recipe.PLAIN.memory_bytes
+    assert memory.arguments(usual, recipe.PLAIN) == ["mem=1024M"]
+    assert memory.arguments(5 * usual, recipe.PLAIN) == ["mem=5120M", *memory.LIKE_1_GIB]
