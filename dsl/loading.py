@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from .core.diagnostics import CompileError, Diagnostics
+from .core import plugins
+from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Severity
 from .core.source import Source
 from .model import Experiment
 
@@ -28,4 +29,16 @@ def load(
         checker = Checker(parse(source), Overrides(settings))
     except CompileError as error:
         return None, Diagnostics(error.diagnostics)
-    return checker.check(), checker.diagnostics
+    experiment = checker.check()
+    for plugin in plugins.failed():
+        checker.diagnostics.add(
+            Diagnostic(
+                "plugin-failed",
+                f"the plug-in {plugin} cannot be used",
+                None,
+                notes=(plugin.why,),
+                help="`fairc doctor` lists all plug-ins; mend the package, or uninstall it",
+                severity=Severity.WARNING,
+            )
+        )
+    return experiment, checker.diagnostics

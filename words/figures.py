@@ -211,3 +211,8 @@ FIGURES: Registry[FigureEntry] = Registry(
         ),
     ],
 )
+
+GROUP = "fairc.figures"
+"""Entry points of other packages' figures."""
+
+FIGURES.accept(GROUP)

@@ -282,3 +282,8 @@ METRICS: Registry[MetricEntry] = Registry(
         ),
     ],
 )
+
+GROUP = "fairc.metrics"
+"""Entry points of other packages' metrics."""
+
+METRICS.accept(GROUP)

@@ -10,7 +10,6 @@ from fairc.words.figures import ALWAYS, FIGURES
 if TYPE_CHECKING:
     from .header import Axis, FigureRequest, Plan
 
-ENTRIES = {entry.name: entry for entry in FIGURES}
 APART = frozenset({"metric", "where"})
 """Parameters of a figure that are no options of it in a plan."""
 
@@ -44,9 +43,9 @@ def _axis(axis: Axis) -> str:
 
 def _figure(figure: FigureRequest, names: set[str]) -> str:
     """Say what is wrong with a figure."""
-    entry = ENTRIES.get(figure.kind)
-    if entry is None:
+    if figure.kind not in FIGURES:
         return ""  # of another version: the report says that it cannot draw it
+    entry = FIGURES[figure.kind]
     parameters = {p.name: p for p in entry.parameters if p.name not in APART}
     if figure.metric is None:
         return "shows no metric"

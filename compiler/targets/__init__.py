@@ -65,6 +65,8 @@ TARGETS: Registry[Target] = Registry(
     ),
 )
 
+TARGETS.accept("fairc.targets")
+
 
 def find(names: Iterable[str]) -> list[Target]:
     """Return targets by name, each once. Raises CompileError for those unknown."""

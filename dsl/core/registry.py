@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, cast
 
+from . import plugins
 from .diagnostics import CompileError, Diagnostic
 from .source import Span
 
@@ -30,6 +31,7 @@ class Registry(Generic[T]):
     def __init__(self, word: str, code: str, entries: Iterable[T]) -> None:
         self.word = word
         self.code = code
+        self._group = ""
         self._entries: dict[str, T] = {}
         for entry in entries:
             self.register(entry)
@@ -40,23 +42,40 @@ class Registry(Generic[T]):
             raise ValueError(f"two entries are called {entry.name!r} among the {self.word}s")
         self._entries[entry.name] = entry
 
+    def accept(self, group: str) -> None:
+        """Take entries of other packages as well: those of a group of entry points, when first asked."""
+        self._group = group
+
+    def _all(self) -> dict[str, T]:
+        group, self._group = self._group, ""
+        if group:
+            kind = type(next(iter(self._entries.values())))
+            for point, entry in plugins.load(group, kind):
+                try:
+                    self.register(cast(T, entry))
+                except ValueError as error:
+                    plugins.note(point, str(error))
+                else:
+                    plugins.note(point)
+        return self._entries
+
     def __contains__(self, name: object) -> bool:
-        return name in self._entries
+        return name in self._all()
 
     def __iter__(self) -> Iterator[T]:
-        return iter(self._entries.values())
+        return iter(self._all().values())
 
     def __getitem__(self, name: str) -> T:
         """Return the entry of a name that has been checked. Raises KeyError."""
-        return self._entries[name]
+        return self._all()[name]
 
     def names(self) -> list[str]:
         """Return all names, sorted."""
-        return sorted(self._entries)
+        return sorted(self._all())
 
     def get(self, name: str, span: Span) -> T:
         """Return the entry called `name`. Raises CompileError at `span` with the choices."""
-        if name in self._entries:
+        if name in self._all():
             return self._entries[name]
         raise CompileError([unknown(self.word, self.code, name, self.names(), span)])
 

@@ -28,7 +28,7 @@ def doctor(whole: bool) -> int:
 
     With --verify also whether what cells run on is whole; exit status 3 when something is damaged.
     """
-    from fairc.runtime.host.doctor import examine
+    from fairc.runtime.host.doctor import examine, plugged
 
     engines = examine()
     for engine in engines:
@@ -36,6 +36,9 @@ def doctor(whole: bool) -> int:
             f"{engine.name}: {'ready' if engine.ready else 'not ready'} ({engine.summary})"
         )
         show(engine.findings, "missing")
+    if others := list(plugged()):
+        console.result("plug-ins:")
+        show(others, "failed")
     well = any(engine.ready for engine in engines)
     if whole:
         from fairc.runtime.host.whole import verify

@@ -26,7 +26,7 @@ FAKE = "fake"
 class EngineKind:
     """An engine by name.
 
-    summary: what it is, on one line. factory: `module:class` below this package; the class takes
+    summary: what it is, on one line. factory: `module:class`, the module below this package or with its full name; the class takes
     a function that is told what a long preparation is doing. hidden: not offered to a user. slower:
     the name of the same engine with half the guest's speed, for `fairc calibrate`. like: the engine
     whose limits it has; itself, unless it is one for tests. computing_is_free: whether what hosts
@@ -50,7 +50,8 @@ class EngineKind:
     def make(self, report: Report) -> Engine:
         """Return the engine, not yet prepared."""
         module, _, name = self.factory.partition(":")
-        engine: Engine = getattr(import_module(f".{module}", __name__), name)(report)
+        place = module if "." in module else f".{module}"
+        engine: Engine = getattr(import_module(place, __name__), name)(report)
         return engine
 
 
@@ -79,6 +80,8 @@ ENGINES: Registry[EngineKind] = Registry(
         ),
     ),
 )
+
+ENGINES.accept("fairc.engines")
 VARIABLE = "FAIRC_ENGINE"
 
 

@@ -9,12 +9,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
+from fairc.compiler.targets import TARGETS
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
+from fairc.dsl.core import plugins
 from fairc.runtime.engines import ENGINES, host
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.uml import confinement, trial
 from fairc.runtime.uml import kernel as kernels
 from fairc.runtime.vm import image, qemu, recipe
+from fairc.words.figures import FIGURES
+from fairc.words.metrics import METRICS
+from fairc.words.queues import QUEUES
 
 APT = "sudo apt-get install --no-install-recommends"
 SPACE_BYTES = 4 << 30
@@ -55,6 +60,15 @@ def examine() -> list[Examined]:
         for kind in ENGINES
         if kind.name in EXAMINATIONS
     ]
+
+
+def plugged() -> Iterator[Finding]:
+    """Yield the plug-ins of other packages, and what is wrong with those that cannot be used."""
+    for registry in (QUEUES, METRICS, FIGURES, TARGETS, ENGINES):
+        registry.names()
+    for plugin in plugins.MET.values():
+        remedy = f"mend {plugin.package}, or uninstall it"
+        yield Finding(str(plugin), not plugin.why, plugin.why, remedy)
 
 
 def vm() -> Iterator[Finding]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 
+from fairc.dsl.core import plugins
 from fairc.dsl.core.registry import Registry
 from fairc.words import metrics as words
 
@@ -16,7 +19,15 @@ def _metric(entry: words.MetricEntry) -> Metric:
     return found
 
 
-METRICS: Registry[Metric] = Registry("metric", "metric", map(_metric, words.METRICS))
+def _metrics() -> Iterator[Metric]:
+    for entry in words.METRICS:
+        if not entry.module:
+            yield _metric(entry)
+        elif metric := plugins.attempt(words.GROUP, entry.name, partial(_metric, entry)):
+            yield metric
+
+
+METRICS: Registry[Metric] = Registry("metric", "metric", _metrics())
 
 
 def value_named(name: str) -> Value:

@@ -27,4 +27,6 @@ QUEUES: Registry[Discipline] = Registry(
     ],
 )
 
+QUEUES.accept("fairc.queues")
+
 A_QUEUE = Entries(QUEUES)

@@ -7,8 +7,11 @@ metric share), `curves` (what those of `deviations` share), then one module per 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 
+from fairc.dsl.core import plugins
 from fairc.dsl.core.registry import Registry
 from fairc.words import figures as words
 
@@ -46,8 +49,16 @@ def _kind(entry: words.FigureEntry) -> FigureKind:
     return found
 
 
+def _kinds() -> Iterator[FigureKind]:
+    for entry in words.FIGURES:
+        if not entry.module:
+            yield _kind(entry)
+        elif kind := plugins.attempt(words.GROUP, entry.name, partial(_kind, entry)):
+            yield kind
+
+
 # What `report { ... }` can ask for.
-FIGURES: Registry[FigureKind] = Registry("figure", "figure", map(_kind, words.FIGURES))
+FIGURES: Registry[FigureKind] = Registry("figure", "figure", _kinds())
 
 __all__ = [
     "DEFAULT",

@@ -1,0 +1,69 @@
+"""Entries that other packages add to the registries, by entry points: `fairc.queues`, `fairc.metrics`, ...
+
+An entry point names an object of the type that the registry holds (docs/plugins.md). What cannot be loaded is left
+out, kept here, and reported by `fairc check` and `fairc doctor`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint, entry_points
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """An entry point that was met: its group and name, its package; why: it cannot be used, if so."""
+
+    group: str
+    name: str
+    package: str
+    why: str = ""
+
+    def __str__(self) -> str:
+        """Name it with its package."""
+        return f"`{self.name}` of {self.package} ({self.group})"
+
+
+MET: dict[tuple[str, str, str], Plugin] = {}
+"""Every plug-in that was asked for so far."""
+
+
+def failed() -> list[Plugin]:
+    """Return the plug-ins that cannot be used."""
+    return [plugin for plugin in MET.values() if plugin.why]
+
+
+def load(group: str, kind: type) -> Iterator[tuple[EntryPoint, object]]:
+    """Yield the objects of a group that are of a type; what is wrong with the others is noted."""
+    for point in sorted(entry_points(group=group), key=lambda point: point.name):
+        try:
+            found = point.load()
+        except Exception as error:  # noqa: BLE001 (code of others may raise anything)
+            note(point, f"{type(error).__name__}: {error}")
+            continue
+        if isinstance(found, kind):
+            yield point, found
+        else:
+            note(point, f"{point.value} is no {kind.__name__}")
+
+
+def attempt(group: str, name: str, build: Callable[[], T]) -> T | None:
+    """Return what a plug-in's own module makes, or None after noting why it cannot be used."""
+    try:
+        return build()
+    except Exception as error:  # noqa: BLE001 (code of others may raise anything)
+        for key, plugin in MET.items():
+            if key[:2] == (group, name):
+                MET[key] = replace(plugin, why=" ".join(f"{type(error).__name__}: {error}".split()))
+        return None
+
+
+def note(point: EntryPoint, why: str = "") -> None:
+    """Remember a plug-in, and why it cannot be used."""
+    package = point.dist.name if point.dist else "an unknown package"
+    plugin = Plugin(point.group, point.name, package, " ".join(why.split()))
+    MET[plugin.group, plugin.name, plugin.package] = plugin

@@ -1,0 +1,40 @@
+"""What the package adds to the language: the objects that its entry points name."""
+
+from __future__ import annotations
+
+from fairc.compiler import plan
+from fairc.dsl.core.entries import Parameter
+from fairc.dsl.core.kinds import A_POSITIVE_TIME
+from fairc.words.figures import FigureEntry
+from fairc.words.metrics import MetricEntry
+from fairc.words.queues.discipline import SIZE, Discipline, Given
+
+TARGET_DELAY = Parameter("target", A_POSITIVE_TIME, "acceptable standing delay", "1ms")
+
+
+def _lower(given: Given) -> plan.CoDel:
+    """CoDel with a target for short round trips, and twenty of it as its interval."""
+    target_ns = given.ns(TARGET_DELAY)
+    return plan.CoDel(
+        limit_packets=given.packets, target_ns=target_ns, interval_ns=20 * target_ns, ecn=True
+    )
+
+
+QUEUE = Discipline(
+    name="rack_codel",
+    summary="CoDel for a rack",
+    parameters=(SIZE, TARGET_DELAY),
+    lower=_lower,
+    target_ns=lambda queue: queue.target_ns,
+)
+
+METRIC = MetricEntry(
+    name="flows_seen",
+    summary="Flows of a cell",
+    unit="1",
+    module="fairc_example.flows_seen",
+)
+
+FIGURE = FigureEntry(
+    name="dots", summary="A dot for each cell", panels=1, groups=10, module="fairc_example.dots"
+)

@@ -1,0 +1,85 @@
+"""Words of another package: `example/` is what one looks like when it is installed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+SPEC = """fexp 1
+experiment e {
+  topology = bottleneck(rate: 10Mbit/s, rtt: 20ms, queue: rack_codel(100pkt, target: 2ms))
+  flow a { cca = cubic  workload = file(1MB) }
+  measure = [flows_seen]
+}
+"""
+
+PROGRAM = """
+from fairc import compiler, dsl
+experiment, found = dsl.load(dsl.Source("e.fexp", SPEC))
+print(sorted((d.code, d.message, d.notes[0]) for d in found))
+(cell,) = compiler.compile(experiment).cells()
+print([i.queue.model_dump() for n in cell.nodes for i in n.interfaces if i.bottleneck])
+from fairc.compiler.targets import find
+from fairc.runtime.engines import ENGINES
+from fairc.runtime.metrics import METRICS
+from fairc.runtime.report.figures import FIGURES
+print(find(["names"])[0].about, METRICS["flows_seen"].values[0].unit, "dots" in FIGURES)
+print(type(ENGINES["example"].make(print)).__name__)
+from fairc.runtime.host.doctor import plugged
+print(sorted((finding.what, finding.well) for finding in plugged()))
+"""
+
+
+def lines() -> list[str]:
+    """What a Python says that has the package installed."""
+    paths = os.pathsep.join([str(HERE / "example"), str(ROOT)])
+    done = subprocess.run(
+        [sys.executable, "-c", f"SPEC = {SPEC!r}{PROGRAM}"],
+        env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_package_adds_words_and_what_cannot_be_used_is_reported() -> None:
+    warned, queue, others, engine, doctor = lines()
+    assert eval(queue) == [
+        {
+            "limit_bytes": None,
+            "limit_packets": 100,
+            "kind": "codel",
+            "target_ns": 2_000_000,
+            "interval_ns": 40_000_000,
+            "ecn": True,
+        }
+    ]
+    assert others == "nothing but the plan 1 False"
+    assert engine == "ExampleEngine"
+    plugin = "the plug-in `{}` of fairc-example (fairc.queues) cannot be used"
+    assert eval(warned) == [
+        ("plugin-failed", plugin.format("again"), "two entries are called 'fifo' among the queues"),
+        (
+            "plugin-failed",
+            plugin.format("broken"),
+            "ModuleNotFoundError: No module named 'fairc_example.nowhere'",
+        ),
+        ("plugin-failed", plugin.format("wrong"), "fairc_example.words:METRIC is no Discipline"),
+    ]
+    assert eval(doctor) == [
+        ("`again` of fairc-example (fairc.queues)", False),
+        ("`broken` of fairc-example (fairc.queues)", False),
+        ("`dots` of fairc-example (fairc.figures)", False),
+        ("`example` of fairc-example (fairc.engines)", True),
+        ("`flows_seen` of fairc-example (fairc.metrics)", True),
+        ("`names` of fairc-example (fairc.targets)", True),
+        ("`rack_codel` of fairc-example (fairc.queues)", True),
+        ("`wrong` of fairc-example (fairc.queues)", False),
+    ]
