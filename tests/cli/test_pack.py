@@ -1,0 +1,107 @@
+"""`fairc pack`, and packs where a run directory is expected."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairc.runtime.pack import zipped
+
+Fairc = Callable[..., Any]  # conftest.py
+PACK = Path("tiny.zip")
+
+
+@pytest.fixture
+def packed(fairc: Fairc) -> Fairc:
+    assert fairc("run", "tiny.fexp").status == 0
+    called = fairc("pack", "results/tiny")
+    assert called.status == 0, called.err
+    return fairc
+
+
+def test_a_pack_holds_the_study(packed: Fairc) -> None:
+    with zipfile.ZipFile(PACK) as opened:
+        names = set(opened.namelist())
+        readme = opened.read("README.md").decode()
+    assert {"plan.json", "lock.json", "report.html", "spec/tiny.fexp", "SHA256SUMS"} <= names
+    assert {"README.md", "LICENSE", "CITATION.cff", "ro-crate-metadata.json"} <= names
+    assert "programs/cells/fairc-endpoints" in names
+    assert sum(name.startswith("cells/") and name.endswith("result.json") for name in names) == 6
+    assert not any(name.endswith("raw.tar.zst") for name in names)
+    assert "| goodput | 1Mbit/s | a |" in readme
+    before = PACK.read_bytes()
+    assert packed("pack", "results/tiny", "-o", "again.zip").status == 0
+    assert Path("again.zip").read_bytes() == before
+
+
+def test_a_pack_is_verified_without_trust(packed: Fairc) -> None:
+    called = packed("verify", PACK, "--all", "--format", "json")
+    document = json.loads(called.out)
+    assert called.status == 0, called.out
+    assert {row["what"]: row["verdict"] for row in document["checks"]} == dict.fromkeys(
+        ("files", "plan", "programs", "endpoints", "cells"), "holds"
+    )
+    (cells,) = [row["found"] for row in document["checks"] if row["what"] == "cells"]
+    assert cells == "6 run again: 6 equal to the byte"
+
+
+def changed(name: str, old: bytes, new: bytes) -> Path:
+    """Return a pack with a file that has been edited, and hashes that fit."""
+    with zipfile.ZipFile(PACK) as opened:
+        files = {
+            n: opened.read(n) for n in opened.namelist() if n not in (zipped.SUMS, "files.json")
+        }
+    (place,) = [n for n in files if n.endswith(name) and old in files[n]][:1]
+    files[place] = files[place].replace(old, new)
+    for record in [n for n in files if n.endswith("files.json")]:
+        del files[record]
+    path = Path("changed.zip")
+    zipped.write(path, files)  # type: ignore[arg-type]
+    return path
+
+
+def test_an_edited_result_is_found_by_running_it_again(packed: Fairc) -> None:
+    with zipfile.ZipFile(PACK) as opened:
+        name = next(n for n in opened.namelist() if n.endswith("result.json"))
+        value = json.loads(opened.read(name))["metrics"][0]["value"]
+    path = changed("result.json", json.dumps(value).encode(), b"0.123456")
+    called = packed("verify", path, "--all")
+    assert called.status == 1
+    assert "5 equal to the byte" in called.out
+
+
+def test_an_edited_spec_gives_another_plan(packed: Fairc) -> None:
+    called = packed("verify", changed("tiny.fexp", b"100kB", b"200kB"), "--sample", "0")
+    assert called.status == 1
+    assert "0 of the pack's 6 are among them" in called.out
+
+
+def test_run_and_report_take_a_pack(packed: Fairc) -> None:
+    called = packed("run", PACK, "-o", "again")
+    assert called.status == 0
+    assert "6 cells: 6 valid" in called.out
+    assert Path("again/spec/tiny.fexp").is_file()
+    Path("results/tiny").rename("results/other")
+    assert packed("report", PACK).status == 0
+    assert Path("results/tiny/report.html").is_file()
+
+
+def test_a_folder_with_something_else_is_left_alone(packed: Fairc) -> None:
+    Path("here").mkdir()
+    Path("here/mine.txt").write_text("mine")
+    called = packed("run", PACK, "-o", "here")
+    assert called.status == 2
+    assert "holds something else" in called.err
+    assert [path.name for path in Path("here").iterdir()] == ["mine.txt"]
+
+
+def test_wrong_use(packed: Fairc) -> None:
+    assert packed("pack", "results/tiny", "-o", "x.tar").status == 2
+    assert packed("pack", "nothing").status == 2
+    assert packed("verify", "results/tiny", "--sample", "2").status == 2
+    assert packed("verify", PACK, "--all", "--sample", "2").status == 2

@@ -1,0 +1,134 @@
+"""Packs: equal bytes, checked without trust, used like the run that they hold."""
+
+from __future__ import annotations
+
+import json
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fairc.runtime.pack import zipped
+from fairc.runtime.pack.zipped import PackError
+
+FILES: dict[str, Path | bytes] = {"plan.json": b"{}", "a/b.txt": b"text\n", "run": b"#!/bin/sh\n"}
+
+
+def pack(tmp_path: Path) -> Path:
+    path = tmp_path / "a.zip"
+    zipped.write(path, FILES)
+    return path
+
+
+def unpacked(path: Path, to: Path) -> Path:
+    to.mkdir()
+    zipped.unpack(path, to)
+    return to
+
+
+def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
+    """Return a copy of a pack whose members have been changed."""
+    with zipfile.ZipFile(path) as before:
+        members = {name: before.read(name) for name in before.namelist()}
+    change(members)
+    other = path.with_name("other.zip")
+    with zipfile.ZipFile(other, "w") as after:
+        for name, content in members.items():
+            after.writestr(name, content)
+    return other
+
+
+def test_equal_files_give_equal_bytes_and_come_back(tmp_path: Path) -> None:
+    first = pack(tmp_path).read_bytes()
+    again = tmp_path / "again.zip"
+    zipped.write(again, dict(reversed(FILES.items())))
+    assert again.read_bytes() == first
+    folder = unpacked(again, tmp_path / "to")
+    for name, content in FILES.items():
+        assert (folder / name).read_bytes() == content
+        assert not (folder / name).stat().st_mode & stat.S_IXUSR
+    with zipfile.ZipFile(again) as opened:
+        assert opened.getinfo("run").external_attr >> 16 & stat.S_IXUSR
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda m: m.update({"a/b.txt": b"other"}), "another hash"),
+        (lambda m: m.update({"more": b""}), "does not name"),
+        (lambda m: m.pop("run"), "lacks run"),
+        (lambda m: m.pop("SHA256SUMS"), "not a pack"),
+        (lambda m: m.update({"SHA256SUMS": b"rubbish\n"}), "cannot be read"),
+        (lambda m: m.update({"SHA256SUMS": b"\xff"}), "cannot be read"),
+        (lambda m: m.update({"../out": b"x"}), "refused"),
+        (lambda m: m.update({"/etc/out": b"x"}), "refused"),
+        (lambda m: m.update({"a/./c": b"x"}), "refused"),
+        (lambda m: m.update({"a\\c": b"x"}), "refused"),
+        (lambda m: m.update({"a\nb": b"x"}), "refused"),
+        (lambda m: m.update({"RUN": b"x"}), "twice"),
+    ],
+)
+def test_what_is_refused(
+    tmp_path: Path, change: Callable[[dict[str, bytes]], None], words: str
+) -> None:
+    path = rewritten(pack(tmp_path), change)
+    with pytest.raises(PackError, match=words):
+        unpacked(path, tmp_path / "to")
+    assert not (tmp_path / "out").exists()
+
+
+def test_links_bombs_and_rubbish_are_refused(tmp_path: Path) -> None:
+    link = tmp_path / "link.zip"
+    with zipfile.ZipFile(link, "w") as made:
+        member = zipfile.ZipInfo("link")
+        member.external_attr = (stat.S_IFLNK | 0o777) << 16
+        made.writestr(member, "/etc/passwd")
+    with pytest.raises(PackError, match="not a regular file"):
+        unpacked(link, tmp_path / "l")
+    bomb = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_BZIP2) as made:
+        made.writestr("zeros", bytes(50_000_000))
+    with pytest.raises(PackError, match="more than it may"):
+        unpacked(bomb, tmp_path / "b")
+    rubbish = tmp_path / "rubbish.zip"
+    rubbish.write_bytes(pack(tmp_path).read_bytes()[:200])
+    with pytest.raises(PackError, match="damaged"):
+        unpacked(rubbish, tmp_path / "r")
+
+
+def test_an_interrupted_pack_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with pytest.raises(FileNotFoundError):
+        zipped.write(path, {"there": b"x", "zzz": tmp_path / "missing"})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_manifest_of_a_crate_names_every_part(tmp_path: Path) -> None:
+    """As RO-Crate asks: the descriptor, the root, and an entity for each part that it names."""
+    document = json.loads(crate_document())
+    entities = {entity["@id"]: entity for entity in document["@graph"]}
+    descriptor, root = entities["ro-crate-metadata.json"], entities["./"]
+    assert descriptor["about"] == {"@id": "./"}
+    assert descriptor["conformsTo"]["@id"] == "https://w3id.org/ro/crate/1.2"
+    assert {"name", "description", "datePublished", "license"} <= root.keys()
+    assert all(part["@id"] in entities for part in root["hasPart"])
+    run = entities["#run"]
+    assert run["@type"] == "CreateAction"
+    assert entities[run["instrument"]["@id"]]["@type"] == "SoftwareApplication"
+    assert all(one["@id"] in entities for one in (*run["object"], *run["result"]))
+
+
+def crate_document() -> bytes:
+    from types import SimpleNamespace
+
+    from fairc.runtime.pack import crate
+
+    plan = SimpleNamespace(
+        title="A title", experiment="e", configurations=1, cells=2, file="e.fexp", engine="uml"
+    )
+    lock = {"fairc": {"version": "1"}, "declared": [{"at": "2026-01-01T00:00:00Z"}]}
+    store = SimpleNamespace(plan=plan, lock=lock)
+    names = ("LICENSE", "plan.json", "report.html", "spec/e.fexp", "tables/cells.parquet")
+    return crate.metadata(store, names)  # type: ignore[arg-type]
