@@ -153,10 +153,15 @@ def options_of(
         send_buffer_bytes=_bytes(hosts.given(SEND_BUFFER)),
         receive_buffer_bytes=_bytes(hosts.given(RECEIVE_BUFFER)),
         qlog=control.qlog,
+<<<<<<< HEAD
         ecn=ecn,
         sack=sack,
         pacing=pacing,
         fast_open=fast_open,
+=======
+        accurate_ecn=_accurate(control, own.get("ecn"), hosts.get("ecn")),
+        **switches,
+>>>>>>> 9efd166 (Queue dualpi2 and accurate ECN: language, plan, lowering over netlink, read-back, validity, docs)
     )
 
 
@@ -224,18 +229,44 @@ def _switch(key: Parameter[bool], control: Control, own: Settings, hosts: Settin
     fixed = _FIXED.get((control.transport, key.name))
     if key is keys.PACING and control.paces:
         fixed = (True, f"`{control.cca}` paces by itself")
+<<<<<<< HEAD
     settings = own if key in own or fixed else hosts
     value = settings.given(key)
     if value is None:
         return fixed[0] if fixed else key is keys.SACK
     if fixed and value != fixed[0]:
+=======
+    value = own if own is not None or fixed else hosts
+    if not isinstance(value, Symbol):
+        return fixed[0] if fixed else name == "sack"
+    is_on = value.name != "off"
+    if fixed and is_on != fixed[0]:
+>>>>>>> 9efd166 (Queue dualpi2 and accurate ECN: language, plan, lowering over netlink, read-back, validity, docs)
         over = control.transport.upper()
         _impossible(
             f"`{key.name} = {'on' if value else 'off'}` cannot be over {over}",
             settings.values[key.name].span,
             fixed[1] + "; leave it out",
         )
+<<<<<<< HEAD
     return value
+=======
+    return is_on
+
+
+def _accurate(control: Control, own: Value | None, hosts: Value | None) -> bool:
+    """Whether the receivers of a flow count marks by AccECN. Raises CompileError where nothing can."""
+    value = own if own is not None else hosts
+    if not isinstance(value, Symbol) or value.name != "accurate":
+        return False
+    if control.transport == "quic" and own is not None:
+        _impossible(
+            "`ecn = accurate` cannot be over QUIC",
+            value.span,
+            "acknowledgements of QUIC count marks in any case: write `ecn = on`",
+        )
+    return control.transport in ("tcp", "web")
+>>>>>>> 9efd166 (Queue dualpi2 and accurate ECN: language, plan, lowering over netlink, read-back, validity, docs)
 
 
 _FIXED: Mapping[tuple[str, str], tuple[bool, str]] = {
