@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.source import Span
+from fairc.words.ccas import TCP_CCAS
 from fairc.words.workloads import Video
 
 from .draft import Draft, DraftFlow, Place
@@ -176,8 +177,7 @@ def _warn_unmarked(draft: Draft) -> None:
             )
 
 
-SCALABLE = frozenset({"dctcp"})
-"""CCAs of the kernel whose window is inversely proportional to the share of marks (RFC 9332, section 1.2)."""
+SCALABLE = frozenset(cca.name for cca in TCP_CCAS if cca.is_scalable)
 
 
 def _warn_l4s(draft: Draft) -> None:

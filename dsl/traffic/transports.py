@@ -26,7 +26,7 @@ from fairc.words.workloads import WORKLOADS, WorkloadEntry
 from .images import image_of
 from .own_ccas import own_cca
 
-SWITCHES = (keys.ECN, keys.SACK, keys.PACING, keys.FAST_OPEN)
+SWITCHES = (keys.SACK, keys.PACING, keys.FAST_OPEN)
 """Of a flow; `hosts` has them by the same names."""
 
 Cca = Symbol | Applied
@@ -135,7 +135,8 @@ def options_of(
     """
     if control.image is not None:
         return model.Options()  # `images.check_image` has refused what is given
-    ecn, sack, pacing, fast_open = (_switch(key, control, own, hosts) for key in SWITCHES)
+    sack, pacing, fast_open = (_switch(key, control, own, hosts) for key in SWITCHES)
+    ecn, accurate_ecn = _ecn(control, own, hosts)
     packets = own.given(keys.INITIAL_WINDOW) or hosts.given(keys.INITIAL_WINDOW)
     window = default_window if packets is None else packets.whole
     cap = control.parameters.get("max_window_packets", window)
@@ -153,15 +154,11 @@ def options_of(
         send_buffer_bytes=_bytes(hosts.given(SEND_BUFFER)),
         receive_buffer_bytes=_bytes(hosts.given(RECEIVE_BUFFER)),
         qlog=control.qlog,
-<<<<<<< HEAD
         ecn=ecn,
+        accurate_ecn=accurate_ecn,
         sack=sack,
         pacing=pacing,
         fast_open=fast_open,
-=======
-        accurate_ecn=_accurate(control, own.get("ecn"), hosts.get("ecn")),
-        **switches,
->>>>>>> 9efd166 (Queue dualpi2 and accurate ECN: language, plan, lowering over netlink, read-back, validity, docs)
     )
 
 
@@ -224,49 +221,42 @@ def _parameters_exist(cca: Cca, transport: str, needed: str | None) -> None:
                 )
 
 
+def _ecn(control: Control, own: Settings, hosts: Settings) -> tuple[bool, bool]:
+    """Return whether a flow has ECN, and whether its receivers count marks by AccECN."""
+    fixed = _FIXED.get((control.transport, keys.ECN.name))
+    settings = own if keys.ECN in own or fixed else hosts
+    value = settings.given(keys.ECN) or "off"
+    if value == "off":
+        return False, False
+    over, span = control.transport.upper(), settings.values[keys.ECN.name].span
+    if fixed:
+        _impossible(f"`ecn = {value}` cannot be over {over}", span, fixed[1] + "; leave it out")
+    if value == "accurate" and control.transport == "quic" and settings is own:
+        _impossible(
+            f"`ecn = accurate` cannot be over {over}",
+            span,
+            "acknowledgements of QUIC count marks in any case: write `ecn = on`",
+        )
+    return True, value == "accurate" and control.transport in ("tcp", "web")
+
+
 def _switch(key: Parameter[bool], control: Control, own: Settings, hosts: Settings) -> bool:
     """Return one switch. What a transport has no choice in can only be what it is."""
     fixed = _FIXED.get((control.transport, key.name))
     if key is keys.PACING and control.paces:
         fixed = (True, f"`{control.cca}` paces by itself")
-<<<<<<< HEAD
     settings = own if key in own or fixed else hosts
     value = settings.given(key)
     if value is None:
         return fixed[0] if fixed else key is keys.SACK
     if fixed and value != fixed[0]:
-=======
-    value = own if own is not None or fixed else hosts
-    if not isinstance(value, Symbol):
-        return fixed[0] if fixed else name == "sack"
-    is_on = value.name != "off"
-    if fixed and is_on != fixed[0]:
->>>>>>> 9efd166 (Queue dualpi2 and accurate ECN: language, plan, lowering over netlink, read-back, validity, docs)
         over = control.transport.upper()
         _impossible(
             f"`{key.name} = {'on' if value else 'off'}` cannot be over {over}",
             settings.values[key.name].span,
             fixed[1] + "; leave it out",
         )
-<<<<<<< HEAD
     return value
-=======
-    return is_on
-
-
-def _accurate(control: Control, own: Value | None, hosts: Value | None) -> bool:
-    """Whether the receivers of a flow count marks by AccECN. Raises CompileError where nothing can."""
-    value = own if own is not None else hosts
-    if not isinstance(value, Symbol) or value.name != "accurate":
-        return False
-    if control.transport == "quic" and own is not None:
-        _impossible(
-            "`ecn = accurate` cannot be over QUIC",
-            value.span,
-            "acknowledgements of QUIC count marks in any case: write `ecn = on`",
-        )
-    return control.transport in ("tcp", "web")
->>>>>>> 9efd166 (Queue dualpi2 and accurate ECN: language, plan, lowering over netlink, read-back, validity, docs)
 
 
 _FIXED: Mapping[tuple[str, str], tuple[bool, str]] = {
