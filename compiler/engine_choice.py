@@ -17,7 +17,7 @@ from fairc.dsl import model
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.words.workloads import Iperf3, Load
 
-from .plan import Cell, Flow, Iperf3Workload, LoadWorkload, Pep
+from .plan import Cell, Flow, Interface, Iperf3Workload, LoadWorkload, Pep
 
 VIRTUAL_TIME = ("uml", "vm")
 """The engines that are chosen by themselves, the fastest first."""
@@ -40,6 +40,7 @@ class Asks:
     container image that it runs. browser: whether it loads pages in a browser. parameters: whether
     its CCA has parameters that are those of a whole kernel. iperf3: whether it runs that program. syscall_cost: whether system calls take a virtual
     time of their own.
+    dualpi2: whether it is a link with such a queue.
     """
 
     who: str
@@ -50,6 +51,7 @@ class Asks:
     parameters: bool = False
     iperf3: bool = False
     syscall_cost: bool = False
+    dualpi2: bool = False
 
     @property
     def special(self) -> bool:
@@ -61,6 +63,7 @@ class Asks:
             or self.parameters
             or self.iperf3
             or self.syscall_cost
+            or self.dualpi2
         )
 
 
@@ -148,9 +151,17 @@ SYSCALL_COST = Limit(
     "do (computing takes its own time there)",
 )
 
+DUALPI2 = Limit(
+    "dualpi2",
+    "dualpi2",
+    lambda asks: asks.dualpi2,
+    "has the queue `dualpi2`",
+    "offer (Debian's kernel is built without it)",
+)
+
 LIMITS: dict[str, tuple[Limit, ...]] = {
     "uml": (BPF, IMAGE, IPERF3),
-    "vm": (IMAGE, SYSCALL_COST),
+    "vm": (IMAGE, SYSCALL_COST, DUALPI2),
     "mininet": (IMAGE, SYSCALL_COST),
     "docker": (BPF, BROWSER, PARAMETERS, SYSCALL_COST),
 }
@@ -177,7 +188,7 @@ class Choice:
 
 
 def of_cell(cell: Cell) -> Iterator[Asks]:
-    """Yield what the flows and proxies of a cell ask for."""
+    """Yield what the flows, proxies and links of a cell ask for."""
     for flow in cell.flows:
         workload = flow.workload
         yield Asks(
@@ -193,6 +204,10 @@ def of_cell(cell: Cell) -> Iterator[Asks]:
         yield Asks("the hosts", 0, syscall_cost=True)
     for pep in cell.peps:
         yield Asks(f"pep `{pep.name}`", _line(pep), parameters=bool(pep.cca_parameters))
+    for node in cell.nodes:
+        for interface in node.interfaces:
+            if interface.queue is not None and interface.queue.kind == "dualpi2":
+                yield Asks(f"a link of `{node.name}`", _line(interface), dualpi2=True)
 
 
 def of_scenario(scenario: model.Scenario) -> Iterator[Asks]:
@@ -211,6 +226,10 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Asks]:
         yield Asks("the hosts", 0, syscall_cost=True)
     for pep in scenario.network.peps:
         yield Asks(f"pep `{pep.name}`", pep.span.line, parameters=bool(pep.cca_parameters))
+    for link in scenario.network.links:
+        for node, way in ((link.a, link.forward), (link.b, link.backward)):
+            if way.queue.kind == "dualpi2":
+                yield Asks(f"a link of `{node}`", way.span.line, dualpi2=True)
 
 
 def cannot(engine: str, asked: Iterable[Asks]) -> Iterator[Reason]:
@@ -301,7 +320,7 @@ def refusal(engine: str, reasons: Iterable[Reason]) -> Diagnostic:
     )
 
 
-def _line(part: Flow | Pep) -> int:
+def _line(part: Flow | Pep | Interface) -> int:
     """Return the line of a part's `source` (`file:line`), or 0."""
     line = part.source.rpartition(":")[2]
     return int(line) if line.isdecimal() else 0

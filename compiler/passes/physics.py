@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.source import Span
+from fairc.words.ccas import TCP_CCAS
 from fairc.words.workloads import Video
 
 from .draft import Draft, DraftFlow, Place
@@ -36,6 +37,7 @@ def warn(draft: Draft) -> None:
     _warn_late(draft)
     _warn_overload(draft)
     _warn_unmarked(draft)
+    _warn_l4s(draft)
 
 
 def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
@@ -112,7 +114,7 @@ def _warn_limits(draft: Draft, flow: DraftFlow) -> None:
             f"without ECN the DCTCP of `{declared.name}` is Reno",
             declared.span,
             "Linux falls back where the other end has not agreed to ECN",
-            "write `ecn = on`, and give the queue `ecn: on`",
+            "write `ecn = accurate`, and give the queue `ecn: on`",
         )
     options = declared.options
     window = min(
@@ -173,6 +175,47 @@ def _warn_unmarked(draft: Draft) -> None:
                 "Linux clients do not ask for it by themselves (net.ipv4.tcp_ecn = 2)",
                 "write `ecn = on` in a flow, or in `hosts`",
             )
+
+
+SCALABLE = frozenset(cca.name for cca in TCP_CCAS if cca.is_scalable)
+
+
+def _warn_l4s(draft: Draft) -> None:
+    """Report coupled queues without L4S packets, and flows among those that are not made for it.
+
+    Nothing that runs by itself sends ECT(1): no CCA of the kernel asks for it, and QUIC marks with ECT(0). BPF programs and
+    images may.
+    """
+    for node in draft.nodes.values():
+        for end in node.ends:
+            queue = end.shaped.queue if end.shaped is not None else None
+            if queue is None or queue.kind != "dualpi2":
+                continue
+            crossing = [f for f in draft.flows if end in (*f.data, *f.acks)]
+            unknown = [f for f in crossing if f.flow.own_cca or f.flow.image]
+            taken = queue.options.get("l4s") == "any"
+            asking = [f for f in crossing if f.flow.options.ecn] if taken else []
+            if not asking and not unknown:
+                _report(
+                    draft,
+                    "no-l4s",
+                    "no flow here sends L4S packets: one of the two queues of `dualpi2` stays empty",
+                    queue.span,
+                    "no flow asks for ECN"
+                    if taken
+                    else "senders here use ECT(0), and L4S is ECT(1)",
+                    "write `l4s: any`, and `ecn = accurate` in the flows whose CCA is made for it",
+                )
+            for flow in asking:
+                if flow not in unknown and flow.flow.cca not in SCALABLE:
+                    _report(
+                        draft,
+                        "classic-as-l4s",
+                        f"with `l4s: any` the packets of `{flow.flow.name}` count as L4S",
+                        flow.flow.span,
+                        f"`{flow.flow.cca}` halves its window at a mark, and L4S packets are marked often",
+                        "leave `ecn` out of this flow, or take a scalable CCA such as dctcp",
+                    )
 
 
 def _report(draft: Draft, code: str, message: str, span: Span, note: str, help: str) -> None:

@@ -39,7 +39,7 @@ from .links import Change, GilbertElliott, Impairment, Shaper
 from .network import Cable, Interface, Node, Route
 from .peps import Pep
 from .policers import Policed, Policer
-from .queues import Cake, CoDel, Fifo, Fq, FqCoDel, FqPie, Pie, Queue, Red, Sfq
+from .queues import Cake, CoDel, DualPi2, Fifo, Fq, FqCoDel, FqPie, Pie, Queue, Red, Sfq
 from .workloads import (
     BulkWorkload,
     Distribution,
@@ -67,6 +67,7 @@ __all__ = [
     "Change",
     "CoDel",
     "Distribution",
+    "DualPi2",
     "Fifo",
     "FigureRequest",
     "FileWorkload",

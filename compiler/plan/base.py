@@ -22,6 +22,11 @@ def absent(value: object) -> bool:
     return value is None
 
 
+def off(value: object) -> bool:
+    """Whether a switch is left out of the JSON because it is off."""
+    return value is False
+
+
 def empty(value: object) -> bool:
     """Whether a field is left out of the JSON because nothing is in it."""
     return value == ()

@@ -9,7 +9,7 @@ from pydantic import Field
 from fairc.compiler.passes.frames import frame_bytes
 from fairc.dsl.model import MTU
 
-from .base import SAMPLE_EVERY_NS, Model, Mtu, SampleEvery, absent
+from .base import SAMPLE_EVERY_NS, Model, Mtu, SampleEvery, absent, off
 from .numbers import Buffer, InitialWindow, Many, Port, Rate, Setting, TimeNs
 from .text import (
     Address,
@@ -31,12 +31,14 @@ class TransportOptions(Model):
     """Options of a transport, defaults written out.
 
     initial_window_packets: first congestion window. receive_window_bytes: the largest window that
-    the receiver offers; None: as its buffer allows. pacing: for TCP, inside TCP.
+    the receiver offers; None: as its buffer allows. accurate_ecn: the receiver counts marks for the sender
+    (AccECN, over TCP); left out where it does not. pacing: for TCP, inside TCP.
     """
 
     initial_window_packets: InitialWindow = 10
     receive_window_bytes: Buffer | None = None
     ecn: bool = False
+    accurate_ecn: Annotated[bool, Field(exclude_if=off)] = False
     sack: bool = True
     pacing: bool = False
     fast_open: bool = False

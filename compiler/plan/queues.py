@@ -143,7 +143,39 @@ class Cake(InPackets):
     memory_bytes: QueueBytes
 
 
+class DualPi2(InPackets):
+    """Coupled queues for L4S and classic packets (RFC 9332); the limit, in packets, is of both.
+
+    alpha, beta: gains as the kernel takes them, in units of 1/256 Hz. step_ns, step_packets: one of them is
+    given: from which delay, or number of packets, every L4S packet is marked. protection_percent: share
+    of the link that classic packets get at least. l4s: packets with ECT(1) or CE, or `any` that can be marked. drop:
+    where packets are dropped and marked. overload: whether L4S packets are dropped where all of them
+    are marked.
+    """
+
+    kind: Literal["dualpi2"] = "dualpi2"
+    target_ns: TimeNs
+    update_ns: TimeNs
+    alpha: Small
+    beta: Small
+    coupling: Annotated[int, Field(ge=1, le=255)]
+    step_ns: TimeNs | None = None
+    step_packets: Packets | None = None
+    protection_percent: Annotated[int, Field(ge=0, le=100)]
+    l4s: Literal["ect1", "any"]
+    drop: Literal["dequeue", "enqueue"]
+    overload: Literal["drop", "overflow"]
+    memory_bytes: QueueBytes
+
+    @model_validator(mode="after")
+    def _has_one_step(self) -> Self:
+        if (self.step_ns is None) == (self.step_packets is None):
+            raise ValueError("dualpi2 has one step: step_ns or step_packets")
+        return self
+
+
 Queue = Annotated[
-    Fifo | Red | CoDel | FqCoDel | Pie | FqPie | Fq | Sfq | Cake, Field(discriminator="kind")
+    Fifo | Red | CoDel | FqCoDel | Pie | FqPie | Fq | Sfq | Cake | DualPi2,
+    Field(discriminator="kind"),
 ]
 """The queue of an interface, told apart by `kind`."""

@@ -33,6 +33,11 @@ EVERYWHERE = {
 FAST_OPEN = 0x207
 """tcp_fastopen: client, server, and both without a cookie, as if the ends had met before."""
 
+ACCURATE_ECN = "3"
+"""tcp_ecn: AccECN is offered and asked for (Linux, ip-sysctl.rst); other ends get what they know."""
+ECN_OPTION = "2"
+"""tcp_ecn_option: its option, which counts bytes, goes with packets that have room for it."""
+
 KERNEL = ("tcp", "web")
 """Transports that use the kernel's TCP."""
 
@@ -66,6 +71,8 @@ def sysctls(node: Node, flows: tuple[Flow, ...]) -> dict[str, str]:
             "net.ipv4.tcp_rmem": f"4096 {max([DEFAULT_TCP_RMEM, *receive])} {max(DEFAULT_TCP_RMEM_MAX, wanted)}",
             "net.ipv4.tcp_wmem": f"4096 16384 {max(DEFAULT_TCP_WMEM_MAX, wanted)}",
         }
+        if any(o.accurate_ecn for o in options):
+            settings |= {"net.ipv4.tcp_ecn": ACCURATE_ECN, "net.ipv4.tcp_ecn_option": ECN_OPTION}
         if not all(o.sack for o in options):
             settings["net.ipv4.tcp_sack"] = "0"
         if any(o.fast_open for o in options):

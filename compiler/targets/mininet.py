@@ -26,7 +26,7 @@ from .hosts import (
 )
 from .lines import line, word
 from .programs import client, policer, proxies, server
-from .tc import LATE_NS, change_line, interface_lines
+from .tc import BEYOND_TC, LATE_NS, change_line, interface_lines, is_beyond_tc
 
 SNAPLEN = 96
 RING_PACKETS = 25_000  # 100,000 packets/s for 250 ms: one reading may come late
@@ -134,7 +134,13 @@ def program(
                 [
                     (i.source, lines)
                     for i in node.interfaces
-                    if (lines := list(map(line, interface_lines(i, late_ns))))
+                    if (
+                        lines := [
+                            line(text)
+                            for text in interface_lines(i, late_ns)
+                            if not is_beyond_tc(text)
+                        ]
+                    )
                 ]
                 + [
                     (f"processing of {node.name}", [line(processing.tc_line(nics[place]))])
@@ -143,6 +149,13 @@ def program(
                 ],
             )
             for node in cell.nodes
+        ],
+        beyond_tc=sorted(BEYOND_TC),
+        qdiscs=[
+            (i.source, node.name, json.dumps({"lines": lines}))
+            for node in cell.nodes
+            for i in node.interfaces
+            if (lines := [line(t) for t in interface_lines(i, late_ns) if is_beyond_tc(t)])
         ],
         everywhere=EVERYWHERE.items(),
         cables=[

@@ -114,7 +114,7 @@ def _told(program: Program, flow: Flow, cell: Cell) -> tuple[str, str]:
         "port": flow.port,
         "connections": flow.connections,
         "workload": _workload(flow, cell),
-        "options": flow.options.model_dump(),
+        "options": flow.options.model_dump(exclude={"accurate_ecn"}),
         "starts_ns": flow.starts_ns,
     } | program.fields(flow, cell)
     fields.pop(program.without, None)

@@ -158,6 +158,21 @@ def _cake(queue: plan.Cake, rate_bps: int) -> str:
     )
 
 
+def _dualpi2(queue: plan.DualPi2, rate_bps: int) -> str:
+    """Return the arguments as `tc` of an iproute2 that has it takes them; gains in Hz."""
+    step = f"{queue.step_packets}p" if queue.step_ns is None else duration(queue.step_ns)
+    return (
+        f"limit {queue.limit_packets} memlimit {queue.memory_bytes} target {duration(queue.target_ns)}"
+        f" tupdate {duration(queue.update_ns)} alpha {queue.alpha / 256:.6f} beta {queue.beta / 256:.6f}"
+        f" step_thresh {step} min_qlen_step 0 coupling_factor {queue.coupling}"
+        f" {_OVERLOAD[queue.overload]} drop_{queue.drop} classic_protection {queue.protection_percent}"
+        f" {_L4S[queue.l4s]} no_split_gso"
+    )
+
+
+_OVERLOAD = {"drop": "drop_on_overload", "overflow": "overflow"}
+_L4S = {"ect1": "l4s_ect", "any": "any_ect"}
+
 _WORDS: Mapping[str, Callable[[Any, int], str]] = {
     "fifo": _fifo,
     "red": _red,
@@ -168,7 +183,16 @@ _WORDS: Mapping[str, Callable[[Any, int], str]] = {
     "fq": _fq,
     "sfq": _sfq,
     "cake": _cake,
+    "dualpi2": _dualpi2,
 }
+
+BEYOND_TC = frozenset({"dualpi2"})
+"""Disciplines that the `tc` of Debian 13 does not know: the endpoints' program adds them, and reads them back."""
+
+
+def is_beyond_tc(line: str) -> bool:
+    """Whether a line of `interface_lines` is for the endpoints' program."""
+    return not BEYOND_TC.isdisjoint(line.split(" "))
 
 
 # With a rate of its own netem sends no packet before the one that came ahead of it; this one is so

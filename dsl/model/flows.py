@@ -17,12 +17,14 @@ Transport = Literal["tcp", "quic", "udp", "web"]
 class Options:
     """Options of a flow's transport, each what the file says or else its default.
 
+    accurate_ecn: of TCP, with ecn: the receiver counts marks (AccECN).
     send_buffer_bytes, receive_buffer_bytes: None: large enough to limit nothing.
     """
 
     initial_window_packets: int = 10
     receive_window_bytes: int | None = None
     ecn: bool = False
+    accurate_ecn: bool = False
     sack: bool = True
     pacing: bool = False
     fast_open: bool = False

@@ -86,7 +86,7 @@ def _claims(flow: Flow | Pep) -> Iterator[Claim]:
     elif flow.cca is not None:
         yield PARAMETERS, (flow.cca,), TCP_CCAS[flow.cca].complete(flow.cca_parameters)
     for host in (flow.server, flow.client):
-        yield ECN, (flow.users, host), flow.options.ecn
+        yield ECN, (flow.users, host), (flow.options.ecn, flow.options.accurate_ecn)
     for host in (flow.server, flow.client):
         yield SACK, (flow.users, host), flow.options.sack
     window = flow.options.initial_window_packets

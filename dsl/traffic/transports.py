@@ -26,7 +26,7 @@ from fairc.words.workloads import WORKLOADS, WorkloadEntry
 from .images import image_of
 from .own_ccas import own_cca
 
-SWITCHES = (keys.ECN, keys.SACK, keys.PACING, keys.FAST_OPEN)
+SWITCHES = (keys.SACK, keys.PACING, keys.FAST_OPEN)
 """Of a flow; `hosts` has them by the same names."""
 
 Cca = Symbol | Applied
@@ -135,7 +135,8 @@ def options_of(
     """
     if control.image is not None:
         return model.Options()  # `images.check_image` has refused what is given
-    ecn, sack, pacing, fast_open = (_switch(key, control, own, hosts) for key in SWITCHES)
+    sack, pacing, fast_open = (_switch(key, control, own, hosts) for key in SWITCHES)
+    ecn, accurate_ecn = _ecn(control, own, hosts)
     packets = own.given(keys.INITIAL_WINDOW) or hosts.given(keys.INITIAL_WINDOW)
     window = default_window if packets is None else packets.whole
     cap = control.parameters.get("max_window_packets", window)
@@ -154,6 +155,7 @@ def options_of(
         receive_buffer_bytes=_bytes(hosts.given(RECEIVE_BUFFER)),
         qlog=control.qlog,
         ecn=ecn,
+        accurate_ecn=accurate_ecn,
         sack=sack,
         pacing=pacing,
         fast_open=fast_open,
@@ -217,6 +219,25 @@ def _parameters_exist(cca: Cca, transport: str, needed: str | None) -> None:
                     needed
                     or f"`{argument.key}` is a parameter of `{cca.name}` with `over = {other}`",
                 )
+
+
+def _ecn(control: Control, own: Settings, hosts: Settings) -> tuple[bool, bool]:
+    """Return whether a flow has ECN, and whether its receivers count marks by AccECN."""
+    fixed = _FIXED.get((control.transport, keys.ECN.name))
+    settings = own if keys.ECN in own or fixed else hosts
+    value = settings.given(keys.ECN) or "off"
+    if value == "off":
+        return False, False
+    over, span = control.transport.upper(), settings.values[keys.ECN.name].span
+    if fixed:
+        _impossible(f"`ecn = {value}` cannot be over {over}", span, fixed[1] + "; leave it out")
+    if value == "accurate" and control.transport == "quic" and settings is own:
+        _impossible(
+            f"`ecn = accurate` cannot be over {over}",
+            span,
+            "acknowledgements of QUIC count marks in any case: write `ecn = on`",
+        )
+    return True, value == "accurate" and control.transport in ("tcp", "web")
 
 
 def _switch(key: Parameter[bool], control: Control, own: Settings, hosts: Settings) -> bool:

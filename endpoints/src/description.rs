@@ -89,6 +89,13 @@ pub struct Monitor {
     pub every_ns: i64,
 }
 
+/// Of role `qdiscs`.
+#[derive(Debug)]
+pub struct Qdiscs {
+    /// Lines as of `tc -batch`.
+    pub lines: Vec<String>,
+}
+
 /// Of role `capture`.
 #[derive(Debug)]
 pub struct Capture {
@@ -175,6 +182,12 @@ impl Description for TcpClient {
             progress_every_ns: fields.number("progress_every_ns", SHORTEST_PERIOD, i64::MAX)?,
         };
         stops_after_starts(client.stop_ns, &client.starts_ns).map(|()| client)
+    }
+}
+
+impl Description for Qdiscs {
+    fn take(fields: &mut Fields) -> Result<Self, String> {
+        Ok(Qdiscs { lines: fields.texts("lines")? })
     }
 }
 

@@ -224,6 +224,7 @@ impl Report for Event<'_> {
                     .field("cca", cca)?
                     .field("initial_window_packets", initial_window_packets)?
                     .field("ecn", &agreed.ecn)?
+                    .field("accurate_ecn", &agreed.accurate_ecn)?
                     .field("sack", &agreed.sack)?
                     .field("timestamps", &agreed.timestamps)?
                     .field("fast_open", &agreed.fast_open)?

@@ -16,6 +16,7 @@ mod congestion;
 mod description;
 mod events;
 mod json;
+mod network;
 mod options;
 mod packet_ring;
 mod pcap;

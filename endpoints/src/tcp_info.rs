@@ -91,6 +91,8 @@ impl Sample {
 pub struct Agreed {
     /// Explicit Congestion Notification (`TCPI_OPT_ECN`).
     pub ecn: bool,
+    /// The receiver counts marks (`AccECN`, `tcpi_ecn_mode`); None: this kernel does not say.
+    pub accurate_ecn: Option<bool>,
     /// Selective acknowledgements (`TCPI_OPT_SACK`).
     pub sack: bool,
     /// Timestamps (`TCPI_OPT_TIMESTAMPS`): 12 bytes of every header.
@@ -111,8 +113,9 @@ impl Agreed {
         }
     }
 
-    fn of(options: u8) -> Self {
+    fn of(options: u8, ecn_mode: Option<u8>) -> Self {
         Agreed {
+            accurate_ecn: ecn_mode.map(|mode| mode == ACCURATE),
             timestamps: options & 1 != 0,
             sack: options & 2 != 0,
             ecn: options & 8 != 0,
@@ -137,8 +140,13 @@ pub fn read(socket: &OwnedFd) -> io::Result<Sample> {
 /// # Errors
 /// Those of `read`.
 pub fn agreed(socket: &OwnedFd) -> io::Result<(Agreed, Sample)> {
-    let raw = raw(socket)?;
-    Ok((Agreed::of(raw[OPTIONS]), parse(&raw)))
+    let mut all = [0; ECN_MODE + 4];
+    let length = sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut all)?;
+    // A bit field of 32 bits, its first two bits the lowest.
+    let bits = u32::from_ne_bytes(all[ECN_MODE..].try_into().expect("four bytes"));
+    let ecn_mode = (length == all.len()).then_some((bits & 3) as u8);
+    let raw = enough(&all, length)?;
+    Ok((Agreed::of(raw[OPTIONS], ecn_mode), parse(raw)))
 }
 
 /// The receive window that the peer offers, bytes (`tcpi_snd_wnd`, Linux 5.4).
@@ -173,17 +181,28 @@ const PEER_WINDOW: usize = 228;
 /// Offset of `tcpi_ca_state`.
 const CA_STATE: usize = 1;
 
+/// Offset of the bit field that begins with `tcpi_ecn_mode` (Linux 7).
+const ECN_MODE: usize = 276;
+
+/// `TCPI_ECN_MODE_ACCECN`.
+const ACCURATE: u8 = 2;
+
 /// Offset of `tcpi_options`.
 const OPTIONS: usize = 5;
 
 fn raw(socket: &OwnedFd) -> io::Result<[u8; NEEDED]> {
     let mut raw = [0; NEEDED];
     let length = sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw)?;
+    enough(&raw, length).copied()
+}
+
+/// The part of the structure that every supported kernel has.
+fn enough(bytes: &[u8], length: usize) -> io::Result<&[u8; NEEDED]> {
     if length < NEEDED {
         let message = format!("TCP_INFO has {length} bytes here, {NEEDED} are needed");
         return Err(io::Error::new(io::ErrorKind::Unsupported, message));
     }
-    Ok(raw)
+    Ok(bytes.first_chunk().expect("as many as are needed"))
 }
 
 /// Picks the fields out of the structure, whose layout never changes: new fields are appended.
@@ -318,13 +337,23 @@ mod tests {
     /// `ECN_SEEN` 16, `SYN_DATA` 32.
     #[test]
     fn options_are_bits() {
-        let none = Agreed { ecn: false, sack: false, timestamps: false, fast_open: false };
-        assert_eq!(Agreed::of(4 | 16), none);
-        assert_eq!(Agreed::of(1), Agreed { timestamps: true, ..none });
-        assert_eq!(Agreed::of(2), Agreed { sack: true, ..none });
-        assert_eq!(Agreed::of(8), Agreed { ecn: true, ..none });
-        assert_eq!(Agreed::of(32), Agreed { fast_open: true, ..none });
-        assert_eq!((Agreed::of(1).header_bytes(), none.header_bytes()), (52, 40));
+        let of = |options| Agreed::of(options, None);
+        let none = Agreed {
+            ecn: false,
+            accurate_ecn: None,
+            sack: false,
+            timestamps: false,
+            fast_open: false,
+        };
+        assert_eq!(of(4 | 16), none);
+        assert_eq!(of(1), Agreed { timestamps: true, ..none });
+        assert_eq!(of(2), Agreed { sack: true, ..none });
+        assert_eq!(of(8), Agreed { ecn: true, ..none });
+        assert_eq!(of(32), Agreed { fast_open: true, ..none });
+        assert_eq!((of(1).header_bytes(), none.header_bytes()), (52, 40));
+        // `TCPI_ECN_MODE_RFC3168` 1, `ACCECN` 2.
+        assert_eq!(Agreed::of(8, Some(1)).accurate_ecn, Some(false));
+        assert_eq!(Agreed::of(8, Some(2)).accurate_ecn, Some(true));
     }
 
     #[test]

@@ -120,6 +120,8 @@ def _bytes(value: float) -> str:
 
 def _ecn(side: Side) -> str:
     agreed = side.reported("accepted", "ecn") or side.reported("listening", "ecn")
+    if any(side.reported("accepted", "accurate_ecn")):
+        return "on, accurate"
     return _words(agreed or [side.flow.plan.options.ecn], _switch)
 
 

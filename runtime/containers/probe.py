@@ -6,19 +6,18 @@ import json
 from collections.abc import Iterable
 
 from fairc.compiler.targets.containers import CAPABILITIES
-from fairc.runtime.engines.host import QDISCS
+from fairc.runtime.engines.host import ACCURATE_ECN, trial
 
 from .client import Client, translated
 from .image import Image
 from .leftovers import label
 
 TRY = """
-import json, socket, subprocess, sys
-qdiscs, ccas, devices = json.loads(sys.argv[1])
+import json, os, socket, subprocess, sys
+qdiscs, ccas, devices, paths = json.loads(sys.argv[1])
 there = []
-for kind, words in qdiscs.items():
-    add = ["tc", "qdisc", "add", "dev", "lo", "root", kind, *words.split()]
-    if subprocess.run(add, stderr=subprocess.DEVNULL).returncode == 0:
+for kind, add in qdiscs.items():
+    if subprocess.run(add, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
         there.append(kind)
         subprocess.run(["tc", "qdisc", "del", "dev", "lo", "root"], check=True)
 for cca in ccas:
@@ -34,7 +33,7 @@ for number, kind in enumerate(devices):
     if subprocess.run(add, stderr=subprocess.DEVNULL).returncode == 0:
         there.append(kind)
     subprocess.run(["ip", "link", "del", below], check=True)
-print(json.dumps(there))
+print(json.dumps(there + [path for path in paths if os.path.exists(path)]))
 """
 
 
@@ -45,13 +44,15 @@ def probe(
     ccas: Iterable[str],
     devices: Iterable[str] = (),
 ) -> set[str]:
-    """Return those of these queueing disciplines, CCAs and devices that are there; may load modules.
+    """Return those of these queueing disciplines, CCAs, devices and `host.ACCURATE_ECN` that are there; may load modules.
 
     devices: kinds of network interfaces that lie on top of others.
 
     Raises EngineUnavailable, also when the engine does not let containers do this at all.
     """
-    wanted = json.dumps([{kind: QDISCS[kind] for kind in qdiscs}, list(ccas), list(devices)])
+    wanted = json.dumps(
+        [{kind: trial(kind) for kind in qdiscs}, list(ccas), list(devices), [ACCURATE_ECN]]
+    )
     with translated():
         made = client.api.create_container(
             image.name,

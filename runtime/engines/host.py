@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -9,10 +10,12 @@ import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import iperf3
-from fairc.compiler.targets.tc import qdisc
+from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
+from fairc.compiler.targets.tc import BEYOND_TC, qdisc
 from fairc.words.queues import QUEUES
 
 # Where Debian's Mininet can be, should another Python come first on PATH.
@@ -34,6 +37,8 @@ QDISCS = {
     **{name: words for queue in QUEUES for name, words in queue.probes.items()},
 }
 PROBE_S = 10.0
+ACCURATE_ECN = "/proc/sys/net/ipv4/tcp_ecn_option"
+"""Is there exactly where TCP has AccECN; each network namespace has its own."""
 
 
 def missing_programs() -> list[str]:
@@ -61,8 +66,24 @@ def program_version(*command: str) -> str | None:
 @cache
 def has_qdisc(kind: str) -> bool:
     """Whether the kernel has a queueing discipline; tried in a network namespace of its own."""
-    words = QDISCS[kind].split()
-    return _succeeds(["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", kind, *words])
+    try:
+        return _succeeds(["unshare", "--net", *trial(kind, str(find_endpoints()))])
+    except EndpointsMissing:
+        return False
+
+
+def trial(kind: str, endpoints: str = NAME) -> list[str]:
+    """Return the command that adds a queueing discipline to a network namespace's `lo`."""
+    line = f"qdisc add dev lo root {kind} {QDISCS[kind]}"
+    if kind in BEYOND_TC:
+        return [endpoints, "qdiscs", "--epoch-ns", "0", json.dumps({"lines": [line]})]
+    return ["tc", *line.split()]
+
+
+@cache
+def has_accurate_ecn() -> bool:
+    """Whether the kernel's TCP has AccECN."""
+    return Path(ACCURATE_ECN).exists()
 
 
 @cache
@@ -97,15 +118,16 @@ def is_root() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What a kernel has: whether network interfaces of type veth; which disciplines, CCAs and devices."""
+    """What a kernel has: interfaces of type veth; which disciplines, CCAs and devices; AccECN."""
 
     has_veth: Callable[[], bool]
     has_qdisc: Callable[[str], bool]
     has_cca: Callable[[str], bool]
     has_device: Callable[[str], bool]
+    has_accurate_ecn: Callable[[], bool]
 
 
-HERE = Kernel(has_veth, has_qdisc, has_cca, has_device)
+HERE = Kernel(has_veth, has_qdisc, has_cca, has_device, has_accurate_ecn)
 
 
 def qdiscs(cell: Cell) -> list[str]:
@@ -133,6 +155,11 @@ def ccas(cell: Cell) -> list[str]:
     return sorted({flow.cca for flow in kernels if flow.cca} | {pep.cca for pep in cell.peps})
 
 
+def wants_accurate_ecn(cell: Cell) -> bool:
+    """Whether a flow of a cell has AccECN."""
+    return any(flow.options.accurate_ecn for flow in cell.flows)
+
+
 def missing_tests(cell: Cell) -> list[str]:
     """Return the packages of the programs that the flows of a cell are themselves, and are not there."""
     wanted = any(iperf3.uses(flow) for flow in cell.flows)
@@ -147,6 +174,8 @@ def needs(cell: Cell, kernel: Kernel = HERE) -> Iterator[tuple[str, bool]]:
     for kind in qdiscs(cell):
         words = f"the queueing discipline {kind} (module sch_{module(kind)})"
         yield words, kernel.has_qdisc(kind)
+    if wants_accurate_ecn(cell):
+        yield "accurate ECN (net.ipv4.tcp_ecn_option)", kernel.has_accurate_ecn()
     for name in sorted({f.cca for f in cell.flows if f.cca and f.cca_object}):
         yield (
             f"the right to load the BPF program {name}: the virtual machine alone does that",

@@ -27,6 +27,12 @@ class _Option:
     after_retry: Any = None
 
 
+def _accurate_ecn(flow: Flow, event: Mapping[str, Any]) -> bool | None:
+    """Return whether the plan has it; None where it has not, and an older kernel does not say."""
+    said: bool | None = event["accurate_ecn"]
+    return None if said is None and not flow.options.accurate_ecn else flow.options.accurate_ecn
+
+
 _ECN = _Option("accepted", "ecn", "ECN", lambda flow, _: flow.options.ecn, after_retry=False)
 _OPTIONS: Mapping[str, tuple[_Option, ...]] = {
     "tcp": (
@@ -38,6 +44,13 @@ _OPTIONS: Mapping[str, tuple[_Option, ...]] = {
             after_retry=1,
         ),
         _ECN,
+        _Option(
+            "accepted",
+            "accurate_ecn",
+            "accurate ECN",
+            _accurate_ecn,
+            after_retry=False,
+        ),
         _Option("accepted", "sack", "SACK", lambda flow, _: flow.options.sack),
     ),
     "quic": (
@@ -86,4 +99,6 @@ def transport_options(measurement: Measurement) -> Iterator[Finding]:
 
 
 def _shown(value: object) -> str:
+    if value is None:
+        return "unknown"
     return ("off", "on")[value] if isinstance(value, bool) else str(value)

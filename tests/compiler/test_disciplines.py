@@ -118,6 +118,25 @@ def words(queue: str, **options: Any) -> str:
                 " overhead 0 rtt 100ms memlimit 46880"
             ),
         ),
+        (
+            "dualpi2(20pkt)",
+            (
+                "dualpi2 limit 20 memlimit 33554432 target 15ms tupdate 16ms alpha 0.160156"
+                " beta 3.199219 step_thresh 1ms min_qlen_step 0 coupling_factor 2 drop_on_overload"
+                " drop_dequeue classic_protection 10 l4s_ect no_split_gso"
+            ),
+        ),
+        (
+            (
+                "dualpi2(1bdp, target: 20ms, tupdate: 10ms, alpha: 1/s, beta: 5/s, coupling: 3,"
+                " step: 5pkt, protection: 25%, l4s: any, drop: enqueue, overload: overflow)"
+            ),
+            (
+                "dualpi2 limit 40 memlimit 33554432 target 20ms tupdate 10ms alpha 1.000000"
+                " beta 5.000000 step_thresh 5p min_qlen_step 0 coupling_factor 3 overflow"
+                " drop_enqueue classic_protection 25 any_ect no_split_gso"
+            ),
+        ),
     ],
 )
 def test_every_parameter_is_written_out(queue: str, expected: str) -> None:
@@ -135,6 +154,8 @@ def test_every_parameter_is_written_out(queue: str, expected: str) -> None:
         ("red(10pkt, min: 50%, max: 20%)", "1Mbit/s", "thresholds-crossed", Severity.ERROR),
         ("red(10pkt, min: 2pkt, max: 11pkt)", "1Mbit/s", "thresholds-crossed", Severity.WARNING),
         ("pie(10pkt, ecn: on)", "1Mbit/s", "nothing-to-mark", Severity.WARNING),
+        ("dualpi2", "100Mbit/s", "no-l4s", Severity.WARNING),
+        ("dualpi2(l4s: any)", "100Mbit/s", "no-l4s", Severity.WARNING),
     ],
 )
 def test_what_makes_no_sense_at_the_rate(
@@ -164,6 +185,55 @@ def test_what_makes_no_sense_at_the_rate(
 def test_targets_can_be_scaled_with_the_rate(queue: str, rate: str, expected: str) -> None:
     assert f" {expected} " in f" {words(queue, rate=rate)} "
     assert not list(compilation(queue, rate=rate).diagnostics)
+
+
+L4S = """fexp 1
+experiment e {
+  topology {
+    node s, s2, c, c2
+    router r
+    link s -- r, s2 -- r, c2 -- r { rate = 1Gbit/s }
+    link r -- c { rate = 10Mbit/s  delay = 5ms  queue = QUEUE }
+  }
+  flow a { from = s  to = c  cca = CCA  ecn = ECN  workload = bulk }
+  flow b { from = s2  to = c2  cca = reno  workload = bulk }
+  duration = 10s
+  measure = [goodput]
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("queue", "cca", "ecn", "codes"),
+    [
+        ("dualpi2(l4s: any, scaled: on)", "dctcp", "accurate", []),
+        ("dualpi2(l4s: any)", "dctcp", "on", ["target-below-packet"]),
+        ("dualpi2(l4s: any, step: 2pkt)", "cubic", "on", ["classic-as-l4s"]),
+        ("dualpi2(scaled: on)", "dctcp", "on", ["no-l4s"]),
+        ("dualpi2(l4s: any, scaled: on)", "cubic", "off", ["no-l4s"]),
+    ],
+)
+def test_what_l4s_needs(queue: str, cca: str, ecn: str, codes: list[str]) -> None:
+    """A frame at 10 Mbit/s takes 1.2 ms, the step is at 1 ms."""
+    text = L4S.replace("QUEUE", queue).replace("CCA", cca).replace("ECN", ecn)
+    experiment, found = dsl.load(dsl.Source("e.fexp", text))
+    assert experiment is not None, dsl.render_full(found)
+    compiled = compile(experiment)
+    assert list(compiled.cells())
+    doubts = {"no-l4s", "classic-as-l4s", "target-below-packet"}
+    assert sorted({d.code for d in compiled.diagnostics} & doubts) == codes
+
+
+def test_a_step_that_the_kernel_cannot_keep_is_refused() -> None:
+    compiled = compilation("dualpi2(step: 5s)")
+    with pytest.raises(dsl.CompileError, match="`step` of `dualpi2` must be at most 4s"):
+        list(compiled.cells())
+
+
+def test_the_step_can_be_scaled_with_the_rate() -> None:
+    assert "target 18168us tupdate 16ms" in words("dualpi2(scaled: on)", rate="1Mbit/s")
+    assert "step_thresh 18168us" in words("dualpi2(scaled: on)", rate="1Mbit/s")
+    assert "step_thresh 1ms" in words("dualpi2(scaled: on)", rate="100Mbit/s")
 
 
 @pytest.mark.parametrize("queue", ["codel(10pkt, target: 13ms)", "pie(10pkt)", "fq(10pkt)"])

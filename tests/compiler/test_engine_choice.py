@@ -54,6 +54,21 @@ def test_a_cca_in_bpf_needs_the_emulated_machine() -> None:
     assert chosen(PLAIN, OWN) == ("vm", (why,))
 
 
+def test_a_queue_can_be_what_an_engine_lacks() -> None:
+    coupled = "topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, queue: dualpi2(20pkt))"
+    text = f"fexp 1\nexperiment e {{\n  {coupled}\n  {PLAIN}\n  measure = [goodput]\n}}\n"
+    experiment, _ = load(Source("e.fexp", text))
+    assert experiment is not None
+    assert compile(experiment).plan.engine == "uml"
+    with pytest.raises(CompileError, match="the engine vm cannot run every cell") as refused:
+        str(compile(experiment, "vm").plan)
+    (note,) = {note for d in refused.value.diagnostics for note in d.notes}
+    why = "has the queue `dualpi2`"
+    assert why in note and note.endswith(
+        "which vm cannot offer (Debian's kernel is built without it)"
+    )
+
+
 def test_one_configuration_decides_for_all_cells() -> None:
     flow = "flow a { cca = cca  workload = file(100kB) }"
     sweep = 'sweep { cca = [cubic, bpf("gentle.bpf.o")] }  repeat = 2'

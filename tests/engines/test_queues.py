@@ -25,7 +25,7 @@ from fairc.runtime.validity.losses import LossCount, tails
 
 SPEC = """fexp 1
 topology laboratory(rate = 3Mbit/s, hop = 10ms) {
-  node s, fair, unfair, early, bursty, packets, idle1, idle2, idle3, idle4, idle5, idle6, idle7
+  node s, fair, unfair, early, bursty, packets, idle1, idle2, idle3, idle4, idle5, idle6, idle7, idle8, idle9
   router r
   link s -> r { rate = 100Mbit/s }
   link r -> s { rate = 100Mbit/s }
@@ -41,6 +41,9 @@ topology laboratory(rate = 3Mbit/s, hop = 10ms) {
   link r -- idle5 { rate = rate  queue = sfq(77pkt) }
   link r -- idle6 { rate = rate  queue = cake(77pkt, rtt: 50ms) }
   link r -- idle7 { rate = rate  queue = red(limit: 100ms, min: 10%, max: 100%, pmax: 100%, ecn: on) }
+  link r -- idle8 { rate = rate  queue = dualpi2(77pkt, step: 5ms) }
+  link r -- idle9 { rate = rate  queue = dualpi2(77pkt, target: 20ms, tupdate: 10ms, alpha: 1/s, beta: 5/s, coupling: 3,
+                    step: 4pkt, protection: 25%, l4s: any, drop: enqueue, overload: overflow) }
   link r -- packets { rate = rate  queue = fifo(7pkt) }
 }
 experiment queues {
@@ -141,6 +144,26 @@ def _cake(queue: plan.Cake) -> dict[str, Any]:
     }
 
 
+def _dualpi2(queue: plan.DualPi2) -> dict[str, Any]:
+    steps = {"step-thresh-us": (queue.step_ns or 0) / 1000, "step-thresh-pkts": queue.step_packets}
+    unused = "step-thresh-pkts" if queue.step_packets is None else "step-thresh-us"
+    del steps[unused]
+    return steps | {
+        "limit": queue.limit_packets,
+        "memory-limit": queue.memory_bytes,
+        "target": queue.target_ns / 1000,
+        "tupdate": queue.update_ns / 1000,
+        "alpha": queue.alpha / 256,
+        "beta": queue.beta / 256,
+        "coupling": queue.coupling,
+        "min-qlen-step": 0,
+        "c-protection": queue.protection_percent,
+        "drop-early": f"drop-{queue.drop}",
+        "drop-overload": queue.overload,
+        "ecn-mask": {"ect1": "l4s-ect", "any": "any-ect"}[queue.l4s],
+    }
+
+
 SHOWN: dict[str, Callable[[Any], dict[str, Any]]] = {
     "fifo": lambda queue: {"limit": queue.limit_packets or queue.limit_bytes},
     "red": _red,
@@ -151,9 +174,11 @@ SHOWN: dict[str, Callable[[Any], dict[str, Any]]] = {
     "fq": _fq,
     "sfq": _sfq,
     "cake": _cake,
+    "dualpi2": _dualpi2,
 }
-# Microseconds: the kernel keeps CoDel's times in units of 1024 ns, PIE's update in its ticks.
-COARSE = {"target": 2.0, "interval": 2.0, "tupdate": 4000.0}
+# Microseconds: the kernel keeps CoDel's times in units of 1024 ns, PIE's update in its ticks. Gains are
+# in Hz: dualpi2 scales them to 32 bits and back, each time rounded down.
+COARSE = {"target": 2.0, "interval": 2.0, "tupdate": 4000.0, "alpha": 1 / 256, "beta": 1 / 256}
 
 
 def queues_of(cell: Cell) -> list[tuple[str, str, plan.Queue]]:

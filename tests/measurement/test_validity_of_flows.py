@@ -58,6 +58,9 @@ LISTENS = {"ecn": False, "parameters": {"beta": 0.7}}
         ),
         ("tcp", "accepted", AGREED | {"ecn": True}, "has ECN of on, not off"),
         ("tcp", "accepted", AGREED | {"sack": False}, "has SACK of off, not on"),
+        ("tcp", "accepted", AGREED | {"accurate_ecn": False}, ""),
+        ("tcp", "accepted", AGREED | {"accurate_ecn": None}, ""),
+        ("tcp", "accepted", AGREED | {"accurate_ecn": True}, "has accurate ECN of on, not off"),
         ("quic", "accepted", OF_QUIC, ""),
         ("quic", "accepted", OF_QUIC | {"mtu": 1200}, "window in bytes of 14720, not 12000"),
         ("quic", "listening", LISTENS, ""),
@@ -93,6 +96,22 @@ def test_ecn_that_a_repeated_handshake_gave_up_is_nobodys_fault(tmp_path: Path) 
         "a.server.ndjson", lambda e: e.update(ecn=False) if e["event"] == "accepted" else None
     )
     assert verdict(made, tmp_path, change) == ("valid", "")
+
+
+@pytest.mark.parametrize(("said", "words"), [(True, ""), (None, "accurate ECN of unknown, not on")])
+def test_accurate_ecn_has_to_be_reported(tmp_path: Path, said: bool | None, words: str) -> None:
+    made = crowded()
+    a, b = made.cell.flows
+    options = TransportOptions(ecn=True, accurate_ecn=True)
+    made.cell = made.cell.model_copy(
+        update={"flows": (a.model_copy(update={"options": options}), b)}
+    )
+    report = {"ecn": True, "accurate_ecn": said}
+    change = edit_lines(
+        "a.server.ndjson", lambda e: e.update(report) if e["event"] == "accepted" else None
+    )
+    found, reasons = verdict(made, tmp_path, change)
+    assert (found, words in reasons) == ("invalid" if words else "valid", True)
 
 
 @pytest.mark.parametrize(

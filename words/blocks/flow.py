@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairc.dsl.core.entries import Entries, Parameter
-from fairc.dsl.core.kinds import A_COUNT, A_PACKET_COUNT, A_RATE, A_SWITCH, A_TIME, AnyName
+from fairc.dsl.core.kinds import A_COUNT, A_PACKET_COUNT, A_RATE, A_SWITCH, A_TIME, AN_ECN, AnyName
 from fairc.dsl.core.registry import Registry
 from fairc.words.ccas import AnyCca
 from fairc.words.distributions import A_RANDOM_TIME
@@ -35,7 +35,7 @@ INITIAL_WINDOW = Parameter(
     otherwise="10pkt; 32pkt for `load`",
 )
 WINDOW = Parameter("window", A_WINDOW, "limit of the receive window", otherwise="none")
-ECN = Parameter("ecn", A_SWITCH, "Explicit Congestion Notification", "off")
+ECN = Parameter("ecn", AN_ECN, "Explicit Congestion Notification; `accurate`: AccECN", "off")
 SACK = Parameter("sack", A_SWITCH, "selective acknowledgements", "on")
 PACING = Parameter(
     "pacing", A_SWITCH, "spread packets over the round trip", otherwise="off; on for bbr and quic"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairc.dsl.core.entries import Parameter
-from fairc.dsl.core.kinds import A_PACKET_COUNT, A_SWITCH, Words
+from fairc.dsl.core.kinds import A_PACKET_COUNT, A_SWITCH, AN_ECN, Words
 from fairc.dsl.core.registry import Registry
 from fairc.words.processing import A_PROCESSING, A_SYSCALL_COST
 from fairc.words.sizes import A_BUFFER
@@ -23,7 +23,7 @@ RECEIVE_BUFFER = Parameter(
 INITIAL_WINDOW = Parameter(
     "initial_window", A_PACKET_COUNT, "default of the flows", otherwise="10pkt; 32pkt for `load`"
 )
-ECN = Parameter("ecn", A_SWITCH, "default of the flows", "off")
+ECN = Parameter("ecn", AN_ECN, "default of the flows", "off")
 SACK = Parameter("sack", A_SWITCH, "default of the flows", "on")
 PACING = Parameter("pacing", A_SWITCH, "default of the flows", otherwise="off; on for bbr and quic")
 FAST_OPEN = Parameter("fast_open", A_SWITCH, "default of the flows", "off")

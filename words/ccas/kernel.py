@@ -17,8 +17,10 @@ from fairc.dsl.core.units import TIME
 from .knobs import Cca, Knob, flag, switch, whole
 
 
-def _cca(name: str, summary: str, *knobs: Knob, paces: bool = False) -> Cca:
-    return Cca(name=name, summary=summary, parameters=knobs, paces=paces)
+def _cca(
+    name: str, summary: str, *knobs: Knob, paces: bool = False, is_scalable: bool = False
+) -> Cca:
+    return Cca(name=name, summary=summary, parameters=knobs, paces=paces, is_scalable=is_scalable)
 
 
 _DETECT = "1: by trains of acks, 2: by the delay, 3: by both"
@@ -59,9 +61,10 @@ KERNEL = [
     ),
     _cca(
         "dctcp",
-        "Data Center TCP; needs `ecn = on` to be more than Reno",
+        "Data Center TCP; needs `ecn = accurate`; without ECN it is Reno",
         whole("dctcp_shift_g", "gain of the estimate of marks is 2 to minus this", 4, 0, 10),
         whole("dctcp_alpha_on_init", "first estimate, in 1/1024", 1024, 0, 1024),
+        is_scalable=True,
     ),
     _cca("highspeed", "HighSpeed TCP (RFC 3649)"),
     _cca(

@@ -44,9 +44,13 @@ class Knob(Parameter[Any]):
 
 @dataclass(frozen=True, kw_only=True)
 class Cca(Entry):
-    """A CCA. paces: whether it cannot do without pacing."""
+    """A CCA. paces: whether it cannot do without pacing.
+
+    is_scalable: whether its window is inversely proportional to the share of marks (RFC 9332, section 1.2).
+    """
 
     paces: bool = False
+    is_scalable: bool = False
     runs: bool = True
 
     @cached_property

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fairc.dsl.core.entries import Entries
 from fairc.dsl.core.registry import Registry
 
-from . import cake, codel, fifo, fq, fq_codel, fq_pie, pie, red, sfq
+from . import cake, codel, dualpi2, fifo, fq, fq_codel, fq_pie, pie, red, sfq
 from .discipline import Discipline
 
 QUEUES: Registry[Discipline] = Registry(
@@ -24,6 +24,7 @@ QUEUES: Registry[Discipline] = Registry(
         fq.FQ,
         sfq.SFQ,
         cake.CAKE,
+        dualpi2.DUALPI2,
     ],
 )
 

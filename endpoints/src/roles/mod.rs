@@ -6,6 +6,7 @@ pub mod pep_gateway;
 pub mod pep_terminal;
 mod playing;
 pub mod policer;
+pub mod qdiscs;
 pub mod quic_client;
 mod quic_download;
 mod quic_fetch;
@@ -98,6 +99,11 @@ pub const ROLES: &[Role] = &[
         name: "web-client",
         help: "loads a page as a browser does, without being one",
         run: web_client::run,
+    },
+    Role {
+        name: "qdiscs",
+        help: "adds queueing disciplines, and reads back all of a network namespace",
+        run: qdiscs::run,
     },
     Role {
         name: "monitor",

@@ -80,6 +80,7 @@ impl Report for AcceptedTcp<'_> {
             .field("cca", self.cca)?
             .field("initial_window_packets", &self.initial_window_packets)?
             .field("ecn", &self.agreed.ecn)?
+            .field("accurate_ecn", &self.agreed.accurate_ecn)?
             .field("sack", &self.agreed.sack)?
             .field("timestamps", &self.agreed.timestamps)?
             .field("fast_open", &self.agreed.fast_open)?

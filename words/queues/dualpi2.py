@@ -1,0 +1,125 @@
+"""`dualpi2`: coupled queues for L4S and classic packets (RFC 9332)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Literal
+
+from fairc.compiler import plan
+from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.entries import Parameter
+from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_SHARE, Quantities, Words
+from fairc.dsl.core.units import FREQUENCY, NUMBER, PACKETS, TIME
+from fairc.words.sizes import Sizes
+
+from .discipline import SCALED, SIZE, Discipline, Given
+
+LONGEST_STEP_NS = 4 * 10**9
+"""Linux keeps it as a 32-bit number of nanoseconds, and the interval of the controller as well."""
+
+A_GAIN = Quantities((FREQUENCY,), low=Fraction(1, 256), high=8_000_000)
+L4S_PACKETS: Words[Literal["ect1", "any"]] = Words("value of `l4s`", ("ect1", "any"))
+DROPPING: Words[Literal["dequeue", "enqueue"]] = Words("value of `drop`", ("dequeue", "enqueue"))
+OVERLOADED: Words[Literal["drop", "overflow"]] = Words("value of `overload`", ("drop", "overflow"))
+
+BOTH = replace(SIZE, summary="of both queues together")
+TARGET = Parameter("target", A_POSITIVE_TIME, "delay that is aimed at for classic packets", "15ms")
+TUPDATE = Parameter(
+    "tupdate",
+    Quantities((TIME,), high=4, open_low=True),
+    "interval of the controller",
+    "16ms",
+)
+ALPHA = Parameter("alpha", A_GAIN, "integral gain", "0.16/s")
+BETA = Parameter("beta", A_GAIN, "proportional gain", "3.2/s")
+COUPLING = Parameter(
+    "coupling",
+    Quantities((NUMBER,), low=1, high=255, whole=True),
+    "L4S packets are marked with this times the probability of the controller",
+    "2",
+)
+STEP = Parameter(
+    "step",
+    Sizes(Quantities((TIME, PACKETS), open_low=True)),
+    "delay, or packets, from which every L4S packet is marked",
+    "1ms",
+)
+PROTECTION = Parameter(
+    "protection", A_SHARE, "share of the link that is kept for classic packets", "10%"
+)
+L4S = Parameter(
+    "l4s",
+    L4S_PACKETS,
+    "what is L4S: ECT(1) and CE (RFC 9331), or `any` packet that can be marked",
+    "ect1",
+)
+DROP = Parameter("drop", DROPPING, "where packets are dropped and marked", "dequeue")
+OVERLOAD = Parameter(
+    "overload",
+    OVERLOADED,
+    "where every L4S packet is marked: drop them as well, or let the queue grow",
+    "drop",
+)
+
+
+def _lower(given: Given) -> plan.DualPi2:
+    """Defaults of Linux (sch_dualpi2.c), which are those of RFC 9332, appendix A, for round trips up to 100 ms."""
+    step = given[STEP]
+    is_packets = step.unit == "pkt"
+    return plan.DualPi2(
+        limit_packets=given.packets,
+        target_ns=given.target_ns(TARGET),
+        update_ns=given.ns(TUPDATE),
+        alpha=round(256 * given[ALPHA].number),
+        beta=round(256 * given[BETA].number),
+        coupling=int(given[COUPLING].number),
+        step_ns=None if is_packets else given.scaled_ns(max(1, round(step.amount * 10**6)) * 1000),
+        step_packets=max(1, round(step.amount)) if is_packets else None,
+        protection_percent=round(100 * given[PROTECTION].number),
+        l4s=given[L4S],
+        drop=given[DROP],
+        overload=given[OVERLOAD],
+        memory_bytes=given.memory_bytes,
+    )
+
+
+def _doubts(given: Given, queue: plan.DualPi2) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the delay from which every L4S packet is marked."""
+    frame_ns = given.frame_bytes * 8 * 10**9 // given.rate_bps
+    if queue.step_ns is None:
+        return
+    if queue.step_ns > LONGEST_STEP_NS:
+        yield Diagnostic(
+            code="out-of-range",
+            message="`step` of `dualpi2` must be at most 4s",
+            span=given.written.span,
+            notes=("Linux keeps it as a 32-bit number of nanoseconds",),
+        )
+    elif frame_ns > queue.step_ns:
+        times = f"a full frame takes {frame_ns / 1e6:g} ms, the step is {queue.step_ns / 1e6:g} ms"
+        yield Diagnostic(
+            code="target-below-packet",
+            message="at this rate one packet lasts longer than the step of `dualpi2`",
+            span=given.written.span,
+            notes=(f"{times}: whatever waits for one packet is marked",),
+            help="write `scaled: on`, or a step of more than one frame's time",
+            severity=Severity.WARNING,
+        )
+
+
+DUALPI2 = Discipline(
+    name="dualpi2",
+    summary="Coupled queues for L4S and classic traffic, PI2 (RFC 9332)",
+    parameters=(
+        *(BOTH, TARGET, TUPDATE, ALPHA, BETA, COUPLING),
+        *(STEP, PROTECTION, L4S, DROP, OVERLOAD, SCALED),
+    ),
+    lower=_lower,
+    target_ns=lambda queue: queue.target_ns,
+    doubts=_doubts,
+    is_random=True,
+    always_marks=True,
+    probes={"dualpi2": "limit 10"},
+)
