@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import pairwise
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.dsl.core.problems import Gather, fail
@@ -176,18 +176,15 @@ def evaluate_with(node: syntax.Expr, scope: Scope, use: Callable[[Value], T]) ->
     return use(value)
 
 
-def _number(node: syntax.Expr, scope: Scope) -> Value:
-    assert isinstance(node, syntax.Number)
+def _number(node: syntax.Number, scope: Scope) -> Value:
     return number_of(node)
 
 
-def _text(node: syntax.Expr, scope: Scope) -> Value:
-    assert isinstance(node, syntax.Text)
+def _text(node: syntax.Text, scope: Scope) -> Value:
     return Text(node.value, node.span)
 
 
-def _name(node: syntax.Expr, scope: Scope) -> Value:
-    assert isinstance(node, syntax.Name)
+def _name(node: syntax.Name, scope: Scope) -> Value:
     if node.rest:
         if scope.dotted:
             return Symbol(".".join((node.text, *node.rest)), node.span)
@@ -200,8 +197,7 @@ def _name(node: syntax.Expr, scope: Scope) -> Value:
     return scope.get(node.text) or Symbol(node.text, node.span)
 
 
-def _call(node: syntax.Expr, scope: Scope) -> Value:
-    assert isinstance(node, syntax.Call)
+def _call(node: syntax.Call, scope: Scope) -> Value:
     gather = Gather()
     arguments = []
     for argument in node.arguments:
@@ -242,29 +238,24 @@ def _items(nodes: tuple[syntax.Expr, ...], scope: Scope) -> tuple[Value, ...]:
     return tuple(items)
 
 
-def _list(node: syntax.Expr, scope: Scope) -> Value:
-    assert isinstance(node, syntax.ListOf)
+def _list(node: syntax.ListOf, scope: Scope) -> Value:
     return _light(ListValue(_items(node.items, scope), node.span), scope)
 
 
-def _tuple(node: syntax.Expr, scope: Scope) -> Value:
-    assert isinstance(node, syntax.TupleOf)
+def _tuple(node: syntax.TupleOf, scope: Scope) -> Value:
     return _light(TupleValue(_items(node.items, scope), node.span), scope)
 
 
-def _group(node: syntax.Expr, scope: Scope) -> Value:
-    assert isinstance(node, syntax.Group)
+def _group(node: syntax.Group, scope: Scope) -> Value:
     return evaluate(node.inner, scope)
 
 
-def _interval(node: syntax.Expr, scope: Scope) -> Value:
-    assert isinstance(node, syntax.Interval)
+def _interval(node: syntax.Interval, scope: Scope) -> Value:
     first, last = _items((node.first, node.last), scope)
     return _light(functions.interval(first, last, node.span), scope)
 
 
-def _several(node: syntax.Expr, scope: Scope) -> Value:
-    assert isinstance(node, syntax.Several)
+def _several(node: syntax.Several, scope: Scope) -> Value:
     count, item = _items((node.count, node.item), scope)
     number = arithmetic.quantity(count, scope.names)
     if number.dimension != NUMBER:
@@ -278,8 +269,7 @@ def _several(node: syntax.Expr, scope: Scope) -> Value:
     return Several(number, arithmetic.quantity(item, scope.names), node.span)
 
 
-def _prefix(node: syntax.Expr, scope: Scope) -> Value:
-    assert isinstance(node, syntax.Prefix)
+def _prefix(node: syntax.Prefix, scope: Scope) -> Value:
     value = evaluate(node.inner, scope)
     if node.operator == "not":
         return Truth(not truth(value, node.inner.span), node.span)
@@ -288,8 +278,7 @@ def _prefix(node: syntax.Expr, scope: Scope) -> Value:
     )
 
 
-def _chain(node: syntax.Expr, scope: Scope) -> Value:
-    assert isinstance(node, syntax.Chain)
+def _chain(node: syntax.Chain, scope: Scope) -> Value:
     first, *others = _items(node.operands, scope)
     result = first
     for operator, other in zip(node.operators, others, strict=True):
@@ -298,14 +287,12 @@ def _chain(node: syntax.Expr, scope: Scope) -> Value:
     return result
 
 
-def _compare(node: syntax.Expr, scope: Scope) -> Value:
-    assert isinstance(node, syntax.Compare)
+def _compare(node: syntax.Compare, scope: Scope) -> Value:
     a, b = _items((node.left, node.right), scope)
     return Truth(arithmetic.compare(node.operator, a, b, node.span, scope.names), node.span)
 
 
-def _logic(node: syntax.Expr, scope: Scope) -> Value:
-    assert isinstance(node, syntax.Logic)
+def _logic(node: syntax.Logic, scope: Scope) -> Value:
     values = [
         truth(value, part.span)
         for value, part in zip(_items(node.operands, scope), node.operands, strict=True)
@@ -344,7 +331,7 @@ def check_words(node: syntax.Expr, scope: Scope, known: Collection[str]) -> None
     gather.finish()
 
 
-_RULES: dict[type, Callable[[syntax.Expr, Scope], Value]] = {
+_RULES: dict[type, Callable[[Any, Scope], Value]] = {
     syntax.Number: _number,
     syntax.Text: _text,
     syntax.Name: _name,

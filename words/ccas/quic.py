@@ -40,7 +40,7 @@ def _knob(exported: Mapping[str, Any]) -> Knob:
 
 
 def _exported() -> list[Mapping[str, Any]]:
-    text = resources.files(__package__).joinpath("quic.json").read_text(encoding="utf-8")
+    text = resources.files("fairc.words.ccas").joinpath("quic.json").read_text(encoding="utf-8")
     found: list[Mapping[str, Any]] = json.loads(text, parse_float=Fraction)
     return sorted(found, key=lambda cca: str(cca["name"]))
 

@@ -41,7 +41,7 @@ _PARAMETER = re.compile(r"^  (\w+) *= (.+),  # ([\w ]+): (.+)$", re.MULTILINE)
 
 
 def _entries() -> Iterator[Entry]:
-    files = (file for file in resources.files(__package__).iterdir() if file.name.endswith(".fexp"))
+    files = (file for file in resources.files("fairc.words.presets").iterdir() if file.name.endswith(".fexp"))
     for file in sorted(files, key=lambda file: file.name):
         text, name = file.read_text(encoding="utf-8"), file.name.removesuffix(".fexp")
         summary, alias = _SUMMARY.search(text), _ALIAS.search(text)
@@ -77,5 +77,5 @@ def preset(name: str) -> syntax.Topology:
 
 def preset_text(name: str) -> str | None:
     """Return the text of a preset's file, or None if there is none."""
-    file = resources.files(__package__).joinpath(f"{_FILES.get(name, name)}.fexp")
+    file = resources.files("fairc.words.presets").joinpath(f"{_FILES.get(name, name)}.fexp")
     return file.read_text(encoding="utf-8") if file.is_file() else None

@@ -1,0 +1,25 @@
+"""CONTRIBUTING.md: every path that it names is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+WRITTEN_BY_THE_CAMPAIGN = {"tests/torture/record.jsonl", "docs/reliability.md"}
+PATHS = re.findall(r"`([A-Za-z][\w.-]*(?:/[\w.-]+)+/?)`", TEXT)
+
+
+def test_every_path_is_there() -> None:
+    missing = [path for path in PATHS if not re.search("NAME|CODE", path)]
+    missing = [path for path in missing if not (ROOT / path).exists()]
+    assert set(missing) <= WRITTEN_BY_THE_CAMPAIGN
+    assert len(PATHS) > 30
+
+
+def test_a_place_for_a_new_word_is_a_folder_with_others_of_its_kind() -> None:
+    for path in PATHS:
+        if re.search("NAME|CODE", path):
+            place = ROOT / path
+            assert list(place.parent.glob(f"*{place.suffix}")), path
