@@ -22,10 +22,17 @@ def load(
     """
     from .checker import Checker
     from .grid.settings import Overrides
-    from .text.parser import parse
+    from .text.recovery import read
 
     try:
-        checker = Checker(parse(source), Overrides(settings))
+        overrides = Overrides(settings)
     except CompileError as error:
         return None, Diagnostics(error.diagnostics)
-    return checker.check(), checker.diagnostics
+    read_file = read(source)
+    if read_file.file is None:
+        return None, Diagnostics(read_file.found)
+    checker = Checker(read_file.file, overrides)
+    made = checker.check()
+    if not read_file.found:
+        return made, checker.diagnostics
+    return None, Diagnostics([*read_file.found, *filter(read_file.is_news, checker.diagnostics)])
