@@ -21,7 +21,7 @@ from .experiment import CheckedExperiment
 from .expressions.evaluate import Scope
 from .expressions.names import used_names
 from .grid.draws import Draws, draws
-from .grid.grid_checks import draw_sample, excluded
+from .grid.grid_checks import draw_sample, excluded, occurring
 from .grid.load_counts import most_loads
 from .grid.settings import Overrides
 from .grid.sweeps import RESERVED, Grid
@@ -215,8 +215,8 @@ class Checker:
         return found[0][1]
 
     def _scenarios(self, builder: Builder, grid: Grid) -> None:
-        """Evaluate everything with the first value of each axis, then each axis varied alone."""
-        for bound in grid.varied():
+        """Evaluate everything with every swept value, in configurations that occur."""
+        for bound in occurring(grid, COUNT_LIMIT):
             self._try(builder.check, bound)
         first = grid.scope(next(grid.varied()))
         for name, topology in self._topologies.items():

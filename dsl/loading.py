@@ -23,13 +23,17 @@ def load(
     """
     from .checker import Checker
     from .grid.settings import Overrides
-    from .text.parser import parse
+    from .text.recovery import read
 
     try:
-        checker = Checker(parse(source), Overrides(settings))
+        overrides = Overrides(settings)
     except CompileError as error:
         return None, Diagnostics(error.diagnostics)
-    experiment = checker.check()
+    read_file = read(source)
+    if read_file.file is None:
+        return None, Diagnostics(read_file.found)
+    checker = Checker(read_file.file, overrides)
+    made = checker.check()
     for plugin in plugins.failed():
         checker.diagnostics.add(
             Diagnostic(
@@ -41,4 +45,6 @@ def load(
                 severity=Severity.WARNING,
             )
         )
-    return experiment, checker.diagnostics
+    if not read_file.found:
+        return made, checker.diagnostics
+    return None, Diagnostics([*read_file.found, *filter(read_file.is_news, checker.diagnostics)])

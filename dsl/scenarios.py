@@ -21,18 +21,21 @@ from .expressions.evaluate import Scope, evaluate_with
 from .expressions.names import used_names
 from .grid.sampling import Bindings
 from .grid.sweeps import Grid
-from .network.groups import Group, build_group, check_users, expand, flows_of
+from .network.groups import Group, build_group, check_users, expand, flows_of, pair_up
 from .network.networks import argument_scope, build_network
 from .network.policers import with_feedback
 from .text import syntax
 from .traffic.arrivals import check_arrivals
-from .traffic.flows import build_flow, check_ends
+from .traffic.flows import build_flow, check_ends, named_ends
 from .traffic.sharing import check_sharing
 
 T = TypeVar("T")
 
 MEMO_LIMIT = 4096
 """How many results of one part are kept: sweeps vary the last names fastest."""
+
+PAIRS = frozenset({"dumbbell"})
+"""Presets in which each flow has hosts of its own."""
 
 Timing = tuple[int | None, int, int | None, Literal["first", "all"], Literal["full", "none"]]
 """Duration, warm-up and deadline in ns, and whose end is the cell's."""
@@ -81,6 +84,7 @@ class Builder:
         self._groups = _Memo(self._build_groups, self._depends(parts.users, names), grid)
         self._agreeing: Sequence[model.Flow | model.Pep] = ()
         self._expanded: dict[object, tuple[model.Network, model.Network]] = {}
+        self._paired: dict[object, tuple[object, tuple[model.Network, list[model.Flow]]]] = {}
         self._flows = [
             (flow, _Memo(self._flow_builder(flow), self._depends([flow, *hosts], names), grid))
             for flow in parts.flows
@@ -115,6 +119,12 @@ class Builder:
             timing = self._timing(bound)
         if network is not None:
             hosts = {node.name for node in network.nodes if node.kind == "host"}
+            flows = [
+                named_ends(flow, done, hosts)
+                for done in flows
+                for flow, _ in self._flows
+                if flow.name.text == done.name
+            ]
             made = {flow.name: flow for flow in flows}
             for flow, _ in self._flows:
                 done = made.get(flow.name.text)
@@ -131,6 +141,8 @@ class Builder:
                 flows = with_feedback(network, flows)
         gather.finish()
         assert timing is not None
+        if network is not None and network.pairs:
+            network, flows = self._with_pairs(network, flows)
         proxies = network.peps if network else ()
         if [*map(id, flows), *map(id, proxies)] != [*map(id, self._agreeing)]:
             check_sharing(flows, proxies)
@@ -142,6 +154,17 @@ class Builder:
             return None
         whole, every = self._with_users(network, flows, groups)
         return model.Scenario(whole, every, *timing, *self._costs(bound))
+
+    def _with_pairs(
+        self, network: model.Network, flows: list[model.Flow]
+    ) -> tuple[model.Network, list[model.Flow]]:
+        """Return network and flows with hosts for each flow; the same objects for the same ones."""
+        key = (id(network), *map(id, flows))
+        if key not in self._paired:
+            if len(self._paired) >= MEMO_LIMIT:
+                self._paired.clear()
+            self._paired[key] = (network, tuple(flows)), pair_up(network, flows)
+        return self._paired[key][1]
 
     def _with_users(
         self, network: model.Network, flows: Sequence[model.Flow], groups: Mapping[str, Group]
@@ -194,7 +217,8 @@ class Builder:
             fail(near.code, near.message, span, near.note, help=near.help)
         bind(TOPOLOGIES, value, "`topology`")
         declared = preset(value.name)
-        return self._inside(value, lambda: self._instance(declared, value, None))
+        network = self._inside(value, lambda: self._instance(declared, value, None))
+        return replace(network, pairs=value.name in PAIRS)
 
     def _instance(
         self, topology: syntax.Topology, value: Symbol | Applied, outer: Scope | None
@@ -251,16 +275,13 @@ class Builder:
         duration, warmup, deadline = found["duration"], found["warmup"], found["deadline"]
         end = duration or deadline
         if warmup and end and warmup.number >= end.number:
-            self._report(
-                Diagnostic(
-                    "warmup-too-long",
-                    "the warm-up lasts as long as the cell, so nothing is left to measure",
-                    warmup.span,
-                    note=f"this is {warmup.canonical}",
-                    labels=(Label(end.span, f"the cell ends after {end.canonical}"),),
-                    help="make the warm-up shorter or the cell longer",
-                    severity=Severity.WARNING,
-                )
+            fail(
+                "warmup-too-long",
+                "the warm-up lasts as long as the cell, so nothing is left to measure",
+                warmup.span,
+                note=f"this is {warmup.canonical}",
+                labels=(Label(end.span, f"the cell ends after {end.canonical}"),),
+                help="make the warm-up shorter or the cell longer",
             )
         return (
             duration.ns if duration else None,

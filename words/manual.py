@@ -14,6 +14,10 @@ from .distributions import Random
 from .presets import preset_text
 from .reference import BLOCKS, WORDS_OF
 from .sizes import Sizes
+from .statements import STATEMENTS
+
+KEYS = "keys"
+"""The family of all keys of all blocks; its names do not hide a family's: `cca` is that of CCAs."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,15 @@ def families() -> dict[str, list[Page]]:
     found["blocks"] = [
         Page(name, "blocks", f"the keys of `{name}`", True, tuple(map(_field, keys)))
         for name, keys in ((title.split("`")[1], keys) for title, keys in BLOCKS)
+    ]
+    found["statements"] = [
+        Page(s.name, "statements", f"{s.summary} (in {s.where})", True, text=s.example)
+        for s in STATEMENTS
+    ]
+    found[KEYS] = [
+        Page(key.name, KEYS, f"{block}: {key.summary}", key.runs, (_field(key),))
+        for block, keys in BLOCKS
+        for key in keys
     ]
     return found
 

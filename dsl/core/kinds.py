@@ -24,7 +24,7 @@ from .units import (
     Dimension,
     canonical,
 )
-from .values import ListValue, Quantity, Several, Symbol, Text, TupleValue, Value
+from .values import Applied, ListValue, Quantity, Several, Symbol, Text, TupleValue, Value
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -53,6 +53,12 @@ def refuse(
     """Raise the error for a value of another kind."""
     if isinstance(value, ListValue):
         help = "to try several values, sweep over them: `sweep { x = [...] }`, and write `x` here"
+    if isinstance(value, Applied) and value.name == "trace" and help is None:
+        text = value.span.text if value.span.text.startswith("trace") else "trace(...)"
+        help = (
+            f"a link takes a trace, `link left -> right {{ rate = {text} }}` in a topology of your own, and so"
+            f" does the mobile network: `topology = 4g(down: {text})`"
+        )
     fail(
         "wrong-dimension" if isinstance(kind, Quantities) else "wrong-type",
         f"{use} must be {kind.words}, not {value.words}",

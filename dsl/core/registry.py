@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Generic, Protocol, TypeVar, cast
 
 from . import plugins
@@ -25,13 +25,17 @@ T = TypeVar("T", bound=Named)
 class Registry(Generic[T]):
     """Entries of one kind by name.
 
-    word: what an entry is called in messages (`CCA`); code: `unknown-` and this is the code.
+    word: what an entry is called in messages (`CCA`); code: `unknown-` and this is the code. slips: words
+    that belong elsewhere, with the help that shows the right line.
     """
 
-    def __init__(self, word: str, code: str, entries: Iterable[T]) -> None:
+    def __init__(
+        self, word: str, code: str, entries: Iterable[T], slips: Mapping[str, str] | None = None
+    ) -> None:
         self.word = word
         self.code = code
         self._group = ""
+        self._slips = dict(slips or {})
         self._entries: dict[str, T] = {}
         for entry in entries:
             self.register(entry)
@@ -77,7 +81,8 @@ class Registry(Generic[T]):
         """Return the entry called `name`. Raises CompileError at `span` with the choices."""
         if name in self._all():
             return self._entries[name]
-        raise CompileError([unknown(self.word, self.code, name, self.names(), span)])
+        help = self._slips.get(name)
+        raise CompileError([unknown(self.word, self.code, name, self.names(), span, help)])
 
 
 def unknown(

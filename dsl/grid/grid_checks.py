@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fairc.dsl.blocks import Block
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Severity
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import unknown
 from fairc.dsl.core.source import Span
@@ -13,7 +13,7 @@ from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
 from fairc.words.blocks.experiment import SAMPLE
 
-from .sampling import Sample
+from .sampling import Bindings, Sample
 from .sweeps import Grid
 
 
@@ -79,3 +79,38 @@ def excluded(grid: Grid, excludes: Sequence[syntax.Exclude]) -> Iterator[Diagnos
 
 def _warning(code: str, message: str, span: Span, help: str) -> Diagnostic:
     return Diagnostic(code, message, span, help=help, severity=Severity.WARNING)
+
+
+def occurring(grid: Grid, most: int) -> Iterator[Bindings]:
+    """Yield configurations that together have every swept value that occurs: those of `varied` where they do.
+
+    In the place of one that an `exclude` drops come the first ones that have its values, if the grid has at
+    most so many cells; a value that occurs nowhere is left out. So nothing is said of what never runs.
+    """
+    missing: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
+    for bound in grid.varied():
+        values = {(name, value.canonical) for name, value in bound.items()}
+        if _occurs(grid, bound):
+            seen |= values
+            yield bound
+        else:
+            missing |= values
+    missing -= seen
+    if not missing or grid.upper_bound() > most:
+        return
+    for bound in grid.assignments():
+        values = {(name, value.canonical) for name, value in bound.items()}
+        if values & missing and _occurs(grid, bound):
+            missing -= values
+            yield bound
+            if not missing:
+                return
+
+
+def _occurs(grid: Grid, bound: Bindings) -> bool:
+    """Whether any repetition of a configuration is kept; also where a condition is wrong, which is said elsewhere."""
+    try:
+        return bool(grid.kept(bound))
+    except CompileError:
+        return True

@@ -229,6 +229,10 @@ class Grid:
 
         return below(0, {})
 
+    def assignments(self) -> Iterator[Bindings]:
+        """Yield the bindings of every configuration, those included that an `exclude` drops."""
+        return self._assignments(self.groups)
+
     def kept(self, bound: Bindings) -> tuple[int, ...]:
         """Return the repetitions of a configuration that no `exclude` drops."""
         everything = range(1, self.repeat + 1)

@@ -52,9 +52,13 @@ class Pep:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Nodes and links of one configuration."""
+    """Nodes and links of one configuration.
+
+    pairs: whether each flow between `client` and `server` is to have copies of them as its own hosts.
+    """
 
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
     span: Span
     peps: tuple[Pep, ...] = ()
+    pairs: bool = False

@@ -102,6 +102,39 @@ def expand(
     return model.Network((*kept, *added), tuple(links), network.span, network.peps)
 
 
+def pair_up(
+    network: model.Network, flows: Sequence[model.Flow]
+) -> tuple[model.Network, list[model.Flow]]:
+    """Return the network with a pair of hosts for each flow without users, and the flows between these.
+
+    `client` and `server` stay where users are yet to be copied from them. Raises CompileError if there are
+    too many nodes.
+    """
+    plain = [flow for flow in flows if flow.users is None]
+    kept = len(plain) < len(flows)
+    nodes = {node.name: node for node in network.nodes}
+    if len(nodes) + 2 * len(plain) > NODE_LIMIT:
+        fail("too-many", f"a topology has at most {NODE_LIMIT} nodes", network.span)
+    ends = {CLIENT, SERVER}
+    added: list[model.Node] = []
+    links = [link for link in network.links if kept or not {link.a, link.b} & ends]
+    made = []
+    for flow in flows:
+        if flow.users is not None:
+            made.append(flow)
+            continue
+        names = {end: f"{flow.name}-{end}" for end in (CLIENT, SERVER)}
+        added += [replace(nodes[old], name=new) for old, new in names.items()]
+        links += [
+            replace(link, a=names.get(link.a, link.a), b=names.get(link.b, link.b))
+            for link in network.links
+            if {link.a, link.b} & ends
+        ]
+        made.append(replace(flow, client=names[flow.client], server=names[flow.server]))
+    others = [node for node in network.nodes if kept or node.name not in ends]
+    return replace(network, nodes=(*others, *added), links=tuple(links), pairs=False), made
+
+
 def flows_of(flow: model.Flow, group: Group) -> list[model.Flow]:
     """Return the flow of each user: `heavy-1`, `heavy-2`, ... of the flow `heavy`.
 

@@ -37,10 +37,17 @@ def parse_expression(source: Source, start: int = 0) -> syntax.Expr:
     return cast(syntax.Expr, _parse(source, "expression", start))
 
 
-def _parse(source: Source, rule: str, begin: int = 0) -> syntax.Node:
+def parse_blanked(source: Source, text: str) -> syntax.File:
+    """Return the tree of a file of which parts are blanked: text, as long as the file. Raises as `parse`."""
+    node = _parse(source, "start", text=text)
+    assert isinstance(node, syntax.File)
+    return node
+
+
+def _parse(source: Source, rule: str, begin: int = 0, text: str | None = None) -> syntax.Node:
     refuse_characters(source)
     errors = SyntaxErrors(source)
-    text = " " * begin + source.text[begin:]
+    text = " " * begin + source.text[begin:] if text is None else text
     tree = errors.watch(lambda: grammar().parse(text, start=rule, on_error=errors.on_error))
     _refuse_deep_nesting(source, tree)
     return Builder(source).build(tree)

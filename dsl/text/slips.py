@@ -285,6 +285,10 @@ class SyntaxErrors:
             return "in a call the parenthesis follows the name without a space"
         if token.type == "FEXP":
             return "`fexp 1` stands at the top of the file, once"
+        before = self.source.text[:start].rstrip()
+        if before.endswith("sweep") and "_LBRACE" in accepts:
+            rest = self.source.text[start:].partition("\n")[0].partition("#")[0].strip()
+            return f"a sweep is a block: `sweep {{ {rest} }}`"
         words = [name.lower() for name in accepts if name in KEYWORDS]
         glued = next((word for word in words if token.startswith(word) and token != word), None)
         if glued:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
@@ -165,6 +166,22 @@ class _Building:
             image=control.image,
             ecn_given=settings.span(keys.ECN) or self._hosts.span(keys.ECN),
         )
+
+
+def named_ends(flow: syntax.Flow, made: model.Flow, hosts: Collection[str]) -> model.Flow:
+    """Return a flow whose `from` and `to` are nodes where a node has the name of something else, too.
+
+    `to = c1` means the node `c1` where `c1` is also swept, and its value is no node.
+    """
+    ends = {"from": made.server, "to": made.client}
+    for setting in flow.settings.items:
+        key, value = setting.key.text, setting.value
+        bare = isinstance(value, syntax.Name) and not value.rest
+        if key in ends and ends[key] not in hosts and bare and value.span.text in hosts:
+            ends[key] = value.span.text
+    if (ends["from"], ends["to"]) == (made.server, made.client):
+        return made
+    return replace(made, server=ends["from"], client=ends["to"])
 
 
 def check_ends(flow: syntax.Flow, made: model.Flow, network: model.Network) -> None:

@@ -28,7 +28,10 @@ class Shared:
     help: str
 
 
-_HOSTS = "give both the same, or hosts of their own"
+_HOSTS = (
+    "give both the same, or hosts of their own: `topology = dumbbell(...)` is `bottleneck` with a pair of"
+    " hosts for each flow"
+)
 _ONE_HOST = "Linux has one value for a whole host"
 
 PARAMETERS = Shared(
@@ -43,7 +46,12 @@ PROGRAM = Shared(
     "a kernel has one CCA of a name",
     "give both the same, or put them into different configurations",
 )
-ECN = Shared("conflicting-options", lambda place: f"`ecn` of {_host(place)}", _ONE_HOST, _HOSTS)
+ECN = Shared(
+    "conflicting-options",
+    lambda place: f"`ecn` of {_host(place)}",
+    _ONE_HOST,
+    f"write `ecn = on` in both flows, or give them hosts of their own: {_HOSTS.partition(': ')[2]}",
+)
 SACK = Shared("conflicting-options", lambda place: f"`sack` of {_host(place)}", _ONE_HOST, _HOSTS)
 INITIAL_WINDOW = Shared(
     "conflicting-options",

@@ -68,7 +68,10 @@ def families_of(everything: dict[str, list[Page]], name: str | None) -> list[str
 
     Words come first: a name that is one means no family.
     """
-    if name is None or any(page.name == name for words in everything.values() for page in words):
+    from fairc.words.manual import KEYS
+
+    words = [page for family, own in everything.items() if family != KEYS for page in own]
+    if name is None or any(page.name == name for page in words):
         return []
     wanted = name.lower().removesuffix("s")
     return [

@@ -7,7 +7,10 @@ import json
 import pytest
 
 from fairc.cli.show import pages
+from fairc.dsl.core.source import Source
+from fairc.dsl.text.parser import parse
 from fairc.words.presets import preset_text
+from fairc.words.statements import STATEMENTS, Statement
 
 from .conftest import Fairc
 
@@ -27,7 +30,7 @@ def test_families_are_listed(fairc: Fairc) -> None:
     } <= families
 
 
-@pytest.mark.parametrize("name", ["bottleneck", "geo", "4g"])
+@pytest.mark.parametrize("name", ["bottleneck", "dumbbell", "geo", "4g"])
 def test_a_preset_is_its_text(fairc: Fairc, name: str) -> None:
     assert fairc("show", name).out == preset_text(name)
 
@@ -53,6 +56,27 @@ def test_every_word_has_a_page(fairc: Fairc) -> None:
         called = fairc("show", name)
         assert called.status == 0 and called.out.strip()
     assert len(json.loads(fairc("show", "--format", "json").out)) == len(everything)
+
+
+@pytest.mark.parametrize("statement", STATEMENTS, ids=lambda s: s.name)
+def test_statements_are_shown_as_they_are_written(fairc: Fairc, statement: Statement) -> None:
+    out = fairc("show", statement.name).out
+    assert statement.summary in out and statement.example.splitlines()[0] in out
+    within = {
+        "the first line": "{}",
+        "a file": "fexp 1\n{}",
+        "`experiment`": "fexp 1\nexperiment e {{ {} }}",
+        "`topology`": "fexp 1\ntopology t {{ {} }}",
+        "`link`": "fexp 1\ntopology t {{ link a -- b {{ {} }} }}",
+    }
+    place = within.get(statement.where, "fexp 1\n{}")
+    parse(Source("file.fexp", place.format(statement.example)))
+
+
+@pytest.mark.parametrize("name", ["repeat", "duration", "ecn", "warmup", "draws", "start"])
+def test_keys_are_shown_with_their_kind(fairc: Fairc, name: str) -> None:
+    out = fairc("show", name).out
+    assert out.startswith(f"{name} (keys): Keys of `")
 
 
 @pytest.mark.parametrize("name", ["ccas", "CCA", "cca"])

@@ -41,7 +41,11 @@ _PARAMETER = re.compile(r"^  (\w+) *= (.+),  # ([\w ]+): (.+)$", re.MULTILINE)
 
 
 def _entries() -> Iterator[Entry]:
-    files = (file for file in resources.files("fairc.words.presets").iterdir() if file.name.endswith(".fexp"))
+    files = (
+        file
+        for file in resources.files("fairc.words.presets").iterdir()
+        if file.name.endswith(".fexp")
+    )
     for file in sorted(files, key=lambda file: file.name):
         text, name = file.read_text(encoding="utf-8"), file.name.removesuffix(".fexp")
         summary, alias = _SUMMARY.search(text), _ALIAS.search(text)

@@ -1,0 +1,102 @@
+"""A syntax error hides no other error, and brings none that is only its consequence."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairc.dsl import Source, load
+from fairc.dsl.text.recovery import read, statement
+
+RIGHT = """fexp 1
+
+experiment e {
+  sweep { depth = [1bdp, 2bdp] }
+  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, queue: fifo(depth))
+  flow a { cca = cubic  workload = file(1MB) }
+  flow b {
+    cca      = bbr
+    workload = file(1MB)
+  }
+  repeat  = 6
+  measure = [
+    goodput,
+    fairness,
+  ]
+}
+"""
+
+
+def found(*changes: tuple[str, str]) -> list[tuple[str, int]]:
+    """Return code and line of everything that is found in a changed file."""
+    text = RIGHT
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    made, diagnostics = load(Source("file.fexp", text))
+    assert made is None
+    return [(d.code, d.span.line if d.span else 0) for d in diagnostics]
+
+
+def test_the_file_is_right() -> None:
+    made, diagnostics = load(Source("file.fexp", RIGHT))
+    assert made is not None and not list(diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("sweep { depth = [1bdp, 2bdp] }", "sweep depth = [1bdp, 2bdp]", 4),
+        ("rate: 1Mbit/s, rtt", "rate: 1Mbit/s rtt", 5),
+        ("topology = bottleneck", "topology bottleneck", 5),
+        ("flow a { cca = cubic", "flow a { cca = = cubic", 6),
+        ("flow a {", "flow {", 6),
+        ("cca      = bbr", "cca      = = bbr", 8),
+        ("cca      = bbr", "cca      bbr", 8),
+        ("repeat  = 6", "repeat  = = 6", 11),
+        ("goodput,", "goodput,,", 13),
+        ("fifo(depth))", "fifo(depth)", 6),
+    ],
+)
+def test_one_slip_is_one_error_and_others_are_said(old: str, new: str, line: int) -> None:
+    """The wrong CCA of the other flow is said, too; the name of what is left out is not missed."""
+    assert found((old, new)) == [("syntax", line)]
+    if "cubic" not in new and line != 6:
+        assert sorted(found((old, new), ("cca = cubic", "cca = cubik"))) == [
+            ("syntax", line),
+            ("unknown-cca", 6),
+        ]
+
+
+def test_several_slips_are_all_said() -> None:
+    assert found(
+        ("rate: 1Mbit/s, rtt", "rate: 1Mbit/s rtt"), ("flow a {", "flow {"), ("= 6", "= = 6")
+    ) == [("syntax", 5), ("syntax", 6), ("syntax", 11)]
+
+
+def test_a_block_that_is_not_closed_ends_the_search() -> None:
+    text = RIGHT.rstrip().removesuffix("}")
+    _, diagnostics = load(Source("file.fexp", text))
+    assert [d.code for d in diagnostics] == ["unexpected-end"]
+
+
+def test_the_statement_around_an_error() -> None:
+    text = "a {\n  b = [\n    1,\n    2\n  ]\n  c = 3\n}\n"
+    begin, end = statement(text, text.index("2"))
+    assert text[begin:end] == "  b = [\n    1,\n    2\n  ]"
+    begin, end = statement(text, text.index("3"))
+    assert text[begin:end] == "  c = 3"
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, len(RIGHT) - 1),
+    st.sampled_from(["", "{", "}", "(", ")", "=", ",", '"', "#", "x "]),
+)
+def test_nothing_but_blanks_is_put_into_a_file(place: int, sign: str) -> None:
+    """Whatever is wrong, what is read keeps its places, and nothing but diagnostics comes out."""
+    source = Source("file.fexp", RIGHT[:place] + sign + RIGHT[place + 1 :])
+    got = read(source)
+    assert got.file is not None or got.found
+    load(source)
