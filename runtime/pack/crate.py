@@ -17,7 +17,7 @@ from fairc.runtime.store.folder import Store
 NAME = "ro-crate-metadata.json"
 CRATE = "https://w3id.org/ro/crate/1.2"
 PROCESS = "https://w3id.org/ro/wfrun/process/0.5"
-RUN, PROGRAM = "#run", "#fairc"
+RUN, PROGRAM = "#run", "https://pypi.org/project/fairc/"
 FORMATS = {
     ".html": "text/html",
     ".md": "text/markdown",
@@ -56,14 +56,18 @@ def metadata(store: Store, names: Sequence[str]) -> bytes:
             "hasPart": [{"@id": name} for name in (*listed, "cells/", "programs/")],
             "mentions": [{"@id": RUN}],
         },
-        {"@id": PROCESS, "@type": "CreativeWork", "name": "Process Run Crate", "version": "0.5"},
+        {
+            "@id": PROCESS,
+            "@type": ["CreativeWork", "Profile"],
+            "name": "Process Run Crate",
+            "version": "0.5",
+        },
         {
             "@id": PROGRAM,
             "@type": "SoftwareApplication",
             "name": "fairc",
-            "version": str(document.get("fairc", {}).get("version", "")),
             "softwareVersion": str(document.get("fairc", {}).get("version", "")),
-            "url": "https://pypi.org/project/fairc/",
+            "url": PROGRAM,
         },
         {
             "@id": RUN,
