@@ -153,6 +153,14 @@ METRICS: Registry[MetricEntry] = Registry(
             need=_RESENDS,
         ),
         _metric(
+            "limited",
+            "1",
+            "Share of time for which something else than network and CCA limits",
+            _FLOW,
+            values=("window_cap", "receiver", "send_buffer", "application"),
+            need=_WINDOW,
+        ),
+        _metric(
             "queue_delay",
             "s",
             "Time that packets wait at the bottleneck",

@@ -91,7 +91,7 @@ def kernel_control(
 
 
 def quic_settings(cca: Cca | None, needed: str | None) -> dict[str, Setting]:
-    """Return all parameters of a CCA over QUIC. needed: as for `kernel_control`.
+    """Return all parameters of a CCA over QUIC that hold. needed: as for `kernel_control`.
 
     Raises CompileError.
     """

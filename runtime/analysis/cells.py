@@ -10,9 +10,9 @@ from fairc.compiler.plan import Cell, MetricRequest
 from fairc.runtime import validity
 from fairc.runtime.measurement import ArtefactError, FlowRecord, Measurement, load
 from fairc.runtime.measurement.series import Series, collect
-from fairc.runtime.metrics import METRICS, goodput
+from fairc.runtime.metrics import METRICS, goodput, limited
 from fairc.runtime.metrics.split import told, told_traces
-from fairc.runtime.store.results import FlowCondition, FlowResult, MetricValue
+from fairc.runtime.store.results import FlowCondition, FlowLimit, FlowResult, MetricValue
 
 from . import har
 from .conditions import conditions
@@ -26,6 +26,7 @@ class Analysis(NamedTuple):
     flows: tuple[FlowResult, ...]
     metrics: tuple[MetricValue, ...]
     conditions: tuple[FlowCondition, ...]
+    limits: tuple[FlowLimit, ...]
     verdict: validity.Verdict
     reasons: tuple[str, ...]
     ended_by: str
@@ -55,6 +56,11 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
             )
         ),
         conditions=conditions(measurement),
+        limits=tuple(
+            FlowLimit(flow=flow.name, limit=value.name.partition(".")[2], share=share)
+            for flow in measurement.flows
+            for value, share in limited.shares(measurement, flow)
+        ),
         verdict=verdict,
         reasons=reasons,
         ended_by=measurement.ending.ended_by,

@@ -172,6 +172,8 @@ def _server(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, 
             if sent == 0:
                 continue
             sample = _SAMPLES[flow.transport](flow, rtt_ns, sent, lost)
+            if flow.transport == "tcp":
+                sample["busy_us"] = max(0, t - flow.starts_ns[number] - flow.base_rtt_ns) // 1000
             if sample:
                 yield {"t_ns": t, "event": "sample", "connection": number, **sample}
 

@@ -193,6 +193,7 @@ _UNTOLD = (
     "rwnd_limited_s",
     "sndbuf_limited_s",
     "app_limited_s",
+    "busy_s",
     "congestion_state",
     "threshold_packets",
 )

@@ -25,7 +25,7 @@ class Samples:
     again over TCP, packets held to be lost over QUIC. rwnd_limited_s, sndbuf_limited_s: time
     limited by the receiver (window, flow control) and by the send buffer. app_limited_s: time in
     which congestion control would have let more be sent than there was: by the application, the
-    send buffer or flow control. All times
+    send buffer or flow control. busy_s: time with data to send or not acknowledged. All times
     since the connection began. congestion_state: the kernel's, 0 Open to 4 Loss. threshold_packets: of
     slow start. NaN where the transport does
     not know or has nothing yet.
@@ -43,6 +43,7 @@ class Samples:
     rwnd_limited_s: Floats
     sndbuf_limited_s: Floats
     app_limited_s: Floats
+    busy_s: Floats
     congestion_state: Floats
     threshold_packets: Floats
 
@@ -87,6 +88,7 @@ _TRANSPORTS: Mapping[str, Mapping[str, _Source]] = {
         "retransmits": _Source(("retransmits",)),
         "rwnd_limited_s": _Source(("rwnd_limited_us",), _in(US)),
         "sndbuf_limited_s": _Source(("sndbuf_limited_us",), _in(US)),
+        "busy_s": _Source(("busy_us",), _in(US)),
         "congestion_state": _Source(("ca_state",)),
         "threshold_packets": _Source(("ssthresh",)),
     },
@@ -108,7 +110,7 @@ _MAY_BE_NULL = frozenset(
     {"min_rtt_us", "pacing_bps", "flow_limited_us", "app_limited_us", "in_flight_bytes"}
 )
 # Not written by endpoints of before these fields; their raw data can still be read.
-_MAY_BE_ABSENT = frozenset({"sacked", "retrans_out", "app_limited_us", "ca_state"})
+_MAY_BE_ABSENT = frozenset({"sacked", "retrans_out", "app_limited_us", "busy_us", "ca_state"})
 
 
 def read(events: list[dict[str, Any]], transport: str, file: str) -> Samples:

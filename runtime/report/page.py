@@ -15,6 +15,7 @@ from .comparisons import comparisons
 from .differences import differences
 from .figures import Drawing, Sheet
 from .glossary import glossary, rules
+from .limits import limits
 from .phases import phases
 from .render import Rendered
 from .run import Run
@@ -75,6 +76,7 @@ def context(
         "remarks": remarks,
         "differences": differences(run),
         "compared": comparisons(run, results),
+        "limits": limits(run),
         "phases": phases(run),
         "rows": rows,
         "asked": asked(run),

@@ -295,6 +295,7 @@ class Sweep:
             "flows": analysed.flows,
             "metrics": analysed.metrics,
             "conditions": analysed.conditions,
+            "limits": analysed.limits,
         }
         return result.model_copy(update=update), raw.console
 

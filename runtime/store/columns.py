@@ -7,6 +7,7 @@ import numpy as np
 from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.measurement import SLOT_S
 
+from .limits_table import LIMITS
 from .page_tables import PAGE_TABLES
 from .policing_table import BUCKETS
 from .schema import CELL, CONNECTION, FLOW, SEPARATOR, TRANSPORT, Column, Columns, Stored, Table
@@ -269,6 +270,7 @@ TABLES: dict[str, Table] = {
             ),
             _condition_rows,
         ),
+        LIMITS,
         Table(
             "slots",
             "a flow in a slot of 100 ms",

@@ -71,6 +71,14 @@ class FlowCondition(Model):
     transport: str = ""
 
 
+class FlowLimit(Model):
+    """What held a flow back for a share of its time: a value of the metric `limited` without its name."""
+
+    flow: str
+    limit: str
+    share: float
+
+
 class CellResult(Model):
     """Everything that is stored of a finished cell but its series and raw artefacts.
 
@@ -96,3 +104,4 @@ class CellResult(Model):
     flows: tuple[FlowResult, ...] = ()
     metrics: tuple[MetricValue, ...] = ()
     conditions: tuple[FlowCondition, ...] = ()
+    limits: tuple[FlowLimit, ...] = ()

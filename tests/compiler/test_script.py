@@ -229,7 +229,6 @@ def test_what_quic_is_told() -> None:
         "connections": 2,
         "beta": 0.7,
         "c": 0.4,
-        "max_window_packets": 1000,
         "hystart": False,
     }
     assert told == common | {

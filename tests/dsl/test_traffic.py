@@ -56,7 +56,7 @@ def one(settings: str, hosts: str = "") -> Flow:
         ("over = quic  cca = reno", "quic", "reno", {"beta": 0.5}),
         ("over = quic(stack: quinn)  cca = reno(beta: 0.7)", "quic", "reno", {"beta": 0.7}),
         ("over = quic  cca = cubic(connections: 5)", "quic", "cubic",
-         {"connections": 5, "beta": 0.7, "c": 0.4, "max_window_packets": 1000, "hystart": False}),
+         {"connections": 5, "beta": 0.7, "c": 0.4, "hystart": False}),
     ],
 )  # fmt: skip
 def test_transport_and_cca(

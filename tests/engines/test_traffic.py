@@ -73,8 +73,10 @@ def test_every_parameter_is_written_and_its_default_is_the_kernels(
         knobs = {k.field: k for k in TCP_CCAS._entries[cca].parameters if isinstance(k, Knob)}
         assert parameters.keys() == knobs.keys()
         for name, value in parameters.items():
+            initial = knobs[name].initial
+            assert initial is not None
             assert modules[f"tcp_{cca}"][name] == {
-                "before": text(knobs[name].initial),
+                "before": text(initial),
                 "in_force": text(value),
             }
     assert json.loads((folder / "cell.json").read_text())["notes"] == []

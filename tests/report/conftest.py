@@ -33,7 +33,8 @@ class Spec:
 
     sweep: swept name -> values. bad: (configuration index, repetition) -> (status, verdict,
     reasons). undefined: (configuration index, repetition) -> why F is. first_ends_early: slots before
-    the end of the cell. transports: of the flows; a swept name `over_FLOW` changes it. conditions: name -> value of each flow. constant: every repetition has the same numbers.
+    the end of the cell. transports: of the flows; a swept name `over_FLOW` changes it. conditions: name -> value of each flow. limits:
+    (configuration index, limit) -> share of the first flow. constant: every repetition has the same numbers.
     """
 
     title: str = "CUBIC against BBR on a 1 Mbit/s link"
@@ -51,6 +52,7 @@ class Spec:
     fairness: bool = True
     transports: tuple[str, ...] = ("tcp", "tcp")
     conditions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    limits: dict[tuple[int, str], float] = field(default_factory=dict)
     source: str = (
         "fexp 1\n\nexperiment quickstart {\n  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)\n}\n"
     )
@@ -219,6 +221,9 @@ def fill(
             )
         rows["metrics"].append((cell.id, "goodput", flow.name, goodputs[i], "bit/s", ""))
         rows["metrics"].append((cell.id, "rtt.mean", flow.name, 0.09 + 0.01 * i, "s", ""))
+    for (configuration, limit), share in spec.limits.items():
+        if configuration == index:
+            rows["limits"].append((cell.id, spec.flows[0], limit, share))
     jain = sum(goodputs) ** 2 / (n * sum(g * g for g in goodputs))
     if spec.fairness:
         if n == 2:

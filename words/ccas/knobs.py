@@ -24,9 +24,9 @@ class Knob(Parameter[Any]):
     convert: Callable[[Any], Setting] = int
 
     @cached_property
-    def initial(self) -> Setting:
-        """What holds when it is not given."""
-        return self.convert(self.fallback)
+    def initial(self) -> Setting | None:
+        """What holds when it is not given; None: nothing does."""
+        return None if self.default is None else self.convert(self.fallback)
 
     def admits(self, value: float) -> bool:
         """Whether the plan may have a number of it; `field` tells the unit of the plan."""
@@ -67,8 +67,9 @@ class Cca(Entry):
         }
 
     def complete(self, given: Mapping[str, Setting]) -> dict[str, Setting]:
-        """Return all parameters: those given, the defaults of the others."""
-        return {name: given.get(name, knob.initial) for name, knob in self.knobs.items()}
+        """Return all parameters that hold: those given, the defaults of the others."""
+        settings = {name: given.get(name, knob.initial) for name, knob in self.knobs.items()}
+        return {name: value for name, value in settings.items() if value is not None}
 
 
 def whole(name: str, summary: str, initial: int, low: int, high: int) -> Knob:

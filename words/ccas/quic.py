@@ -25,8 +25,15 @@ def _knob(exported: Mapping[str, Any]) -> Knob:
     if name.endswith("_packets"):
         packets = Quantities((PACKETS,), low=low, high=high, whole=True)
         short = name.removesuffix("_packets")
+        shown = None if default is None else f"{default}pkt"
         return Knob(
-            short, packets, summary, f"{default}pkt", field=name, convert=lambda q: int(q.number)
+            short,
+            packets,
+            summary,
+            shown,
+            otherwise="" if shown else "none",
+            field=name,
+            convert=lambda q: int(q.number),
         )
     if name.endswith("_ms"):
         time = Quantities((TIME,), low=low / 1000, high=high / 1000)

@@ -12,7 +12,7 @@
 //!   acknowledgement.
 //! - Reno-friendly: starts at the window and grows by m * alpha * MTU / itself, alpha = 3 N^2 (1 -
 //!   B) / (1 + B) packets per round trip. The window is the greater of the two.
-//! - The window is never above `max_window_packets`, never below 2 packets.
+//! - The window is never above `max_window_packets`, where it is given, never below 2 packets.
 //! - While the sender has nothing to send the window stays, and t begins anew.
 //!
 //! Growth by more than m / 2 is refused to the Reno-friendly part, too; quic-go limits the cubic
@@ -38,7 +38,7 @@ pub const ENTRY: Entry = Entry {
             0.01..=0.99,
         ),
         Parameter::real("c", "scale of the growth", 0.4, 0.001..=1000.0),
-        Parameter::whole(parameters::CAP, "largest window", 1000, 2..=10_000_000),
+        Parameter::bound(parameters::CAP, "largest window, if there is one", 2..=10_000_000),
         Parameter::switch("hystart", "leave slow start early", false),
     ],
     build: |values, start| {
@@ -46,7 +46,7 @@ pub const ENTRY: Entry = Entry {
             connections: values.whole("connections") as f64,
             beta: values.real("beta"),
             c: values.real("c"),
-            max_window_packets: values.whole(parameters::CAP),
+            max_window_packets: values.cap_packets(),
         };
         let hystart = values.switch("hystart").then(HyStart::default);
         Adapter::boxed(Cubic::new(settings, hystart, start), start.initial_window)
@@ -62,8 +62,8 @@ pub struct Settings {
     pub beta: f64,
     /// Scale of the cubic function, packets per s^3.
     pub c: f64,
-    /// Greatest window, packets.
-    pub max_window_packets: u64,
+    /// Greatest window, packets; `None`: any.
+    pub max_window_packets: Option<u64>,
 }
 
 impl Settings {
@@ -133,7 +133,9 @@ impl Cubic {
     }
 
     fn maximum(&self) -> f64 {
-        (self.settings.max_window_packets * self.mtu) as f64
+        self.settings
+            .max_window_packets
+            .map_or(f64::INFINITY, |packets| (packets * self.mtu) as f64)
     }
 
     fn new_epoch(&self, now: Instant) -> Epoch {
@@ -234,7 +236,7 @@ mod tests {
             connections: f64::from(connections),
             beta: 0.7,
             c: 0.4,
-            max_window_packets: 1000,
+            max_window_packets: None,
         }
     }
 
@@ -355,7 +357,7 @@ mod tests {
 
     #[test]
     fn the_cap_holds_in_slow_start_and_after() {
-        let capped = Settings { max_window_packets: 50, ..settings(1) };
+        let capped = Settings { max_window_packets: Some(50), ..settings(1) };
         let (mut cubic, now) = cubic(capped, 10);
         let now = acknowledge(&mut cubic, now, 1.0, |_, packets| assert!(packets <= 50.0));
         assert_eq!(cubic.window(), 50 * MTU);

@@ -29,6 +29,15 @@ impl Parameter {
         Self { name, summary, kind }
     }
 
+    /// A whole number within `range`, or nothing.
+    pub const fn bound(
+        name: &'static str,
+        summary: &'static str,
+        range: RangeInclusive<u64>,
+    ) -> Self {
+        Self { name, summary, kind: Kind::Bound { least: *range.start(), most: *range.end() } }
+    }
+
     /// A number within `range`.
     pub const fn real(
         name: &'static str,
@@ -45,10 +54,12 @@ impl Parameter {
         Self { name, summary, kind: Kind::Switch { default } }
     }
 
-    /// Says what it is: name, summary, kind, default and range.
+    /// Says what it is: name, summary, kind, default (null: none) and range.
     pub fn to_json(&self) -> Value {
         let (kind, least, most) = match self.kind {
-            Kind::Whole { least, most, .. } => ("whole", json!(least), json!(most)),
+            Kind::Whole { least, most, .. } | Kind::Bound { least, most } => {
+                ("whole", json!(least), json!(most))
+            }
             Kind::Real { least, most, .. } => ("real", json!(least), json!(most)),
             Kind::Switch { .. } => ("switch", Value::Null, Value::Null),
         };
@@ -84,6 +95,13 @@ pub enum Kind {
         /// Greatest value.
         most: f64,
     },
+    /// A whole number, or nothing: it has no default.
+    Bound {
+        /// Smallest value.
+        least: u64,
+        /// Greatest value.
+        most: u64,
+    },
     /// On or off.
     Switch {
         /// Default.
@@ -92,18 +110,19 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn default_value(self) -> Value {
+    fn default_value(self) -> Option<Value> {
         match self {
-            Kind::Whole { default, .. } => default.into(),
-            Kind::Real { default, .. } => default.into(),
-            Kind::Switch { default } => default.into(),
+            Kind::Whole { default, .. } => Some(default.into()),
+            Kind::Real { default, .. } => Some(default.into()),
+            Kind::Switch { default } => Some(default.into()),
+            Kind::Bound { .. } => None,
         }
     }
 
     /// Says what is right, if `value` is not.
     fn objection(self, value: &Value) -> Option<String> {
         match self {
-            Kind::Whole { least, most, .. } => {
+            Kind::Whole { least, most, .. } | Kind::Bound { least, most } => {
                 let right = value.as_u64().is_some_and(|number| (least..=most).contains(&number));
                 (!right).then(|| format!("a whole number from {least} to {most}"))
             }
@@ -116,7 +135,7 @@ impl Kind {
     }
 }
 
-/// Values of all parameters of one controller, each within its range.
+/// Values of the parameters of one controller, each within its range: all but bounds that are not given.
 #[derive(Debug, Clone)]
 pub struct Values(Map<String, Value>);
 
@@ -138,7 +157,9 @@ impl Values {
         }
         let mut values = Map::new();
         for Parameter { name, kind, .. } in declared {
-            let value = given.get(*name).cloned().unwrap_or_else(|| kind.default_value());
+            let Some(value) = given.get(*name).cloned().or_else(|| kind.default_value()) else {
+                continue;
+            };
             if let Some(right) = kind.objection(&value) {
                 return Err(format!("{controller}: `{name}` is {value}, not {right}"));
             }
@@ -162,7 +183,7 @@ impl Values {
         self.0[name].as_bool().expect("declared as true or false")
     }
 
-    /// The bound of the window, packets, of controllers that have one.
+    /// The bound of the window, packets, of controllers that have one; `None`: it is not bounded.
     pub fn cap_packets(&self) -> Option<u64> {
         self.0.get(CAP).and_then(Value::as_u64)
     }

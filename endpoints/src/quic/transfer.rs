@@ -1,6 +1,7 @@
 //! A request and what follows on it, over one bidirectional stream of a connection.
 
 use crate::block::Memory;
+use crate::quic::inbox::Inbox;
 use crate::quic::transport::PACKET_OVERHEAD;
 use crate::request::{Request, REQUEST_BYTES};
 use crate::source::Source;
@@ -59,19 +60,25 @@ pub fn read_request(
     }
 }
 
-/// Takes what has come on a stream and adds its length to `bytes`; true: nothing more will come.
+/// Takes what has come on a stream; `bytes` becomes what has come without a gap. True: nothing more
+/// will come.
 ///
 /// # Errors
 /// A message, if the server broke it off.
-pub fn take_data(quic: &mut Connection, stream: StreamId, bytes: &mut u64) -> Result<bool, String> {
+pub fn take_data(
+    quic: &mut Connection,
+    stream: StreamId,
+    bytes: &mut u64,
+    inbox: &mut Inbox,
+) -> Result<bool, String> {
     let broken = |bytes: u64, error: &dyn std::fmt::Display| {
         format!("receiving after {bytes} bytes: {error}")
     };
     let mut stream = quic.recv_stream(stream);
-    let mut chunks = stream.read(true).map_err(|error| broken(*bytes, &error))?;
+    let mut chunks = stream.read(!inbox.unordered).map_err(|error| broken(*bytes, &error))?;
     let end = loop {
         match chunks.next(usize::MAX) {
-            Ok(Some(chunk)) => *bytes += chunk.bytes.len() as u64,
+            Ok(Some(chunk)) => *bytes = inbox.add(*bytes, chunk.offset, chunk.bytes.len() as u64),
             Ok(None) => break Ok(true),
             Err(ReadError::Blocked) => break Ok(false),
             Err(error) => break Err(broken(*bytes, &error)),

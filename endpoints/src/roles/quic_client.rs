@@ -84,7 +84,10 @@ impl Client {
         };
         let connections: Vec<Download> = (0..)
             .zip(&description.starts_ns)
-            .map(|(number, start_ns)| Download::new(number, *start_ns, player.clone()))
+            .map(|(number, start_ns)| {
+                let window_bytes = u64::from(description.receive_window_bytes());
+                Download::new(number, *start_ns, player.clone(), window_bytes)
+            })
             .collect();
         let client = Client {
             wanted: description.workload.wanted_bytes(),

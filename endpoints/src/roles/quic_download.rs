@@ -2,6 +2,7 @@
 
 use crate::events::{Event, Log};
 use crate::player::Player;
+use crate::quic::inbox::Inbox;
 use crate::quic::link::Link;
 use crate::quic::transfer::take_data;
 use crate::quic::STOPPED;
@@ -20,6 +21,8 @@ pub struct Download {
     pub player: Option<Player>,
     /// Delivered so far.
     pub bytes: u64,
+    /// What has arrived behind gaps.
+    pub inbox: Inbox,
     /// Why the last attempt to connect failed.
     pub refused: Option<String>,
     /// Datagrams that found no room in the buffers of its sockets so far.
@@ -44,11 +47,12 @@ pub enum State {
 }
 
 impl Download {
-    /// One that is to begin `start_ns` after the epoch.
+    /// One that is to begin `start_ns` after the epoch, and offers `window_bytes`.
     #[must_use]
-    pub fn new(number: u32, start_ns: i64, player: Option<Player>) -> Self {
+    pub fn new(number: u32, start_ns: i64, player: Option<Player>, window_bytes: u64) -> Self {
         let state = State::Waiting(start_ns);
-        Download { number, state, link: None, player, bytes: 0, refused: None, dropped: 0 }
+        let inbox = Inbox::new(window_bytes);
+        Download { number, state, link: None, player, bytes: 0, inbox, refused: None, dropped: 0 }
     }
 
     /// Closes the socket, if there is one; what it had no room for is remembered.
@@ -70,7 +74,7 @@ impl Download {
             return Ok(false);
         };
         let before = self.bytes;
-        let end = take_data(quic, stream, &mut self.bytes);
+        let end = take_data(quic, stream, &mut self.bytes, &mut self.inbox);
         let (connection, bytes) = (self.number, self.bytes);
         let now_ns = log.clock().now_ns();
         if before == 0 && bytes > 0 {

@@ -2,6 +2,7 @@
 
 use crate::events::Log;
 use crate::quic::description::QuicClient;
+use crate::quic::inbox::Inbox;
 use crate::quic::link::Link;
 use crate::quic::report::Connected;
 use crate::quic::transfer::{send_request, take_data};
@@ -21,6 +22,8 @@ pub struct Fetch {
     pub link: Option<Link>,
     /// Delivered so far.
     pub bytes: u64,
+    /// What has arrived behind gaps.
+    pub inbox: Inbox,
     /// How far it is.
     pub state: State,
     /// The earliest deadline of it that is noted.
@@ -45,7 +48,8 @@ impl Fetch {
     /// One that has no connection yet.
     #[must_use]
     pub fn new(asked: Asked) -> Self {
-        Fetch { asked, link: None, bytes: 0, state: State::Connecting, noted: None }
+        let inbox = Inbox::default();
+        Fetch { asked, link: None, bytes: 0, inbox, state: State::Connecting, noted: None }
     }
 
     /// Whether its handshake is under way.
@@ -77,6 +81,7 @@ impl Fetch {
         };
         let request = Request { connection, bytes: Some(self.asked.wanted) };
         let stream = send_request(quic, request).map_err(|why| self.asked.failed(&why))?;
+        self.inbox = Inbox::new(description.receive_window_bytes().into());
         self.state = State::Receiving(stream);
         Ok(())
     }
@@ -93,7 +98,7 @@ impl Fetch {
             return Ok(());
         };
         let before = self.bytes;
-        let finished = take_data(quic, stream, &mut self.bytes)
+        let finished = take_data(quic, stream, &mut self.bytes, &mut self.inbox)
             .map_err(|message| self.asked.failed(&message))?;
         let (bytes, wanted) = (self.bytes, self.asked.wanted);
         if bytes > wanted {

@@ -1,0 +1,125 @@
+"""What limits a flow, other than the network and its congestion control, as a share of its time.
+
+    limited.window_cap  = sum over connections of the time with cwnd >= cap / T
+    limited.receiver    = sum over connections of (R(end) - R(begin)) / T
+    limited.send_buffer = sum over connections of (S(end) - S(begin)) / T
+    limited.application = over TCP  1 - sum over connections of (B(end) - B(begin)) / T
+                          over QUIC sum over connections of (A(end') - A(begin)) / T'
+    limited             = the largest of those that are known
+
+T: the sum over connections of end - begin. begin: the first sample of the connection from the warm-up on; end:
+its last one; T': the same to end', its last one that is at least two of its largest RTTs before the end, because a
+sender has nothing to send while its last packets are under way. cap: the largest window that the CCA was given,
+packets; a window counts for the time to the next sample, and flows without a cap have 0. R, S: time for which the receive window, and the send
+buffer, kept data back; B: time with data to send or not acknowledged (TCP_INFO: tcpi_rwnd_limited,
+tcpi_sndbuf_limited, tcpi_busy_time). A: time for which congestion control would have let more be sent than there
+was: over QUIC flow control and application are one, because the stack does not tell them apart.
+
+Unit: 1. Source: Linux, net/ipv4/tcp.c, tcp_get_info_chrono_stats; RFC 4898, section 4.5 (tcpEStatsPerfSndLimTime);
+measurement.md, rule 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairc.compiler.plan import LoadWorkload, MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.samples import Samples
+from fairc.runtime.store.results import MetricValue
+
+from .base import Metric, Value
+
+MOST = Value("limited", "1", "largest of the shares that are known")
+CAP = Value("limited.window_cap", "1", "share of time at the cap of the congestion window")
+RECEIVER = Value("limited.receiver", "1", "share of time held back by the receive window")
+SEND_BUFFER = Value("limited.send_buffer", "1", "share of time held back by the send buffer")
+APPLICATION = Value("limited.application", "1", "share of time without anything to send")
+PARTS = (CAP, RECEIVER, SEND_BUFFER, APPLICATION)
+
+Rows = NDArray[np.int64]
+# A window is told in whole packets, or in bytes that make them up.
+NEARLY = 0.5
+
+
+def _cap(flow: FlowRecord, transport: str) -> float | None:
+    """Return the largest window that a flow's CCA was given over a transport, packets."""
+    workload = flow.plan.workload
+    parameters = flow.plan.cca_parameters
+    if isinstance(workload, LoadWorkload) and transport == "quic":
+        parameters = workload.quic_parameters
+    cap = parameters.get("max_window_packets")
+    return None if cap is None else float(cap)
+
+
+def _at_cap_s(samples: Samples, ours: Rows, cap: float | None) -> float:
+    if cap is None:
+        return 0.0
+    at = samples.cwnd_packets[ours][:-1] >= cap - NEARLY
+    return float(np.diff(samples.t_s[ours])[at].sum())
+
+
+def _grown(column: NDArray[np.float64], ours: Rows) -> float:
+    return float(column[ours[-1]] - column[ours[0]])
+
+
+def shares(measurement: Measurement, flow: FlowRecord) -> Iterator[tuple[Value, float]]:
+    """Yield the shares that are known of a flow that has samples."""
+    samples = flow.endpoints.samples
+    over = flow.endpoints.transports
+    spans: list[tuple[str, Rows]] = []
+    for connection in np.unique(samples.connection):
+        mine = (samples.connection == connection) & (samples.t_s >= measurement.warmup_s)
+        ours = np.flatnonzero(mine)
+        if len(ours) > 1 and samples.t_s[ours[-1]] > samples.t_s[ours[0]]:
+            spans.append((over.get(int(connection), flow.plan.transport), ours))
+
+    def share(of: Callable[[str, Rows], float], rows: list[tuple[str, Rows]]) -> float | None:
+        total_s = sum(_grown(samples.t_s, ours) for _, ours in rows)
+        limited_s = sum(of(transport, ours) for transport, ours in rows)
+        known = total_s > 0 and np.isfinite(limited_s)
+        return min(1.0, max(0.0, limited_s / total_s)) if known else None
+
+    def idle_s(transport: str, ours: Rows) -> float:
+        if transport == "quic":
+            return _grown(samples.app_limited_s, ours)
+        return _grown(samples.t_s, ours) - _grown(samples.busy_s, ours)
+
+    sent = [(t, _before_the_end(samples, ours) if t == "quic" else ours) for t, ours in spans]
+    parts = (
+        (CAP, share(lambda t, ours: _at_cap_s(samples, ours, _cap(flow, t)), spans)),
+        (RECEIVER, share(lambda _, ours: _grown(samples.rwnd_limited_s, ours), spans)),
+        (SEND_BUFFER, share(lambda _, ours: _grown(samples.sndbuf_limited_s, ours), spans)),
+        (APPLICATION, share(idle_s, sent)),
+    )
+    yield from ((value, number) for value, number in parts if number is not None)
+
+
+def _before_the_end(samples: Samples, ours: Rows) -> Rows:
+    """Return the samples of a connection without its last two round trips; at least the first one."""
+    last_s = samples.t_s[ours[-1]] - 2 * samples.rtt_s[ours].max()
+    return ours[: max(1, int((samples.t_s[ours] <= last_s).sum()))]
+
+
+def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
+    found = dict(shares(measurement, flow))
+    why = "the sender tells nothing of it" if found else "the sender has no two samples"
+    if found and flow.plan.transport in ("quic", "web"):
+        why = "the QUIC stack does not tell it"
+    most = max(found.values(), default=None)
+    return (
+        MOST.of(most, flow.name, why),
+        *(value.of(found.get(value), flow.name, why) for value in PARTS),
+    )
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the shares of each requested flow."""
+    flows = measurement.sessions(request.sessions)
+    return tuple(value for flow in flows for value in _of_flow(measurement, flow))
+
+
+METRIC = Metric("limited", (MOST, *PARTS), compute)

@@ -1,0 +1,31 @@
+"""The table of limits: what held flows back, other than the network and their congestion control."""
+
+from __future__ import annotations
+
+from .schema import CELL, FLOW, Column, Columns, Stored, Table
+
+
+def _rows(stored: Stored) -> Columns:
+    limits = stored.result.limits
+    return {
+        "cell": [stored.cell.id] * len(limits),
+        "flow": [limit.flow for limit in limits],
+        "held_by": [limit.limit for limit in limits],
+        "share": [limit.share for limit in limits],
+    }
+
+
+LIMITS = Table(
+    "limits",
+    "what held a flow back, other than the network and its congestion control (metric `limited`); what the"
+    " sender does not tell has no row",
+    (
+        CELL,
+        FLOW,
+        Column(
+            "held_by", "VARCHAR", "", "`window_cap`, `receiver`, `send_buffer` or `application`"
+        ),
+        Column("share", "DOUBLE", "1", "share of the flow's time, from the warm-up on"),
+    ),
+    _rows,
+)
