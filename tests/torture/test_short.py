@@ -6,52 +6,63 @@ import multiprocessing
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
-from torture import campaign, tree
+from torture import campaign, documents, kills, tree
 from torture.every import STRATEGIES
 from torture.sandbox import Sandbox, preload
 from torture.strategy import Outcome, Strategy
 
 SEED = 1
-# More of the quick ones are several tests, so that both of pytest's processes have some.
-PARTS = 4
-SHORT = [each for each in STRATEGIES if each.short]
+PROCESSES = 4  # of pytest, between which the many quick tries are shared
 
 
-def tries(strategy: Strategy, part: int) -> range:
-    """Return the numbers of a part of the short form."""
-    return range(part, strategy.short, PARTS)
+def parts() -> Iterator[tuple[Strategy, range]]:
+    """Yield what is tried: a strategy, and numbers."""
+    for strategy in STRATEGIES:
+        shared = PROCESSES if strategy.short > 1000 else 1
+        for part in range(shared if strategy.short else 0):
+            yield strategy, range(part, strategy.short, shared)
 
 
-def work(name: str, part: int, folder: Path, found: Connection) -> None:
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Have in this process what all tries begin with, so that their processes have it, too."""
+    before = tempfile.tempdir
+    tempfile.tempdir = str(tmp_path_factory.mktemp("torture"))
+    preload()
+    documents.finished()
+    kills.reference("fake")
+    yield
+    tempfile.tempdir = before
+
+
+def work(strategy: Strategy, numbers: range, folder: Path, found: Connection) -> None:
     """Try, in a process of its own: it becomes the parent of all orphans, and its children are looked for."""
     tree.adopt_orphans()
     tree.die_with_parent()
     tempfile.tempdir = str(folder)
-    (strategy,) = (each for each in STRATEGIES if each.name == name)
-    found.send([(n, campaign.one(strategy, SEED, n)) for n in tries(strategy, part)])
+    found.send([(n, campaign.one(strategy, SEED, n)) for n in numbers])
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("strategy", SHORT, ids=lambda each: each.name)
-def test_a_part_of_make_torture(strategy: Strategy, part: int, tmp_path: Path) -> None:
-    if not tries(strategy, part):
-        return
+@pytest.mark.usefixtures("ready")
+@pytest.mark.parametrize(
+    ("strategy", "numbers"), parts(), ids=lambda each: getattr(each, "name", "part")
+)
+def test_a_part_of_make_torture(strategy: Strategy, numbers: range, tmp_path: Path) -> None:
     if lacking := strategy.lacking():
         pytest.skip(f"{strategy.name}: this machine lacks {lacking}")
-    preload()
     context = multiprocessing.get_context("fork")
     reading, writing = context.Pipe(duplex=False)
-    process = context.Process(target=work, args=(strategy.name, part, tmp_path, writing))
+    process = context.Process(target=work, args=(strategy, numbers, tmp_path, writing))
     process.start()
     writing.close()
     outcomes = reading.recv()  # raises EOFError when the process has died
     process.join()
-    assert len(outcomes) == len(tries(strategy, part))
+    assert len(outcomes) == len(numbers) > 0
     assert [(n, outcome.problem) for n, outcome in outcomes if outcome.problem] == []
 
 

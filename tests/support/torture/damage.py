@@ -183,7 +183,7 @@ STRATEGIES = (
         " repaired, the same hashes, the same table",
         results,
         weight=2,
-        short=15,
+        short=8,
         wanted=5_000,
     ),
     _cache_strategy("uml"),

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from fairc.runtime.vm import recipe
@@ -125,9 +126,7 @@ class Sandbox:
             "FAIRC_ENGINE": self.engine,
             "OPENBLAS_NUM_THREADS": "1",
             "LANG": "C.UTF-8",
-            **(
-                {"MPLCONFIGDIR": os.environ["MPLCONFIGDIR"]} if "MPLCONFIGDIR" in os.environ else {}
-            ),
+            "MPLCONFIGDIR": fonts(),
             **more,
         }
         return {name: value for name, value in base.items() if value is not None}
@@ -262,6 +261,14 @@ class Sandbox:
         if found_files := sorted(p.name for p in self.tmp.iterdir() if p.name.startswith("fairc")):
             return f"temporary files are left: {found_files[0]}"
         return ""
+
+
+@cache
+def fonts() -> str:
+    """Return where matplotlib keeps its list of fonts, which takes seconds to make."""
+    import matplotlib
+
+    return matplotlib.get_configdir()
 
 
 def preload() -> None:
