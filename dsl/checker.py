@@ -280,8 +280,8 @@ class Checker:
 
     def _figures(self, checker: FigureChecker) -> tuple[model.FigureRequest, ...]:
         calls = [figure for report in self._of(syntax.Report) for figure in report.figures]
-        made = [self._try(checker.build, figure) for figure in calls]
-        return tuple(figure for figure in made if figure is not None)
+        built = [self._try(checker.build, figure) for figure in calls]
+        return tuple(figure for figure in built if figure is not None)
 
     def _unused(
         self,

@@ -120,22 +120,22 @@ class Builder:
         if network is not None:
             hosts = {node.name for node in network.nodes if node.kind == "host"}
             flows = [
-                named_ends(flow, done, hosts)
-                for done in flows
+                named_ends(flow, built, hosts)
+                for built in flows
                 for flow, _ in self._flows
-                if flow.name.text == done.name
+                if flow.name.text == built.name
             ]
-            made = {flow.name: flow for flow in flows}
+            by_name = {flow.name: flow for flow in flows}
             for flow, _ in self._flows:
-                done = made.get(flow.name.text)
-                if done and done.users:
+                built = by_name.get(flow.name.text)
+                if built and built.users:
                     with gather.attempt():
-                        check_users(flow, done, groups, network)
-                elif done and not (
-                    done.server != done.client and {done.server, done.client} <= hosts
+                        check_users(flow, built, groups, network)
+                elif built and not (
+                    built.server != built.client and {built.server, built.client} <= hosts
                 ):
                     with gather.attempt():
-                        check_ends(flow, done, network)
+                        check_ends(flow, built, network)
         if network is not None:
             with gather.attempt():
                 flows = with_feedback(network, flows)

@@ -68,8 +68,8 @@ def check_packets(draft: Draft) -> None:
                 Severity.WARNING,
             )
         if transport == "udp" and isinstance(workload, OnOff | Iperf3):
-            made = workload.plan if isinstance(workload, Iperf3) else workload
-            packet = made.packet_bytes
+            sending = workload.plan if isinstance(workload, Iperf3) else workload
+            packet = sending.packet_bytes
             if packet is not None and packet > flow.mtu:
                 _report(
                     draft,

@@ -149,9 +149,9 @@ class Grid:
             return len(group.rows)
         return max(len(self._rows_of(group, b)) for b in self.varied(index))
 
-    def scope(self, bound: Bindings, more: Bindings | None = None) -> Scope:
+    def scope(self, bound: Bindings, others: Bindings | None = None) -> Scope:
         """Return the scope of a configuration: its swept names, then the file's `let`s."""
-        return Scope({**bound, **(more or {})}, self._varying, self._fixed)
+        return Scope({**bound, **(others or {})}, self._varying, self._fixed)
 
     def _rows_of(self, group: Group, bound: Bindings) -> tuple[Row, ...]:
         if group.rows is not None:

@@ -49,12 +49,12 @@ def build_group(users: syntax.Users, scope: Scope) -> Group:
 
 
 def check_users(
-    flow: syntax.Flow, made: model.Flow, groups: Mapping[str, Group], network: model.Network
+    flow: syntax.Flow, built: model.Flow, groups: Mapping[str, Group], network: model.Network
 ) -> None:
     """Raise CompileError unless the flow's users exist and can attach to the network."""
     span = next(s.value.span for s in flow.settings.items if s.key.text == "users")
-    if made.users not in groups:
-        near = unknown("group of users", "users", made.users or "", groups, span)
+    if built.users not in groups:
+        near = unknown("group of users", "users", built.users or "", groups, span)
         fail(near.code, near.message, span, near.note, help=near.help)
     hosts = {node.name for node in network.nodes if node.kind == "host"}
     if not {CLIENT, SERVER} <= hosts:
@@ -65,10 +65,10 @@ def check_users(
             note="this topology has none" if not hosts & {CLIENT, SERVER} else "one is missing",
             help="use `access`, or name two nodes of the topology `client` and `server`",
         )
-    if {made.client, made.server} != {CLIENT, SERVER}:
+    if {built.client, built.server} != {CLIENT, SERVER}:
         fail(
             "users-elsewhere",
-            f"the flow `{made.name}` runs on users, so it goes between `client` and `server`",
+            f"the flow `{built.name}` runs on users, so it goes between `client` and `server`",
             flow.name.span,
             help="for uploads write `from = client  to = server`",
         )
@@ -140,13 +140,13 @@ def flows_of(flow: model.Flow, group: Group) -> list[model.Flow]:
 
     A share of the arrivals is that of the group, and its users have equal parts of it.
     """
-    made = []
+    copies = []
     workload = flow.workload
     if isinstance(workload, Requests) and workload.share is not None:
         workload = replace(workload, share=workload.share / group.count)
     for number in range(1, group.count + 1):
         names = {CLIENT: user(group, number), SERVER: peer(group, number)}
-        made.append(
+        copies.append(
             replace(
                 flow,
                 name=f"{flow.name}-{number}",
@@ -155,7 +155,7 @@ def flows_of(flow: model.Flow, group: Group) -> list[model.Flow]:
                 workload=workload,
             )
         )
-    return made
+    return copies
 
 
 def user(group: Group, number: int) -> str:

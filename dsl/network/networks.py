@@ -70,18 +70,18 @@ def build_network(body: syntax.Body, scope: Scope, report: Report) -> model.Netw
     links = () if gather.found else _pair(ways, gather, report)
     devices = [e for e in body.elements if isinstance(e, syntax.Device)]
     proxies = [device for device in devices if device.kind == "pep"]
-    made: tuple[model.Pep, ...] = ()
+    pairs: tuple[model.Pep, ...] = ()
     if not gather.found:
         with gather.attempt():
-            made = peps(proxies, nodes, links, scope)
+            pairs = peps(proxies, nodes, links, scope)
         with gather.attempt():
             policers = [device for device in devices if device.kind == "policer"]
-            links = place_policers(policers, nodes, links, made, scope)
+            links = place_policers(policers, nodes, links, pairs, scope)
     if not nodes:
         with gather.attempt():
             fail("empty-topology", "this topology has no nodes", body.span)
     gather.finish()
-    return model.Network(tuple(nodes.values()), links, body.span, made)
+    return model.Network(tuple(nodes.values()), links, body.span, pairs)
 
 
 def _nodes(body: syntax.Body, gather: Gather) -> dict[str, model.Node]:
@@ -154,19 +154,19 @@ def _way(
     lost = settings.given(keys.LOSS)
     loss = None if lost is None else loss_of(lost)
     queue = settings.given(keys.QUEUE)
-    made = None if queue is None else queue_of(queue, queue.span)
-    if made is not None:
-        _check_queue(made, rate)
+    chosen = None if queue is None else queue_of(queue, queue.span)
+    if chosen is not None:
+        _check_queue(chosen, rate)
     policed = settings.given(keys.POLICER)
-    more = impaired(settings, loss.bursts if loss else None)
+    impairments = impaired(settings, loss.bursts if loss else None)
     return _Way(
         rate=rate,
         delay=settings[keys.DELAY],
         loss=loss,
-        impaired=more,
-        changes=changes(dynamic, scope, rate, trace, more),
+        impaired=impairments,
+        changes=changes(dynamic, scope, rate, trace, impairments),
         trace=trace,
-        queue=made or queue_of(keys.QUEUE.fallback, statement),
+        queue=chosen or queue_of(keys.QUEUE.fallback, statement),
         mtu=settings.given(keys.MTU),
         policer=None if policed is None else policer_of(policed),
         statement=statement,

@@ -35,10 +35,10 @@ def peps(
     found: list[model.Pep] = []
     for device in devices:
         with gather.attempt():
-            made = _pep(device, nodes, links, scope)
-            if made is not None:
-                _unlike(made, found)
-                found.append(made)
+            pep = _pep(device, nodes, links, scope)
+            if pep is not None:
+                _unlike(pep, found)
+                found.append(pep)
     gather.finish()
     return tuple(found)
 
@@ -111,18 +111,18 @@ def _split(use: Use[Entry], device: syntax.Device, terminal: str, gateway: str) 
     )
 
 
-def _unlike(made: model.Pep, others: Sequence[model.Pep]) -> None:
+def _unlike(pep: model.Pep, others: Sequence[model.Pep]) -> None:
     """Refuse a name or a node that another pair has."""
     for other in others:
         labels = (Label(other.span, "the other one"),)
-        if made.name == other.name:
-            fail("duplicate-name", f"two `pep`s are called `{made.name}`", made.span, labels=labels)
-        shared = {made.terminal, made.gateway} & {other.terminal, other.gateway}
+        if pep.name == other.name:
+            fail("duplicate-name", f"two `pep`s are called `{pep.name}`", pep.span, labels=labels)
+        shared = {pep.terminal, pep.gateway} & {other.terminal, other.gateway}
         for node in sorted(shared):
             fail(
                 "duplicate-pep",
                 f"`{node}` is an end of two `pep`s",
-                made.span,
+                pep.span,
                 labels=labels,
                 help="put a router between them",
             )

@@ -86,7 +86,7 @@ def _place(
                     _check_router(name.name, span, nodes)
                 ends.append(name.name)
     gather.finish()
-    made = policer_of(settings[keys.MODE], device.name.text)
+    policer = policer_of(settings[keys.MODE], device.name.text)
     place = ends[0], ends[1]
     if place not in ways:
         fail(
@@ -95,7 +95,7 @@ def _place(
             block.settings["to"].value.span,
             help="a policer reads what a router sends to one of its neighbours",
         )
-    if made is None:
+    if policer is None:
         return
     other = ways[place].policer
     if other is not None:
@@ -106,7 +106,7 @@ def _place(
             labels=(Label(other.span, "the other policer"),),
             help="keep one of them",
         )
-    ways[place] = replace(ways[place], policer=made)
+    ways[place] = replace(ways[place], policer=policer)
 
 
 def _unlike(device: syntax.Device, names: dict[str, Span]) -> None:
@@ -151,11 +151,11 @@ def with_feedback(network: model.Network, flows: Sequence[model.Flow]) -> list[m
     if not reading:
         return list(flows)
     gather = Gather()
-    made = []
+    policed = []
     users = any(flow.users for flow in flows)
     for flow in flows:
         if not may_be_policed(flow, users):
-            made.append(flow)
+            policed.append(flow)
             continue
         with gather.attempt():
             if flow.ecn_given is not None and not flow.options.ecn:
@@ -166,9 +166,9 @@ def with_feedback(network: model.Network, flows: Sequence[model.Flow]) -> list[m
                     labels=(Label(reading[0].span, f"`{reading[0].feedback}` feedback"),),
                     help="leave `ecn` out, or `feedback`: losses are exposed in any case",
                 )
-            made.append(replace(flow, options=replace(flow.options, ecn=True)))
+            policed.append(replace(flow, options=replace(flow.options, ecn=True)))
     gather.finish()
-    return made
+    return policed
 
 
 def may_be_policed(flow: model.Flow, users: bool) -> bool:

@@ -349,8 +349,8 @@ def _values_of(axes: Sequence[model.Axis], names: Collection[str]) -> str:
     def shown() -> Iterator[str]:
         for axis in axes:
             if axis.name in names:
-                more = ", ..." if len(axis.values) > 8 else ""
-                yield f"`{axis.name}` has {', '.join(axis.values[:8])}{more}"
+                rest = ", ..." if len(axis.values) > 8 else ""
+                yield f"`{axis.name}` has {', '.join(axis.values[:8])}{rest}"
 
     return "; ".join(shown()) or "write a condition on swept names, `repetition` or `load`"
 

@@ -168,27 +168,27 @@ class _Building:
         )
 
 
-def named_ends(flow: syntax.Flow, made: model.Flow, hosts: Collection[str]) -> model.Flow:
+def named_ends(flow: syntax.Flow, built: model.Flow, hosts: Collection[str]) -> model.Flow:
     """Return a flow whose `from` and `to` are nodes where a node has the name of something else, too.
 
     `to = c1` means the node `c1` where `c1` is also swept, and its value is no node.
     """
-    ends = {"from": made.server, "to": made.client}
+    ends = {"from": built.server, "to": built.client}
     for setting in flow.settings.items:
         key, value = setting.key.text, setting.value
         bare = isinstance(value, syntax.Name) and not value.rest
         if key in ends and ends[key] not in hosts and bare and value.span.text in hosts:
             ends[key] = value.span.text
-    if (ends["from"], ends["to"]) == (made.server, made.client):
-        return made
-    return replace(made, server=ends["from"], client=ends["to"])
+    if (ends["from"], ends["to"]) == (built.server, built.client):
+        return built
+    return replace(built, server=ends["from"], client=ends["to"])
 
 
-def check_ends(flow: syntax.Flow, made: model.Flow, network: model.Network) -> None:
+def check_ends(flow: syntax.Flow, built: model.Flow, network: model.Network) -> None:
     """Raise CompileError unless both ends of a flow are different hosts of the network."""
     gather = Gather()
     hosts = {node.name for node in network.nodes if node.kind == "host"}
-    for key, default, name in (("from", "server", made.server), ("to", "client", made.client)):
+    for key, default, name in (("from", "server", built.server), ("to", "client", built.client)):
         setting = next((s for s in flow.settings.items if s.key.text == key), None)
         span = setting.value.span if setting else flow.name.span
         with gather.attempt():
@@ -211,11 +211,11 @@ def check_ends(flow: syntax.Flow, made: model.Flow, network: model.Network) -> N
                 span,
                 help=f"nodes: {', '.join(sorted(hosts))}",
             )
-    if made.server == made.client and not gather.found:
+    if built.server == built.client and not gather.found:
         with gather.attempt():
             fail(
                 "same-ends",
-                f"the flow `{flow.name.text}` goes from `{made.server}` to itself",
+                f"the flow `{flow.name.text}` goes from `{built.server}` to itself",
                 flow.name.span,
                 note="inside a host nothing takes time: a clock in virtual time would stand still",
                 help="data that never leaves a host measures no network: give it another `to`",

@@ -24,7 +24,7 @@ _Refuse = Callable[[str, Parameter[Any], str], None]
 
 
 def check_iperf3(
-    made: Iperf3Workload, control: Control, options: model.Options, settings: Settings
+    test: Iperf3Workload, control: Control, options: model.Options, settings: Settings
 ) -> None:
     """Refuse what iperf3 cannot be told, or would not do.
 
@@ -62,10 +62,10 @@ def check_iperf3(
             "`iperf3(window: 256kB)` sets the socket buffers of both ends",
         )
     for wrong, word, help in (
-        (udp and made.window_bytes, "window", "leave it out: UDP has no window"),
-        (not udp and made.packet_bytes, "packet", "TCP's segments are what the path takes: leave it out"),
+        (udp and test.window_bytes, "window", "leave it out: UDP has no window"),
+        (not udp and test.packet_bytes, "packet", "TCP's segments are what the path takes: leave it out"),
         (
-            udp and made.reverse and made.bytes,
+            udp and test.reverse and test.bytes,
             "bytes",
             "its client waits for all to arrive, and never ends after a loss: `reverse: off`, or `time`",
         ),
@@ -74,18 +74,18 @@ def check_iperf3(
             over = control.transport.upper()
             refuse(f"`{word}` of `iperf3` cannot be over {over}", keys.WORKLOAD, help)
     if not udp:
-        _check_tcp(made, control, options, settings, refuse)
+        _check_tcp(test, control, options, settings, refuse)
     gather.finish()
 
 
 def _check_tcp(
-    made: Iperf3Workload,
+    test: Iperf3Workload,
     control: Control,
     options: model.Options,
     settings: Settings,
     refuse: _Refuse,
 ) -> None:
-    size = made.bytes
+    size = test.bytes
     if size is not None and size % BLOCK_BYTES:
         blocks = -(-size // BLOCK_BYTES)
         refuse(
@@ -94,14 +94,14 @@ def _check_tcp(
             f"it sends whole blocks of {BLOCK_BYTES} bytes: write `bytes: {blocks * BLOCK_BYTES // 1024}KiB`;"
             " an exact size is `file(...)`",
         )
-    if size is not None and not made.reverse:
+    if size is not None and not test.reverse:
         refuse(
             "`bytes` of `iperf3` cannot be with `reverse: off` over TCP",
             keys.WORKLOAD,
             "its server stops counting when its client has sent all, before all has come:"
             " leave `reverse` out, or write `time`",
         )
-    if keys.RATE in settings and made.reverse:
+    if keys.RATE in settings and test.reverse:
         refuse(
             "iperf3 paces at a `rate` over TCP at its client alone",
             keys.RATE,
@@ -115,7 +115,7 @@ def _check_tcp(
     if options.fast_open:
         refuse("iperf3 does not do TCP Fast Open", keys.FAST_OPEN, "leave it out")
     buffers = (options.send_buffer_bytes, options.receive_buffer_bytes)
-    if any(buffers) and made.window_bytes is None:
+    if any(buffers) and test.window_bytes is None:
         refuse(
             "iperf3 cannot have the buffers of `hosts`: it sets both of its sockets alike",
             keys.WORKLOAD,
