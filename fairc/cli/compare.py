@@ -69,12 +69,11 @@ def compare(first: Path, second: Path, form: str, margins: tuple[str, ...]) -> N
 
 def require_whole(run: Path) -> None:
     """Raise Wrong if a cell of a run is not what was stored: recorded hashes would say what is not there."""
-    from fairc.runtime.store.verification import verify
+    from fairc.runtime.store.folder import read_plan
+    from fairc.runtime.store.verification import Verified, of_cells
 
-    damaged = [
-        one for one in verify(run).damaged if one.file.startswith(("cells/", "plan", "lock"))
-    ]
-    if damaged:
+    read_plan(run)
+    if damaged := list(of_cells(run, Verified())):
         more = f", and {len(damaged) - 1} more files" if len(damaged) > 1 else ""
         raise Wrong(
             f"{run} is damaged: {damaged[0].file}: {damaged[0].why}{more}",

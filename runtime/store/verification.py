@@ -40,12 +40,17 @@ def verify(run: Path) -> Verified:
 
     Nothing is written. Raises StoreError for what is no run directory.
     """
-    if not (run / PLAN).exists() and not (run / LOCK).exists():
-        raise StoreError(f"{run} is not a run directory: it has neither {PLAN} nor {LOCK}")
+    if not (run / LOCK).exists():
+        raise StoreError(f"{run} is not a run directory: it has no {LOCK}")
     found = Verified()
-    found.damaged += _of_run(run, found)
-    if not any(one.file in (PLAN, CELLS, LOCK) for one in found.damaged):
-        found.damaged += _of_cells(run, found)
+    try:
+        _read(run)
+    except StoreError as error:
+        name = next((name for name in (CELLS, LOCK, PLAN) if name in str(error)), PLAN)
+        found.damaged.append(Damaged(name, str(error), f"fairc run FILE -o {run}"))
+    else:
+        found.damaged += _of_run(run, found)
+        found.damaged += of_cells(run, found)
     if (run / PHASE_CHECK / PLAN).exists():
         inner = verify(run / PHASE_CHECK)
         again = f"rm -r {run / PHASE_CHECK}; fairc run {run} --phase-check"
@@ -55,15 +60,15 @@ def verify(run: Path) -> Verified:
     return found
 
 
+def _read(run: Path) -> None:
+    """Read plan, cells and lock. Raises StoreError where they cannot be."""
+    for _ in read_cells(run):
+        pass
+    _ = Store(run).lock
+
+
 def _of_run(run: Path, found: Verified) -> Iterator[Damaged]:
     """Yield plan, lock, tables, figures and report, as far as they are recorded."""
-    try:
-        for _ in read_cells(run):
-            pass
-        _ = Store(run).lock
-    except StoreError as error:
-        yield Damaged(PLAN if PLAN in str(error) else CELLS, str(error), f"fairc run FILE -o {run}")
-        return
     known = hashes.recorded(run)
     if known is None:
         if (run / hashes.FILES).exists():
@@ -83,8 +88,11 @@ def _of_run(run: Path, found: Verified) -> Iterator[Damaged]:
         yield Damaged(name, why, repair)
 
 
-def _of_cells(run: Path, found: Verified) -> Iterator[Damaged]:
-    """Yield what is damaged in the cells of the plan, raw artefacts included."""
+def of_cells(run: Path, found: Verified) -> Iterator[Damaged]:
+    """Yield what is damaged in the cells of the plan, raw artefacts included; counts go to `found`.
+
+    Raises StoreError where plan, cells or lock cannot be read.
+    """
     store = Store(run)
     removed = unrecorded = 0
     for cell, folder in _stored(store):
