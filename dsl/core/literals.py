@@ -49,4 +49,6 @@ def _items(
         items.append(item)
         if tokens and tokens[0][4] == ",":
             tokens = tokens[1:]
+    if not tokens:
+        raise ValueError(f"{span.text!r} lacks its {end!r}")
     return tuple(items), tokens[1:]

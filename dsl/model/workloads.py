@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from .inputs import Input
 
@@ -39,26 +39,19 @@ class OnPath(Protocol):
 
 
 class Workload(Protocol):
-    """What a flow moves, as it is written."""
+    """What a flow moves, as it is written.
 
-    @property
-    def kind(self) -> str:
-        """Its word in the language."""
-        ...
+    kind: its word in the language. noun: what messages call it. only_in_packets: what of it is known from
+    captured packets alone, for people; empty: nothing.
+    """
+
+    kind: ClassVar[str]
+    noun: ClassVar[str]
+    only_in_packets: ClassVar[str]
 
     @property
     def ends(self) -> bool:
         """Whether it comes to an end by itself."""
-        ...
-
-    @property
-    def noun(self) -> str:
-        """What it is called in messages."""
-        ...
-
-    @property
-    def only_in_packets(self) -> str:
-        """What of it is known from captured packets alone, for people; empty: nothing."""
         ...
 
     @property

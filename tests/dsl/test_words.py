@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from fairc.dsl import CompileError, Source, Span
 from fairc.dsl.core.entries import Entry
+from fairc.dsl.core.literals import literal
 from fairc.dsl.core.registry import Registry, distance, suggest
+from fairc.dsl.core.values import Quantity
+from fairc.dsl.model import MTU, Options
 from fairc.runtime.metrics import registry
+from fairc.words.blocks import flow, link
 from fairc.words.ccas import CCAS, QUIC_CCAS, TCP_CCAS
 from fairc.words.distributions import DISTRIBUTIONS
 from fairc.words.figures import FIGURES
@@ -18,6 +24,8 @@ from fairc.words.peps import PEPS
 from fairc.words.policers import POLICERS
 from fairc.words.presets import TOPOLOGIES
 from fairc.words.queues import QUEUES
+from fairc.words.queues.discipline import queue_of
+from fairc.words.reference import BLOCKS, WORDS_OF
 from fairc.words.transports import TRANSPORTS
 from fairc.words.workloads import WORKLOADS
 
@@ -89,3 +97,32 @@ def test_distance_counts_edits() -> None:
     assert distance("kitten", "sitting", 5) == 3
     assert distance("ab", "ba", 2) == 1
     assert distance("a", "abcdef", 2) == 3
+
+
+@pytest.mark.parametrize(
+    ("title", "words"), [*BLOCKS, *WORDS_OF], ids=lambda found: str(found)[:20]
+)
+def test_defaults_are_values_of_their_kind(title: str, words: Registry[Any]) -> None:
+    parameters = [p for word in words for p in getattr(word, "parameters", (word,))]
+    for parameter in parameters:
+        assert not (parameter.default and parameter.otherwise), parameter.name
+        if parameter.default:
+            value = parameter.fallback
+            assert value is not None
+            if isinstance(value, Quantity):
+                assert value.span.text == parameter.default
+
+
+def test_a_default_that_is_no_literal_is_refused() -> None:
+    for text in ("5 parsecs", "fifo(1000pkt", "1ms 2ms", "", "a b"):
+        with pytest.raises((ValueError, KeyError)):
+            literal(text)
+
+
+def test_the_defaults_of_a_link_are_those_of_the_model() -> None:
+    assert link.MTU.fallback.number == 8 * MTU
+    queue = queue_of(link.QUEUE.fallback, Span(Source("x", "x"), 0, 1))
+    assert (queue.kind, queue.size.unit) == ("fifo", "pkt")
+    assert queue.size.amount == 1000
+    options = Options()
+    assert (options.sack, options.fast_open) == (flow.SACK.fallback, flow.FAST_OPEN.fallback)
