@@ -69,6 +69,7 @@ def test_tcp_by_hand(tmp_path: Path) -> None:
 def test_quic_at_its_cap_by_hand(tmp_path: Path) -> None:
     """A window counts until the next sample: at the cap in 2 of 4 s. The last two RTTs (0.16 s) count not."""
     mtu = QUIC_SAMPLE["mtu"]
+    assert mtu is not None
     windows = (10, 20, 20, 19, 20)
     idle_us = (0, 0, 600_000, 600_000, 9_000_000)
     samples = sampled(

@@ -26,7 +26,7 @@ class Knob(Parameter[Any]):
     @cached_property
     def initial(self) -> Setting | None:
         """What holds when it is not given; None: nothing does."""
-        return None if self.default is None else self.convert(self.fallback)
+        return self.convert(self.fallback) if self.default else None
 
     def admits(self, value: float) -> bool:
         """Whether the plan may have a number of it; `field` tells the unit of the plan."""

@@ -25,7 +25,7 @@ def _knob(exported: Mapping[str, Any]) -> Knob:
     if name.endswith("_packets"):
         packets = Quantities((PACKETS,), low=low, high=high, whole=True)
         short = name.removesuffix("_packets")
-        shown = None if default is None else f"{default}pkt"
+        shown = "" if default is None else f"{default}pkt"
         return Knob(
             short,
             packets,
