@@ -11,7 +11,7 @@ From the smallest part to the whole:
     links       rate, delay and losses of a link, and how they change
     network     nodes, links, proxies
     pages       web pages
-    workloads   what is known of anything that connections move
+    workloads   what any workload is; each is in words/workloads
     flows       who sends what to whom
     requests    what is swept, measured and shown
     experiment  scenarios, configurations, the experiment

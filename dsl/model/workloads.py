@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -38,55 +39,60 @@ class OnPath(Protocol):
         ...
 
 
-class Workload(Protocol):
-    """What a flow moves, as it is written.
+class Workload(ABC):
+    """What a flow moves, as it is written; each workload is a class of its own in words/workloads.
 
     kind: its word in the language. noun: what messages call it. only_in_packets: what of it is known from
     captured packets alone, for people; empty: nothing.
     """
 
     kind: ClassVar[str]
-    noun: ClassVar[str]
-    only_in_packets: ClassVar[str]
-
-    @property
-    def ends(self) -> bool:
-        """Whether it comes to an end by itself."""
-        ...
-
-    @property
-    def inputs(self) -> tuple[Input, ...]:
-        """The files that it depends on."""
-        ...
+    noun: ClassVar[str] = "file"
+    only_in_packets: ClassVar[str] = ""
 
     @property
     def is_drawn(self) -> bool:
         """Whether what it moves differs between repetitions."""
-        ...
+        return False
+
+    @property
+    def size_bytes(self) -> int | None:
+        """What each connection moves, bytes; None if that has no end."""
+        return None
+
+    @property
+    def ends(self) -> bool:
+        """Whether it comes to an end by itself."""
+        return self.size_bytes is not None
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The files that it depends on."""
+        return ()
 
     def total_bytes(self, connections: int) -> int | None:
         """Return what all connections of a flow move, bytes; None if that has no end."""
-        ...
+        return None if self.size_bytes is None else self.size_bytes * connections
 
     def own_time_ns(self, path: OnPath) -> int:
         """Return how long a flow takes on a network that is no limit, ns."""
-        ...
+        return 0
 
     def patience_ns(self, path: OnPath) -> int:
         """Return how long it takes at most, without pauses, ns; 0: nothing limits it."""
-        ...
+        return 0
 
     def pauses_ns(self, flow: Flow, seed: int) -> tuple[int, ...]:
         """Return the pauses that it makes in a cell with this seed, ns."""
-        ...
+        return ()
 
     def offered_bps(self, flow: Flow) -> int | None:
         """Return what all connections send on average, bit/s of IP; None: what the network takes."""
-        ...
+        return None if flow.rate_bps is None else flow.rate_bps * flow.connections
 
+    @abstractmethod
     def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> Any:
         """Return its part of the plan.
 
         seed: of the cell. shared: the parts of the process of arrivals, by the names of their flows.
         """
-        ...

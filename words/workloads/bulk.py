@@ -8,16 +8,16 @@ from typing import Any
 
 from fairc.compiler import plan
 from fairc.dsl.core.entries import Parameter
-from fairc.dsl.model import OnPath
+from fairc.dsl.model import OnPath, Workload
 from fairc.words.sizes import A_WINDOW
 
-from .workload import WorkloadEntry, Written
+from .workload import WorkloadEntry
 
 WINDOW = Parameter("window", A_WINDOW, "limit of the receive window")
 
 
 @dataclass(frozen=True)
-class Bulk(Written):
+class Bulk(Workload):
     """The workload `bulk`; its window is the flow's."""
 
     kind = "bulk"

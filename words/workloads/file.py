@@ -11,15 +11,15 @@ from fairc.compiler import plan
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_SIZE
 from fairc.dsl.core.problems import fail
-from fairc.dsl.model import OnPath
+from fairc.dsl.model import OnPath, Workload
 
-from .workload import NS, WorkloadEntry, Written
+from .workload import NS, WorkloadEntry
 
 SIZE = Parameter("size", A_SIZE, "bytes to move", required=True)
 
 
 @dataclass(frozen=True)
-class File(Written):
+class File(Workload):
     """The workload `file(size)`: each connection moves exactly `bytes`."""
 
     bytes: int

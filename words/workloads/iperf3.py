@@ -11,10 +11,10 @@ from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_SIZE, A_SWITCH, Quantities
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.units import DATA, TIME
-from fairc.dsl.model import OnPath
+from fairc.dsl.model import OnPath, Workload
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
 
-from .workload import NS, WorkloadEntry, Written
+from .workload import NS, WorkloadEntry
 
 BLOCK_BYTES = 4096
 """What iperf3 writes and reads at a time over TCP (`--length`); `--bytes` ends after one.
@@ -42,7 +42,7 @@ REVERSE = Parameter("reverse", A_SWITCH, "whether the receiver is iperf3's clien
 
 
 @dataclass(frozen=True)
-class Iperf3(Written):
+class Iperf3(Workload):
     """The workload `iperf3`; without a size of its datagrams it takes the path's."""
 
     plan: Iperf3Workload

@@ -14,11 +14,11 @@ from fairc.dsl.core.entries import Entries, Parameter, Use
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, Quantities, Words
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.units import NUMBER
-from fairc.dsl.model import Distribution, Flow, Input, OnPath, Page
+from fairc.dsl.model import Distribution, Flow, Input, OnPath, Page, Workload
 from fairc.words.distributions import A_RANDOM_TIME, distribution, mean
 from fairc.words.pages.page import PAGES, page_of
 
-from .workload import NS, WorkloadEntry, Written
+from .workload import NS, WorkloadEntry
 
 Client = Literal["chromium", "plain"]
 HttpVersion = Literal["h1", "h2", "h3"]
@@ -55,7 +55,7 @@ TIMEOUT = Parameter(
 
 
 @dataclass(frozen=True)
-class Load(Written):
+class Load(Workload):
     """The workload `load`: a page, loaded so many times one after the other, with pauses (s).
 
     http: h3: the first load is over h2, and learns of h3. timeout_ns: None: by the page's size.

@@ -10,11 +10,11 @@ from fairc.compiler import plan
 from fairc.compiler.seeds import stream_seed
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_RATE
-from fairc.dsl.model import Distribution, Flow, OnPath
+from fairc.dsl.model import Distribution, Flow, OnPath, Workload
 from fairc.words.distributions import A_RANDOM_TIME, distribution, mean
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
 
-from .workload import WorkloadEntry, Written, check_lasting, lowered
+from .workload import WorkloadEntry, check_lasting, lowered
 
 RATE = Parameter("rate", A_RATE, "rate while sending", required=True)
 ON = Parameter("on", A_RANDOM_TIME, "how long it sends", required=True)
@@ -25,7 +25,7 @@ PACKET = Parameter(
 
 
 @dataclass(frozen=True)
-class OnOff(Written):
+class OnOff(Workload):
     """The workload `onoff`: a rate (bit/s of IP), with pauses; times in s.
 
     packet_bytes: of a datagram over UDP with its IP header; None: what the path takes.

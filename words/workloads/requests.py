@@ -14,7 +14,7 @@ from fairc.dsl.core.kinds import A_POSITIVE_SHARE
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.units import PACKETS
 from fairc.dsl.core.values import Quantity
-from fairc.dsl.model import MTU, Distribution, Flow, OnPath
+from fairc.dsl.model import MTU, Distribution, Flow, OnPath, Workload
 from fairc.words.distributions import (
     A_RANDOM_TIME,
     A_RANDOM_TRANSFER,
@@ -23,7 +23,7 @@ from fairc.words.distributions import (
     quantities,
 )
 
-from .workload import WorkloadEntry, Written, check_lasting, lowered
+from .workload import WorkloadEntry, check_lasting, lowered
 
 PROCESS = ("shared arrivals",)
 """Name of the stream that is of no flow: none is called so."""
@@ -39,7 +39,7 @@ SHARE = Parameter(
 
 
 @dataclass(frozen=True)
-class Requests(Written):
+class Requests(Workload):
     """The workload `requests`: answers of random sizes, asked for at random times (s).
 
     size: bytes, or, with `packets`, payloads of full packets. share: the part that a flow has of one

@@ -10,10 +10,10 @@ from fairc.compiler.plan import VideoWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_FACTOR, A_POSITIVE_TIME, A_RATE, A_SIZE, A_TIME
 from fairc.dsl.core.problems import fail
-from fairc.dsl.model import Flow, OnPath
+from fairc.dsl.model import Flow, OnPath, Workload
 from fairc.words.sizes import A_BUFFER, whole_bytes
 
-from .workload import NS, WorkloadEntry, Written
+from .workload import NS, WorkloadEntry
 
 BITRATE = Parameter("bitrate", A_RATE, "rate of the video", required=True)
 LENGTH = Parameter("length", A_POSITIVE_TIME, "playing time", required=True)
@@ -26,7 +26,7 @@ SEND_BUFFER = Parameter("send_buffer", A_BUFFER, "send buffer of the server", "2
 
 
 @dataclass(frozen=True)
-class Video(Written):
+class Video(Workload):
     """The workload `video`: nothing of it depends on the path."""
 
     plan: VideoWorkload
