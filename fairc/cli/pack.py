@@ -27,6 +27,8 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
 
     Packing twice gives equal bytes. `fairc verify`, `run` and `report` take the file as they take RUN.
     """
+    from fairc.runtime.host.clean import remove_temporary
+    from fairc.runtime.host.supervisor import temporary_prefix
     from fairc.runtime.pack import zipped
     from fairc.runtime.pack.contents import contents, raw_bytes
     from fairc.runtime.store.folder import Store, read_plan
@@ -35,7 +37,9 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
     path = output or Path(f"{plan.experiment}.zip")
     if path.suffix != ".zip":
         raise Wrong(f"{path} would be a zip file, and is not called one", f"`-o {path}.zip`")
-    with Store(run) as store, tempfile.TemporaryDirectory(prefix="fairc-pack-") as scratch:
+    remove_temporary()  # what killed runs left
+    scratch_folder = tempfile.TemporaryDirectory(prefix=temporary_prefix("pack"))
+    with Store(run) as store, scratch_folder as scratch:
         raw = raw_bytes(store)
         if with_raw:
             console.say(f"raw artefacts: {raw / 1e6:.1f} MB")

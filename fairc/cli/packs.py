@@ -19,12 +19,15 @@ def run_of(target: Path, output: Path | None = None) -> Path:
         return target
     import tempfile
 
+    from fairc.runtime.host.clean import remove_temporary
+    from fairc.runtime.host.supervisor import temporary_prefix
     from fairc.runtime.pack import zipped
     from fairc.runtime.store.folder import CELLS, read_plan
 
     parent = (output or default_run("x")).absolute().parent
     parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".fairc-pack-", dir=parent) as scratch:
+    remove_temporary(parent)  # what a killed run left of a pack
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix("pack"), dir=parent) as scratch:
         unpacked = Path(scratch, "pack")
         unpacked.mkdir()
         zipped.unpack(target, unpacked)

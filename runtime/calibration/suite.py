@@ -12,6 +12,7 @@ from fairc import compiler, dsl
 from fairc.compiler.plan import Cell
 from fairc.runtime import engines, statistics
 from fairc.runtime.engines.base import Engine
+from fairc.runtime.host.supervisor import temporary_prefix
 from fairc.runtime.measurement import ArtefactError, Measurement, load
 from fairc.runtime.run import lock
 from fairc.runtime.run.progress import Progress
@@ -83,7 +84,7 @@ class Bench:
             if result is None or result.status == "failed":
                 self.failures.append(f"{where}: {result.error if result else 'it did not run'}")
                 continue
-            with tempfile.TemporaryDirectory(prefix="fairc-calibrate-") as folder:
+            with tempfile.TemporaryDirectory(prefix=temporary_prefix("calibrate")) as folder:
                 try:
                     store.unpack(key, Path(folder))
                     yield load(cell, Path(folder))

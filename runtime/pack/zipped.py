@@ -7,8 +7,11 @@ import re
 import shutil
 import stat
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from fairc.runtime.store.archive import new_file
 
 SUMS = "SHA256SUMS"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the first time that a zip file can have
@@ -79,10 +82,15 @@ def unpack(path: Path, folder: Path) -> None:
             members = _checked(zipped)
             for name, member in members.items():
                 place = folder / name
-                place.parent.mkdir(parents=True, exist_ok=True)
-                with zipped.open(member) as packed, place.open("xb") as file:
+                with zipped.open(member) as packed, new_file(place, path) as file:
                     shutil.copyfileobj(packed, file, _BLOCK)
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError) as error:
+    except (
+        zipfile.BadZipFile,
+        zipfile.LargeZipFile,
+        zlib.error,
+        NotImplementedError,
+        EOFError,
+    ) as error:
         raise PackError(f"{path} is damaged: {error}") from None
     except (
         ValueError,

@@ -82,7 +82,7 @@ def unpack(archive: Path, folder: Path) -> None:
                 files += 1
                 if files > MOST_FILES or member.size > bounded.left:
                     raise ValueError(bounded.words)
-                with _new(folder / name, archive) as written:
+                with new_file(folder / name, archive) as written:
                     shutil.copyfileobj(content, written)
     except (tarfile.TarError, zstandard.ZstdError) as error:
         raise ValueError(f"{archive} is damaged: {error}") from None
@@ -105,7 +105,7 @@ class _Bounded(io.RawIOBase):
         return content
 
 
-def _new(target: Path, archive: Path) -> BinaryIO:
+def new_file(target: Path, archive: Path) -> BinaryIO:
     """Make a file and the folders above it. Raises ValueError for a name that cannot be one, OSError."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairc.runtime.host import clean, supervisor
 from fairc.runtime.store import archive
 
 from . import image, recipe
@@ -69,7 +70,9 @@ def load(
         raise ImageFileError(f"{file} is not a file")
     cache = recipe.cache_directory()
     cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="loading-", dir=cache) as scratch:
+    clean.remove_temporary(cache)  # what was left when loading was killed
+    prefix = supervisor.temporary_prefix("loading")
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=cache) as scratch:
         work = Path(scratch, "parts")
         work.mkdir()
         try:

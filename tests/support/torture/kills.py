@@ -20,7 +20,7 @@ from .strategy import Outcome, Strategy, dice
 
 SIGNALS = ("KILL", "TERM", "INT", "HUP", "STOP")
 # What a process is ended by that does nothing about it; 130 is fairc's own word for Ctrl-C.
-ENDS = {"KILL": (-9,), "TERM": (-15, 130, 143), "INT": (130,), "HUP": (-1, 129, 130), "STOP": ()}
+ENDS = {"KILL": (-9,), "TERM": (-15, 130, 143), "INT": (130, -2), "HUP": (-1, 129, 130), "STOP": ()}
 LIMIT_S = 240.0
 PAUSED_S = 0.3
 
@@ -145,6 +145,8 @@ def kill(engine: str, seed: int, number: int, folder: Path) -> Outcome:
     if not whom:
         return Outcome(f"{phase.name} {name}: no child")
     wait = running.wait(LIMIT_S)
+    if name == "INT" and not run.exists() and "KeyboardInterrupt" in wait.err:
+        return Outcome(f"{phase.name} INT: Python was still starting")
     ending = f"{phase.name} {name} to {whom}"
     problem = _after(wait, name, whom, sandbox, run)
     if not problem:
