@@ -61,7 +61,7 @@ def changed(name: str, old: bytes, new: bytes) -> Path:
     for record in [n for n in files if n.endswith("files.json")]:
         del files[record]
     path = Path("changed.zip")
-    zipped.write(path, files)  # type: ignore[arg-type]
+    zipped.write(path, files)
     return path
 
 
