@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .compilation import Compilation
 from .estimate import Estimate
-from .targets import Target, find
+from .targets import Target, find, in_one_file
 
 # What cells run on a cluster left in a compiled plan (runtime/run/cluster.py).
 RESULTS = "results"
@@ -20,9 +20,15 @@ SPEC = "spec"
 LOCK = "lock.json"
 
 
-def emit(compilation: Compilation, directory: Path, targets: Iterable[str] = ("mininet",)) -> None:
+def emit(
+    compilation: Compilation,
+    directory: Path,
+    targets: Iterable[str] = ("mininet",),
+    single_file: bool = False,
+) -> None:
     """Write `plan.json`, `cells.jsonl`, `spec/` and what each target adds; byte-identical each time.
 
+    single_file: write Mininet programs with all that runs them in one file each.
     directory: is replaced if it holds an earlier plan of this experiment, or is empty; its parent is created.
     Everything is written into a sibling first and renamed, so that an interruption leaves the old
     state. Results of cells stay: they are found by what they are of, so those of cells that did not
@@ -30,7 +36,7 @@ def emit(compilation: Compilation, directory: Path, targets: Iterable[str] = ("m
     EndpointsMissing, FileExistsError when the folder holds something else (a run directory, another
     experiment), OSError.
     """
-    found = find(targets)
+    found = [in_one_file(target) if single_file else target for target in find(targets)]
     _refuse_other(directory, compilation.experiment.name)
     directory.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from fairc.compiler import plan
-from fairc.compiler.targets.tc import queue_words
 from fairc.dsl.core.source import Source, Span
 from fairc.dsl.model import Queue, Size
 from fairc.words.queues import QUEUES
 from fairc.words.queues.discipline import Given
 
 from .passes.frames import FRAME_BYTES
+from .targets.values import queue as as_value
 
 RATE_BPS = 10_000_000
 PACKETS = 100
@@ -29,6 +29,7 @@ def queue_table() -> str:
         )
         unit = "bytes" if queue.limit_bytes is not None else "packets"
         holds = "bytes or packets" if entry.name == "fifo" else unit
-        words = queue_words(queue, RATE_BPS)
+        discipline = as_value(queue)
+        words = f"{discipline.kind} {discipline.words(RATE_BPS)}"
         rows.append(f"| `{entry.name}({PACKETS}pkt)` | {holds} | `{words}` |")
     return "\n".join(rows)

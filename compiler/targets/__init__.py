@@ -6,7 +6,8 @@ A target writes something for every cell (`begin`), something for the whole plan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from fairc.compiler.estimate import Estimate
@@ -17,7 +18,7 @@ from fairc.dsl.core.registry import Registry, suggest
 from . import containers, images, kubernetes, mininet, slurm
 from .binary import EndpointsMissing, find_endpoints
 
-__all__ = ["TARGETS", "EndpointsMissing", "Target", "find", "find_endpoints"]
+__all__ = ["TARGETS", "EndpointsMissing", "Target", "find", "find_endpoints", "in_one_file"]
 
 Writer = Callable[[Cell], None]
 Begin = Callable[[Path], Writer]
@@ -66,6 +67,13 @@ TARGETS: Registry[Target] = Registry(
 )
 
 TARGETS.accept("fairc.targets")
+
+
+def in_one_file(target: Target) -> Target:
+    """Return a target that writes its programs with all that runs them, if it can."""
+    if target.begin is mininet.begin:
+        return replace(target, begin=partial(mininet.begin, alone=True))
+    return target
 
 
 def find(names: Iterable[str]) -> list[Target]:

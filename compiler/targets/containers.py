@@ -1,6 +1,6 @@
-"""Target `containers`: a Compose file per cell, and the program that all its containers run.
+"""Target `containers`: a Compose file per cell, and the program that its conductor runs.
 
-Templates: `compose.yaml.j2`, `containers.py.j2` (which extends that of the target `mininet`), `Dockerfile`.
+Templates: `compose.yaml.j2`, `containers.py.j2`, `Dockerfile`. What all containers run is in their image: `cell/`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
-from fairc.compiler.passes.ports import IMAGE_PORT
+from fairc.cell.document import End
+from fairc.cell.hosts import modules
 from fairc.compiler.plan import Cell
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.dsl.model import MTU
 
-from . import images, iperf3, mininet, processing
+from . import images, iperf3, mininet, processing, runner
 from .binary import NAME, find_endpoints
-from .hosts import EVERYWHERE, modules, objects, pep_sysctls, sysctls
+from .code import code
+from .values import document, experiment, network
 
 # What is reserved for tests of networks (RFC 2544, RFC 6890) is not used by others on a machine.
 ADDRESSES = IPv4Network("198.18.0.0/15")
@@ -30,7 +32,8 @@ LINK_ADDRESSES = 8  # the network, its gateway (which no bridge has here), two e
 
 REPOSITORY = "localhost/fairc-cell"  # of a registry that there is not: never pulled
 RESULTS = "/results"
-PROGRAM = "cell.py"
+PROGRAM = "experiment.py"
+CELL = ["python3", "-P", "-m", "cell"]
 CONDUCTOR = "cell.conductor"  # no node has a dot in its name
 DOCKERFILE = Path(__file__).with_name("templates") / "Dockerfile"
 
@@ -95,6 +98,7 @@ def begin(directory: Path) -> Callable[[Cell], None]:
     context = cells / "image"
     context.mkdir(parents=True, exist_ok=True)
     shutil.copy(find_endpoints(), context / NAME)
+    runner.copy(context)
     shutil.copyfile(DOCKERFILE, context / "Dockerfile")
     image = image_name(context / NAME)
 
@@ -117,7 +121,8 @@ def begin(directory: Path) -> Callable[[Cell], None]:
 
 def obstacles(cell: Cell) -> Iterator[Diagnostic]:
     """Yield what a cell asks for that containers cannot have: they share the host's kernel."""
-    for module, name, _ in modules(cell):
+    what = experiment(processing.resolved(cell, computing_is_free=False))
+    for module, name, _ in modules(what.flows, what.peps):
         yield Diagnostic(
             code="not-in-containers",
             message=f"`{name}` of {module.removeprefix('tcp_')} is set for a whole kernel,"
@@ -137,7 +142,7 @@ def obstacles(cell: Cell) -> Iterator[Diagnostic]:
             " and containers may not change the host's",
             help=f"make it {iperf3.LINUX_BUFFER_MAX}B or less, or run it with `--engine vm`",
         )
-    for cca, _ in objects(cell.flows):
+    for cca in what.objects:
         yield Diagnostic(
             code="not-in-containers",
             message=f"containers cannot load the BPF program of the CCA `{cca}`",
@@ -147,10 +152,12 @@ def obstacles(cell: Cell) -> Iterator[Diagnostic]:
 
 @lru_cache(maxsize=8)
 def image_name(endpoints: Path) -> str:
-    """Return the name of the image that holds these endpoints."""
+    """Return the name of the image that holds these endpoints, and `cell/` as it is."""
     with endpoints.open("rb") as program:
-        digest = hashlib.file_digest(program, "sha256").hexdigest()
-    return f"{REPOSITORY}:{digest[:12]}"
+        digest = hashlib.file_digest(program, "sha256")
+    for name, content in runner.files().items():
+        digest.update(f"{name}\n".encode() + content)
+    return f"{REPOSITORY}:{digest.hexdigest()[:12]}"
 
 
 def describe(cell: Cell, first: IPv4Address = ADDRESSES.network_address) -> Job:
@@ -160,41 +167,33 @@ def describe(cell: Cell, first: IPv4Address = ADDRESSES.network_address) -> Job:
     are gone before anything is measured.
     """
     sources = {(n.name, i.name): i.source for n in cell.nodes for i in n.interfaces}
-    addresses = {(n.name, i.name): i.address for n in cell.nodes for i in n.interfaces}
     options = bridge_options(cell)
-    serving = {flow.server for flow in cell.flows if flow.image is not None}
-    nics = processing.nics(processing.resolved(cell, computing_is_free=False))
+    net = document(cell)["network"]
     networks = []
-    attachments: dict[tuple[str, str], Attachment] = {}
-    for number, cable in enumerate(cell.cables, 1):
+    attachments: dict[str, list[Attachment]] = {node.name: [] for node in cell.nodes}
+    for number, (cable, ends) in enumerate(zip(cell.cables, net["cables"], strict=True), 1):
         base = first + LINK_ADDRESSES * (number - 1)
-        network = Network(
+        link = Network(
             f"link{number}",
             f"{base}/{LINK_PREFIX}",
             f"{' '.join(cable.a)} -- {' '.join(cable.b)}",
             sources[cable.a],
             options,
         )
-        networks.append(network)
-        for end, address in ((cable.a, base + 2), (cable.b, base + 3)):
-            mac = mininet.mac_address(addresses[end])
-            name = nics[end].name if end in nics else end[1]
-            attachments[end] = Attachment(network.name, str(address), name, mac)
+        networks.append(link)
+        for end, address in zip(ends, (base + 2, base + 3), strict=True):
+            attachments[end["node"]].append(_attachment(link, str(address), end))
     return Job(
         tuple(networks),
         tuple(
-            Container(
-                node.name,
-                node.kind,
-                tuple(attachments[node.name, interface.name] for interface in node.interfaces),
-                EVERYWHERE
-                | sysctls(node, cell.flows)
-                | pep_sysctls(node, cell.peps)
-                | (images.UNPRIVILEGED if node.name in serving else {}),
-            )
-            for node in cell.nodes
+            Container(node.name, node.kind, tuple(attachments[node.name]), made["sysctls"])
+            for node, made in zip(cell.nodes, net["nodes"], strict=True)
         ),
     )
+
+
+def _attachment(network: Network, address: str, end: End) -> Attachment:
+    return Attachment(network.name, address, end["interface"], end["mac"])
 
 
 def bridge_options(cell: Cell) -> dict[str, str]:
@@ -207,25 +206,21 @@ def bridge_options(cell: Cell) -> dict[str, str]:
 
 
 def command(node: str | None) -> list[str]:
-    """Return what a container runs; node: None for the conductor."""
-    program = ["python3", f"{RESULTS}/{PROGRAM}"]
-    return program if node is None else [*program, "node", node]
+    """Return what a container runs in its working folder; node: None for the conductor."""
+    return ["python3", PROGRAM] if node is None else [*CELL, "node", node]
 
 
 def render(cell: Cell, job: Job) -> str:
-    """Write the program of a cell: equal text for equal arguments."""
-    containers = [
-        (c.name, c.kind, [(a.address, a.name, a.mac) for a in c.attachments])
-        for c in job.containers
-    ]
-    return mininet.program(
-        cell,
-        "containers.py.j2",
-        containers=containers,
-        images=images.names(cell),
-        image_port=IMAGE_PORT,
-        image_file=images.FILE,
-        waited_for=images.WAITED_FOR,
+    """Write the program of a cell's conductor: equal text for equal arguments."""
+    resolved = processing.resolved(cell, computing_is_free=False)
+    what = experiment(resolved)
+    addresses = {c.name: [a.address for a in c.attachments] for c in job.containers}
+    return mininet.template("containers.py.j2").render(
+        header=list(mininet.header(cell)),
+        imports=mininet.imports((network(resolved), what), "containers", ("run",)),
+        network=mininet.literal(network(resolved)),
+        addresses=mininet.literal(addresses),
+        code=code(what, mininet.comments(cell)),
     )
 
 
@@ -235,6 +230,7 @@ def render_compose(cell: Cell, job: Job, image: str) -> str:
         header=list(mininet.header(cell)),
         image=image,
         results=RESULTS,
+        cell=json.dumps(CELL)[1:-1],
         conductor=CONDUCTOR,
         conduct=json.dumps(command(None)),
         capabilities=json.dumps(CAPABILITIES),
@@ -244,5 +240,4 @@ def render_compose(cell: Cell, job: Job, image: str) -> str:
         networks=job.networks,
         containers=[(c, json.dumps(command(c.name))) for c in job.containers],
         images=images.containers(cell.flows),
-        program=f"{RESULTS}/{PROGRAM}",
     )

@@ -11,24 +11,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairc.cell.image import FILE, WAITED_FOR
 from fairc.compiler.passes.ports import IMAGE_PORT
-from fairc.compiler.plan import Cell, FileWorkload, Flow
+from fairc.compiler.plan import Cell, Flow
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
-
-ROLE = "image"
-"""No role of fairc-endpoints: the program of a cell itself, in the container of the flow's host."""
 
 TESTCASE = "transfer"
 """One connection that moves files over HTTP/0.9; with it the runner itself measures goodput."""
 
 SERVER_NAME = "server4"
-WAITED_FOR = ("127.0.0.1", 57832)
-"""Published clients wait until the runner's simulator accepts connections (`sim:57832`)."""
-
-FILE = "file"
-UNPRIVILEGED = {"net.ipv4.ip_unprivileged_port_start": "0"}
-"""So that a server needs no capability for port 443."""
-
 CERTIFICATES = Path(__file__).with_name("certificates")
 """A root, a server's certificate and its key, the same for everybody: they protect nothing."""
 
@@ -138,15 +129,3 @@ def make_folders(results: Path, container: ImageContainer) -> None:
     names = f"{container.address} {SERVER_NAME} server\n{WAITED_FOR[0]} sim\n"
     (base / "hosts").write_text(f"127.0.0.1 localhost\n{names}", encoding="utf-8")
     (base / "hosts").chmod(0o644)
-
-
-def description(flow: Flow, side: str) -> dict[str, object]:
-    """Return what the program beside a container is told."""
-    assert isinstance(flow.workload, FileWorkload)
-    return {
-        "name": f"{flow.name}.{side}",
-        "side": side,
-        "server": f"{flow.name}.server",
-        "bytes": flow.workload.bytes,
-        "start_ns": flow.start_ns,
-    }

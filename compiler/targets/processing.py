@@ -12,19 +12,14 @@ upper interface is a macvlan in passthru mode: it has the lower one to itself, w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
+from fairc.cell.expansion import PROCESSING_PACKETS, lower_name
 from fairc.compiler.plan import Cell, Flow, Impairment, Interface, OnOffWorkload
 from fairc.compiler.seeds import stream_seed
 
-from .tc import netem_words
-
 DEFAULT_NS = 10_000
 """Where computing takes no time and the file says nothing: uniform in [0, 10 us]."""
-
-# More than any host has under way in that time: nothing is ever dropped here.
-LIMIT_PACKETS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +61,7 @@ def nics(cell: Cell) -> dict[tuple[str, str], Nic]:
         (node.name, upper.name): Nic(
             node.name,
             upper,
-            _name(upper.name),
+            lower_name(upper.name),
             impairment(
                 cell.processing_ns, stream_seed(cell.seed, "processing", node.name, str(number))
             ),
@@ -83,28 +78,11 @@ def impairment(bound_ns: int, seed: int | None) -> Impairment:
     return Impairment(
         delay_ns=half_ns,
         loss=0.0,
-        limit_packets=LIMIT_PACKETS,
+        limit_packets=PROCESSING_PACKETS,
         seed=seed,
         jitter_ns=half_ns,
         in_order=True,
     )
-
-
-def _name(upper: str) -> str:
-    """Return the name of the interface below `h-eth0` or `eth0`: `h-nic0`, `nic0`."""
-    head, _, number = upper.rpartition("eth")
-    return f"{head}nic{number}"
-
-
-def ip_lines(nic: Nic) -> Iterator[str]:
-    """Yield the lines of `ip -batch` that put a host's interface on top of its lower one."""
-    yield f"link set dev {nic.name} mtu {nic.upper.mtu} gso_max_segs 1 up"
-    yield f"link add link {nic.name} name {nic.upper.name} type macvlan mode passthru"
-
-
-def tc_line(nic: Nic) -> str:
-    """Return the line of `tc -batch` that delays what leaves a host."""
-    return f"qdisc add dev {nic.name} root handle 1: {netem_words(nic.impairment)}"
 
 
 def gaps_seed(flow: Flow, cell: Cell) -> int | None:

@@ -24,6 +24,11 @@ from .sources import compiled, show_choice, show_warnings
     show_default=True,
     help="What to emit beside the plan: `fairc show targets` lists them; may be repeated.",
 )
+@click.option(
+    "--single-file",
+    is_flag=True,
+    help="Mininet programs with all that runs them in one file each, for sharing.",
+)
 @engine()
 @settings()
 @quiet()
@@ -31,15 +36,18 @@ def compile_(
     file: Path,
     output: Path,
     targets: tuple[str, ...],
+    single_file: bool,
     engine: str | None,
     settings: dict[str, str],
 ) -> None:
     """Write the plan and the emitted programs; byte-identical each time."""
     from fairc.compiler import emit
 
+    if single_file and "mininet" not in targets:
+        raise Wrong("--single-file is for Mininet programs", "add --target mininet")
     compilation = compiled(file, settings, engine)
     try:
-        emit(compilation, output, targets)
+        emit(compilation, output, targets, single_file)
     except (FileExistsError, NotADirectoryError) as error:
         raise Wrong(str(error), "name another folder with -o") from None
     show_warnings(compilation)

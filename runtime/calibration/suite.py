@@ -78,7 +78,7 @@ class Bench:
         self, store: Store, engine: Engine, name: str, cells: Sequence[Cell]
     ) -> Iterator[Measurement]:
         for cell in cells:
-            key = key_of(cell, engine.name, engine.identity_for(cell))
+            key = key_of(cell, engine.name, engine.identity_for(cell), engine.emitted(cell))
             result = store.result(key)
             where = f"{name}: {words(cell)}, repetition {cell.repetition}"
             if result is None or result.status == "failed":

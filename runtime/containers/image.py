@@ -13,6 +13,7 @@ from typing import IO
 
 from docker.errors import ImageNotFound
 
+from fairc.compiler.targets import runner
 from fairc.compiler.targets.binary import NAME, find_endpoints
 from fairc.compiler.targets.containers import image_name
 from fairc.runtime.engines.base import EngineUnavailable
@@ -24,13 +25,14 @@ from .client import Client, translated
 BASE = "localhost/fairc-base"
 RECIPE = "org.fairc.recipe"
 BUILD_COMMAND = "fairc image build --engine docker"
+COPY_CELL = f"COPY {runner.PACKAGE} /usr/lib/python3/dist-packages/{runner.PACKAGE}\n"
 # What only a machine of its own needs, and what the engine makes itself.
 LEFT_OUT = ("./boot/", "./usr/lib/modules/", "./lib/modules/", "./dev/", "./proc/", "./sys/")
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A built image. digest: SHA-256 over the contents of its layers; size: bytes."""
+    """A built image. digest: SHA-256 over its layers but the last, which is `cell/`; size: bytes."""
 
     name: str
     digest: str
@@ -57,7 +59,7 @@ def find(client: Client, name: str) -> Image | None:
     made_from = (found["Config"].get("Labels") or {}).get(RECIPE)
     if made_from not in (None, recipe_hash()):
         return None  # of an earlier recipe
-    layers = " ".join(found["RootFS"]["Layers"])
+    layers = " ".join(found["RootFS"]["Layers"][:-1])
     return Image(name, hashlib.sha256(layers.encode()).hexdigest(), found["Size"])
 
 
@@ -74,10 +76,12 @@ def require(client: Client) -> Image:
     if find(client, base_name()) is None:
         raise EngineUnavailable(("the image for containers has not been built",), BUILD_COMMAND)
     recipe_label = f"LABEL {RECIPE}={recipe_hash()}"
-    steps = f"FROM {base_name()}\nCOPY {NAME} /usr/local/bin/\n{recipe_label}\n"
+    steps = f"FROM {base_name()}\nCOPY {NAME} /usr/local/bin/\n{COPY_CELL}{recipe_label}\n"
     with translated():
         said = client.api.build(
-            fileobj=_context({"Dockerfile": steps.encode(), NAME: endpoints.read_bytes()}),
+            fileobj=_context(
+                {"Dockerfile": steps.encode(), NAME: endpoints.read_bytes(), **runner.files()}
+            ),
             custom_context=True,
             tag=name,
             rm=True,

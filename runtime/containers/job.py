@@ -124,6 +124,7 @@ class _Making:
             self.image.name,
             name=f"{self.prefix}-{name}",
             command=target.command(container.name if container else None),
+            working_dir=target.RESULTS,
             environment={"PYTHONDONTWRITEBYTECODE": "1"},
             labels=label(),
             host_config=api.create_host_config(

@@ -122,3 +122,11 @@ def instead(name: str, cells: Iterable[Cell]) -> str | None:
     for cell in cells:
         able = {word: kind for word, kind in able.items() if not any(kind.cannot(cell))}
     return next((word for word in VIRTUAL_TIME if word in able), None)
+
+
+def emitted(engine: str, cell: Cell) -> str:
+    """Return the hash of what an engine gives a cell's conductor, as far as this fairc knows it."""
+    for kind in ENGINES:
+        if kind.name == engine:
+            return kind.make(lambda _: None).emitted(cell)
+    return ""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cache
+import json
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-import fairc.compiler
+from fairc.cell.document import Document
 from fairc.compiler.plan import Cell
 from fairc.runtime.store.results import RawResult
 
@@ -24,30 +24,10 @@ class EngineUnavailable(Exception):
         super().__init__("; ".join(missing))
 
 
-# What turns a plan's cell into its program, by path in the compiler; the rest makes the plan.
-WRITERS = (
-    *(f"passes/{name}.py" for name in ("frames", "freeze", "ports", "queues")),
-    "seeds.py",
-    *(
-        f"targets/{name}.py"
-        for name in (
-            *("containers", "hosts", "images", "iperf3", "lines", "mininet", "processing"),
-            *("programs", "tc"),
-        )
-    ),
-    *(f"targets/templates/{name}.py.j2" for name in ("containers", "iperf3", "mininet")),
-)
-
-
-@cache
-def programs_identity() -> str:
-    """Hash what writes the programs of cells: another version of fairc may write another program.
-
-    A part of every real engine's identity, so that results of the earlier program do not count.
-    """
-    folder = Path(fairc.compiler.__file__).parent
-    files = (name.encode() + b"\n" + (folder / name).read_bytes() for name in WRITERS)
-    return hashlib.sha256(b"\n".join(files)).hexdigest()
+def digest_of(document: Document) -> str:
+    """Hash what an engine gives a cell's conductor to work from."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def refuse_images(cell: Cell) -> None:
@@ -64,7 +44,7 @@ class Engine(Protocol):
     """Runs cells. Safe to call from several threads at once if `parallel` says so.
 
     name: its name in the registry. identity: a hash of everything but the cell that makes the
-    numbers (image, QEMU version); part of every result's key. versions: the same in words, for
+    numbers (image, QEMU version, and `cell/`, which runs it); part of every result's key. versions: the same in words, for
     the lock.
     """
 
@@ -83,6 +63,13 @@ class Engine(Protocol):
 
     def identity_for(self, cell: Cell) -> str:
         """Return the same for one cell: an engine may have several machines. Raises EngineUnavailable."""
+        ...
+
+    def emitted(self, cell: Cell) -> str:
+        """Return the hash of what the engine gives the cell's conductor; nothing if it has none.
+
+        Another one is another cell: its results are of what was emitted. Needs no `prepare`.
+        """
         ...
 
     def prepare(self) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import containers as target
-from fairc.compiler.targets import images
+from fairc.compiler.targets import images, runner, values
 from fairc.compiler.targets.binary import EndpointsMissing
 from fairc.runtime.containers import foreign, image, job, leftovers
 from fairc.runtime.containers.client import INSTEAD, Client, connect, translated
@@ -22,7 +22,7 @@ from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
 
 from . import host
-from .base import EngineUnavailable, programs_identity
+from .base import EngineUnavailable, digest_of
 from .script import ending
 
 # From the first container to the epoch, draining queues and statistics after the end.
@@ -53,7 +53,7 @@ class DockerEngine:
 
     @property
     def identity(self) -> str:
-        """Hash of the kernel, the Docker engine, the image with the endpoints, and what writes programs."""
+        """Hash of the kernel, the Docker engine, the image with the endpoints, and `cell/`."""
         return self._identity
 
     def identity_for(self, cell: Cell) -> str:
@@ -75,6 +75,10 @@ class DockerEngine:
                 self._versions[f"image {name}"] = self._others[name].id
         digests = [self._others[name].id for name in names]
         return hashlib.sha256(" ".join([self._identity, *digests]).encode()).hexdigest()
+
+    def emitted(self, cell: Cell) -> str:
+        """Return the hash of what the conductor's program makes of itself."""
+        return digest_of(values.document(cell))
 
     @property
     def versions(self) -> dict[str, str]:
@@ -107,7 +111,7 @@ class DockerEngine:
             "build": kernel.version,
             "docker": about["Version"],
             "image": self._image.digest,
-            "programs": programs_identity(),
+            "programs": runner.identity(),
         }
         known = json.dumps(self._versions, sort_keys=True)
         self._identity = hashlib.sha256(known.encode()).hexdigest()

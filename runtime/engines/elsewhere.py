@@ -10,19 +10,29 @@ from fairc.runtime.store.results import RawResult
 
 
 class Elsewhere:
-    """An engine by its name and identities. cells: id of a cell -> identity of what ran it."""
+    """An engine by its name and identities. cells: id of a cell -> identity of what ran it.
+
+    given: id of a cell -> hash of what it was given (`Engine.emitted`).
+    """
 
     parallel = True
 
-    def __init__(self, name: str, identity: str, cells: Mapping[str, str]) -> None:
+    def __init__(
+        self, name: str, identity: str, cells: Mapping[str, str], given: Mapping[str, str]
+    ) -> None:
         self.name = name
         self.identity = identity
         self._cells = cells
+        self._given = given
         self.versions: dict[str, str] = {}
 
     def identity_for(self, cell: Cell) -> str:
         """Return the identity of what ran the cell."""
         return self._cells.get(cell.id, self.identity)
+
+    def emitted(self, cell: Cell) -> str:
+        """Return the hash of what the cell was given."""
+        return self._given.get(cell.id, "")
 
     def prepare(self) -> None:
         """Do nothing."""

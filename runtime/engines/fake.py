@@ -60,6 +60,10 @@ class FakeEngine:
         refuse_images(cell)
         return self.identity
 
+    def emitted(self, cell: Cell) -> str:
+        """Return nothing: it invents results from the cell itself."""
+        return ""
+
     @property
     def versions(self) -> dict[str, str]:
         """What the lock records."""

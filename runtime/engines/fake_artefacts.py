@@ -20,7 +20,7 @@ from fairc.compiler.plan import (
     Policer,
 )
 from fairc.compiler.targets.processing import Nic, nics
-from fairc.compiler.targets.tc import qdisc
+from fairc.compiler.targets.values import queue as as_value
 from fairc.runtime.measurement import pcap
 from fairc.runtime.measurement.paths import Paths
 from fairc.runtime.measurement.peps import ENDS
@@ -295,7 +295,7 @@ def _qdiscs(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
             if hop is not None:
                 rows.append({"kind": "netem", "handle": "1:", "root": True, **counters})
             elif interface.shaper is not None and interface.queue is not None:
-                kind = qdisc(interface.queue)
+                kind = as_value(interface.queue).kind
                 rows.append({"kind": "tbf", "handle": "1:", "root": True, **counters})
                 rows.append({"kind": kind, "handle": "2:", "parent": "1:1", **counters})
     for nic in nics(cell).values():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
 from fairc.compiler.plan import Cell, LoadWorkload
-from fairc.compiler.targets import mininet
+from fairc.compiler.targets import values
 from fairc.runtime.engines.script import failure
 from fairc.runtime.host import bounds
 from fairc.runtime.vm import exchange, recipe
@@ -20,6 +21,9 @@ OUTSIDE_MARGIN_S = 30.0
 # its set-up took leaves no trace in its results.
 EPOCH_S = 600
 EPOCH_NS = (1_577_836_800 + EPOCH_S) * 10**9
+SCRIPT = "run.py"
+# The guest has `cell/`; its nodes are plain network namespaces.
+PROGRAM = "from cell.namespaces import main\n\nmain()\n"
 
 
 def deadline_s(cell: Cell) -> float:
@@ -34,22 +38,31 @@ def limits(cell: Cell, **others: Any) -> bounds.Limits:
 
 
 def write(cell: Cell, device: Path, computing_is_free: bool = False, memory_bytes: int = 0) -> None:
-    """Write a new exchange that holds the cell's program.
+    """Write a new exchange that holds the cell, and the program that runs it.
 
-    computing_is_free: as in `mininet.render`. memory_bytes: of the machine, where what it leaves behind
+    computing_is_free: as in `values.document`. memory_bytes: of the machine, where what it leaves behind
     may not fit an exchange of the usual size.
     """
     seed = hashlib.sha256(f"kernel {cell.seed}".encode()).digest()
     header = {
         "kind": "job",
-        "script": "cell.py",
+        "script": SCRIPT,
         "seed": seed.hex(),
         "deadline_s": deadline_s(cell),
     }
-    program = mininet.render(
-        cell, late_ns=0, epoch_ns=EPOCH_NS, computing_is_free=computing_is_free
-    )
-    exchange.create(device, header, {"cell.py": program.encode()}, max(exchange.SIZE, memory_bytes))
+    files = {SCRIPT: PROGRAM.encode(), "document.json": document(cell, computing_is_free)}
+    exchange.create(device, header, files, max(exchange.SIZE, memory_bytes))
+
+
+def document(cell: Cell, computing_is_free: bool) -> bytes:
+    """Return what the guest's conductor works from, as JSON: equal bytes for equal cells."""
+    made = values.document(cell, late_ns=0, epoch_ns=EPOCH_NS, computing_is_free=computing_is_free)
+    return json.dumps(made, separators=(",", ":")).encode()
+
+
+def emitted(cell: Cell, computing_is_free: bool) -> str:
+    """Hash the document of a cell."""
+    return hashlib.sha256(document(cell, computing_is_free)).hexdigest()[:16]
 
 
 def read(device: Path, artefacts: Path, error: str) -> tuple[str, float]:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from fairc.cell.batch import BEYOND_TC
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import iperf3
 from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
-from fairc.compiler.targets.tc import BEYOND_TC, qdisc
+from fairc.compiler.targets.values import queue as as_value
 from fairc.words.queues import QUEUES
 
 # Where Debian's Mininet can be, should another Python come first on PATH.
@@ -140,7 +141,7 @@ def qdiscs(cell: Cell) -> list[str]:
             if interface.shaper is not None:
                 kinds.add("htb" if interface.changes else "tbf")
             if interface.queue is not None:
-                kinds.add(qdisc(interface.queue))
+                kinds.add(as_value(interface.queue).kind)
     return sorted(kinds)
 
 

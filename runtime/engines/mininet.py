@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
+from fairc.compiler.targets import runner, values
 from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
 from fairc.compiler.targets.mininet import render
 from fairc.runtime.host import supervisor
@@ -18,12 +19,13 @@ from fairc.runtime.store.results import RawResult
 from fairc.runtime.vm import recipe
 
 from . import host
-from .base import EngineUnavailable, programs_identity, refuse_images
+from .base import EngineUnavailable, digest_of, refuse_images
 from .script import ending
 
 # Namespaces, pings and captures before the epoch, draining queues and statistics after the end.
 MARGIN_S = 60.0
 POLL_S = 0.05
+PROGRAM = "experiment.py"
 INSTEAD = "`--engine vm` needs neither root nor this kernel's modules"
 
 
@@ -38,7 +40,7 @@ class MininetEngine:
 
     @property
     def identity(self) -> str:
-        """Hash of the kernel, iproute2, Mininet, the endpoints, and what writes programs."""
+        """Hash of the kernel, iproute2, Mininet, the endpoints, and `cell/`."""
         text = json.dumps(self.versions, sort_keys=True)
         with find_endpoints().open("rb") as program:
             endpoints = hashlib.file_digest(program, "sha256").hexdigest()
@@ -49,6 +51,10 @@ class MininetEngine:
         refuse_images(cell)
         return self.identity
 
+    def emitted(self, cell: Cell) -> str:
+        """Return the hash of what the cell's program makes of itself."""
+        return digest_of(values.document(cell))
+
     @property
     def versions(self) -> dict[str, str]:
         """What the lock records."""
@@ -57,7 +63,7 @@ class MininetEngine:
             "build": Path("/proc/sys/kernel/version").read_text().strip(),
             "tc": host.program_version("tc", "-V") or "unknown",
             "mininet": _mininet()[1],
-            "programs": programs_identity(),
+            "programs": runner.identity(),
         }
 
     def prepare(self) -> None:
@@ -97,7 +103,8 @@ class MininetEngine:
         workdir = workdir.absolute()  # the script has it as its own working directory
         artefacts = workdir / "artefacts"
         artefacts.mkdir()
-        (workdir / "cell.py").write_text(render(cell), encoding="utf-8")
+        (workdir / PROGRAM).write_text(render(cell), encoding="utf-8")
+        runner.copy(workdir)
         (workdir / NAME).symlink_to(find_endpoints())
         (workdir / "fairc-browser").symlink_to(recipe.GUEST / "browser.py")
         console = workdir / "console"
@@ -118,7 +125,7 @@ class MininetEngine:
         deadline_s = cell.deadline_ns / 1e9 + MARGIN_S
         with console.open("wb") as output:
             child = supervisor.start(
-                [_mininet()[0], str(workdir / "cell.py"), str(artefacts)],
+                [_mininet()[0], str(workdir / PROGRAM), str(artefacts)],
                 cwd=workdir,
                 stdout=output,
                 stderr=output,

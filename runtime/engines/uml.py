@@ -14,8 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
+from fairc.compiler.targets import runner
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
-from fairc.runtime.engines.base import EngineUnavailable, programs_identity, refuse_images
+from fairc.runtime.engines.base import EngineUnavailable, refuse_images
 from fairc.runtime.host import bounds, faults, supervisor
 from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
@@ -44,7 +45,7 @@ class UmlEngine:
         self._endpoints = Path()
         self._kernel: kernel.Kernel | None = None
         self._tracing = ""  # as of `trial.boot`
-        self._initrds: dict[str, bytes] = {}  # by the name of their variant
+        self._initrds: dict[tuple[str, bool], bytes] = {}  # by variant, and whether with `cell/`
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._cores: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -53,7 +54,7 @@ class UmlEngine:
 
     @property
     def identity(self) -> str:
-        """Hash of kernel, its command line, image, guest files, and what writes programs."""
+        """Hash of kernel, its command line, image, guest files, and `cell/`."""
         return self._identity(recipe.PLAIN)
 
     def identity_for(self, cell: Cell) -> str:
@@ -62,14 +63,18 @@ class UmlEngine:
         variant = guest_job.variant_of(cell)
         return self._identity(variant, memory.machine_bytes(cell, variant))
 
+    def emitted(self, cell: Cell) -> str:
+        """Return the hash of what the guest's conductor works from."""
+        return guest_job.emitted(cell, computing_is_free=True)
+
     def _identity(self, variant: recipe.Variant, memory_bytes: int | None = None) -> str:
         assert self._kernel is not None, "prepare comes first"
         parts = {
             "kernel": self._kernel.sha256,
             "image": image.require(variant).digest,
-            "initramfs": hashlib.sha256(self._initrd(variant)).hexdigest(),
+            "initramfs": hashlib.sha256(self._initrd(variant, runner=False)).hexdigest(),
             "arguments": machine.kernel_arguments(variant, memory_bytes=memory_bytes),
-            "programs": programs_identity(),
+            "programs": runner.identity(),
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -82,10 +87,10 @@ class UmlEngine:
             "kernel program": self._kernel.sha256,
             "tracing": self._tracing,
             "confined": (confinement.missing() and f"no: {confinement.missing()}") or "yes",
-            "programs": programs_identity(),
+            "programs": runner.identity(),
         }
         for variant in recipe.VARIANTS:
-            if variant.name in self._initrds:
+            if (variant.name, True) in self._initrds:
                 of = recipe.suffix(variant)
                 found |= {
                     f"image{of}": image.require(variant).digest,
@@ -111,16 +116,16 @@ class UmlEngine:
         self._initrd(recipe.PLAIN)
         self._tracing = trial.boot(self._kernel, image.require(recipe.PLAIN))
 
-    def _initrd(self, variant: recipe.Variant) -> bytes:
-        """Return the initramfs of a variant."""
+    def _initrd(self, variant: recipe.Variant, runner: bool = True) -> bytes:
+        """Return the initramfs of a variant; runner: with `cell/` in it."""
         with self._lock:
-            if variant.name not in self._initrds:
-                files = guest_files(variant, self._endpoints, "machine_uml.py")
+            if (variant.name, runner) not in self._initrds:
+                files = guest_files(variant, self._endpoints, "machine_uml.py", runner)
                 busybox = image.require(variant).busybox.read_bytes()
-                self._initrds[variant.name] = initramfs.pack(
+                self._initrds[variant.name, runner] = initramfs.pack(
                     initramfs.guest_entries("init-uml", busybox, [], files)
                 )
-            return self._initrds[variant.name]
+            return self._initrds[variant.name, runner]
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Boot a machine, run the cell's program in it, and fetch what it left."""

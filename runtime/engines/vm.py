@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
+from fairc.compiler.targets import runner
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
-from fairc.runtime.engines.base import EngineUnavailable, programs_identity, refuse_images
+from fairc.runtime.engines.base import EngineUnavailable, refuse_images
 from fairc.runtime.host import bounds, faults, supervisor
 from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
@@ -54,7 +55,7 @@ class VmEngine:
 
     @property
     def identity(self) -> str:
-        """Hash of image, kernel arguments, guest files, QEMU version, and what writes programs."""
+        """Hash of image, kernel arguments, guest files, QEMU version, and `cell/`."""
         return _identity(self._snapshot(recipe.PLAIN))
 
     def identity_for(self, cell: Cell) -> str:
@@ -62,10 +63,14 @@ class VmEngine:
         refuse_images(cell)
         return _identity(self._snapshot(guest_job.variant_of(cell)))
 
+    def emitted(self, cell: Cell) -> str:
+        """Return the hash of what the guest's conductor works from."""
+        return guest_job.emitted(cell, computing_is_free=False)
+
     @property
     def versions(self) -> dict[str, str]:
         """What the lock records, of every machine that is in use."""
-        found = {"qemu": qemu.version(), "programs": programs_identity()}
+        found = {"qemu": qemu.version(), "programs": runner.identity()}
         for variant in recipe.VARIANTS:
             if variant.name in self._snapshots:
                 saved, of = self._snapshots[variant.name], recipe.suffix(variant)
@@ -188,4 +193,4 @@ class HalfSpeedVmEngine(VmEngine):
 
 
 def _identity(saved: snapshot.Snapshot) -> str:
-    return hashlib.sha256(f"{saved.identity} {programs_identity()}".encode()).hexdigest()
+    return hashlib.sha256(f"{saved.machine} {runner.identity()}".encode()).hexdigest()

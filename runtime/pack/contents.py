@@ -7,14 +7,14 @@ from pathlib import Path
 
 from fairc.compiler.emission import SPEC
 from fairc.compiler.targets import mininet
-from fairc.runtime.store.folder import CELLS, LOCK, PLAN, RAW, RESULT, SERIES, Store
+from fairc.runtime.store.folder import CELLS, EMITTED, LOCK, PLAN, RAW, RESULT, SERIES, Store
 
 from . import crate, readme
 from .zipped import PackError
 
 PROGRAMS = "programs"
 IMAGE = "image.tar.zst"
-OF_RUN = (PLAN, CELLS, LOCK, "files.json", "report.html", "report.md")
+OF_RUN = (PLAN, CELLS, EMITTED, LOCK, "files.json", "report.html", "report.md")
 BELOW = ("tables/*.parquet", "figures/*.svg", "figures/*.pdf", f"{SPEC}/**/*")
 OF_CELL = (RESULT, SERIES, "files.json")
 

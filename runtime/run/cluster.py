@@ -86,7 +86,7 @@ def run(
     fresh: run it also when its result is there. Returns the result, and whether it was run.
     Raises KeyboardInterrupt, and leaves nothing then; EngineUnavailable; OSError.
     """
-    key = key_of(cell, engine.name, engine.identity_for(cell))
+    key = key_of(cell, engine.name, engine.identity_for(cell), engine.emitted(cell))
     there = None if fresh else stored(folder, key)
     if there is not None and there.status == "ok":
         return there, False

@@ -17,6 +17,7 @@ from typing import Any
 
 from fairc.compiler.emission import RESULTS
 from fairc.compiler.plan import Cell
+from fairc.runtime.engines import emitted
 from fairc.runtime.engines.elsewhere import Elsewhere
 from fairc.runtime.store import damage, tables
 from fairc.runtime.store.folder import LOCK, RESULT, Store, StoreError, key_of, read_cells
@@ -35,6 +36,7 @@ class Ran:
     cell: str
     engine: str
     identity: str
+    emitted: str
     made: dict[str, Any]
 
     @property
@@ -61,7 +63,7 @@ class Machine:
     """What ran cells, which may have been several computers: one build of each machine of an engine.
 
     identity: the engine's own. identities: one of each kind of machine that ran cells. versions: all
-    that its cells name. cells: id of a cell -> identity of what ran it.
+    that its cells name. cells: id of a cell -> identity of what ran it. emitted: -> hash of what it was given.
     """
 
     engine: str
@@ -69,12 +71,16 @@ class Machine:
     identities: frozenset[str]
     versions: dict[str, str] = field(default_factory=dict)
     cells: dict[str, str] = field(default_factory=dict)
+    emitted: dict[str, str] = field(default_factory=dict)
 
     def folder(self, plan: Path, cell: Cell) -> Path | None:
         """Return where a cell's result is, whole or not; None when there is none."""
         known = self.cells.get(cell.id)
+        given = self.emitted.get(cell.id)
+        if given is None:  # its result cannot be read: where would it be?
+            given = emitted(self.engine, cell)
         for identity in [known] if known else sorted(set(self.cells.values())):
-            folder = plan / RESULTS / key_of(cell, self.engine, identity)
+            folder = plan / RESULTS / key_of(cell, self.engine, identity, given)
             if folder.exists():
                 return folder
         return None
@@ -134,7 +140,7 @@ def _ran(plan: Path) -> Iterator[Ran]:
             engine = cluster.made(folder).get("engine", {})
         except StoreError:  # `_damage` tells it
             continue
-        yield Ran(result.cell, result.engine, result.image, engine)
+        yield Ran(result.cell, result.engine, result.image, result.emitted, engine)
 
 
 def _machine(build: frozenset[str], ran: Iterable[Ran]) -> Machine:
@@ -146,6 +152,7 @@ def _machine(build: frozenset[str], ran: Iterable[Ran]) -> Machine:
     for one in own:
         machine.versions = one.made.get("versions", {}) | machine.versions
         machine.cells[one.cell] = one.identity
+        machine.emitted[one.cell] = one.emitted
     return machine
 
 
@@ -215,7 +222,7 @@ def collect(
 
     told = history.carried(store, history.invocation(store), before)
     store.write_json(LOCK, {**document, "plan": lock.planned(store.path), **told})
-    engine = Elsewhere(machine.engine, machine.identity, machine.cells)
+    engine = Elsewhere(machine.engine, machine.identity, machine.cells, machine.emitted)
     sweep = Sweep(store, engine, progress, jobs, lambda cell: cell.id in taken.present)
     counts = sweep.run()
     counts.failed += len(taken.failed)

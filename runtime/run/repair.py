@@ -20,9 +20,10 @@ def rederive(store: Store) -> int:
     engine = store.lock.get("engine") or {}
     identities = engine.get("identities", [engine.get("identity")])
     found: dict[str, str] = {}
+    emitted = store.emitted
     for cell in store.cells():
         for identity in identities:
-            folder = store.folder(key_of(cell, engine["name"], identity))
+            folder = store.folder(key_of(cell, engine["name"], identity, emitted.get(cell.id, "")))
             damaged = damage.of_cell(cell, folder)
             if (
                 damaged
@@ -32,7 +33,7 @@ def rederive(store: Store) -> int:
             ):
                 found[cell.id] = identity
     if found:
-        past = Elsewhere(engine["name"], engine.get("identity", ""), found)
+        past = Elsewhere(engine["name"], engine.get("identity", ""), found, emitted)
         jobs = len(os.sched_getaffinity(0))
         Sweep(store, past, Silent(), jobs, lambda cell: cell.id in found).run()
     return len(found)

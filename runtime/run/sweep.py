@@ -20,7 +20,7 @@ from fairc.runtime.analysis.cells import ArtefactError, analyse, write_files, wr
 from fairc.runtime.engines.base import Engine, EngineUnavailable
 from fairc.runtime.host import faults
 from fairc.runtime.store import archive, damage
-from fairc.runtime.store.folder import CONSOLE, RAW, SERIES, Store, key_of
+from fairc.runtime.store.folder import CONSOLE, EMITTED, RAW, SERIES, Store, key_of
 from fairc.runtime.store.results import CellResult, RawResult
 
 from . import lock
@@ -91,6 +91,7 @@ class Sweep:
         self._requests = store.plan.measure
         self._analysis = lock.analysis_identity(self._requests)
         self._todo: dict[str, bool] = {}
+        self._emitted: dict[str, str] = {}
         self._stop = threading.Event()
         self._ran: queue.SimpleQueue[Ran | None] = queue.SimpleQueue()
         self._outcomes: queue.SimpleQueue[CellResult | BaseException | None] = queue.SimpleQueue()
@@ -102,6 +103,7 @@ class Sweep:
 
         Raises KeyboardInterrupt after everything has been stopped; what is stored stays.
         """
+        self._emit()
         counts = self._survey()
         if not self._todo:
             return counts
@@ -165,6 +167,12 @@ class Sweep:
         for _ in range(readers):
             self._ran.put(None)
 
+    def _emit(self) -> None:
+        """Write down what the engine emits for each cell."""
+        self._emitted = {cell.id: self.engine.emitted(cell) for cell in self.store.cells()}
+        if any(self._emitted.values()):
+            self.store.write_json(EMITTED, self._emitted)
+
     def _survey(self) -> Counts:
         """Find out what is missing: key -> whether only the analysis is; count the rest."""
         counts = Counts()
@@ -185,7 +193,8 @@ class Sweep:
         return counts
 
     def _key(self, cell: Cell) -> str:
-        return key_of(cell, self.engine.name, self.engine.identity_for(cell))
+        identity = self.engine.identity_for(cell)
+        return key_of(cell, self.engine.name, identity, self._emitted[cell.id])
 
     def _missing(self) -> Iterator[tuple[Cell, str]]:
         for cell in filter(self.wanted, self.store.cells()):
@@ -270,6 +279,7 @@ class Sweep:
             wall_s=raw.wall_s,
             engine=self.engine.name,
             image=self.engine.identity_for(ran.cell),
+            emitted=self._emitted[ran.cell.id],
             result_sha256=raw.sha256,
             analysis=self._analysis,
         )

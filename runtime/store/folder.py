@@ -25,6 +25,8 @@ from .occupant import IrregularError, content
 from .results import CellResult
 
 PLAN, CELLS, LOCK = "plan.json", "cells.jsonl", "lock.json"
+EMITTED = "emitted.json"
+"""Of each cell, the hash of what its engine emitted: a part of keys, so that nobody renders it to read."""
 RESULT, SERIES, RAW, CONSOLE = "result.json", "series.npz", "raw.tar.zst", "console.txt"
 # Everything unfinished lives here; a process that holds the lock may remove what it finds.
 PARTIAL = ".partial"
@@ -34,9 +36,9 @@ class StoreError(Exception):
     """The run directory cannot be used; the message says why and what to do."""
 
 
-def key_of(cell: Cell, engine: str, identity: str) -> str:
-    """Return the name of a cell's result: a hash of the cell, the engine and what it runs on."""
-    text = f"{cell.id}\n{engine}\n{identity}\n"
+def key_of(cell: Cell, engine: str, identity: str, emitted: str = "") -> str:
+    """Return the name of a cell's result: a hash of the cell, the engine, what it runs on and was given."""
+    text = f"{cell.id}\n{engine}\n{identity}\n" + (f"{emitted}\n" if emitted else "")
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -143,6 +145,19 @@ class Store:
             raise StoreError(f"{self.path / LOCK} cannot be read: {error}") from None
 
     @property
+    def emitted(self) -> dict[str, str]:
+        """Cell -> hash of what its engine emitted; none in runs of earlier versions. Raises StoreError."""
+        try:
+            found = json.loads(content(self.path / EMITTED))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, RecursionError) as error:
+            raise StoreError(f"{self.path / EMITTED} cannot be read: {error}") from None
+        if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
+            raise StoreError(f"{self.path / EMITTED} is no list of hashes")
+        return found
+
+    @property
     def engine(self) -> str | None:
         """The engine whose results are here, by the lock; None where nothing has been run yet.
 
@@ -221,9 +236,11 @@ class Store:
             )
         # Of several where some cells need another machine than others; older locks name one.
         identities = engine.get("identities", [engine["identity"]])
+        emitted = self.emitted
         for cell in self.cells():
+            given = emitted.get(cell.id, "")
             for identity in identities:
-                folder = self.folder(key_of(cell, engine["name"], identity))
+                folder = self.folder(key_of(cell, engine["name"], identity, given))
                 if (folder / RESULT).is_file():
                     yield cell, folder
                     break

@@ -23,7 +23,7 @@ from .writing import whole
 
 FILES = "files.json"
 MISSING = "missing"
-OF_RUN = ("plan.json", "cells.jsonl", "lock.json", "report.html", "report.md")
+OF_RUN = ("plan.json", "cells.jsonl", "emitted.json", "lock.json", "report.html", "report.md")
 OF_RUN_BELOW = ("tables/*.parquet", "figures/*.svg", "figures/*.pdf", "spec/**/*")
 
 _OURS = r"((tables|figures)/)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}"

@@ -83,6 +83,7 @@ class CellResult(Model):
     """Everything that is stored of a finished cell but its series and raw artefacts.
 
     verdict: judges the set-up, never the outcome; None when the cell failed.
+    image: identity of what the engine ran it on. emitted: hash of what it gave the cell's conductor.
     reasons: why the verdict is not `valid`, in words. analysis: hash of what was measured and of the
     code that did; another one is computed anew from the raw artefacts. So that older results can still be
     read then, a field that is added has a default.
@@ -99,6 +100,7 @@ class CellResult(Model):
     wall_s: float
     engine: str
     image: str
+    emitted: str = ""
     result_sha256: str = ""
     analysis: str = ""
     flows: tuple[FlowResult, ...] = ()

@@ -123,9 +123,11 @@ def _stored(store: Store) -> Iterator[tuple[Cell, Path]]:
     """Yield the cells of the plan that are there, also those whose result.json is not."""
     engine = store.lock.get("engine") or {}
     identities = engine.get("identities", [engine.get("identity", "")])
+    emitted = store.emitted
     for cell in store.cells():
+        given = emitted.get(cell.id, "")
         for identity in identities:
-            folder = store.folder(key_of(cell, engine.get("name", ""), identity))
+            folder = store.folder(key_of(cell, engine.get("name", ""), identity, given))
             if (folder / RESULT).is_file() or (folder / hashes.FILES).is_file():
                 yield cell, folder
                 break

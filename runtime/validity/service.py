@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fairc.cell.links import LATE_NS
 from fairc.compiler.passes.freeze import SHAPER_SLACK_NS
-from fairc.compiler.targets.tc import LATE_NS
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.changes import NS, due
 from fairc.runtime.measurement.queues import QueueRecord

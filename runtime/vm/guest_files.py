@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fairc.compiler.targets import runner
+
 from . import recipe
 
 
-def guest_files(variant: recipe.Variant, endpoints: Path, machine: str) -> dict[str, bytes]:
-    """Return the files by plain name.
+def guest_files(
+    variant: recipe.Variant, endpoints: Path, machine: str, with_runner: bool = True
+) -> dict[str, bytes]:
+    """Return the files by their path from the agent's folder.
 
     endpoints: the program of the endpoints. machine: the module that becomes the agent's `machine`.
+    with_runner: whether `cell/` is among them.
     """
     files = {
         "agent.py": (recipe.GUEST / "agent.py").read_bytes(),
@@ -18,6 +23,8 @@ def guest_files(variant: recipe.Variant, endpoints: Path, machine: str) -> dict[
         "exchange.py": Path(__file__).with_name("exchange.py").read_bytes(),
         "fairc-endpoints": endpoints.read_bytes(),
     }
+    if with_runner:
+        files |= runner.files()
     if variant is recipe.BROWSER:
         files["fairc-browser"] = (recipe.GUEST / "browser.py").read_bytes()
     return files

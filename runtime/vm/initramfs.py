@@ -55,10 +55,11 @@ def guest_entries(
     """Return the entries of fairc's initramfs.
 
     init: the first program, by its name in `guest/`. busybox: the static binary. modules: (name,
-    content) in the order of loading. guest_files: what `/fairc` holds, by plain name.
+    content) in the order of loading. guest_files: what `/fairc` holds, by path from there.
     """
     first = (Path(__file__).parent / "guest" / init).read_bytes()
-    folders = ("bin", "dev", "fairc", "modules", "root")
+    inner = {f"fairc/{name.rpartition('/')[0]}" for name in guest_files if "/" in name}
+    folders = ("bin", "dev", "fairc", *sorted(inner), "modules", "root")
     entries = [Entry(name, DIRECTORY | 0o755) for name in folders]
     entries.append(Entry("dev/console", CHARACTER_DEVICE | 0o600, device=(5, 1)))
     entries.append(Entry("init", FILE | 0o755, first))

@@ -45,11 +45,13 @@ class Snapshot:
 
     folder: holds `memory`, `state` and `digest`, the SHA-256 of both. identity: hash of everything that decides what the machine
     does: image, kernel arguments, guest files, QEMU version. image: the root file system's image.
+    machine: the same hash without `cell/`, whose comments do not count for results.
     """
 
     folder: Path
     identity: str
     image: Image
+    machine: str = ""
 
     @property
     def memory(self) -> Path:
@@ -107,9 +109,9 @@ def digest(folder: Path) -> str:
     return found
 
 
-def boot_archive(image: Image, endpoints: Path) -> bytes:
-    """Return the initramfs that the machine boots from."""
-    files = guest_files(image.variant, endpoints, "machine_qemu.py")
+def boot_archive(image: Image, endpoints: Path, runner: bool = True) -> bytes:
+    """Return the initramfs that the machine boots from; runner: with `cell/` in it."""
+    files = guest_files(image.variant, endpoints, "machine_qemu.py", runner)
     files["modules"] = ("\n".join(recipe.MODULES) + "\n").encode()
     if image.variant is recipe.BROWSER:
         files["warm_browser.py"] = (recipe.GUEST / "warm_browser.py").read_bytes()
@@ -132,7 +134,8 @@ def obtain(
     archive = boot_archive(image, endpoints)
     identity = _identity(image, archive, shift)
     home = recipe.cache_directory() / "snapshots"
-    snapshot = Snapshot(home / identity[:16], identity, image)
+    machine = _identity(image, boot_archive(image, endpoints, runner=False), shift)
+    snapshot = Snapshot(home / identity[:16], identity, image, machine)
     if not snapshot.whole():
         try:
             home.mkdir(parents=True, exist_ok=True)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+from fairc.compiler.targets import values
 from fairc.compiler.targets.binary import find_endpoints
-from fairc.compiler.targets.programs import client, server
 from fairc.runtime.engines.vm import VmEngine
 
 from .common import Figure, only_cell, whole_cell
@@ -59,12 +59,12 @@ def quic(engine: VmEngine) -> Iterator[Figure]:
 def loopback_bps() -> float:
     """Return the goodput of one download over loopback, bit/s, from first to last byte."""
     cell = only_cell(LOOPBACK)
-    flow = cell.flows[0].model_copy(
-        update={"address": "127.0.0.1", "client_address": "127.0.0.1", "port": 45001}
-    )
+    document = values.document(cell)
+    here = {"address": "127.0.0.1", "port": 45001}
     epoch_ns = time.time_ns() + LEAD_NS
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        for role, description in (server(flow, cell), client(flow, cell)):
+        for program in (*document["servers"], *document["clients"]):
+            role, description = program["role"], json.dumps(program["description"] | here)
             log = stack.enter_context(Path(folder, role).open("wb"))
             command = [str(find_endpoints()), role, "--epoch-ns", str(epoch_ns), description]
             process = subprocess.Popen(command, cwd=folder, stdout=log)

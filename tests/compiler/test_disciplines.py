@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from documents import netem_words, qdisc, queue_words
 
 from fairc import dsl
 from fairc.compiler import Cell, Compilation, compile, plan
 from fairc.compiler.queue_table import queue_table
-from fairc.compiler.targets.tc import netem_words, qdisc, queue_words
 from fairc.dsl.core.diagnostics import Severity
 from fairc.runtime.engines import host
 from fairc.words.queues import QUEUES

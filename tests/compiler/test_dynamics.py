@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
-from typing import Any
 
 import pytest
+from documents import change_line, interface_lines
 
 from fairc import dsl
+from fairc.cell.links import LATE_NS
 from fairc.compiler import Cell, compile
 from fairc.compiler.passes.dynamics import stop_bps
 from fairc.compiler.plan import Interface
-from fairc.compiler.targets.mininet import render
-from fairc.compiler.targets.tc import LATE_NS, change_line, interface_lines
 from fairc.dsl.core.diagnostics import CompileError
 
 S = 10**9
@@ -222,44 +220,3 @@ def test_networks_that_packets_cannot_cross_are_refused(body: str, code: str) ->
             list(compile(experiment).cells())
         codes |= {d.code for d in caught.value.diagnostics}
     assert code in codes
-
-
-class LateClock:
-    """A clock, and a poll() that comes as late as Linux's may: by 0.5 % of its wait."""
-
-    def __init__(self) -> None:
-        self.now_ns = 0
-
-    def time_ns(self) -> int:
-        return self.now_ns
-
-    def sleep(self, s: float) -> None:
-        self.now_ns += round(s * S)
-
-    def poll_until(self, until_ns: int) -> None:
-        wait_ns = -(-max(0, until_ns - self.now_ns) // 1_000_000) * 1_000_000
-        self.now_ns += wait_ns + wait_ns // 200
-
-
-def test_a_change_after_a_long_wait_is_not_late(tmp_path: Path) -> None:
-    cell = only_cell(
-        "rate = 8Mbit/s  at 29s { rate = 2Mbit/s }  at 29500ms { rate = 1Mbit/s }", tmp_path
-    )
-    (changes,) = (n for n in ast.parse(render(cell)).body if getattr(n, "name", "") == "Changes")
-    clock, done = LateClock(), list[tuple[int, int]]()
-    names: dict[str, Any] = {"time": clock}
-    exec(ast.unparse(changes), names)  # noqa: S102
-    due = names["Changes"].__new__(names["Changes"])
-    due.epoch_ns, due.due = 0, iter([(29_500_000_000, "place", "line")])
-    due.next = (29_000_000_000, "place", "line")
-    due.change = lambda at_ns, *_: done.append((at_ns, clock.now_ns))
-
-    wakes = 0
-    while clock.now_ns < 30 * S:
-        due.carry_out(30 * S)
-        clock.poll_until(due.wake_ns(30 * S))
-        wakes += 1
-
-    assert [at for at, _ in done] == [29_000_000_000, 29_500_000_000]
-    assert all(0 <= began - at < 10**6 for at, began in done), done
-    assert wakes < 20

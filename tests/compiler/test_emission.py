@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from fairc.compiler import Cell, Compilation, Plan, compile, emit
-from fairc.compiler.targets import TARGETS, EndpointsMissing, binary
+from fairc.compiler.targets import TARGETS, EndpointsMissing, binary, runner
 from fairc.dsl import load, read, render_full
 from fairc.dsl.core.diagnostics import CompileError
 
@@ -48,10 +48,8 @@ def test_the_folder(compilation: Compilation, tmp_path: Path) -> None:
     assert cells == list(compilation.cells())
     scripts = {f"cells/{cell.id}.py" for cell in cells}
     assert set(contents(out)) == scripts | {
-        "plan.json",
-        "cells.jsonl",
-        SPEC,
-        "cells/fairc-endpoints",
+        *("plan.json", "cells.jsonl", SPEC, "cells/fairc-endpoints"),
+        *(f"cells/{name}" for name in runner.files()),
     }
     assert all(os.access(out / name, os.X_OK) for name in (*scripts, "cells/fairc-endpoints"))
 
@@ -59,11 +57,13 @@ def test_the_folder(compilation: Compilation, tmp_path: Path) -> None:
 def test_the_folder_of_the_target_containers(compilation: Compilation, tmp_path: Path) -> None:
     emit(compilation, tmp_path / "out", ["containers", "mininet"])
     cells = tmp_path / "out/cells"
-    assert {path.name for path in (cells / "image").iterdir()} == {"Dockerfile", "fairc-endpoints"}
+    assert {path.name for path in (cells / "image").iterdir()} == {
+        *("Dockerfile", "cell", "fairc-endpoints")
+    }
     for cell in compilation.cells():
         assert (cells / cell.id / "compose.yaml").is_file()
         results = cells / cell.id / "results"
-        assert [path.name for path in results.iterdir()] == ["cell.py"]
+        assert [path.name for path in results.iterdir()] == ["experiment.py"]
         assert results.stat().st_mode & 0o777 == 0o777, "root in a container is not its owner"
 
 

@@ -14,10 +14,10 @@ import pytest
 from pydantic import ValidationError
 
 from fairc import dsl
+from fairc.cell.document import Document
 from fairc.compiler import Cell, compile
 from fairc.compiler.plan import Plan
-from fairc.compiler.targets import containers, mininet
-from fairc.compiler.targets.lines import line, word
+from fairc.compiler.targets import containers, mininet, values
 from fairc.dsl.core.diagnostics import CompileError
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -101,6 +101,14 @@ def programs(cell: Cell) -> tuple[str, str]:
     return mininet.render(cell), containers.render(cell, job)
 
 
+def documents_of(cell: Cell) -> list[Document]:
+    """Return what conductors work from, in real and in virtual time."""
+    return [
+        values.document(cell),
+        values.document(cell, late_ns=0, epoch_ns=1, computing_is_free=True),
+    ]
+
+
 @pytest.mark.parametrize("name", ["custom", "iperf3", "pages", "quickstart", "more", "policed"])
 def test_a_hostile_cell_is_refused_or_stays_data(name: str) -> None:
     document = documents()[name]
@@ -117,6 +125,11 @@ def test_a_hostile_cell_is_refused_or_stays_data(name: str) -> None:
             for program, known in zip(programs(cell), usual, strict=True):
                 try:
                     hostile.refuse_program(program, known)
+                except AssertionError as error:
+                    pytest.fail(f"{what}: {error}")
+            for made in documents_of(cell):
+                try:
+                    hostile.refuse_document(made)
                 except AssertionError as error:
                     pytest.fail(f"{what}: {error}")
     assert seen["refused"] > 3 * seen["taken"] > 0, seen
@@ -240,21 +253,6 @@ def test_a_workload_is_one_that_its_program_takes(flow: str, change: dict[str, A
     found["workload"] |= workload
     with pytest.raises(ValidationError):
         Cell.model_validate_json(json.dumps(document))
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", " ", "a  b", "a\nb", "a\rb", "a\tb", "a;b", "a\\b", 'a"b', "a#b", "a\x00", "ä", " a"],
-)
-def test_a_line_of_a_batch_is_words(text: str) -> None:
-    with pytest.raises(ValueError, match="not a line"):
-        line(text)
-    assert line("route add 10.0.0.0/8 via 10.0.0.2") == "route add 10.0.0.0/8 via 10.0.0.2"
-
-
-def test_an_interface_is_one_word() -> None:
-    with pytest.raises(ValueError, match="not one word"):
-        word("eth0 netns")
 
 
 def test_lines_do_not_rely_on_the_types_of_the_plan() -> None:

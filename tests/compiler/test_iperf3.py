@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from documents import constants, iperf3_tests
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
-from fairc.compiler.targets import containers
-from fairc.compiler.targets.iperf3 import begin_ns, clients, early_ns, servers, window_bytes
+from fairc.compiler.targets import containers, values
+from fairc.compiler.targets.iperf3 import begin_ns, window_bytes
 from fairc.dsl import model
 
 MS = 10**6
@@ -84,9 +85,11 @@ def codes(made: model.Experiment) -> list[str]:
 def test_commands(flow: str, server: tuple[str, str], client: tuple[str, str]) -> None:
     cell = compiled(f"flow a {{ {flow} }}")
     both = "--version4 --port 5001 --interval 0.1 --json"
-    (listening,), (asking,) = servers(cell), clients(cell)
-    assert (listening.node, listening.command) == (server[0], f"iperf3 {server[1]} {both}")
-    assert (asking.node, asking.command) == (
+    (listening,), (asking,) = iperf3_tests(cell, "server"), iperf3_tests(cell, "client")
+    assert (listening["node"], " ".join(listening["command"])) == (
+        server[0], f"iperf3 {server[1]} {both}",
+    )  # fmt: skip
+    assert (asking["node"], " ".join(asking["command"])) == (
         client[0], f"iperf3 {client[1]} --connect-timeout 30000 {both}",
     )  # fmt: skip
 
@@ -104,15 +107,16 @@ def test_commands(flow: str, server: tuple[str, str], client: tuple[str, str]) -
 def test_a_client_is_started_before_its_flow_by_its_handshake(flow: str, rtts: float) -> None:
     cell = compiled(f"flow a {{ start = 2s  {flow} }}")
     assert begin_ns(cell.flows[0]) == 2000 * MS - 6 * MS - rtts * 40 * MS
-    assert early_ns(cell) == 0
-    assert early_ns(compiled(f"flow a {{ start = 0s  {flow} }}")) == 6 * MS + rtts * 40 * MS
+    early = compiled(f"flow a {{ start = 0s  {flow} }}")
+    least_ns, lead_ns = (values.document(each)["lead_ns"] for each in (cell, early))
+    assert lead_ns - least_ns == 6 * MS + rtts * 40 * MS
 
 
 def test_no_word_of_a_plan_becomes_an_option() -> None:
     cell = compiled("flow a { cca = reno  start = 0s  workload = iperf3(time: 1s) }")
     hostile = cell.flows[0].model_copy(update={"cca": "reno --logfile /tmp/x; id"})
     with pytest.raises(ValueError, match="one word"):
-        list(clients(cell.model_copy(update={"flows": (hostile,)})))
+        values.document(cell.model_copy(update={"flows": (hostile,)}))
 
 
 @pytest.mark.parametrize(
@@ -157,11 +161,8 @@ def test_containers_cannot_raise_the_limit_of_buffers() -> None:
 
 
 def test_its_receiver_begins_with_the_whole_buffer() -> None:
-    from fairc.compiler.targets.hosts import sysctls
-
     cell = compiled("flow a { cca = reno  workload = iperf3(time: 1s) }")
-    (client,) = (node for node in cell.nodes if node.name == "client")
-    default = int(sysctls(client, cell.flows)["net.ipv4.tcp_rmem"].split()[1])
+    default = int(constants(cell)["SYSCTL"]["client"]["net.ipv4.tcp_rmem"].split()[1])
     assert default == 2 * cell.flows[0].buffer_bytes
 
 

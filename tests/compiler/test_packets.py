@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
+from documents import constants, interface_lines
 
 from fairc import dsl
+from fairc.cell.links import LATE_NS
 from fairc.compiler import Cell, compile
 from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import Interface, OnOffWorkload
 from fairc.compiler.targets.containers import BRIDGE_MTU, bridge_options
-from fairc.compiler.targets.mininet import render
-from fairc.compiler.targets.tc import LATE_NS, interface_lines
 from fairc.dsl.core.diagnostics import Diagnostics
 
 TEXT = """fexp 1
@@ -113,7 +113,7 @@ def test_senders_know_the_smallest_mtu_before_them(
 
 def test_the_emitted_program_has_them() -> None:
     cell = cell_of("slow: 1280B", BULK + "  initial_window = 30pkt")
-    text = render(cell)
+    text = str(constants(cell)["IP"])
     (flow,) = cell.flows
     assert "link set dev left-eth1 mtu 1280 gso_max_segs 1 up" in text
     assert "link set dev left-eth0 mtu 1500 gso_max_segs 1 up" in text
@@ -246,7 +246,7 @@ def test_packets_of_a_source_are_as_large_as_the_path_takes() -> None:
 
 def test_files_over_udp_are_cut_into_packets_of_the_path() -> None:
     cell = cell_of("slow: 1280B", "over = udp  rate = 100kbit/s  workload = bulk")
-    assert render(cell).count('"packet_bytes":1280') == 2
+    assert json.dumps(constants(cell)["DOCUMENT"]).count('"packet_bytes": 1280') == 2
 
 
 @pytest.mark.parametrize(

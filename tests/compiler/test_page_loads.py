@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from documents import program, proxies
 
 from fairc.compiler import Cell, compile
 from fairc.compiler.costs import VM
 from fairc.compiler.estimate import Estimate, beside_s, length
 from fairc.compiler.plan import LoadWorkload
-from fairc.compiler.targets.programs import client, proxies, server
 from fairc.dsl.model import Distribution, Page, PageObject, Pep
 from fairc.words.workloads import Load
 
@@ -153,22 +152,21 @@ def test_the_estimate_has_one_more_load_per_configuration(make: SimpleNamespace)
 def test_programs(make: SimpleNamespace) -> None:
     cell = one(make, http="h3")
     (flow,) = cell.flows
-    role, text = server(flow, cell)
-    told = json.loads(text)
+    role, told = program(cell, flow, "server")
     assert (role, told["cca"], told["quic"]) == (
         "web-server",
         "bbr",
         {"name": "bbr", "parameters": {}},
     )
-    role, text = client(flow, cell)
+    role, told = program(cell, flow, "client")
     assert role == "web-client"
-    assert json.loads(text).keys() == {
+    assert told.keys() == {
         "flow", "address", "port", "workload", "options", "buffer_bytes", "starts_ns", "stop_ns",
         "progress_every_ns", "name",
     }  # fmt: skip
     browser = one(make, client="chromium")
-    assert client(browser.flows[0], browser)[0] == "browser"
-    assert json.loads(server(browser.flows[0], browser)[1])["quic"] is None
+    assert program(browser, browser.flows[0], "client")[0] == "browser"
+    assert program(browser, browser.flows[0], "server")[1]["quic"] is None
 
 
 def test_no_page_is_at_a_port_that_browsers_refuse(make: SimpleNamespace) -> None:
@@ -231,8 +229,12 @@ def test_every_node_between_proxies_has_a_way_to_both(make: SimpleNamespace) -> 
 
 
 def test_what_proxies_are_told(make: SimpleNamespace) -> None:
-    (pep,) = make.cell(make.scenario(satellite(make), [make.flow("a")])).peps
-    told = {name: (node, role, json.loads(text)) for name, node, (role, text) in proxies(pep)}
+    cell = make.cell(make.scenario(satellite(make), [make.flow("a")]))
+    (pep,) = cell.peps
+    told = {
+        p["name"].rpartition(".")[2]: (p["node"], p["role"], p["description"])
+        for p in proxies(pep, cell)
+    }
     assert {name: words[:2] for name, words in told.items()} == {
         "terminal": ("r2", "pep-terminal"),
         "gateway": ("r1", "pep-gateway"),

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import ast
-import json
 import math
-import re
 from collections.abc import Sequence
 
 import pytest
 
 from fairc import dsl
+from fairc.cell.expansion import mac_address
 from fairc.compiler import Cell, compile
 from fairc.compiler.costs import UML
 from fairc.compiler.estimate import Estimate, length, packets
 from fairc.compiler.plan import Red
-from fairc.compiler.targets import containers, mininet
+from fairc.compiler.targets import containers, mininet, values
 from fairc.dsl.core.diagnostics import CompileError
 
 ACCURATE = "conex(rate: 2.5pkt/s, depth: 45pkt, harshness: soft, feedback: accurate)"
@@ -174,21 +173,20 @@ def test_classic_feedback_bears_losses_behind_the_queue() -> None:
 
 def test_the_program_starts_it_in_place_of_the_kernel() -> None:
     (cell,) = cells(spec(access(ACCURATE), USERS))
-    script = mininet.render(cell)
-    (line,) = re.findall(r"    \('left-right\.policer', .*\),", script)
-    name, node, interface, role, text = ast.literal_eval(line.strip().rstrip(","))
-    told = json.loads(text)
-    assert (name, node, interface, role) == (
+    (policer,) = values.document(cell)["policers"]
+    node, told = policer["node"], policer["description"]
+    assert (policer["name"], node, policer["ingress"], policer["role"]) == (
         "left-right.policer", "left-policer", "eth0", "policer",
     )  # fmt: skip
     assert {server["bucket"] for server in told["policed"]} == {0, 1, 2}
     addresses = {i.name: i.address for n in cell.nodes if n.name == node for i in n.interfaces}
-    assert told["own_mac"] == mininet.mac_address(addresses["eth1"])
-    assert '["ip", "rule", "add", "iif", interface, "blackhole"]' in script
-    compile_ = containers.render(cell, containers.describe(cell))
-    assert "'left-right.policer'" in compile_
-    for program in (script, compile_):
+    assert told["own_mac"] == mac_address(addresses["eth1"])
+    for program in (
+        mininet.render(cell),
+        containers.render(cell, containers.describe(cell)),
+    ):
         ast.parse(program)
+        assert 'Policer(\n            "left-right",' in program
 
 
 def test_red_averages_over_the_same_time_at_both_scales() -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from typing import Any
 
 import pytest
+from documents import constants, program
 
 from fairc.compiler import Cell, compile, engine_choice
 from fairc.compiler.plan import Plan
-from fairc.compiler.targets import containers, processing, programs
-from fairc.compiler.targets.mininet import render
+from fairc.compiler.targets import containers, processing, values
 from fairc.dsl import CompileError, load
 from fairc.dsl.core.source import Source
 
@@ -38,8 +37,7 @@ def compiled(hosts: str = "") -> tuple[Plan, list[Cell]]:
 
 def told(cell: Cell, flow: str, end: str) -> dict[str, Any]:
     (found,) = [f for f in cell.flows if f.name == flow]
-    description: dict[str, Any] = json.loads(getattr(programs, end)(found, cell)[1])
-    return description
+    return program(cell, found, end)[1]
 
 
 def test_a_file_that_says_nothing_has_the_plan_that_it_had() -> None:
@@ -65,29 +63,23 @@ def test_what_a_file_says_is_part_of_a_cell(written: str, bound_ns: int) -> None
 
 def test_only_where_computing_is_free_a_default_holds() -> None:
     cell = compiled()[1][0]
-    assert "macvlan" not in render(cell) + render(cell, late_ns=0)
-    assert render(cell) == render(cell, computing_is_free=False)
-    default = render(cell, computing_is_free=True)
-    assert default.count(" macvlan mode passthru'") == 2
-    assert default.count("netem limit 1000000 delay 5us 5us rate 1000gbit seed") == 2
-    assert "PROCESSING_NS = 10000" in default
+    assert "macvlan" not in str(constants(cell)["IP"]) + str(constants(cell, late_ns=0)["IP"])
+    assert values.document(cell) == values.document(cell, computing_is_free=False)
+    default = constants(cell, computing_is_free=True)
+    assert str(default["IP"]).count(" macvlan mode passthru'") == 2
+    words = "netem limit 1000000 delay 5us 5us rate 1000gbit seed"
+    assert str(default["TC"]).count(words) == 2
+    assert default["DOCUMENT"]["processing_ns"] == 10_000
     off = compiled("hosts { processing = off }")[1][0]
-    assert "macvlan" not in render(off, computing_is_free=True)
-    assert render(off).replace(off.id, "") == render(cell).replace(cell.id, "")
+    assert "macvlan" not in str(constants(off, computing_is_free=True)["IP"])
+    assert values.document(off) == values.document(cell) | {"id": off.id}
     ten = compiled("hosts { processing = uniform(0us, 10us) }")[1][0]
-    assert render(ten) == render(ten, computing_is_free=True)
+    assert values.document(ten) == values.document(ten, computing_is_free=True)
 
 
 def test_the_delay_lies_below_the_queue_of_a_host_and_nowhere_else() -> None:
     cell = compiled("hosts { processing = uniform(0us, 1ms) }")[1][0]
-    text = render(cell, late_ns=0)
-    script = {
-        statement.targets[0].id: ast.literal_eval(statement.value)
-        for statement in ast.parse(text).body
-        if isinstance(statement, ast.Assign)
-        and isinstance(statement.targets[0], ast.Name)
-        and statement.targets[0].id in ("IP", "TC")
-    }
+    script = constants(cell, late_ns=0)
     server = script["IP"]["server"]
     assert server[:4] == [
         "link set dev lo up",
@@ -101,7 +93,8 @@ def test_the_delay_lies_below_the_queue_of_a_host_and_nowhere_else() -> None:
     assert delay.startswith(
         "qdisc add dev server-nic0 root handle 1: netem limit 1000000 delay 500us 500us"
     )
-    assert "intfName1='server-nic0'" in text and "intfName1='server-eth0'" not in text
+    ends = [end for cable in script["DOCUMENT"]["network"]["cables"] for end in cable]
+    assert {e["interface"] for e in ends if e["node"] == "server"} == {"server-nic0"}
     assert not [line for line in script["IP"]["left"] if "macvlan" in line]
 
 
@@ -146,7 +139,7 @@ def test_containers_have_it_where_the_file_says_so() -> None:
     job = containers.describe(cell)
     names = {c.name: [a.name for a in c.attachments] for c in job.containers}
     assert names["server"] == ["server-nic0"] and names["left"] == ["left-eth0", "left-eth1"]
-    assert containers.render(cell, job).count("macvlan mode passthru'") == 2
+    assert "bound_ns=1_000_000" in containers.render(cell, job)
     plain = containers.describe(compiled()[1][0])
     assert [a.name for a in plain.containers[0].attachments] == ["server-eth0"]
 

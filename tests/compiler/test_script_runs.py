@@ -158,11 +158,105 @@ def test_a_stopped_program_leaves_no_process_and_no_namespace(
 
 def test_a_program_that_fails_says_why(script: Path, tmp_path: Path) -> None:
     text = script.read_text()
-    assert '"cca":"cubic"' in text
-    script.write_text(text.replace('"cca":"cubic"', '"cca":"no_such_cca"'))
+    assert 'cca="cubic"' in text
+    script.write_text(text.replace('cca="cubic"', 'cca="no_such_cca"'))
     run = subprocess.run(
         [PYTHON, script, tmp_path / "out"], capture_output=True, text=True, timeout=60, check=False
     )
     cell = json.loads((tmp_path / "out/cell.json").read_text())
     assert run.returncode == 1 and cell["ended_by"] == "failed"
     assert "no_such_cca" in cell["notes"][0] and "no_such_cca" in run.stderr
+
+
+def test_mininets_command_line_has_the_network(script: Path, tmp_path: Path) -> None:
+    """As Mininet's users know it: a node's name, then a command; a node's name stands for its address."""
+    out = tmp_path / "out"
+    run = subprocess.run(
+        [PYTHON, script, out, "--cli"],
+        input="nodes\ns1 ping -c 1 c1\nr1 tc qdisc show dev r1-eth2\nexit\n",
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    said = run.stderr  # to which Mininet's logger writes
+    assert "1 received" in said and "tbf 1:" in said and "bfifo 2:" in said
+    assert not (out / "cell.json").exists() and not list(out.glob("*.pcap"))
+
+
+def test_a_single_file_runs_where_no_package_is_beside_it(
+    make: SimpleNamespace, tmp_path: Path
+) -> None:
+    net = make.dumbbell(rate_bps=5_000_000, rtt_ms=0, queue=make.size(20_000, "B"))
+    flow = make.flow("one", "s1", "c1", workload=File(200_000))
+    made = compile(make.experiment(make.scenario(net, [flow])))
+    emit(made, tmp_path / "single", single_file=True)
+    cells = tmp_path / "single/cells"
+    assert not (cells / "cell").exists()
+    (program,) = cells.glob("*.py")
+    run = subprocess.run(
+        [PYTHON, "-I", program, tmp_path / "out"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (run.returncode, run.stderr) == (0, "")
+    assert json.loads((tmp_path / "out/cell.json").read_text())["ended_by"] == "finished"
+
+
+# What is read back of the nodes of an emitted program, made in each way.
+READ_BACK = """
+import json, runpy, sys
+from cell.expansion import expand
+from cell.namespaces import Namespace, Namespaces
+from cell.topology import MininetNodes, network
+
+program = runpy.run_path(sys.argv[1])
+topology = program["Network"]()
+document = expand(network(topology), program["EXPERIMENT"])
+names = [node["name"] for node in document["network"]["nodes"]]
+made = {
+    "mininet": MininetNodes(topology),
+    "namespaces": Namespaces({name: Namespace(name) for name in names}),
+}
+SHOW = ("-d address", "route show table all", "neighbour", "rule")
+said = {}
+for kind, nodes in made.items():
+    in_force = nodes.set_up(document["network"])
+    said[kind] = {"in force": in_force}
+    for node in nodes:
+        found = {"tc": json.loads(node.run(["tc", "-j", "qdisc", "show"]))}
+        for words in SHOW:
+            found[words] = json.loads(node.run(["ip", "-j", *words.split()]) or "[]")
+        said[kind][node.name] = found
+print(json.dumps(said))
+"""
+
+
+def test_nodes_of_mininet_and_plain_namespaces_are_set_up_alike(script: Path) -> None:
+    """Equal qdiscs, addresses, routes, neighbours, rules, sysctls and offloads."""
+    run = subprocess.run(
+        [PYTHON, "-c", READ_BACK, script],
+        cwd=script.parent, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    said = json.loads(run.stdout)
+    assert told(said["mininet"]) == told(said["namespaces"])
+    router = said["namespaces"]["r1"]
+    assert {q["kind"] for q in router["tc"]} >= {"tbf", "bfifo", "pfifo"}
+    (address,) = (a for a in router["-d address"] if a["ifname"] == "r1-eth2")
+    assert address["gso_max_segs"] == 1 and address["address"].startswith("02:00:0a:")
+    assert any(n["state"] == ["PERMANENT"] for n in router["neighbour"])
+    assert any(r.get("gateway") for r in router["route show table all"])
+    assert said["namespaces"]["in force"]["sysctl"]["r1"]["net.ipv4.ip_forward"] == "1"
+    offloads = said["namespaces"]["in force"]["offloads"]["r1"]
+    assert {state for each in offloads.values() for state in each.values()} == {"off"}
+
+
+# Which namespace an interface's peer is in, as a number or by its index, differs from run to run.
+CHANCE = frozenset({"ifindex", "link_index", "link_netnsid", "valid_life_time"})
+
+
+def told(value: Any) -> Any:
+    """Return what was read back without what is different each time; tables of neighbours have no order."""
+    if isinstance(value, dict):
+        return {name: told(part) for name, part in value.items() if name not in CHANCE}
+    if isinstance(value, list):
+        return sorted((told(part) for part in value), key=json.dumps)
+    return value

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import docker_machine
 import numpy as np
+from documents import qdisc
 
 from fairc import dsl
 from fairc.compiler import compile
 from fairc.compiler.plan import CoDel, FqCoDel
-from fairc.compiler.targets.tc import qdisc
 from fairc.runtime import validity
 from fairc.runtime.engines.host import QDISCS
 from fairc.runtime.measurement import load

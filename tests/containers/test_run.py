@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from fairc.cell.hosts import EVERYWHERE
 from fairc.compiler import Cell, Compilation, emit
 from fairc.compiler.targets import containers as target
-from fairc.compiler.targets.hosts import EVERYWHERE
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.containers import leftovers
 from fairc.runtime.containers.client import Client

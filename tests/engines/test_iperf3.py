@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from documents import iperf3_tests
 
 from fairc.compiler import Cell
-from fairc.compiler.targets.iperf3 import clients
 from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.validity import judge
@@ -64,8 +64,8 @@ def test_sockets_have_the_window_that_was_asked_for(folder: Path) -> None:
 
 
 def test_the_program_ran_as_it_is_written(cell: Cell, folder: Path) -> None:
-    command = next(test.command for test in clients(cell) if test.name == "up.client")
-    assert command == (
+    command = next(t["command"] for t in iperf3_tests(cell, "client") if t["name"] == "up.client")
+    assert " ".join(command) == (
         "iperf3 --client 10.0.0.1 --congestion bbr --length 4096 --fq-rate 482666 --time 0"
         " --connect-timeout 30000 --version4 --port 5002 --interval 0.1 --json"
     )

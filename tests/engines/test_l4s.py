@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairc.compiler.targets.hosts import ACCURATE_ECN
+from fairc.cell.hosts import ACCURATE_ECN
 from fairc.runtime import validity
 from fairc.runtime.measurement import FlowRecord, Measurement
 

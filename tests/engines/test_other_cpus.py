@@ -10,7 +10,6 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
-from fairc.compiler.targets import mininet
 from fairc.runtime.engines import guest_job
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.store import archive
@@ -58,13 +57,8 @@ CPUS = {"Haswell-noTSX": (True, True), "Nehalem": (False, False)}
 @pytest.fixture(scope="module", autouse=True)
 def probed() -> Iterator[None]:
     """Have the probe in front of every cell's program."""
-    render = mininet.render
     patch = pytest.MonkeyPatch()
-    patch.setattr(
-        mininet,
-        "render",
-        lambda *of, **how: f"{PROBE}\nexec(compile({render(*of, **how)!r}, 'cell.py', 'exec'))\n",
-    )
+    patch.setattr(guest_job, "PROGRAM", f"{PROBE}\n{guest_job.PROGRAM}")
     yield
     patch.undo()
 

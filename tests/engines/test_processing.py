@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fairc.cell.expansion import PROCESSING_PACKETS
 from fairc.compiler import Cell
 from fairc.compiler.plan import Capture
-from fairc.compiler.targets.processing import LIMIT_PACKETS, nics
+from fairc.compiler.targets.processing import nics
 from fairc.runtime import validity
 from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.measurement import Measurement, load
@@ -75,7 +76,7 @@ def test_tc_reads_back_what_the_plan_says(cell: Cell, folder: Path) -> None:
         assert netem["options"]["delay"]["delay"] == pytest.approx(1e-3)
         assert netem["options"]["delay"]["jitter"] == pytest.approx(1e-3)
         assert netem["options"]["seed"] == nic.impairment.seed
-        assert netem["options"]["limit"] == LIMIT_PACKETS
+        assert netem["options"]["limit"] == PROCESSING_PACKETS
         assert "rate" in netem["options"], "which keeps the order"
         (netem,) = [q for q in after[nic.node] if q["dev"] == nic.name]
         assert (netem["drops"], netem["requeues"]) == (0, 0)

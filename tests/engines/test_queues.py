@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from documents import qdisc
 
 from fairc.compiler import Cell, plan
 from fairc.compiler.plan import MetricRequest
-from fairc.compiler.targets.tc import qdisc
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.metrics import fairness

@@ -9,7 +9,7 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
-from fairc.compiler.targets import mininet
+from fairc.runtime.engines import guest_job
 from fairc.runtime.engines.uml import UmlEngine
 
 SPEC = """fexp 1
@@ -66,14 +66,7 @@ def test_receivers_in_the_kernel_leave_the_wire_as_it_was(
 ) -> None:
     cell = only_cell(SPEC.format(cca=cca, rate=rate, loss=loss))
     staying = captures(engine, cell, tmp_path / "staying")
-    render = mininet.render
-
-    def waking(*arguments: object, **options: object) -> str:
-        program = render(*arguments, **options)  # type: ignore[arg-type]
-        head, first, rest = program.partition("\nimport ")
-        return f"{head}\n{WAKING}{first}{rest}"
-
-    monkeypatch.setattr(mininet, "render", waking)
+    monkeypatch.setattr(guest_job, "PROGRAM", f"{WAKING}\n{guest_job.PROGRAM}")
     woken = captures(engine, cell, tmp_path / "woken")
     assert len(staying) == 3
     # Some thousand packets each, and not all of the delivered ones are those that entered.

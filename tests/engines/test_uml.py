@@ -16,7 +16,6 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
-from fairc.compiler.targets import mininet
 from fairc.runtime.engines import guest_job
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.uml import UmlEngine
@@ -111,7 +110,7 @@ BY_MEMORY = "/proc/sys/net/ipv4/inet_peer_threshold"
 def test_a_machine_with_more_memory_has_the_network_of_the_usual_one(
     engine: UmlEngine, cells: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mininet, "render", lambda *_, **__: TELL)
+    monkeypatch.setattr(guest_job, "PROGRAM", TELL)
     told = []
     for gib in (1, 3):
         monkeypatch.setattr(memory, "machine_bytes", lambda *_, gib=gib: gib << 30)
@@ -226,7 +225,7 @@ def test_a_guest_that_misbehaves_is_a_failed_cell_with_its_console(
     what: str,
 ) -> None:
     script, seconds, expected = MISBEHAVIOUR[what]
-    monkeypatch.setattr(mininet, "render", lambda _, **__: script)
+    monkeypatch.setattr(guest_job, "PROGRAM", script)
     monkeypatch.setattr(guest_job, "EPOCH_S", 0.0)
     monkeypatch.setattr(guest_job, "DEADLINE_MARGIN_S", seconds)
     if expected == "its clock stood":

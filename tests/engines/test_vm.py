@@ -14,7 +14,6 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
-from fairc.compiler.targets import mininet
 from fairc.runtime.engines import guest_job, vm
 from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.host import bounds, supervisor
@@ -173,7 +172,7 @@ def test_a_guest_that_misbehaves_is_a_failed_cell_with_its_console(
     what: str,
 ) -> None:
     script, seconds, expected = MISBEHAVIOUR[what]
-    monkeypatch.setattr(mininet, "render", lambda _, **__: script)
+    monkeypatch.setattr(guest_job, "PROGRAM", script)
     monkeypatch.setattr(guest_job, "EPOCH_S", 0.0)
     monkeypatch.setattr(guest_job, "DEADLINE_MARGIN_S", seconds)
     cell = cells[0].model_copy(update={"deadline_ns": 0})
@@ -221,7 +220,7 @@ def test_a_guest_that_does_not_end_by_itself_is_stopped_at_its_deadline(
     engine: VmEngine, cells: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The real machine spins; what should end it in the guest has been told another deadline."""
-    monkeypatch.setattr(mininet, "render", lambda _, **__: "while True: pass")
+    monkeypatch.setattr(guest_job, "PROGRAM", "while True: pass")
     monkeypatch.setattr(guest_job, "EPOCH_S", 0.0)
     monkeypatch.setattr(guest_job, "DEADLINE_MARGIN_S", 1e6)
     monkeypatch.setattr(guest_job, "OUTSIDE_MARGIN_S", 2.0 - 1e6)

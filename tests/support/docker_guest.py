@@ -1,8 +1,8 @@
 """Run inside the virtual machine: a Docker engine, and on it a cell's Compose file.
 
 The machine's agent gives the folder for results as the only argument. Beside this file lie
-`compose.yaml`, `cell.py`, the endpoints, and the engine's probe of the kernel: `probe.py` and its
-argument, `probe.json`. Standard library only.
+`compose.yaml`, `experiment.py`, the endpoints, and the engine's probe of the kernel: `probe.py` and its
+argument, `probe.json`; the machine has `cell/`. Standard library only.
 """
 
 import re
@@ -14,6 +14,8 @@ from pathlib import Path
 
 OUT = Path(sys.argv[1])
 HERE = Path(__file__).parent
+CELL = Path("/run/fairc/cell")
+PACKAGES = "usr/lib/python3/dist-packages"
 CELLS = Path("/tmp/cells")
 IMAGE = Path("/tmp/image")
 START_S = 60.0
@@ -60,11 +62,13 @@ def start_engine() -> None:
 
 
 def import_image(name: str) -> None:
-    """Make the image of the cell's containers: a part of this root file system, and the endpoints."""
+    """Make the image of the cell's containers: a part of this root file system, endpoints and `cell/`."""
     (IMAGE / "usr/local/bin").mkdir(parents=True)
     shutil.copy(HERE / "fairc-endpoints", IMAGE / "usr/local/bin")
+    shutil.copytree(CELL, IMAGE / PACKAGES / "cell")
     excluded = [f"--exclude={left_out}" for left_out in LEFT_OUT]
-    command = ("tar", "-c", *excluded, "-C", "/", *ROOT, "-C", str(IMAGE), "usr/local/bin")
+    command = ("tar", "-c", *excluded, "-C", "/", *ROOT, "-C", str(IMAGE))
+    command += ("usr/local/bin", PACKAGES)
     with subprocess.Popen(command, stdout=subprocess.PIPE) as tar:
         subprocess.run(("docker", "import", "-", name), stdin=tar.stdout, check=True)
     if tar.returncode:
@@ -85,7 +89,7 @@ def main() -> None:
     results.mkdir(parents=True)
     (CELLS / "image").mkdir()  # the Compose file names it; nothing is built
     shutil.copy(HERE / "compose.yaml", cell)
-    shutil.copy(HERE / "cell.py", results)
+    shutil.copy(HERE / "experiment.py", results)
     compose = (cell / "compose.yaml").read_text()
     image = re.findall(r'^ *image: "(.+)"$', compose, re.MULTILINE)[0]
     say("the machine is up")
@@ -101,7 +105,7 @@ def main() -> None:
     finally:
         say("the containers have ended")
         for path in results.iterdir():
-            if path.is_file() and path.name != "cell.py":
+            if path.is_file() and path.name != "experiment.py":
                 shutil.copy(path, OUT)
 
 

@@ -51,7 +51,7 @@ def run(compilation: Compilation, folder: Path) -> str:
             {
                 GUEST.name: GUEST.read_bytes(),
                 "compose.yaml": compose.read_bytes(),
-                "cell.py": (compose.parent / "results/cell.py").read_bytes(),
+                "experiment.py": (compose.parent / "results/experiment.py").read_bytes(),
                 "probe.py": TRY.encode(),
                 "probe.json": json.dumps([QDISCS, [], []]).encode(),
             },

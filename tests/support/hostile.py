@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import copy
+import json
 import random
 import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
+
+from fairc.cell.batch import node_lines
+from fairc.cell.document import Document
 
 Path = tuple[str | int, ...]
 
@@ -108,82 +112,116 @@ def at(document: Any, path: Path, rng: random.Random, each: int) -> Iterator[tup
 
 LINE = re.compile(r"[A-Za-z0-9_.:/%-]+(?: [A-Za-z0-9_.:/%-]+)*", re.ASCII)
 VERBS = {
-    *(("link", "set"), ("address", "add"), ("neighbour", "add"), ("rule", "add")),
+    *(("link", "set"), ("link", "add"), ("address", "add"), ("neighbour", "add"), ("rule", "add")),
     *(("route", "add"), ("route", "replace"), ("qdisc", "add"), ("qdisc", "change")),
     *(("class", "add"), ("class", "change")),
 }
 SAFE_FILE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
 PARAMETER = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 
+CONSTRUCTORS = {
+    *(
+        "Capture",
+        "Egress",
+        "End",
+        "Experiment",
+        "Flow",
+        "Link",
+        "Network",
+        "Options",
+        "Pep",
+        "Policer",
+    ),
+    *("Processing", "Route", "Workload", "GilbertElliott", "Netem", "Shaper"),
+    *("Cake", "CoDel", "DualPi2", "Fifo", "Fq", "FqCoDel", "FqPie", "Pie", "Red", "Sfq"),
+}
+
 
 def refuse_program(program: str, usual: str) -> None:
-    """Raise AssertionError unless a program is that of a cell: data in literals, lines of words.
+    """Raise AssertionError unless a program is that of a cell: typed values of literals.
 
     usual: the program of the cell from which the hostile one was made.
     """
-    tree, (parts, code) = ast.parse(program), _known(usual)
-    data = _data(tree)
-    for name in ("IP", "TC"):
-        for lines in data[name].values():
-            for line in lines:
-                _refuse_line(line)
-    for node, interface, repeat_ns, changes in data["CHANGES"]:
-        assert SAFE_FILE.fullmatch(node) and SAFE_FILE.fullmatch(interface)
-        assert repeat_ns is None or repeat_ns > 0
-        for at_ns, line in changes:
-            assert at_ns >= 0
-            _refuse_line(line)
-    for module, name, value in data["MODULES"]:
-        assert PARAMETER.fullmatch(module) and module.startswith("tcp_")
-        assert PARAMETER.fullmatch(name)
-        assert re.fullmatch(r"[0-9A-Z.e+-]+", value)
-    for name, *_ in data["CAPTURES"] + data["SERVERS"] + data["CLIENTS"] + data.get("PROXIES", []):
-        assert SAFE_FILE.fullmatch(name) and len(name) <= 247, name
-    for name, _ in data.get("OBJECTS", []):
-        assert PARAMETER.fullmatch(name)
-    if parts == data.keys():  # the same parts of the template
-        assert _code(tree) == code
+    tree = ast.parse(program)
+    assert _code(tree) == _known(usual)
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign):
+            _refuse_value(statement.value)
 
 
 @cache
-def _known(usual: str) -> tuple[set[str], list[str]]:
-    tree = ast.parse(usual)
-    return set(_data(tree)), _code(tree)
+def _known(usual: str) -> list[str]:
+    return _code(ast.parse(usual))
+
+
+def _code(tree: ast.Module) -> list[str]:
+    """Return what a module does, without its data and what it imports for them."""
+    code = []
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom):
+            assert statement.module in ("mininet.topo", "cell.topology", "cell.containers") or (
+                statement.module or ""
+            ).startswith("cell."), statement.module
+        elif isinstance(statement, ast.Assign):
+            code.append(ast.unparse(statement.targets[0]))
+        elif isinstance(statement, ast.ClassDef):
+            (build,) = (part for part in statement.body if isinstance(part, ast.FunctionDef))
+            for call in build.body:
+                assert isinstance(call, ast.Expr) and isinstance(call.value, ast.Call)
+                assert ast.unparse(call.value.func) in ("self.addHost", "self.addLink")
+                for given in (*call.value.args, *(k.value for k in call.value.keywords)):
+                    assert ast.unparse(given) == "Router" or ast.literal_eval(given)
+        else:
+            code.append(ast.dump(statement))
+    return code
+
+
+def _refuse_value(value: ast.expr) -> None:
+    """Raise AssertionError for anything but literals and typed values of them."""
+    if isinstance(value, ast.Call):
+        assert isinstance(value.func, ast.Name) and value.func.id in CONSTRUCTORS
+        for given in (*value.args, *(k.value for k in value.keywords)):
+            _refuse_value(given)
+    elif isinstance(value, ast.List | ast.Tuple):
+        for item in value.elts:
+            _refuse_value(item)
+    elif isinstance(value, ast.Dict):
+        for part in (*value.keys, *value.values):
+            assert part is not None
+            _refuse_value(part)
+    else:
+        ast.literal_eval(value)
+
+
+def refuse_document(document: Document) -> None:
+    """Raise AssertionError unless what a conductor does with a document is what it does with any."""
+    for node in document["network"]["nodes"]:
+        for line in (*node_lines(node), *node["qdiscs"]):
+            _refuse_line(line)
+        for name, value in node["sysctls"].items():
+            assert re.fullmatch(r"net\.[a-z0-9_.]+", name) and re.fullmatch(r"[0-9 ]+", value)
+    for changes in document["changes"]:
+        assert SAFE_FILE.fullmatch(changes["node"]) and SAFE_FILE.fullmatch(changes["interface"])
+        assert changes["repeat_ns"] is None or changes["repeat_ns"] > 0
+        for at_ns, line in changes["lines"]:
+            assert at_ns >= 0
+            _refuse_line(line)
+    for module, name, value in document["modules"]:
+        assert PARAMETER.fullmatch(module) and module.startswith("tcp_")
+        assert PARAMETER.fullmatch(name)
+        assert re.fullmatch(r"[0-9A-Z.e+-]+", value)
+    programs = (*document["captures"], *document["servers"], *document["clients"])
+    for program in (*programs, *document["proxies"], *document["policers"]):
+        assert SAFE_FILE.fullmatch(program["name"]) and len(program["name"]) <= 247, program["name"]
+    for test in document["tests"]:
+        assert SAFE_FILE.fullmatch(test["name"]) and test["command"][0] == "iperf3"
+        assert all(LINE.fullmatch(word) and " " not in word for word in test["command"])
+    for name in document["objects"]:
+        assert PARAMETER.fullmatch(name)
+    json.dumps(document, allow_nan=False)
 
 
 def _refuse_line(line: str) -> None:
     assert LINE.fullmatch(line), line
     assert tuple(line.split(" ")[:2]) in VERBS, line
     assert "None" not in line.split(" "), line
-
-
-def _data(tree: ast.Module) -> dict[str, Any]:
-    """Return the module's constants that are written as literals."""
-    found = {}
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-            try:
-                found[statement.targets[0].id] = ast.literal_eval(statement.value)
-            except ValueError:
-                continue  # HERE, libc
-    return found
-
-
-def _code(tree: ast.Module) -> list[str]:
-    """Return the module without its data; of `build` only what it calls."""
-    code = []
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign):
-            try:
-                ast.literal_eval(statement.value)
-            except ValueError:
-                code.append(ast.dump(statement))
-        elif isinstance(statement, ast.FunctionDef) and statement.name == "build":
-            for call in statement.body[1:-1]:
-                assert isinstance(call, ast.Expr) and isinstance(call.value, ast.Call)
-                assert ast.unparse(call.value.func) in ("net.addHost", "net.addLink")
-                for part in (*call.value.args, *(k.value for k in call.value.keywords)):
-                    assert isinstance(part, ast.Constant)
-        else:
-            code.append(ast.dump(statement))
-    return code

@@ -24,7 +24,8 @@ CLOCK_S = 1_577_836_800  # what the clock shows when a machine boots: 2020-01-01
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
 sys.path[:0] = [HERE]
-sys.path.append("/usr/lib/python3/dist-packages")  # Mininet; `-S` leaves it out
+sys.path.append("/usr/lib/python3/dist-packages")  # `-S` leaves it out
+sys.dont_write_bytecode = True
 
 import exchange
 import machine
@@ -68,12 +69,7 @@ def prepare() -> None:
     write("/proc/sys/net/ipv4/udp_mem", "65536 65536 65536")
     loopback_up()
 
-    import json  # noqa: F401
-    import shutil  # noqa: F401
-
-    import mininet.link
-    import mininet.net
-    import mininet.node  # noqa: F401
+    import cell.namespaces  # noqa: F401
 
 
 def reseed(seed: bytes) -> None:

@@ -1,0 +1,24 @@
+"""The program that runs one cell of an experiment: standard library only, nothing of fairc.
+
+It runs beside an emitted program, in a container, and in the guest of an engine in virtual time. Its lowest
+Python is 3.11, that of Debian 12. In order of control flow:
+
+    experiment     what an emitted program says, typed: network, flows, captures
+    queues, links  queues and impairments, and what tc takes for them
+    batch          lines for `ip -batch` and `tc -batch`: the one border where they are written
+    hosts          what flows need of the kernel of their hosts: sysctls, routes
+    roles, iperf3  what the programs of a flow are told
+    network        nodes, addresses, routes, queues as plain data
+    expansion      an experiment, and all that follows from it, as a document
+    document       the types of that document: plain data, the same as JSON
+    nodes          what a node can do, wherever it is: the protocol
+    namespaces     nodes that are network namespaces of this machine
+    topology       Mininet's topology and command line around such nodes; `run` of an emitted program
+    containers     nodes that are containers; node: what each of them runs; image: third-party QUIC stacks
+    clock          real or virtual time
+    conductor      configure, start, observe, change, end, collect
+    configuration, kernel   what is set in each node, and in the kernel for all of them
+    programs, processes     what is started in the nodes, and how it ends
+    agenda         what changes, starts and stops while the flows run
+    observation    pings and queue statistics
+"""

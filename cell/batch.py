@@ -1,0 +1,100 @@
+"""Lines for `ip -batch` and `tc -batch`: words between single spaces, and nothing that ends a line.
+
+This is the one border where lines are made, and it relies on nobody: what is not words is refused.
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .document import End, Node, Route
+
+_LINE = re.compile(r"[!-~]+(?: [!-~]+)*", re.ASCII)
+_OBEYED = frozenset("\"'\\#;|&$`<>(){}*?~!^")
+"""What a batch of iproute2 (quotes, backslash, comments), or a shell, would read as more than itself."""
+
+
+def line(text: str) -> str:
+    """Return a line of a batch as it is. Raises ValueError for one that is not only words."""
+    if not _LINE.fullmatch(text) or not _OBEYED.isdisjoint(text):
+        raise ValueError(f"not a line of a batch: {text!r}")
+    return text
+
+
+def word(value: str) -> str:
+    """Return a single word of a line as it is. Raises ValueError for anything that is not one."""
+    if " " in value:
+        raise ValueError(f"not one word: {value!r}")
+    return line(value)
+
+
+BEYOND_TC = frozenset({"dualpi2"})
+"""Disciplines that the `tc` of Debian 13 does not know: the endpoints' program adds them, and reads them back."""
+
+
+def is_beyond_tc(text: str) -> bool:
+    """Whether a line of `tc` is for the endpoints' program."""
+    return not BEYOND_TC.isdisjoint(text.split(" "))
+
+
+def duration(ns: int) -> str:
+    """Write a duration exactly, in the largest unit that tc knows."""
+    for unit, size in (("ms", 10**6), ("us", 10**3)):
+        if ns % size == 0:
+            return f"{ns // size}{unit}"
+    return f"{ns}ns"
+
+
+def percent(probability: float) -> str:
+    """Write a probability in percent, without an exponent."""
+    return f"{100 * probability:.10f}".rstrip("0").rstrip(".")
+
+
+def cable_lines(cables: list[tuple[End, End]], paths: dict[str, str]) -> list[str]:
+    """Return the lines of `ip -batch` that connect nodes; paths: of their network namespaces.
+
+    /dev/fd and /proc/self do not do: another process reads them.
+    """
+    return [
+        f"link add name {word(a['interface'])} address {word(a['mac'])} netns {paths[a['node']]} type veth"
+        f" peer name {word(b['interface'])} address {word(b['mac'])} netns {paths[b['node']]}"
+        for a, b in cables
+    ]
+
+
+def node_lines(node: Node) -> Iterator[str]:
+    """Yield the lines of `ip -batch` that configure a node, once its cables are there.
+
+    One segment per packet (gso_max_segs 1): queues count real packets.
+    """
+    yield "link set dev lo up"
+    for interface in node["interfaces"]:
+        lower = interface["lower"]
+        if lower is not None:
+            yield line(f"link set dev {lower} mtu {interface['mtu']} gso_max_segs 1 up")
+            yield line(f"link add link {lower} name {interface['name']} type macvlan mode passthru")
+    for interface in node["interfaces"]:
+        yield line(f"link set dev {interface['name']} mtu {interface['mtu']} gso_max_segs 1 up")
+        yield line(f"address add {interface['address']} dev {interface['name']}")
+    for peer in node["neighbours"]:
+        device = f"dev {peer['interface']}"
+        yield line(f"neighbour add {peer['address']} lladdr {peer['mac']} {device} nud permanent")
+    for rule in node["rules"]:
+        port = f"{rule['side']} {rule['port']}"
+        yield line(f"rule add iif {rule['interface']} ipproto tcp {port} lookup {rule['table']}")
+    for route in node["routes"]:
+        verb = "replace" if "initcwnd" in route or route.get("local") else "add"
+        yield line(f"route {verb}{_route(route)}")
+
+
+def _route(route: Route) -> str:
+    words = [" local" if route.get("local") else "", f" {route['destination']}"]
+    keys = (("via", "via"), ("interface", "dev"), ("table", "table"), ("mtu", "mtu"))
+    for key, name in (*keys, ("initcwnd", "initcwnd"), ("initrwnd", "initrwnd")):
+        if key in route:
+            words.append(f" {name} {route[key]}")  # type: ignore[literal-required]
+    return "".join(words)

@@ -1,0 +1,207 @@
+"""The conductor: configures the nodes, starts programs, observes, changes links, ends it all, collects."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+from .agenda import Agenda, Iperf3, LinkChanges
+from .clock import RealTime, VirtualTime
+from .kernel import allow_windows, available_ccas, register_ccas, restore, set_modules
+from .nodes import Failed
+from .observation import ping_all, role_qdiscs, seeds_in_force, write_json, write_queues
+from .processes import Processes
+from .programs import ENDPOINTS, Programs, find_program, last_words, names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+    from typing import Any, TypeVar
+
+    from .document import Document
+    from .kernel import Parameter
+    from .nodes import Nodes
+
+    AnyNodes = TypeVar("AnyNodes", bound=Nodes)
+
+POLICER_PATIENCE_NS = 5_000_000_000
+GRACE_NS = 2_000_000_000
+"""For a program to end on SIGTERM."""
+
+
+def conduct(
+    document: Document,
+    nodes: Callable[[], AnyNodes],
+    place: str,
+    instead: Callable[[AnyNodes], None] | None = None,
+) -> int:
+    """Run a cell in the current folder, whatever happens; return the exit status of this program.
+
+    nodes: makes them. place: where the endpoints are looked for. instead: what is done with the network,
+    once it is up, instead of running the flows. In the end cell.json says how it went.
+    """
+    clock = RealTime() if document["epoch_ns"] is None else VirtualTime(document["epoch_ns"])
+    cell = Cell(document, clock, place)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stopped)
+    try:
+        made = nodes()
+        cell.run(made, None if instead is None else lambda: instead(made))
+    except (Failed, OSError, subprocess.SubprocessError) as error:
+        cell.outcome["ended_by"] = "failed"
+        cell.outcome["notes"].append(str(error))
+        print(error, file=sys.stderr)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    cell.processes.kill()
+    cell.outcome["notes"] += restore(cell.before)
+    cell.outcome["processes"] = cell.processes.status
+    if instead is None or cell.outcome["ended_by"] == "failed":
+        write_json("cell.json", cell.outcome)
+    return 1 if cell.outcome["ended_by"] == "failed" else 0
+
+
+def stopped(number: int, frame: FrameType | None) -> None:
+    """Turn a signal into a failure, so that everything is cleaned up."""
+    raise Failed(f"stopped by {signal.Signals(number).name}")
+
+
+def enter(folder: str) -> None:
+    """Make a folder, and have everything written there."""
+    os.makedirs(folder, exist_ok=True)
+    os.chdir(folder)
+
+
+class Cell:
+    """A cell that runs. before: parameters of the kernel that are to be written back.
+
+    outcome: what cell.json says.
+    """
+
+    def __init__(self, document: Document, clock: RealTime, place: str) -> None:
+        self.document, self.clock, self.place = document, clock, place
+        self.processes = Processes(clock)
+        self.before: list[Parameter] = []
+        self.outcome: dict[str, Any] = {
+            "id": document["id"],
+            "epoch_ns": 0,
+            "ended_ns": 0,
+            "ended_by": "",
+            "processes": {},
+            "notes": [],
+        }
+
+    def run(self, nodes: Nodes, instead: Callable[[], None] | None = None) -> None:
+        """Configure, start, observe, change, end, collect. Raises Failed."""
+        endpoints = find_program(ENDPOINTS, self.place)
+        beyond = [n["name"] for n in self.document["network"]["nodes"] if n["beyond_tc"]]
+        self._configure(nodes, endpoints)
+        if instead is not None:
+            instead()
+            return
+        queues = write_queues(nodes, "qdisc-before.json", endpoints, beyond)
+        self.outcome["notes"] += seeds_in_force(queues, self.document["seeds"])
+        self._run_flows(nodes)
+        write_queues(nodes, "qdisc-after.json", endpoints, beyond)
+
+    def _configure(self, nodes: Nodes, endpoints: str) -> None:
+        """Set up kernel and network, measure it while it is idle."""
+        document = self.document
+        if document["objects"]:
+            register_ccas(document["objects"])
+        system: dict[str, Any] = {**nodes.versions()}
+        in_force = nodes.set_up(document["network"])
+        for node in document["network"]["nodes"]:
+            if node["beyond_tc"]:
+                role_qdiscs(nodes[node["name"]], endpoints, node["beyond_tc"])
+        system |= {"sysctl": in_force["sysctl"], "offloads": in_force["offloads"]}
+        if document["processing_ns"]:
+            system["processing"] = {"bound_ns": document["processing_ns"]}
+        system["ccas"] = available_ccas()
+        system["modules"] = set_modules(document["modules"], self.before)
+        if document["window_bytes"]:
+            allow_windows(document["window_bytes"], self.before)
+        system["pacing"] = "internal to TCP (no fq on any interface)"
+        write_json("system.json", system)
+        write_json("ping.json", ping_all(nodes, document["pings"]))
+
+    def _run_flows(self, nodes: Nodes) -> None:
+        """Start captures and endpoints, wait for the end, let the network drain, end the captures."""
+        document, processes = self.document, self.processes
+        epoch_ns = self.outcome["epoch_ns"] = self.clock.epoch_ns(document["lead_ns"])
+        programs = Programs(nodes, processes, epoch_ns, self.place)
+        programs.start_captures(document["captures"])
+        programs.start(document["monitor"])
+        programs.start_ready(document["proxies"], document["patience_ns"])
+        programs.start_ready(document["policers"], POLICER_PATIENCE_NS)
+        for policer in document["policers"]:  # from now on the kernel forwards none of its packets
+            rule = ["ip", "rule", "add", "iif", policer["ingress"], "blackhole"]
+            nodes[policer["node"]].run(rule)
+        for program in document["servers"] + document["clients"]:
+            programs.start(program)
+        changes = LinkChanges(nodes, self.clock, epoch_ns, document["changes"])
+        tests = Iperf3(nodes, processes, epoch_ns, document["tests"])
+        agenda = Agenda(self.clock, *changes.due(), tests.due())
+        if tests.waiting and agenda.next and self.clock.now_ns() > agenda.next[0]:
+            raise Failed(
+                "the programs were not started before the first client of iperf3 had to be"
+            )
+        if self.clock.now_ns() > epoch_ns:
+            raise Failed("this machine is too slow: the programs were not started before the epoch")
+
+        servers, clients = self._ends()
+        self.outcome["ended_by"] = self.wait_for_end(epoch_ns, agenda)
+        self.outcome["ended_ns"] = self.clock.now_ns() - epoch_ns
+
+        processes.signal(clients, signal.SIGTERM)
+        processes.wait(servers + clients, document["drain_ns"])
+        processes.signal(servers, signal.SIGTERM)
+        late = processes.wait(servers + clients, GRACE_NS)
+        self.outcome["notes"] += [f"{name} did not end on SIGTERM" for name in late]
+        programs.stop(document["proxies"])
+        self.clock.sleep_until(self.clock.now_ns() + document["drain_ns"])
+        processes.signal(["monitor"], signal.SIGTERM)
+        processes.wait(["monitor"], GRACE_NS)
+        changes.end()
+        tests.end()
+        programs.stop_captures(document["captures"])
+        programs.stop(document["policers"])
+
+    def _ends(self) -> tuple[list[str], list[str]]:
+        """Return the names of all servers, and of all clients."""
+        document = self.document
+        tests = document["tests"]
+        servers = names(document["servers"]) + [t["name"] for t in tests if t["begin_ns"] is None]
+        clients = names(document["clients"]) + [
+            t["name"] for t in tests if t["begin_ns"] is not None
+        ]
+        return servers, clients
+
+    def wait_for_end(self, epoch_ns: int, agenda: Agenda) -> str:
+        """Return what ended the cell. Raises Failed when a program fails before that."""
+        document, processes = self.document, self.processes
+        limit_ns, limit = document["deadline_ns"], "deadline"
+        if document["duration_ns"] is not None:
+            limit_ns, limit = min((document["duration_ns"], "duration"), (limit_ns, limit))
+        servers, clients = self._ends()
+        iperf3 = {test["name"] for test in document["tests"]}
+        others = ["monitor", *names(document["proxies"]), *names(document["policers"])]
+        active = set(clients)
+        end_ns = epoch_ns + limit_ns
+        while self.clock.now_ns() < end_ns:
+            agenda.carry_out(end_ns)
+            for name in processes.wait_any([*others, *servers, *clients], agenda.wake_ns(end_ns)):
+                status = processes.status[name]
+                # iperf3 says in its JSON what failed, and the other flows go on.
+                if name not in iperf3 and (status != 0 or name in others):
+                    raise Failed(f"{name} ended with exit status {status}: {last_words(name)}")
+                active.discard(name)
+            if self.clock.now_ns() < end_ns:
+                if document["stop"] == "first" and len(active) < len(clients):
+                    return "first"
+                if not active and document["duration_ns"] is None:
+                    return "finished"
+        return limit

@@ -1,0 +1,84 @@
+"""What is set in each node: sysctls, interfaces, addresses, routes, offloads, queues; and read back."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import socket
+import struct
+
+from .batch import node_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from .document import InForce, Network
+    from .nodes import Nodes
+
+SIOCETHTOOL = 0x8946
+OFFLOADS = {  # name: (ETHTOOL_G.., ETHTOOL_S..)
+    "tso": (0x1E, 0x1F),
+    "gso": (0x23, 0x24),
+    "gro": (0x2B, 0x2C),
+}
+
+
+def switch_offloads_off(interfaces: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Do what `ethtool -K INTERFACE tso off gso off gro off` does; return what is then in force."""
+    state: dict[str, dict[str, str]] = {}
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+
+        def ethtool(interface: str, command: int, value: int) -> int:
+            data = ctypes.create_string_buffer(struct.pack("II", command, value), 8)
+            request = struct.pack("16sP", interface.encode(), ctypes.addressof(data))
+            fcntl.ioctl(control, SIOCETHTOOL, request)
+            in_force: int = struct.unpack("II", data.raw)[1]
+            return in_force
+
+        for interface in interfaces:
+            state[interface] = {}
+            for name, (get, put) in OFFLOADS.items():
+                ethtool(interface, put, 0)
+                state[interface][name] = "on" if ethtool(interface, get, 0) else "off"
+    return state
+
+
+def set_sysctls(settings: dict[str, str]) -> dict[str, str | None]:
+    """Write kernel options of the node that we are in; return those that are in force."""
+    in_force: dict[str, str | None] = {}
+    for name, value in settings.items():
+        path = "/proc/sys/" + name.replace(".", "/")
+        try:
+            with open(path, "r+") as option:
+                option.write(value)
+            with open(path) as option:
+                in_force[name] = " ".join(option.read().split())
+        except FileNotFoundError:
+            in_force[name] = None  # this kernel has no such option for a namespace
+    return in_force
+
+
+def configure(
+    nodes: Nodes,
+    network: Network,
+    lay_cables: Callable[[], None],
+    sysctls: Callable[[dict[str, str]], dict[str, str | None]] = set_sysctls,
+) -> InForce:
+    """Set up all nodes by `ip -batch` and `tc -batch` in each; return what is then in force. Raises Failed.
+
+    lay_cables: connects them. sysctls: sets or checks those of a node, in it.
+    """
+    in_force: InForce = {"sysctl": {}, "offloads": {}}
+    for node in network["nodes"]:
+        name = node["name"]
+        in_force["sysctl"][name] = nodes[name].call(sysctls, node["sysctls"])
+    lay_cables()
+    for node in network["nodes"]:
+        name, here = node["name"], nodes[node["name"]]
+        here.run(["ip", "-batch", "-"], list(node_lines(node)))
+        ends = [interface["lower"] or interface["name"] for interface in node["interfaces"]]
+        in_force["offloads"][name] = here.call(switch_offloads_off, ends)
+        if node["qdiscs"]:
+            here.run(["tc", "-batch", "-"], node["qdiscs"])
+    return in_force

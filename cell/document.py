@@ -1,0 +1,182 @@
+"""A cell as plain data, all that follows from it included: what the conductor works from.
+
+The same as JSON. Times are ns, after the epoch where nothing else is said; sizes are bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+
+class Interface(TypedDict):
+    """An interface of a node. address: with the length of its prefix. mac: its own.
+
+    lower: the interface that it lies on (macvlan in passthru mode), null where it is one end of a cable.
+    """
+
+    name: str
+    address: str
+    mac: str
+    mtu: int
+    lower: str | None
+
+
+class Neighbour(TypedDict):
+    """Who has an address, so that no ARP gets between the packets of the flows."""
+
+    address: str
+    mac: str
+    interface: str
+
+
+class Route(TypedDict):
+    """A route, through a next hop (`via`) or an interface.
+
+    local: packets to it stay on the node. initcwnd, initrwnd: first windows of TCP, packets; such a route
+    replaces one to the same destination, if that is there.
+    """
+
+    destination: str
+    via: NotRequired[str]
+    interface: NotRequired[str]
+    mtu: NotRequired[int]
+    initcwnd: NotRequired[int]
+    initrwnd: NotRequired[int]
+    local: NotRequired[bool]
+    table: NotRequired[int]
+
+
+Side = Literal["dport", "sport"]
+
+
+class Rule(TypedDict):
+    """TCP packets that come in at an interface, to (`dport`) or from (`sport`) a port, have a table."""
+
+    interface: str
+    side: Side
+    port: int
+    table: int
+
+
+class Node(TypedDict):
+    """A namespace, and all that is set in it. qdiscs: lines of `tc -batch`.
+
+    beyond_tc: lines for queues that tc does not know; the endpoints' program takes them (role `qdiscs`).
+    """
+
+    name: str
+    sysctls: dict[str, str]
+    interfaces: list[Interface]
+    neighbours: list[Neighbour]
+    routes: list[Route]
+    rules: list[Rule]
+    qdiscs: list[str]
+    beyond_tc: list[str]
+
+
+class End(TypedDict):
+    """One end of a cable."""
+
+    node: str
+    interface: str
+    mac: str
+
+
+class Network(TypedDict):
+    """Nodes, and the cables between them. Segmentation offloads are off at every interface."""
+
+    nodes: list[Node]
+    cables: list[tuple[End, End]]
+
+
+class InForce(TypedDict):
+    """What has been set up: node -> sysctl -> value (null: the kernel has none); node -> interface -> offload."""
+
+    sysctl: dict[str, dict[str, str | None]]
+    offloads: dict[str, dict[str, dict[str, str]]]
+
+
+class Program(TypedDict):
+    """A program in a node: a role of fairc-endpoints (or `browser`, `image`) and its description."""
+
+    name: str
+    node: str
+    role: str
+    description: dict[str, Any]
+
+
+class Policer(Program):
+    """A policer; the packets of `ingress` are its own, the kernel forwards none of them."""
+
+    ingress: str
+
+
+class Iperf3Test(TypedDict):
+    """A program of iperf3; begin_ns, stop_ns: when a client is started and stopped, null: never."""
+
+    name: str
+    node: str
+    command: list[str]
+    begin_ns: int | None
+    stop_ns: int | None
+
+
+class Changes(TypedDict):
+    """Lines of `tc -batch` and their times; they come again after repeat_ns."""
+
+    node: str
+    interface: str
+    repeat_ns: int | None
+    lines: list[tuple[int, str]]
+
+
+class Seed(TypedDict):
+    """The seed of the netem of an interface."""
+
+    node: str
+    interface: str
+    seed: int
+
+
+class Ping(TypedDict):
+    """A flow's round trip, measured on the idle network."""
+
+    flow: str
+    client: str
+    server: str
+    address: str
+    expected_ns: int
+
+
+class Document(TypedDict):
+    """A cell. epoch_ns: on a virtual clock, ns after 1970; null: as soon as all has been started.
+
+    lead_ns: from the start of the first program to the epoch. drain_ns: after the end, for what still
+    waits in queues. proxies and policers have `patience_ns` to get ready. modules: (module, parameter, value).
+    window_bytes: the largest socket buffer that the kernel has to allow, 0: none beyond its own.
+    objects: CCAs as BPF struct_ops objects, compressed (zlib), in base64.
+    """
+
+    id: str
+    epoch_ns: int | None
+    lead_ns: int
+    duration_ns: int | None
+    deadline_ns: int
+    drain_ns: int
+    stop: Literal["first", "all"]
+    processing_ns: int
+    network: Network
+    modules: list[tuple[str, str, str]]
+    window_bytes: int
+    objects: dict[str, str]
+    seeds: list[Seed]
+    changes: list[Changes]
+    captures: list[Program]
+    pings: list[Ping]
+    monitor: Program
+    proxies: list[Program]
+    policers: list[Policer]
+    patience_ns: int
+    servers: list[Program]
+    clients: list[Program]
+    tests: list[Iperf3Test]

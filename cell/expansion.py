@@ -1,0 +1,263 @@
+"""An experiment in a network as a document: all that follows from what an emitted program says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from . import document, iperf3, roles
+from .batch import is_beyond_tc, line, node_lines, word
+from .document import Document
+from .experiment import End, Experiment, Flow, Network, frame_bytes
+from .hosts import modules, pep_routes, pep_rules, static_routes, sysctls, window_routes
+from .links import LATE_NS, Egress, Netem, change_line, egress_lines
+from .queues import queue_bytes
+
+MAX_DRAIN_NS = 10_000_000_000
+LEAD_NS = 300_000_000
+LEAD_PER_PROGRAM_NS = 20_000_000
+PROXY_LEAD_NS = 1_000_000_000
+POLICER_PATIENCE_NS = 5_000_000_000
+BROWSER_LEAD_NS = 5_000_000_000  # a browser runs before its first load begins
+IMAGE_LEAD_NS = 8_000_000_000  # its server listens before the first client begins
+
+# Of the netem of a host's processing: more than any host has under way in that time, nothing is ever dropped.
+PROCESSING_PACKETS = 1_000_000
+
+_FILE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,246}", re.ASCII)
+
+Place = tuple[str, str]
+
+
+def expand(
+    network: Network, experiment: Experiment, late_ns: int = LATE_NS, epoch_ns: int | None = None
+) -> Document:
+    """Return the document of a cell.
+
+    late_ns: how late the clock's timers may be, ns; 0 in virtual time. epoch_ns: as in the document.
+    Raises ValueError for a name, address or value that could be more than that in a command.
+    """
+    ends = {(end.node, end.interface): end for link in network.links for end in (link.a, link.b)}
+    own: dict[str, list[End]] = {node: [] for node in network.nodes}
+    for end in ends.values():
+        own[end.node].append(end)
+    flows = [_complete(flow, own) for flow in experiment.flows]
+    mtus = {
+        (end.node, end.interface): link.mtu for link in network.links for end in (link.a, link.b)
+    }
+    peers = {
+        (a.node, a.interface): b
+        for link in network.links
+        for a, b in ((link.a, link.b), (link.b, link.a))
+    }
+    processing = experiment.processing
+    netems = _processing(experiment)
+    qdiscs: dict[str, list[str]] = {node: [] for node in network.nodes}
+    for egress in experiment.egress:
+        qdiscs[egress.node] += egress_lines(egress, _frame(egress, mtus), late_ns)
+    for (node, name), netem in netems.items():
+        qdiscs[node].append(
+            line(f"qdisc add dev {lower_name(name)} root handle 1: {netem.words()}")
+        )
+    patience_ns = _proxy_lead_ns(experiment)
+    made = Document(
+        id=word(experiment.id),
+        epoch_ns=epoch_ns,
+        lead_ns=LEAD_NS
+        + patience_ns
+        + BROWSER_LEAD_NS * sum(flow.browser for flow in flows)
+        + IMAGE_LEAD_NS * any(flow.image is not None for flow in flows)
+        + LEAD_PER_PROGRAM_NS * roles.count(experiment, flows)
+        + iperf3.early_ns(flows),
+        duration_ns=experiment.duration_ns,
+        deadline_ns=experiment.deadline_ns,
+        drain_ns=_drain_ns(experiment, mtus),
+        stop=experiment.stop,
+        processing_ns=processing.bound_ns if processing else 0,
+        network=document.Network(
+            nodes=[
+                document.Node(
+                    name=word(name),
+                    sysctls=sysctls(name, kind, flows, experiment.peps),
+                    interfaces=[_interface(end, mtus, netems) for end in own[name]],
+                    neighbours=[_neighbour(end, peers) for end in own[name]],
+                    routes=list(_routes(name, own[name], experiment, flows)),
+                    rules=list(pep_rules(name, _addresses(own[name]), experiment.peps)),
+                    qdiscs=[text for text in qdiscs[name] if not is_beyond_tc(text)],
+                    beyond_tc=[text for text in qdiscs[name] if is_beyond_tc(text)],
+                )
+                for name, kind in network.nodes.items()
+            ],
+            cables=[(_end(link.a, netems), _end(link.b, netems)) for link in network.links],
+        ),
+        modules=modules(flows, experiment.peps),
+        window_bytes=iperf3.window_bytes(flows),
+        objects=dict(experiment.objects),
+        seeds=[
+            document.Seed(node=egress.node, interface=egress.interface, seed=egress.netem.seed)
+            for egress in experiment.egress
+            if egress.netem is not None and egress.netem.seed is not None
+        ]
+        + [
+            document.Seed(node=node, interface=lower_name(name), seed=netem.seed)
+            for (node, name), netem in netems.items()
+            if netem.seed is not None
+        ],
+        changes=[
+            document.Changes(
+                node=egress.node,
+                interface=egress.interface,
+                repeat_ns=egress.repeat_ns,
+                lines=[
+                    (at_ns, change_line(egress, change, _frame(egress, mtus), late_ns))
+                    for at_ns, change in egress.changes
+                ],
+            )
+            for egress in experiment.egress
+            if egress.changes
+        ],
+        captures=[roles.capture(capture) for capture in experiment.captures],
+        pings=[
+            document.Ping(
+                flow=flow.name,
+                client=flow.client,
+                server=flow.server,
+                address=flow.address,
+                expected_ns=flow.base_rtt_ns,
+            )
+            for flow in flows
+        ],
+        monitor=roles.monitor(),
+        proxies=[program for pep in experiment.peps for program in roles.proxies(pep)],
+        policers=[
+            roles.policer(
+                policer,
+                {flow.name: flow for flow in flows},
+                (
+                    mac_address(peers[policer.node, policer.egress].address),
+                    mac_address(ends[policer.node, policer.egress].address),
+                ),
+                mtus[policer.node, policer.ingress],
+            )
+            for policer in experiment.policers
+        ],
+        patience_ns=patience_ns,
+        servers=[roles.server(flow, experiment) for flow in flows if not iperf3.uses(flow)],
+        clients=[roles.client(flow, experiment) for flow in flows if not iperf3.uses(flow)],
+        tests=list(iperf3.tests(flows)),
+    )
+    _refuse(made)
+    return made
+
+
+def mac_address(address: str) -> str:
+    """Return a locally administered MAC address that tells the IPv4 address (`10.0.0.1/30`)."""
+    octets = address.partition("/")[0].split(".")
+    return "02:00:" + ":".join(f"{int(octet):02x}" for octet in octets)
+
+
+def lower_name(upper: str) -> str:
+    """Return the name of the interface below `h-eth0` or `eth0`: `h-nic0`, `nic0`."""
+    head, _, number = upper.rpartition("eth")
+    return f"{head}nic{number}"
+
+
+def processing_netem(bound_ns: int, seed: int | None) -> Netem:
+    """Return a delay that is uniform in [0, bound_ns], in order."""
+    half_ns = bound_ns // 2
+    return Netem(half_ns, PROCESSING_PACKETS, seed=seed, jitter_ns=half_ns, in_order=True)
+
+
+def _processing(experiment: Experiment) -> dict[Place, Netem]:
+    """Return what delays packets below each interface of a host."""
+    processing = experiment.processing
+    if processing is None:
+        return {}
+    return {
+        place: processing_netem(processing.bound_ns, seed)
+        for place, seed in processing.seeds.items()
+    }
+
+
+def _complete(flow: Flow, own: dict[str, list[End]]) -> Flow:
+    """Return a flow with its addresses."""
+
+    def first(node: str) -> str:
+        return own[node][0].address.partition("/")[0]
+
+    return replace(
+        flow,
+        address=flow.address or first(flow.server),
+        client_address=flow.client_address or first(flow.client),
+    )
+
+
+def _end(end: End, netems: dict[Place, Netem]) -> document.End:
+    below = (end.node, end.interface) in netems
+    name = lower_name(end.interface) if below else end.interface
+    return document.End(node=word(end.node), interface=word(name), mac=mac_address(end.address))
+
+
+def _frame(egress: Egress, mtus: dict[Place, int]) -> int:
+    return frame_bytes(mtus[egress.node, egress.interface])
+
+
+def _interface(end: End, mtus: dict[Place, int], netems: dict[Place, Netem]) -> document.Interface:
+    place = (end.node, end.interface)
+    return document.Interface(
+        name=word(end.interface),
+        address=word(end.address),
+        mac=mac_address(end.address),
+        mtu=mtus[place],
+        lower=lower_name(end.interface) if place in netems else None,
+    )
+
+
+def _neighbour(end: End, peers: dict[Place, End]) -> document.Neighbour:
+    address = peers[end.node, end.interface].address.partition("/")[0]
+    return document.Neighbour(
+        address=word(address), mac=mac_address(address), interface=end.interface
+    )
+
+
+def _addresses(ends: Sequence[End]) -> list[tuple[str, str]]:
+    return [(end.interface, end.address) for end in ends]
+
+
+def _routes(
+    name: str, ends: Sequence[End], experiment: Experiment, flows: Sequence[Flow]
+) -> Iterator[document.Route]:
+    interfaces, routes = _addresses(ends), experiment.routes.get(name, ())
+    yield from static_routes(routes)
+    yield from window_routes(name, interfaces, routes, flows)
+    yield from pep_routes(name, interfaces, routes, experiment.peps)
+
+
+def _proxy_lead_ns(experiment: Experiment) -> int:
+    """Return how long it may take until the connections between proxies are open, ns: two RTTs."""
+    if not experiment.peps:
+        return 0
+    return PROXY_LEAD_NS + 3 * max((flow.base_rtt_ns for flow in experiment.flows), default=0)
+
+
+def _drain_ns(experiment: Experiment, mtus: dict[Place, int]) -> int:
+    """Return how long packets may still be under way after the end, ns: queues and propagation."""
+    waiting_ns = 0
+    for egress in experiment.egress:
+        if egress.bottleneck and egress.queue and egress.shaper:
+            limit_bits = 8 * queue_bytes(egress.queue, _frame(egress, mtus))
+            waiting_ns = max(waiting_ns, limit_bits * 10**9 // egress.shaper.rate_bps)
+    longest_rtt_ns = max((flow.base_rtt_ns for flow in experiment.flows), default=0)
+    return min(MAX_DRAIN_NS, 100_000_000 + 2 * longest_rtt_ns + waiting_ns)
+
+
+def _refuse(made: Document) -> None:
+    """Raise ValueError for what could be more than data: a line that is not words, a name that is a path."""
+    for node in made["network"]["nodes"]:
+        for _ in node_lines(node):
+            pass
+    programs = (made["captures"], made["proxies"], made["policers"], made["servers"])
+    for program in [p for several in programs for p in several] + made["clients"]:
+        if not _FILE.fullmatch(program["name"]):
+            raise ValueError(f"not a name: {program['name']!r}")

@@ -1,0 +1,185 @@
+"""What flows need of the kernel of their hosts: sysctls, routes, parameters of modules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from ipaddress import ip_address, ip_interface, ip_network
+
+from . import document
+from .experiment import Flow, Options, Pep, Route, Setting
+
+# Linux's own maxima of the socket buffers that TCP tunes by itself; never lowered.
+DEFAULT_TCP_RMEM_MAX = 6_291_456
+DEFAULT_TCP_RMEM = 131_072  # with which it begins
+DEFAULT_TCP_WMEM_MAX = 4_194_304
+
+# Kernel options of every node.
+EVERYWHERE = {
+    "net.ipv6.conf.all.disable_ipv6": "1",
+    "net.ipv6.conf.default.disable_ipv6": "1",
+    "net.ipv4.conf.all.rp_filter": "0",
+    "net.ipv4.conf.default.rp_filter": "0",
+    "net.ipv4.conf.all.send_redirects": "0",
+    "net.ipv4.conf.default.send_redirects": "0",
+}
+
+ACCURATE_ECN = "3"
+"""tcp_ecn: AccECN is offered and asked for (Linux, ip-sysctl.rst); other ends get what they know."""
+ECN_OPTION = "2"
+"""tcp_ecn_option: its option, which counts bytes, goes with packets that have room for it."""
+
+FAST_OPEN = 0x207
+"""tcp_fastopen: client, server, and both without a cookie, as if the ends had met before."""
+
+UNPRIVILEGED = {"net.ipv4.ip_unprivileged_port_start": "0"}
+"""So that the server of a third-party image needs no capability for port 443."""
+
+KERNEL = ("tcp", "web")
+"""Transports that use the kernel's TCP."""
+
+LINUX_INITIAL_WINDOW = Options().initial_window_packets
+
+PEP_TABLE = 100
+"""Of the routes that keep intercepted packets on their node."""
+
+Interfaces = Sequence[tuple[str, str]]
+"""Of a node: name, address with the length of its prefix."""
+
+
+def is_tuned(flow: Flow) -> bool:
+    """Whether a flow's client leaves its receive buffer to the kernel: browsers, iperf3 without a window."""
+    if flow.workload.kind == "iperf3":
+        return flow.transport == "tcp" and flow.workload["window_bytes"] is None
+    return flow.browser
+
+
+def sysctls(name: str, kind: str, flows: Sequence[Flow], peps: Sequence[Pep]) -> dict[str, str]:
+    """Return all kernel options of a node.
+
+    A socket buffer of n bytes is set as 2 n, because Linux counts its own overhead in it, and
+    offers about half of it as the window.
+    """
+    settings = EVERYWHERE | {"net.ipv4.ip_forward": "0" if kind == "host" else "1"}
+    here = [flow for flow in flows if name in (flow.server, flow.client)]
+    if here:
+        wanted = 2 * max(flow.buffer_bytes for flow in here)
+        options = [flow.options for flow in here if flow.transport in KERNEL]
+        # Other clients set their buffer themselves; these leave it to the kernel, whose tuning
+        # would lag behind a large BDP.
+        receive = [2 * f.receiver_bytes for f in here if name == f.client and is_tuned(f)]
+        begins, most = max([DEFAULT_TCP_RMEM, *receive]), max(DEFAULT_TCP_RMEM_MAX, wanted)
+        settings |= {
+            "net.ipv4.tcp_no_metrics_save": "1",
+            "net.ipv4.tcp_ecn": "1" if any(o.ecn for o in options) else "2",
+            "net.ipv4.tcp_rmem": f"4096 {begins} {most}",
+            "net.ipv4.tcp_wmem": f"4096 16384 {max(DEFAULT_TCP_WMEM_MAX, wanted)}",
+        }
+        if any(o.accurate_ecn for o in options):
+            settings |= {"net.ipv4.tcp_ecn": ACCURATE_ECN, "net.ipv4.tcp_ecn_option": ECN_OPTION}
+        if not all(o.sack for o in options):
+            settings["net.ipv4.tcp_sack"] = "0"
+        if any(o.fast_open for o in options):
+            settings["net.ipv4.tcp_fastopen"] = str(FAST_OPEN)
+    for pep in peps:
+        if name in (pep.terminal, pep.gateway):
+            settings["net.ipv4.tcp_slow_start_after_idle"] = "0"
+            settings["net.ipv4.tcp_no_metrics_save"] = "1"
+        if name == pep.gateway:
+            settings["net.ipv4.tcp_tw_reuse"] = "1"
+    if any(flow.image is not None and flow.server == name for flow in here):
+        settings |= UNPRIVILEGED
+    return settings
+
+
+def static_routes(routes: Sequence[Route]) -> Iterator[document.Route]:
+    """Yield the routes that an experiment gives a node."""
+    for route in routes:
+        made = document.Route(destination=route.destination, via=route.via)
+        if route.mtu:
+            made["mtu"] = route.mtu
+        yield made
+
+
+def window_routes(
+    name: str, interfaces: Interfaces, routes: Sequence[Route], flows: Sequence[Flow]
+) -> Iterator[document.Route]:
+    """Yield the routes that set the initial windows of a server's TCP connections.
+
+    Linux keeps it per route, so a client that needs another one gets a route of its own.
+    """
+    windows = {
+        flow.client_address: flow.options.initial_window_packets
+        for flow in flows
+        if flow.transport in KERNEL and flow.server == name
+    }
+    limits = {route.destination: route.mtu for route in routes if route.mtu}
+    for address, packets in windows.items():
+        if packets != LINUX_INITIAL_WINDOW:
+            made = _way(interfaces, routes, address)
+            if limit := limits.get(f"{address}/32"):
+                made["mtu"] = limit
+            made["initcwnd"] = packets
+            yield made
+
+
+def pep_routes(
+    name: str, interfaces: Interfaces, routes: Sequence[Route], peps: Sequence[Pep]
+) -> Iterator[document.Route]:
+    """Yield the routes of a node with a proxy.
+
+    One keeps on the node what the proxy intercepts; that to the other proxy has the window with which a
+    middle connection begins, its receive window twice that.
+    """
+    for pep, _, other, _ in _ends(name, peps):
+        yield document.Route(destination="0.0.0.0/0", interface="lo", local=True, table=PEP_TABLE)
+        packets = -(-pep.window_bytes // pep.mtu)
+        made = _way(interfaces, routes, other)
+        made["initcwnd"], made["initrwnd"] = packets, 2 * packets
+        yield made
+
+
+def pep_rules(name: str, interfaces: Interfaces, peps: Sequence[Pep]) -> Iterator[document.Rule]:
+    """Yield the rules by which a proxy gets packets of its ports, from all interfaces but that to the other one."""
+    for pep, own, _, side in _ends(name, peps):
+        for interface, address in interfaces:
+            if str(ip_interface(address).ip) == own:
+                continue
+            for port in pep.ports:
+                yield document.Rule(interface=interface, side=side, port=port, table=PEP_TABLE)
+
+
+def _ends(name: str, peps: Sequence[Pep]) -> Iterator[tuple[Pep, str, str, document.Side]]:
+    """Yield the proxies of a node: with its own address, the other one's, and which port of packets counts."""
+    for pep in peps:
+        if name == pep.terminal:
+            yield pep, pep.terminal_address, pep.gateway_address, "dport"
+        elif name == pep.gateway:
+            yield pep, pep.gateway_address, pep.terminal_address, "sport"
+
+
+def modules(flows: Sequence[Flow], peps: Sequence[Pep]) -> list[tuple[str, str, str]]:
+    """Return (module, parameter, value) for every parameter of a CCA that the experiment gives."""
+    users: list[tuple[str | None, Mapping[str, Setting]]] = [
+        *((flow.cca, flow.cca_parameters) for flow in flows if flow.transport in KERNEL),
+        *((pep.cca, pep.cca_parameters) for pep in peps),
+    ]
+    found = {
+        (f"tcp_{cca}", name): value
+        for cca, parameters in users
+        for name, value in parameters.items()
+    }
+    return [
+        (module, name, ("Y" if value else "N") if isinstance(value, bool) else str(value))
+        for (module, name), value in sorted(found.items())
+    ]
+
+
+def _way(interfaces: Interfaces, routes: Sequence[Route], address: str) -> document.Route:
+    """Return how a node reaches an address: by which next hop, or through which interface."""
+    target = ip_address(address)
+    for name, own in interfaces:
+        if target in ip_interface(own).network:
+            return document.Route(destination=f"{address}/32", interface=name)
+    fitting = [r for r in routes if target in ip_network(r.destination)]
+    nearest = max(fitting, key=lambda route: ip_network(route.destination).prefixlen)
+    return document.Route(destination=f"{address}/32", via=nearest.via)

@@ -1,0 +1,121 @@
+"""What belongs to the kernel and not to a node: parameters of CCAs, limits of buffers, CCAs in BPF."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from .nodes import Failed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    Parameter = tuple[str, str, str]
+    """Module, name, value."""
+
+AGENT = "/run/fairc/agent.py"
+"""Of fairc's virtual machines, whose kernels are nobody else's."""
+
+AVAILABLE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
+CORE = "net.core"
+"""In place of a module: limits of socket buffers."""
+
+
+def available_ccas() -> list[str]:
+    """Return the CCAs that the kernel has."""
+    with open(AVAILABLE) as available:
+        return available.read().split()
+
+
+def versions() -> dict[str, str]:
+    """Return what the numbers depend on outside this program."""
+    tc = subprocess.run(["tc", "-V"], capture_output=True, text=True, check=True)
+    return {"kernel": os.uname().release, "tc": tc.stdout.strip()}
+
+
+def write_parameter(module: str, name: str, value: str) -> tuple[str, str]:
+    """Write a parameter of a kernel module; return its value before, and the one now in force. Raises Failed."""
+    path = f"/sys/module/{module}/parameters/{name}"
+    if module == CORE:
+        path = f"/proc/sys/net/core/{name}"
+    try:
+        with open(path) as parameter:
+            before = parameter.read().strip()
+        with open(path, "w") as parameter:
+            parameter.write(value)
+        with open(path) as parameter:
+            return before, parameter.read().strip()
+    except OSError as error:
+        raise Failed(f"{name} of {module} cannot be set to {value}: {error.strerror}") from None
+
+
+def set_modules(
+    wanted: Iterable[Parameter], before: list[Parameter]
+) -> dict[str, dict[str, dict[str, str]]]:
+    """Write the parameters of the CCAs; return what is in force, for system.json. Raises Failed.
+
+    before: receives what is to be written back, also when a later parameter cannot be written.
+    """
+    state: dict[str, dict[str, dict[str, str]]] = {}
+    for module, name, value in wanted:
+        was, now = write_parameter(module, name, value)
+        before.append((module, name, was))
+        if now != value:
+            raise Failed(f"{name} of {module} is {now}, not {value}, after it was written")
+        state.setdefault(module, {})[name] = {"before": was, "in_force": now}
+    return state
+
+
+def allow_windows(window_bytes: int, before: list[Parameter]) -> None:
+    """Let iperf3 have the socket buffers that it asks for; they are limited for the whole kernel. Raises Failed."""
+    for name in ("wmem_max", "rmem_max"):
+        with open(f"/proc/sys/net/core/{name}") as limit:
+            if int(limit.read()) >= window_bytes:
+                continue
+        was, _ = write_parameter(CORE, name, str(window_bytes))
+        before.append((CORE, name, was))
+
+
+def restore(before: Iterable[Parameter]) -> list[str]:
+    """Write back what was in force before, the last one first; return what could not be."""
+    notes = []
+    for module, name, value in reversed([*before]):
+        try:
+            _, now = write_parameter(module, name, value)
+            if now != value:
+                notes.append(f"{name} of {module} is {now} now, and was {value}")
+        except Failed as error:
+            notes.append(str(error))
+    return notes
+
+
+def register_ccas(objects: Mapping[str, str]) -> None:
+    """Load the user's own CCAs into the kernel: that of fairc's virtual machine, never a host's. Raises Failed.
+
+    objects: name -> BPF struct_ops object, compressed, in base64.
+    """
+    import base64
+    import zlib
+
+    if not os.path.exists(AGENT):
+        raise Failed("a BPF CCA is loaded in fairc's virtual machine only: fairc run --engine vm")
+    for name, content in objects.items():
+        path = name + ".bpf.o"
+        with open(path, "wb") as file:
+            file.write(zlib.decompress(base64.b64decode(content)))
+        command = ["bpftool", "struct_ops", "register", path]
+        done = subprocess.run(
+            command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+        )
+        os.unlink(path)
+        if done.returncode:
+            said = (done.stdout + done.stderr).strip()[-4000:]
+            raise Failed(f"the kernel refuses the BPF CCA {name}: {said}")
+        names = available_ccas()
+        if name not in names:
+            raise Failed(
+                f"the BPF object does not register a CCA called {name}, there are: "
+                + ", ".join(names)
+                + '; say what it calls itself: bpf("file", name: "...")'
+            )

@@ -1,0 +1,94 @@
+"""What the conductor asks of a node, wherever it is: a namespace of this machine, or a container."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+
+TYPE_CHECKING = False  # spares the import where a cell is started often
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import IO, Any, Protocol
+
+    from .document import InForce, Network
+
+    class Process(Protocol):
+        """A program in a node."""
+
+        pid: int
+        returncode: int | Any
+        stdin: IO[bytes] | None
+        stdout: IO[bytes] | None
+        stderr: IO[bytes] | None
+
+        def watch(self) -> int:
+            """Return a descriptor of the caller's that can be read from as soon as it has ended."""
+            ...
+
+        def wait(self) -> int:
+            """Return its exit status as soon as it has ended."""
+            ...
+
+        def send_signal(self, sig: int) -> None:
+            """Send it a signal, unless it has ended."""
+            ...
+
+        def kill(self) -> None:
+            """End it."""
+            ...
+
+        def communicate(self) -> tuple[bytes, bytes]:
+            """Give it nothing more to read, and wait for its end."""
+            ...
+
+    class Node(Protocol):
+        """A host, a router or a hop."""
+
+        name: str
+
+        def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+            """Call a function in the node; arguments and result are plain data."""
+            ...
+
+        def popen(self, command: Sequence[str], **streams: Any) -> Process:
+            """Start a program in the node; streams: stdin, stdout, stderr as subprocess has them."""
+            ...
+
+        def run(self, command: Sequence[str], lines: Sequence[str] = ()) -> str:
+            """Run a command in the node, feed it lines, return what it prints. Raises Failed."""
+            ...
+
+    class Nodes(Protocol):
+        """All nodes of a cell."""
+
+        def __getitem__(self, name: str) -> Node: ...
+
+        def __iter__(self) -> Iterator[Node]: ...
+
+        def set_up(self, network: Network) -> InForce:
+            """Connect and configure all of them; return what is then in force. Raises Failed."""
+            ...
+
+        def versions(self) -> dict[str, str]:
+            """Return what they are made with."""
+            ...
+
+
+class Failed(Exception):
+    """The cell cannot come to its end; the message says why."""
+
+
+class Local(subprocess.Popen[bytes]):
+    """A program on this machine."""
+
+    def watch(self) -> int:
+        """Return a descriptor that can be read from as soon as it has ended."""
+        return os.pidfd_open(self.pid)
+
+
+def explain(message: str, lines: Sequence[str]) -> str:
+    """Return what a command said, and the line of its batch (`-:3`) that it failed at."""
+    failed = re.search(r"-:(\d+)", message)
+    line = f": {lines[int(failed[1]) - 1]}" if failed else ""
+    return message.partition("\n")[0].strip() + line

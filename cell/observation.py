@@ -1,0 +1,126 @@
+"""What is measured beside the flows: pings on the idle network, statistics of queues."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import socket
+import struct
+import time
+
+from .batch import BEYOND_TC
+from .nodes import Failed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from .document import Ping, Seed
+    from .nodes import Node, Nodes
+
+    Queues = dict[str, list[dict[str, Any]]]
+    """Node -> what `tc -s -j qdisc show` says."""
+
+SO_TIMESTAMPNS = 35
+PINGS = 10
+
+
+def write_json(path: str, value: object) -> None:
+    """Write a file that is either complete or not there."""
+    with open(path + ".part", "w") as file:
+        json.dump(value, file, indent=1)
+    os.replace(path + ".part", path)
+
+
+def write_queues(nodes: Nodes, path: str, endpoints: str, beyond: Iterable[str]) -> Queues:
+    """Write `tc -s -j qdisc show` of every node; return it.
+
+    beyond: nodes with queues that tc does not know; for these the endpoints' program reads them.
+    """
+    queues: Queues = {node.name: read_queues(node) for node in nodes}
+    for name in beyond:
+        known = [q for q in role_qdiscs(nodes[name], endpoints, ()) if q["kind"] in BEYOND_TC]
+        queues[name] = [q for q in queues[name] if q["kind"] not in BEYOND_TC] + known
+    write_json(path, queues)
+    return queues
+
+
+def read_queues(node: Node) -> list[dict[str, Any]]:
+    """Return `tc -s -j qdisc show` of a node.
+
+    tc writes `[Unknown qdisc, optlen=112]` for the options of a queue that it does not know, which is not JSON.
+    """
+    text = node.run(["tc", "-s", "-j", "qdisc", "show"])
+    queues: list[dict[str, Any]] = json.loads(re.sub(r"\[Unknown qdisc, optlen=\d+\]", "", text))
+    return queues
+
+
+def role_qdiscs(node: Node, endpoints: str, lines: Sequence[str]) -> list[dict[str, Any]]:
+    """Have the endpoints' program add queues to a node, or none; return what is then there, as of tc. Raises Failed."""
+    description = json.dumps({"lines": [*lines]})
+    try:
+        said = json.loads(node.run([endpoints, "qdiscs", "--epoch-ns", "0", description]))
+        queues: list[dict[str, Any]] = said["qdiscs"]
+    except ValueError as error:
+        raise Failed(f"{node.name}: the kernel's queues cannot be read: {error}") from None
+    return queues
+
+
+def seeds_in_force(queues: Queues, seeds: Iterable[Seed]) -> list[str]:
+    """Say which random streams this kernel or tc does not seed (Linux before 6.6, old iproute2)."""
+    notes = []
+    for wanted in seeds:
+        node, interface = wanted["node"], wanted["interface"]
+        (netem,) = (q for q in queues[node] if q["dev"] == interface and q["kind"] == "netem")
+        if netem["options"].get("seed") != wanted["seed"]:
+            notes.append(
+                f"what is random at {node}/{interface} is not seeded: no two runs are equal"
+            )
+    return notes
+
+
+def ping_all(nodes: Nodes, pings: Sequence[Ping]) -> list[dict[str, Any]]:
+    """Measure the round trip of every flow on the idle network."""
+    results = []
+    for number, wanted in enumerate(pings, 1):
+        rtts_ns = nodes[wanted["client"]].call(
+            ping, wanted["address"], number, wanted["expected_ns"]
+        )
+        result = {name: wanted[name] for name in ("flow", "client", "server")}
+        results.append({**result, "sent": PINGS, "rtts_ns": rtts_ns})
+    return results
+
+
+def ping(address: str, identifier: int, expected_ns: int, every_ns: int = 10_000_000) -> list[int]:
+    """Send small ICMP echo requests; return the round trips in ns (fewer than sent when some are lost).
+
+    The arrival is the kernel's timestamp.
+    """
+    sent_ns: dict[int, int] = {}
+    rtts_ns: list[int] = []
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as raw:
+        raw.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        ready = select.poll()
+        ready.register(raw, select.POLLIN)
+        begin = time.time_ns()
+        give_up = begin + PINGS * every_ns + 2 * expected_ns + 1_000_000_000
+        while len(rtts_ns) < PINGS and time.time_ns() < give_up:
+            due = begin + len(sent_ns) * every_ns if len(sent_ns) < PINGS else give_up
+            wait_ms = (due - time.time_ns()) / 1e6
+            if len(sent_ns) < PINGS and wait_ms <= 0:
+                number = len(sent_ns)
+                packet = struct.pack("!BBHHH16x", 8, 0, 0, identifier, number)
+                total = sum(struct.unpack("!12H", packet))
+                packet = struct.pack("!BBHHH16x", 8, 0, 0xFFFF - total % 0xFFFF, identifier, number)
+                sent_ns[number] = time.time_ns()
+                raw.sendto(packet, (address, 0))
+            elif ready.poll(max(0, wait_ms)):
+                packet, ancillary, _, _ = raw.recvmsg(256, 64)
+                kind, _, _, mark, number = struct.unpack("!BBHHH", packet[20:28])
+                if kind == 0 and mark == identifier and number in sent_ns:
+                    seconds, nanoseconds = struct.unpack("qq", ancillary[0][2][:16])
+                    rtts_ns.append(seconds * 1_000_000_000 + nanoseconds - sent_ns[number])
+    return rtts_ns

@@ -1,0 +1,267 @@
+"""What the programs of an experiment are told: roles and descriptions for fairc-endpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .document import Policer as PolicerProgram
+from .document import Program
+from .experiment import (
+    SAMPLE_EVERY_NS,
+    Capture,
+    Experiment,
+    Flow,
+    Pep,
+    Policer,
+    frame_bytes,
+)
+
+SNAPLEN = 96
+RING_PACKETS = 25_000  # 100,000 packets/s for 250 ms: one reading may come late
+
+WEB_NAME = "web.fairc"
+"""The name of every web server, in its certificate and in what clients ask for."""
+
+BROWSER, IMAGE = "browser", "image"
+"""No roles of fairc-endpoints: the program that drives a browser, and what stands beside a third-party image."""
+
+Fields = dict[str, Any]
+
+
+def monitor() -> Program:
+    """Return what watches the processor."""
+    return Program(
+        name="monitor", node="", role="monitor", description={"every_ns": SAMPLE_EVERY_NS}
+    )
+
+
+def capture(capture: Capture) -> Program:
+    """Return a capture."""
+    return Program(
+        name=capture.name,
+        node=capture.node,
+        role="capture",
+        description={
+            "interface": capture.interface,
+            "direction": capture.direction,
+            "file": f"{capture.name}.pcap",
+            "snaplen": SNAPLEN,
+            "ring_packets": RING_PACKETS,
+            "every_ns": SAMPLE_EVERY_NS,
+        },
+    )
+
+
+def server(flow: Flow, experiment: Experiment) -> Program:
+    """Return a flow's server."""
+    name = f"{flow.name}.server"
+    if flow.image is not None:
+        return Program(name=name, node=flow.server, role=IMAGE, description=_image(flow, "server"))
+    role, own = SERVERS[flow.transport]
+    return Program(
+        name=name, node=flow.server, role=role, description=_common(flow) | own(flow, experiment)
+    )
+
+
+def client(flow: Flow, experiment: Experiment) -> Program:
+    """Return a flow's client."""
+    name = f"{flow.name}.client"
+    if flow.image is not None:
+        return Program(name=name, node=flow.client, role=IMAGE, description=_image(flow, "client"))
+    role, own = CLIENTS[flow.transport]
+    description = _common(flow) | own(flow, experiment)
+    if flow.transport == "web":
+        del description["connections"]
+    if flow.browser:
+        # Every repetition has the same page and machine: one of them times the browser alone.
+        role, description["own_time"] = BROWSER, experiment.repetition == 1
+    return Program(name=name, node=flow.client, role=role, description=description)
+
+
+def proxies(pep: Pep) -> Iterator[Program]:
+    """Yield the two ends of a split connection.
+
+    The rate is that of the link on the wire; a proxy is told how much of that is IP.
+    """
+    ends = (("terminal", pep.terminal, pep.rate_bps[1]), ("gateway", pep.gateway, pep.rate_bps[0]))
+    for end, node, rate_bps in ends:
+        description = {
+            "flow": pep.name,
+            "listen_ports": list(pep.ports),
+            "terminal_address": pep.terminal_address,
+            "gateway_address": pep.gateway_address,
+            "port": pep.port,
+            "cca": pep.cca,
+            "pool": pep.pool,
+            "window_bytes": pep.window_bytes,
+            "rate_bps": rate_bps * pep.mtu // frame_bytes(pep.mtu),
+            "buffer_bytes": pep.buffer_bytes,
+            "sample_every_ns": SAMPLE_EVERY_NS,
+        }
+        yield Program(
+            name=f"{pep.name}.{end}", node=node, role=f"pep-{end}", description=description
+        )
+
+
+def policer(
+    policer: Policer, flows: Mapping[str, Flow], macs: tuple[str, str], mtu: int
+) -> PolicerProgram:
+    """Return a policer.
+
+    macs: of what leaves: the neighbour's, and that of the policer's own interface. mtu: of its link.
+    """
+    description = {
+        "policer": policer.name,
+        "ingress": policer.ingress,
+        "egress": policer.egress,
+        "next_mac": macs[0],
+        "own_mac": macs[1],
+        "mtu": mtu,
+        "buckets": max(1, policer.buckets),
+        "policed": [
+            {"address": flows[flow].address, "port": flows[flow].port, "bucket": bucket}
+            for flow, bucket in policer.policed
+        ],
+        "rate": policer.rate,
+        "depth": policer.depth,
+        "harshness": policer.harshness,
+        "charge": policer.charge,
+        "feedback": policer.feedback,
+        "seed": policer.seed,
+        "times": f"{policer.name}.policer.times",
+        "read_every_ns": SAMPLE_EVERY_NS,
+    }
+    return PolicerProgram(
+        name=f"{policer.name}.policer",
+        node=policer.node,
+        role="policer",
+        description=description,
+        ingress=policer.ingress,
+    )
+
+
+def _image(flow: Flow, side: str) -> Fields:
+    return {
+        "name": f"{flow.name}.{side}",
+        "side": side,
+        "server": f"{flow.name}.server",
+        "bytes": flow.workload["bytes"],
+        "start_ns": min(flow.starts_ns),
+    }
+
+
+def _common(flow: Flow) -> Fields:
+    options = flow.options
+    return {
+        "flow": flow.name,
+        "address": flow.address,
+        "port": flow.port,
+        "connections": flow.connections,
+        "workload": flow.workload.plain(),
+        "options": {
+            "initial_window_packets": options.initial_window_packets,
+            "receive_window_bytes": options.receive_window_bytes,
+            "ecn": options.ecn,
+            "sack": options.sack,
+            "pacing": options.pacing,
+            "fast_open": options.fast_open,
+        },
+        "starts_ns": list(flow.starts_ns),
+    }
+
+
+def _sending(flow: Flow) -> Fields:
+    return {
+        "buffer_bytes": flow.sender_bytes,
+        "rate_bps": flow.rate_bps,
+        "sample_every_ns": flow.sample_every_ns,
+    }
+
+
+def _receiving(flow: Flow, experiment: Experiment) -> Fields:
+    return {
+        "buffer_bytes": flow.receiver_bytes,
+        "stop_ns": _stop_ns(flow, experiment),
+        "progress_every_ns": SAMPLE_EVERY_NS,
+    }
+
+
+def _stop_ns(flow: Flow, experiment: Experiment) -> int | None:
+    """Return when a flow ends: with its own stop or with the cell, whatever comes first."""
+    ends = (flow.stop_ns, experiment.duration_ns)
+    return min((ns for ns in ends if ns is not None), default=None)
+
+
+def _tcp_server(flow: Flow, experiment: Experiment) -> Fields:
+    return _sending(flow) | {"cca": flow.cca}
+
+
+def _quic_server(flow: Flow, experiment: Experiment) -> Fields:
+    return _sending(flow) | {
+        "cca": {"name": flow.cca, "parameters": dict(flow.cca_parameters)},
+        "qlog": flow.qlog,
+        "certificate_expires_ns": None,
+        "idle_timeout_ns": None,
+    }
+
+
+def _quic_client(flow: Flow, experiment: Experiment) -> Fields:
+    return _receiving(flow, experiment) | {"idle_timeout_ns": None}
+
+
+def _udp_server(flow: Flow, experiment: Experiment) -> Fields:
+    # A source that pauses brings the size of its packets; others send what the path takes.
+    packet: Fields = {} if flow.workload.kind == "onoff" else {"packet_bytes": flow.mtu}
+    gaps: Fields = {} if flow.gaps_seed is None else {"gaps_seed": flow.gaps_seed}
+    return {
+        "peer": flow.client_address,
+        "rate_bps": flow.rate_bps,
+        "stop_ns": _stop_ns(flow, experiment),
+        **packet,
+        **gaps,
+    }
+
+
+def _udp_client(flow: Flow, experiment: Experiment) -> Fields:
+    return _udp_server(flow, experiment) | {"progress_every_ns": SAMPLE_EVERY_NS}
+
+
+def _web_server(flow: Flow, experiment: Experiment) -> Fields:
+    quic = {"name": flow.cca, "parameters": dict(flow.workload["quic_parameters"])}
+    wanted = "h3" in flow.workload["protocols"]
+    return _sending(flow) | {"cca": flow.cca, "quic": quic if wanted else None}
+
+
+def _web_client(flow: Flow, experiment: Experiment) -> Fields:
+    return _receiving(flow, experiment) | {"name": WEB_NAME}
+
+
+Describe = Callable[[Flow, Experiment], Fields]
+
+SERVERS: dict[str, tuple[str, Describe]] = {
+    "tcp": ("tcp-server", _tcp_server),
+    "quic": ("quic-server", _quic_server),
+    "udp": ("udp-server", _udp_server),
+    "web": ("web-server", _web_server),
+}
+
+CLIENTS: dict[str, tuple[str, Describe]] = {
+    "tcp": ("tcp-client", _receiving),
+    "quic": ("quic-client", _quic_client),
+    "udp": ("udp-client", _udp_client),
+    "web": ("web-client", _web_client),
+}
+
+
+def count(experiment: Experiment, flows: Sequence[Flow]) -> int:
+    """Return how many programs are started before the epoch, those that change links included."""
+    changing = {egress.node for egress in experiment.egress if egress.changes}
+    return (
+        1
+        + len(experiment.captures)
+        + 2 * len(experiment.peps)
+        + len(experiment.policers)
+        + 2 * len(flows)
+        + len(changing)
+    )

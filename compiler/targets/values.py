@@ -1,0 +1,172 @@
+"""A cell of the plan as the typed values of `cell/`: what emitted programs say, without what follows from it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from fairc.cell import experiment as values
+from fairc.cell import links, queues
+from fairc.cell.document import Document
+from fairc.cell.expansion import expand
+from fairc.compiler import plan
+
+from . import processing
+
+Place = tuple[str, str]
+
+
+def document(
+    cell: plan.Cell,
+    late_ns: int = links.LATE_NS,
+    epoch_ns: int | None = None,
+    computing_is_free: bool = False,
+) -> Document:
+    """Return all that a conductor needs.
+
+    late_ns, epoch_ns: as in `expand`. computing_is_free: whether what its hosts compute takes no time of
+    that clock; then they delay what they send, by default.
+    """
+    resolved = processing.resolved(cell, computing_is_free)
+    return expand(network(resolved), experiment(resolved), late_ns, epoch_ns)
+
+
+def network(cell: plan.Cell) -> values.Network:
+    """Return the nodes of a cell, and the cables between them."""
+    interfaces = {(n.name, i.name): i for n in cell.nodes for i in n.interfaces}
+
+    def end(place: Place) -> values.End:
+        return values.End(*place, interfaces[place].address)
+
+    return values.Network(
+        {node.name: node.kind for node in cell.nodes},
+        [values.Link(end(cable.a), end(cable.b), interfaces[cable.a].mtu) for cable in cell.cables],
+    )
+
+
+def experiment(cell: plan.Cell) -> values.Experiment:
+    """Return what runs in the network of a resolved cell."""
+    first = first_addresses(cell)
+    nics = processing.nics(cell)
+    delays = values.Processing(
+        cell.processing_ns or 0,
+        {
+            place: nic.impairment.seed
+            for place, nic in nics.items()
+            if nic.impairment.seed is not None
+        },
+    )
+    return values.Experiment(
+        id=cell.id,
+        repetition=cell.repetition,
+        deadline_ns=cell.deadline_ns,
+        flows=[flow(each, cell, first) for each in cell.flows],
+        routes={
+            node.name: [values.Route(r.destination, r.via, r.mtu) for r in node.routes]
+            for node in cell.nodes
+            if node.routes
+        },
+        egress=[
+            egress(node.name, interface)
+            for node in cell.nodes
+            for interface in node.interfaces
+            if interface.queue or interface.impairment
+        ],
+        captures=[values.Capture(c.node, c.interface, c.direction, c.name) for c in cell.captures],
+        peps=[_same(values.Pep, pep) for pep in cell.peps],
+        policers=[
+            _same(
+                values.Policer,
+                policer,
+                buckets=len(policer.buckets),
+                policed=tuple((each.flow, each.bucket) for each in policer.policed),
+            )
+            for policer in cell.policers
+        ],
+        duration_ns=cell.duration_ns,
+        stop=cell.stop,
+        processing=delays if nics else None,
+        objects={each.cca: each.cca_object for each in cell.flows if each.cca and each.cca_object},
+    )
+
+
+def first_addresses(cell: plan.Cell) -> dict[str, str]:
+    """Return the address of each node's first cable: what a flow has that names none."""
+    found: dict[str, str] = {}
+    for link in network(cell).links:
+        for end in (link.a, link.b):
+            found.setdefault(end.node, end.address.partition("/")[0])
+    return found
+
+
+def flow(
+    flow: plan.Flow, cell: plan.Cell | None = None, first: Mapping[str, str] | None = None
+) -> values.Flow:
+    """Return a flow of a resolved cell (None: one of no cell, whose hosts take no time for packets).
+
+    first: addresses that need not be said.
+    """
+    known = first or {}
+    given: dict[str, Any] = {"address": flow.address, "client_address": flow.client_address}
+    if given["address"] == known.get(flow.server):
+        given["address"] = ""
+    if given["client_address"] == known.get(flow.client):
+        given["client_address"] = ""
+    parameters = flow.workload.model_dump(exclude={"kind"})
+    if cell is not None and processing.varies_gaps(flow, cell):
+        parameters["vary_gaps"] = True
+    made: values.Flow = _same(
+        values.Flow,
+        flow,
+        workload=values.Workload(flow.workload.kind, **parameters),
+        options=values.Options(**flow.options.model_dump()),
+        gaps_seed=None if cell is None else processing.gaps_seed(flow, cell),
+        **given,
+    )
+    return made
+
+
+def egress(node: str, interface: plan.Interface) -> values.Egress:
+    """Return what packets meet that leave by an interface."""
+    shaper = None
+    if interface.shaper is not None:
+        rate_bps, burst_bytes = interface.shaper.rate_bps, interface.shaper.burst_bytes
+        usual = links.usual_burst_bytes(rate_bps, interface.frame_bytes)
+        shaper = links.Shaper(rate_bps, None if burst_bytes == usual else burst_bytes)
+    changes = []
+    for change in interface.changes:
+        assert change.rate_bps is not None or change.impairment is not None
+        holds = change.rate_bps if change.impairment is None else netem(change.impairment)
+        assert holds is not None
+        changes.append((change.at_ns, holds))
+    return values.Egress(
+        node,
+        interface.name,
+        shaper,
+        None if interface.queue is None else queue(interface.queue),
+        None if interface.impairment is None else netem(interface.impairment),
+        interface.bottleneck,
+        tuple(changes),
+        interface.repeat_ns,
+    )
+
+
+def queue(queue: plan.Queue) -> queues.Queue:
+    """Return a queue: classes and fields have the same names on both sides."""
+    made: queues.Queue = _same(getattr(queues, type(queue).__name__), queue)
+    return made
+
+
+def netem(impairment: plan.Impairment) -> links.Netem:
+    """Return what netem does."""
+    chain = impairment.bursts
+    bursts = None if chain is None else links.GilbertElliott(**chain.model_dump())
+    made: links.Netem = _same(links.Netem, impairment, bursts=bursts)
+    return made
+
+
+def _same(kind: Any, part: plan.Model, **others: Any) -> Any:
+    """Return a value whose fields are those of a part of the plan, but for others."""
+    fields = (field.name for field in dataclasses.fields(kind) if field.init)
+    return kind(**{n: getattr(part, n) for n in fields if n not in others}, **others)

@@ -1,0 +1,17 @@
+"""A cell of a golden plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fairc.compiler import Cell
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+@pytest.fixture(scope="session")
+def golden_cell() -> Cell:
+    """The first cell of the quickstart."""
+    return Cell.model_validate_json((GOLDEN / "quickstart.cell.json").read_text())

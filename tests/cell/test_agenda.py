@@ -1,0 +1,115 @@
+"""What is due while the flows run: in order of time, on time, and nothing after the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cell_fakes import FakeClock, FakeNodes, S
+
+from fairc.cell.agenda import Agenda, Iperf3, LinkChanges
+from fairc.cell.document import Changes, Document, Iperf3Test
+from fairc.cell.processes import Processes
+from fairc.compiler import Cell
+from fairc.compiler.targets import values
+
+Due = Iterator[tuple[int, int, object]]
+
+
+@pytest.fixture
+def document(golden_cell: Cell) -> Document:
+    """The quickstart's."""
+    return values.document(golden_cell)
+
+
+def carried_out(clock: FakeClock, *times_ns: list[int], until_ns: int) -> list[tuple[int, int]]:
+    """Run an agenda to an end; return (due, when it was done) of each entry."""
+    done: list[tuple[int, int]] = []
+
+    def entries(number: int, times: list[int]) -> Iterator[tuple[int, int, object]]:
+        for at_ns in times:
+            yield at_ns, number, lambda at_ns=at_ns: done.append((at_ns, clock.now_ns()))
+
+    agenda = Agenda(clock, *(entries(n, times) for n, times in enumerate(times_ns)))  # type: ignore[arg-type]
+    for _ in range(1000):
+        agenda.carry_out(until_ns)
+        if clock.now_ns() >= until_ns:
+            return done
+        clock.wait([], agenda.wake_ns(until_ns))
+    raise AssertionError("it wakes up all the time")
+
+
+def test_entries_of_several_are_done_in_order_of_time() -> None:
+    done = carried_out(FakeClock(), [2 * S, 3 * S, 9 * S], [1 * S, 3 * S, 4 * S], until_ns=5 * S)
+    assert [at for at, _ in done] == [1 * S, 2 * S, 3 * S, 3 * S, 4 * S]
+
+
+def test_a_change_after_a_long_wait_is_not_late() -> None:
+    done = carried_out(FakeClock(), [29 * S, 29_500_000_000], until_ns=30 * S)
+    assert [at for at, _ in done] == [29 * S, 29_500_000_000]
+    assert all(0 <= when - at < 10**6 for at, when in done), done
+
+
+def test_what_is_due_at_the_end_or_later_is_not_done() -> None:
+    assert carried_out(FakeClock(), [1 * S, 2 * S], until_ns=2 * S) == [(1 * S, 1 * S)]
+
+
+def test_changes_come_again_and_are_written_down(
+    document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    clock, nodes = FakeClock(), FakeNodes(document)
+    changes: Changes = {
+        "node": "left",
+        "interface": "left-eth1",
+        "repeat_ns": 2 * S,
+        "lines": [(0, "one"), (S, "two")],
+    }
+    made = LinkChanges(nodes, clock, epoch_ns=10 * S, changes=[changes])
+    said = tmp_path / "tc"
+    said.write_text("done\n" * 9)
+    ((node, tc),) = nodes.started
+    assert (node, tc.command) == ("left", ["tc", "-batch", "-"])
+    tc.stdin, tc.stdout, tc.stderr = (tmp_path / "in").open("wb"), said.open("rb"), said.open("rb")
+    agenda = Agenda(clock, *made.due())
+    while clock.now_ns() < 14 * S:
+        agenda.carry_out(14 * S)
+        clock.wait([], agenda.wake_ns(14 * S))
+    made.end()
+    for stream in (tc.stdin, tc.stdout, tc.stderr):
+        stream.close()
+    log = [json.loads(line) for line in (tmp_path / "changes.ndjson").read_text().splitlines()]
+    assert [entry["at_ns"] for entry in log] == [0, S, 2 * S, 3 * S]
+    assert {(entry["node"], entry["interface"]) for entry in log} == {("left", "left-eth1")}
+    lines = (tmp_path / "in").read_text().splitlines()
+    assert lines[::2] == ["one", "two", "one", "two"]
+
+
+def test_a_test_is_started_and_stopped_and_one_whose_time_does_not_come_has_empty_files(
+    document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    clock, nodes = FakeClock(), FakeNodes(document)
+    processes = Processes(clock)
+
+    def test(name: str, begin_ns: int | None, stop_ns: int | None = None) -> Iperf3Test:
+        command = ["iperf3", name]
+        return Iperf3Test(
+            name=name, node="left", command=command, begin_ns=begin_ns, stop_ns=stop_ns
+        )
+
+    tests = [test("a.server", None), test("a.client", -S, 2 * S), test("b.client", 7 * S)]
+    made = Iperf3(nodes, processes, 10 * S, tests)
+    assert [p.command[1] for _, p in nodes.started] == ["a.server"]
+    agenda = Agenda(clock, made.due())
+    assert agenda.next and agenda.next[0] == 9 * S
+    while clock.now_ns() < 15 * S:
+        agenda.carry_out(15 * S)
+        clock.wait([], agenda.wake_ns(15 * S))
+    made.end()
+    assert [p.command[1] for _, p in nodes.started] == ["a.server", "a.client"]
+    assert nodes.started[1][1].signals == [15]
+    assert processes.status == {"b.client": 0}
+    assert (tmp_path / "b.client.json").read_bytes() == b""

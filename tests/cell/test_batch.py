@@ -1,0 +1,104 @@
+"""The border where lines of `ip` and `tc` are made: words, or a refusal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fairc.cell.batch import cable_lines, duration, line, node_lines, percent, word
+from fairc.cell.document import End, Node
+from fairc.cell.links import Egress, Netem, Shaper, egress_lines, usual_burst_bytes
+from fairc.cell.queues import Fifo
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "a  b", "a\nb", "a\rb", "a\tb", "a;b", "a\\b", 'a"b', "a#b", "a\x00", "ä", " a"],
+)
+def test_a_line_of_a_batch_is_words(text: str) -> None:
+    with pytest.raises(ValueError, match="not a line"):
+        line(text)
+    assert line("route add 10.0.0.0/8 via 10.0.0.2") == "route add 10.0.0.0/8 via 10.0.0.2"
+
+
+def test_an_interface_is_one_word() -> None:
+    with pytest.raises(ValueError, match="not one word"):
+        word("eth0 netns")
+
+
+def node(**changed: Any) -> Node:
+    made: dict[str, Any] = {
+        "name": "h",
+        "sysctls": {},
+        "interfaces": [
+            {"name": "h-eth0", "address": "10.0.0.1/30", "mac": "m", "mtu": 1500, "lower": None}
+        ],
+        "neighbours": [{"address": "10.0.0.2", "mac": "02:00:0a:00:00:02", "interface": "h-eth0"}],
+        "routes": [{"destination": "10.0.0.0/8", "via": "10.0.0.2", "mtu": 1280, "initcwnd": 4}],
+        "rules": [{"interface": "h-eth0", "side": "dport", "port": 80, "table": 100}],
+        "qdiscs": [],
+    }
+    return made | changed  # type: ignore[return-value]
+
+
+def test_the_lines_of_a_node() -> None:
+    assert list(node_lines(node())) == [
+        "link set dev lo up",
+        "link set dev h-eth0 mtu 1500 gso_max_segs 1 up",
+        "address add 10.0.0.1/30 dev h-eth0",
+        "neighbour add 10.0.0.2 lladdr 02:00:0a:00:00:02 dev h-eth0 nud permanent",
+        "rule add iif h-eth0 ipproto tcp dport 80 lookup 100",
+        "route replace 10.0.0.0/8 via 10.0.0.2 mtu 1280 initcwnd 4",
+    ]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"routes": [{"destination": "10.0.0.0/8", "via": "10.0.0.2\nnetns add x"}]},
+        {"neighbours": [{"address": "10.0.0.2", "mac": "$(id)", "interface": "h-eth0"}]},
+        {"rules": [{"interface": "x;y", "side": "dport", "port": 80, "table": 100}]},
+        {"interfaces": [{"name": "e", "address": "a\nb", "mac": "m", "mtu": 1, "lower": None}]},
+    ],
+)
+def test_nothing_of_a_document_adds_a_line(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="not a line"):
+        list(node_lines(node(**changed)))
+
+
+def test_a_cable() -> None:
+    ends = (
+        End(node="a", interface="a-eth0", mac="m1"),
+        End(node="b", interface="b-eth0", mac="m2"),
+    )
+    paths = {"a": "/proc/1/fd/3", "b": "/proc/1/fd/4"}
+    (text,) = cable_lines([ends], paths)
+    assert text == (
+        "link add name a-eth0 address m1 netns /proc/1/fd/3 type veth"
+        " peer name b-eth0 address m2 netns /proc/1/fd/4"
+    )
+    with pytest.raises(ValueError, match="not one word"):
+        cable_lines([(ends[0], End(node="b", interface="x up", mac="m"))], paths)
+
+
+def test_an_egress_has_nothing_but_words() -> None:
+    shaped = Egress("n", "e0", Shaper(1_000_000), Fifo(limit_packets=10))
+    assert egress_lines(shaped, 1514, late_ns=80_000) == [
+        "qdisc add dev e0 root handle 1: tbf rate 1000000bit burst 1526 limit 15140",
+        "qdisc add dev e0 parent 1:1 handle 2: pfifo limit 10",
+    ]
+    for broken in (
+        Egress("n", "e0 up", Shaper(1_000_000), Fifo(limit_packets=10)),
+        Egress("n", "e0", netem=Netem(jitter_ns=1, jitter_distribution="x\ny")),
+        Egress("n", "e0", Shaper(1_000_000), Fifo(limit_bytes="1; id")),  # type: ignore[arg-type]
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            egress_lines(broken, 1514, late_ns=0)
+
+
+def test_numbers_for_tc() -> None:
+    assert [duration(ns) for ns in (25_000_000, 1_500_000, 7)] == ["25ms", "1500us", "7ns"]
+    assert [percent(p) for p in (0.5, 1e-9, 1.0)] == ["50", "0.0000001", "100"]
+    # One frame, 20 us of the link, under two frames.
+    assert [usual_burst_bytes(rate, 1514) for rate in (10**6, 10**8, 10**10)] == [1516, 1764, 3027]

@@ -1,0 +1,180 @@
+"""When a cell ends, and why: with nodes that start nothing."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cell_fakes import FakeClock, FakeNodes, FakeProcess, S, empty
+
+from fairc.cell import conductor, programs
+from fairc.cell.agenda import Agenda
+from fairc.cell.clock import VirtualTime
+from fairc.cell.document import Document
+from fairc.cell.nodes import Failed
+from fairc.compiler import Cell
+from fairc.compiler.targets import values
+
+ENDS = ("cubic.server", "bbr.server", "cubic.client", "bbr.client")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return where the cell writes."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def waiting(golden_cell: Cell, **document: Any) -> tuple[conductor.Cell, FakeClock]:
+    """Return a cell whose programs have been started, and its clock, at the epoch."""
+    clock = FakeClock()
+    made = values.document(golden_cell)
+    made.update(document)  # type: ignore[typeddict-item]
+    cell = conductor.Cell(made, clock, "")
+    for name in ("monitor", *ENDS):
+        cell.processes.start(name, FakeProcess([name], None, None, None))
+    return cell, clock
+
+
+def end(cell: conductor.Cell, name: str, status: int = 0) -> Callable[[], None]:
+    process = cell.processes.running[name]
+    assert isinstance(process, FakeProcess)
+    return lambda: process.end(status)
+
+
+@pytest.mark.parametrize(
+    ("document", "ends_ns", "ended_by", "ended_ns"),
+    [
+        ({"stop": "all"}, (3 * S, 5 * S), "finished", 5 * S),
+        ({"stop": "first"}, (3 * S, 5 * S), "first", 3 * S),
+        ({"deadline_ns": 4 * S}, (3 * S, 5 * S), "deadline", 4 * S),
+        ({"duration_ns": 4 * S}, (3 * S, 5 * S), "duration", 4 * S),
+        ({"duration_ns": 7 * S}, (3 * S, 5 * S), "duration", 7 * S),
+        ({"duration_ns": 7 * S, "deadline_ns": 6 * S}, (3 * S, 5 * S), "deadline", 6 * S),
+        ({"duration_ns": 4 * S, "deadline_ns": 4 * S}, (9 * S, 9 * S), "deadline", 4 * S),
+    ],
+)
+def test_what_ends_a_cell(
+    golden_cell: Cell,
+    document: dict[str, Any],
+    ends_ns: tuple[int, int],
+    ended_by: str,
+    ended_ns: int,
+) -> None:
+    cell, clock = waiting(golden_cell, **document)
+    clock.at = [(ends_ns[0], end(cell, "bbr.client")), (ends_ns[1], end(cell, "cubic.client"))]
+    assert cell.wait_for_end(0, Agenda(clock)) == ended_by
+    assert ended_ns <= clock.now_ns() <= 1.01 * ended_ns
+
+
+@pytest.mark.parametrize("name", ["cubic.server", "bbr.client", "monitor"])
+def test_a_program_that_fails_ends_the_cell_with_its_last_words(
+    golden_cell: Cell, folder: Path, name: str
+) -> None:
+    empty(folder, name)
+    cell, clock = waiting(golden_cell)
+    clock.at = [(S, end(cell, name, 1))]
+    with pytest.raises(Failed, match=f"^{name} ended with exit status 1: it says why"):
+        cell.wait_for_end(0, Agenda(clock))
+
+
+def test_a_monitor_that_ends_by_itself_is_a_failure(golden_cell: Cell, folder: Path) -> None:
+    empty(folder, "monitor")
+    cell, clock = waiting(golden_cell)
+    clock.at = [(S, end(cell, "monitor"))]
+    with pytest.raises(Failed, match="monitor"):
+        cell.wait_for_end(0, Agenda(clock))
+
+
+def test_an_iperf3_that_fails_lets_the_others_go_on(golden_cell: Cell) -> None:
+    command = ["iperf3"]
+    tests = [
+        {"name": "t.client", "node": "client", "command": command, "begin_ns": 0, "stop_ns": 0}
+    ]
+    cell, clock = waiting(golden_cell, tests=tests)
+    cell.processes.start("t.client", FakeProcess(command, None, None, None))
+    clock.at = [
+        (S, end(cell, "t.client", 1)),
+        (2 * S, end(cell, "cubic.client")),
+        (3 * S, end(cell, "bbr.client")),
+    ]
+    assert cell.wait_for_end(0, Agenda(clock)) == "finished"
+    assert cell.processes.status["t.client"] == 1
+
+
+class Started(FakeProcess):
+    """A program of the endpoints: a capture listens, all others end on SIGTERM."""
+
+    def __init__(self, command: Any, stdin: Any, stdout: Any, stderr: Any) -> None:
+        super().__init__(command, stdin, stdout, stderr)
+        if command[1] == "capture":
+            self.stdout = io.BytesIO(b'{"event": "capturing"}\n{"event": "captured"}\n')
+
+
+def test_a_whole_cell(golden_cell: Cell, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the network to cell.json: what is started, in which order, where, and how it is ended."""
+    (folder / "fairc-endpoints").write_text("")
+    (folder / "fairc-endpoints").chmod(0o755)
+    document = values.document(golden_cell, epoch_ns=100 * S)
+    nodes, clock = FakeNodes(document), FakeClock()
+    monkeypatch.setattr("cell_fakes.FakeProcess", Started)
+    monkeypatch.setattr(programs, "Local", nodes["left"].popen)
+    monkeypatch.setattr(conductor, "VirtualTime", lambda epoch_ns: clock)
+    monkeypatch.setattr(conductor, "available_ccas", list)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(clock, "epoch_ns", lambda lead_ns: 100 * S)
+
+    def finish() -> None:
+        for _, process in nodes.started:
+            if process.command[1].endswith("-client"):
+                process.end()
+
+    clock.at = [(120 * S, finish)]
+    assert conductor.conduct(document, lambda: nodes, str(folder)) == 0
+    cell = json.loads((folder / "cell.json").read_text())
+    assert (cell["ended_by"], cell["epoch_ns"], cell["ended_ns"]) == ("finished", 100 * S, 20 * S)
+    assert set(cell["processes"].values()) == {0} and cell["notes"] == []
+    roles = [process.command[1] for _, process in nodes.started]
+    assert roles == ["capture"] * 3 + ["monitor"] + ["tcp-server"] * 2 + ["tcp-client"] * 2
+    assert [name for name, _ in nodes.started][4:] == ["server"] * 2 + ["client"] * 2
+    assert all(
+        (signal.SIGTERM in process.signals)
+        == (process.command[1] in ("capture", "monitor", "tcp-server"))
+        for _, process in nodes.started
+    )
+    shown = [name for name, command, _ in nodes.ran if command[:2] == ["tc", "-s"]]
+    assert len(shown) == 2 * len(document["network"]["nodes"])
+    assert {"system.json", "ping.json", "qdisc-before.json", "qdisc-after.json"} <= {
+        path.name for path in folder.iterdir()
+    }
+
+
+def test_a_node_that_refuses_is_a_failed_cell(
+    golden_cell: Cell, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "fairc-endpoints").write_text("")
+    (folder / "fairc-endpoints").chmod(0o755)
+    document: Document = values.document(golden_cell)
+    nodes = FakeNodes(document)
+    nodes.refuses = "qdisc"
+    monkeypatch.setattr(conductor, "available_ccas", list)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    assert conductor.conduct(document, lambda: nodes, str(folder)) == 1
+    cell = json.loads((folder / "cell.json").read_text())
+    assert cell["ended_by"] == "failed"
+    assert cell["notes"] == ["server: tc -s -j qdisc show: refused"]
+
+
+def test_every_cell_begins_at_the_same_time_of_a_virtual_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("time.time_ns", lambda: 3 * S)
+    monkeypatch.setattr("time.sleep", slept.append)
+    assert VirtualTime(600 * S).epoch_ns(lead_ns=2 * S) == 600 * S
+    assert slept == [595.0]

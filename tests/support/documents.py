@@ -1,0 +1,85 @@
+"""What follows from a cell of the plan, as tests look at it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fairc.cell import links, roles
+from fairc.cell.batch import node_lines
+from fairc.cell.document import Iperf3Test, Program
+from fairc.cell.links import LATE_NS, egress_lines
+from fairc.compiler import Cell, plan
+from fairc.compiler.targets import values
+
+Told = tuple[str, str, str, str]
+"""Name, node, role, description."""
+
+
+def constants(cell: Cell, **how: Any) -> dict[str, Any]:
+    """Return the parts of a cell's document: lines per node, programs as (name, node, role, description)."""
+    document = values.document(cell, **how)
+    nodes = document["network"]["nodes"]
+    return {
+        "IP": {node["name"]: list(node_lines(node)) for node in nodes},
+        "TC": {node["name"]: node["qdiscs"] for node in nodes},
+        "SYSCTL": {node["name"]: node["sysctls"] for node in nodes},
+        "SEEDS": [(seed["node"], seed["interface"], seed["seed"]) for seed in document["seeds"]],
+        "MODULES": document["modules"],
+        "SERVERS": [told(program) for program in document["servers"]],
+        "CLIENTS": [told(program) for program in document["clients"]],
+        "DOCUMENT": document,
+    }
+
+
+def told(program: Program) -> Told:
+    """Return a program with its description as the endpoints get it."""
+    text = json.dumps(program["description"])
+    return program["name"], program["node"], program["role"], text
+
+
+def program(cell: Cell, flow: plan.Flow, side: str) -> tuple[str, dict[str, Any]]:
+    """Return role and description of an end of a flow."""
+    made = constants(cell)["DOCUMENT"][f"{side}s"]
+    (found,) = (each for each in made if each["name"] == f"{flow.name}.{side}")
+    return found["role"], found["description"]
+
+
+def iperf3_tests(cell: Cell, side: str) -> list[Iperf3Test]:
+    """Return the servers or the clients of iperf3."""
+    made = values.document(cell)["tests"]
+    return [test for test in made if test["name"].endswith(f".{side}")]
+
+
+def interface_lines(interface: plan.Interface, late_ns: int = LATE_NS) -> list[str]:
+    """Return the lines of tc that make what packets meet at an interface."""
+    return egress_lines(values.egress("n", interface), interface.frame_bytes, late_ns)
+
+
+def change_line(interface: plan.Interface, change: plan.Change, late_ns: int = LATE_NS) -> str:
+    """Return the line of tc that carries out a change."""
+    egress = values.egress("n", interface)
+    holds = dict(egress.changes)[change.at_ns]
+    return links.change_line(egress, holds, interface.frame_bytes, late_ns)
+
+
+def proxies(pep: plan.Pep, cell: Cell) -> list[Program]:
+    """Return the two ends of a split connection."""
+    (made,) = (each for each in values.experiment(cell).peps if each.name == pep.name)
+    return list(roles.proxies(made))
+
+
+def qdisc(queue: plan.Queue) -> str:
+    """Return the name that tc and the kernel have for a queue's discipline."""
+    return values.queue(queue).kind
+
+
+def queue_words(queue: plan.Queue, rate_bps: int) -> str:
+    """Return what tc takes for a queue."""
+    made = values.queue(queue)
+    return f"{made.kind} {made.words(rate_bps)}"
+
+
+def netem_words(impairment: plan.Impairment) -> str:
+    """Return what tc takes for an impairment."""
+    return values.netem(impairment).words()
