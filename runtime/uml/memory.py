@@ -14,7 +14,8 @@ MARGIN, OTHER_BYTES = 1.25, 64 << 20
 FILES_SHARE = 0.5
 STEP_BYTES = 1 << 30
 
-# What a kernel derives from its memory and what reaches results stays as it is in a machine of 1 GiB.
+# What a kernel derives from its memory, and from the size of its initramfs, and what cells could notice.
+# Every machine but that with a browser has what Linux gives one of 1 GiB.
 LIKE_1_GIB = (
     "thash_entries=8192",
     "uhash_entries=512",
@@ -37,4 +38,4 @@ def machine_bytes(cell: Cell, variant: recipe.Variant) -> int:
 def arguments(memory_bytes: int, variant: recipe.Variant) -> list[str]:
     """Return the words of the kernel's command line for a machine of a size."""
     size = f"mem={memory_bytes >> 20}M"
-    return [size] if memory_bytes == variant.memory_bytes else [size, *LIKE_1_GIB]
+    return [size, *LIKE_1_GIB] if variant == recipe.PLAIN else [size]

@@ -48,5 +48,6 @@ def test_a_machine_holds_twice_what_its_cell_leaves(
 def test_a_larger_machine_has_the_tables_of_the_usual_one() -> None:
     """What the kernel derives from its memory and a cell could notice."""
     usual = recipe.PLAIN.memory_bytes
-    assert memory.arguments(usual, recipe.PLAIN) == ["mem=1024M"]
+    assert memory.arguments(usual, recipe.PLAIN) == ["mem=1024M", *memory.LIKE_1_GIB]
     assert memory.arguments(5 * usual, recipe.PLAIN) == ["mem=5120M", *memory.LIKE_1_GIB]
+    assert memory.arguments(2 * usual, recipe.BROWSER) == ["mem=2048M"]
