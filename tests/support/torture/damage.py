@@ -11,8 +11,7 @@ from pathlib import Path
 
 from . import inspection
 from .documents import finished
-from .kills import lacks
-from .sandbox import Sandbox, no_report, preload
+from .sandbox import Sandbox, no_report
 from .strategy import Outcome, Strategy, dice
 
 
@@ -114,67 +113,6 @@ def table() -> str:
         return sandbox.call("table", "run", "goodput").out
 
 
-def cache_of(engine: str, seed: int, number: int, folder: Path) -> Outcome:
-    """Damage a file of a cache of our own that an engine needs; it is noticed, or harmless."""
-    from fairc.runtime.uml import kernel
-    from fairc.runtime.vm import image, recipe
-
-    from .kills import CASES, reference
-
-    preload()
-    known = reference(engine)
-    rng, sandbox = dice(seed, number, f"damage.{engine}"), Sandbox(folder, engine)
-    real, own = recipe.cache_directory(), folder / "cache" / "fairc"
-    kernel_folder, image_folder = (
-        kernel.require().program.parent,
-        image.require(recipe.PLAIN).root.parent,
-    )
-    for source in (kernel_folder, image_folder):
-        target = own / source.relative_to(real)
-        target.mkdir(parents=True)
-        for path in inspection.files(source):
-            (target / path.relative_to(source)).parent.mkdir(exist_ok=True)
-            (target / path.relative_to(source)).symlink_to(path)
-    sandbox.cache = own.parent
-    names = (
-        ["manifest.json", "kernel"] if engine == "uml" else ["manifest.json", "vmlinuz", "busybox"]
-    )
-    links = [p for p in sorted(own.rglob("*")) if p.is_symlink() and p.name in names]
-    path = rng.choice(links)
-    whole = path.resolve()
-    path.unlink()
-    shutil.copy(whole, path)
-    what = damage(rng, path)
-    case = CASES[engine]
-    from . import network
-
-    network.write(case.spec, sandbox.work)
-    ended = sandbox.call(*case.command, patch=no_report)
-    problem = ended.problem(0, 1, 3) or sandbox.leftovers()
-    if not problem and ended.status in (0, 1):
-        if inspection.hashes(sandbox.work / "out") != known.hashes:
-            problem = f"not noticed, and other results or failed cells: {ended.out.strip()[-100:]}"
-        ending = "harmless"
-    else:
-        ending = "noticed"
-    return Outcome("problem" if problem else ending, problem and f"{problem} ({what})")
-
-
-def _cache_strategy(engine: str) -> Strategy:
-    def attempt(seed: int, number: int, folder: Path) -> Outcome:
-        return cache_of(engine, seed, number, folder)
-
-    return Strategy(
-        f"damage.{engine}",
-        f"a file of the kernel or image of {engine} in a cache of its own damaged, then a run: noticed (exit status 3)"
-        " or harmless (the same hashes)",
-        attempt,
-        lacking=lambda: lacks(engine),
-        weight=0.5,
-        wanted=1000,
-    )
-
-
 STRATEGIES = (
     Strategy(
         "damage.run",
@@ -186,5 +124,4 @@ STRATEGIES = (
         short=8,
         wanted=5_000,
     ),
-    _cache_strategy("uml"),
 )

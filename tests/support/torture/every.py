@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import (
     archives,
+    caches,
     content,
     damage,
     documents,
@@ -24,6 +25,7 @@ STRATEGIES = (
     *kills.STRATEGIES,
     *packs.STRATEGIES,
     *damage.STRATEGIES,
+    *caches.STRATEGIES,
     *repeats.STRATEGIES,
     *resources.STRATEGIES,
     *content.STRATEGIES,

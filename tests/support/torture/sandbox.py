@@ -195,6 +195,7 @@ class Sandbox:
             (self.said / name).write_bytes(b"")
         pid = os.fork()
         if pid == 0:
+            signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # until fairc hears of it
             try:
                 tree.die_with_parent()
                 os.setsid()
@@ -223,7 +224,6 @@ class Sandbox:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False, buffering=1)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.environ.clear()
         os.environ.update(env)
