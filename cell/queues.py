@@ -238,7 +238,27 @@ class DualPi2(InPackets):
 _OVERLOAD = {"drop": "drop_on_overload", "overflow": "overflow"}
 _L4S = {"ect1": "l4s_ect", "any": "any_ect"}
 
-Queue = Fifo | Red | CoDel | FqCoDel | Pie | FqPie | Fq | Sfq | Cake | DualPi2
+
+@dataclass(frozen=True)
+class Qdisc:
+    """A discipline that has no class here: its name and its arguments, as tc takes them."""
+
+    discipline: str
+    arguments: tuple[tuple[str, int | str | None], ...] = ()
+    limit_bytes: int | None = None
+    limit_packets: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """Return tc's name of it."""
+        return self.discipline
+
+    def words(self, rate_bps: int) -> str:
+        """Return the arguments of tc."""
+        return " ".join(str(part) for pair in self.arguments for part in pair if part is not None)
+
+
+Queue = Fifo | Red | CoDel | FqCoDel | Pie | FqPie | Fq | Sfq | Cake | DualPi2 | Qdisc
 
 
 def queue_bytes(queue: Queue, frame_bytes: int) -> int:

@@ -6,7 +6,6 @@ import os
 from collections import defaultdict
 
 from .costs import Costs, costs_of
-from .passes.frames import segment_bytes
 from .plan import (
     SAMPLE_EVERY_NS,
     Cell,
@@ -18,6 +17,7 @@ from .plan import (
     RequestsWorkload,
     VideoWorkload,
 )
+from .plan.frames import segment_bytes
 
 UNSHAPED_BPS = 100_000_000
 

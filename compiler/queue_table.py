@@ -10,7 +10,7 @@ from fairc.dsl.model import Queue, Size
 from fairc.words.queues import QUEUES
 from fairc.words.queues.discipline import Given
 
-from .passes.frames import FRAME_BYTES
+from .plan.frames import FRAME_BYTES
 from .targets.values import queue as as_value
 
 RATE_BPS = 10_000_000

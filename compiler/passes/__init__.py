@@ -2,7 +2,7 @@
 
 wiring      nodes, cables, hops, interface names, addresses; dynamics: rates and losses over time
 routing     static routes; the path and base RTT of every flow; extra_rtts: more delay for some
-packets     path MTUs, and what does not fit them; frames: sizes of packets and frames
+packets     path MTUs, and what does not fit them
 flows       bottlenecks, socket buffers, the deadline
 ports       the ports of every flow
 queues      limits in bytes or packets; each queue as a part of the plan (words/queues)

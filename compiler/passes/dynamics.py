@@ -14,9 +14,8 @@ from functools import lru_cache
 from itertools import groupby
 
 from fairc.compiler import plan
+from fairc.compiler.plan.frames import FRAME_BYTES
 from fairc.dsl.model import Change, Direction, Trace
-
-from .frames import FRAME_BYTES
 
 NS = 10**9
 # A shaper forgets what a frame still has to pay for after a minute (Linux's sch_htb.c).

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
+from fairc.compiler.plan.frames import frame_bytes, memory_bytes, segment_bytes
 from fairc.dsl.core.diagnostics import Diagnostic
 
 from .draft import Draft, DraftFlow, Place
-from .frames import frame_bytes, memory_bytes, segment_bytes
 from .queues import bdp_bytes, queue_bytes
 
 MIN_BUFFER_BYTES = 256 * 1024

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from fairc.compiler import plan
+from fairc.compiler.plan.frames import FRAME_BYTES, frame_bytes
 from fairc.dsl.model import MTU, Direction
 
 from .draft import Draft, DraftNode, End, Place
 from .dynamics import most_bps, most_delay_ns, rate_changes, ways
-from .frames import FRAME_BYTES, frame_bytes
 
 MIN_NETEM_PACKETS = 1000
 SHAPER_SLACK_NS = 20_000

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fairc.compiler import plan
+from fairc.compiler.plan.frames import frame_bytes
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.words.workloads import Iperf3
 
 from .draft import Draft, DraftFlow, End
 from .flows import MIN_BUFFER_BYTES, power_of_two
-from .frames import frame_bytes
 from .ports import LAST_PORT
 from .queues import bdp_bytes, queue_bytes
 

@@ -7,7 +7,7 @@ from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Label
 from fairc.dsl.network.groups import user_of
 from fairc.dsl.network.policers import may_be_policed
-from fairc.words.queues import QUEUES
+from fairc.words.queues import marks
 from fairc.words.workloads import Load
 
 from .draft import Draft, DraftFlow, End
@@ -114,7 +114,7 @@ def _check_marks(draft: Draft, policer: model.Policer, egress: End, ours: list[D
     nothing behind it marks, or loses, packets.
     """
     queue = draft.queues.get(egress.place)
-    if queue is None or not QUEUES[queue.kind].marks(queue):
+    if queue is None or not marks(queue):
         draft.report(
             Diagnostic(
                 code="policed-without-ecn",
@@ -152,7 +152,7 @@ def _check_marks(draft: Draft, policer: model.Policer, egress: End, ours: list[D
 
 def _marks_at(draft: Draft, end: End) -> bool:
     queue = draft.queues.get(end.place)
-    return queue is not None and QUEUES[queue.kind].marks(queue)
+    return queue is not None and marks(queue)
 
 
 def _check_way_back(

@@ -8,7 +8,7 @@ From the smallest part to the whole:
 
     text       what each text may hold: names, addresses, words for people
     numbers    what each number may be
-    base       what every part is made of
+    base       what every part is made of; frames: sizes of packets and frames
     queues     the queue of an interface
     links      rate, delay and losses of a link, and how they change
     network    interfaces, routes, nodes, cables
@@ -39,7 +39,7 @@ from .links import Change, GilbertElliott, Impairment, Shaper
 from .network import Cable, Interface, Node, Route
 from .peps import Pep
 from .policers import Policed, Policer
-from .queues import Cake, CoDel, DualPi2, Fifo, Fq, FqCoDel, FqPie, Pie, Queue, Red, Sfq
+from .queues import Cake, CoDel, DualPi2, Fifo, Fq, FqCoDel, FqPie, Pie, Qdisc, Queue, Red, Sfq
 from .workloads import (
     BulkWorkload,
     Distribution,
@@ -92,6 +92,7 @@ __all__ = [
     "Plan",
     "Policed",
     "Policer",
+    "Qdisc",
     "Queue",
     "Red",
     "RequestsWorkload",

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fairc.compiler.passes.frames import frame_bytes
 from fairc.dsl.model import MTU
 
 from .base import SAMPLE_EVERY_NS, Model, Mtu, SampleEvery, absent, off
+from .frames import frame_bytes
 from .numbers import Buffer, InitialWindow, Many, Port, Rate, Setting, TimeNs
 from .text import (
     Address,

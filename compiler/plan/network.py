@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fairc.compiler.passes.frames import frame_bytes
 from fairc.dsl.model import MTU
 
 from .base import Model, Mtu, absent
+from .frames import frame_bytes
 from .links import Change, Impairment, Shaper
 from .numbers import MtuBytes, SpanNs
 from .queues import Queue

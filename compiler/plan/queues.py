@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from .base import Model
 from .numbers import Packets, Probability, QueueBytes, Small, TimeNs
+from .text import ArgumentName, ArgumentWord, DisciplineName
 
 
 class InPackets(Model):
@@ -174,8 +175,31 @@ class DualPi2(InPackets):
         return self
 
 
+class Qdisc(Model):
+    """A discipline that has no class here: one of another package, or one that only needs arguments of tc.
+
+    discipline: what tc and the kernel call it. It has one limit, which says what it holds at most; what
+    of it tc is to know is among the arguments: a name, and its number or word (None: the name alone).
+    """
+
+    limit_bytes: QueueBytes | None = None
+    limit_packets: Packets | None = None
+    kind: Literal["qdisc"] = "qdisc"
+    discipline: DisciplineName
+    arguments: Annotated[
+        tuple[tuple[ArgumentName, Small | ArgumentWord | None], ...], Field(max_length=40)
+    ] = ()
+    ecn: bool = False
+
+    @model_validator(mode="after")
+    def _has_one_limit(self) -> Self:
+        if (self.limit_bytes is None) == (self.limit_packets is None):
+            raise ValueError("a queue has one limit: limit_bytes or limit_packets")
+        return self
+
+
 Queue = Annotated[
-    Fifo | Red | CoDel | FqCoDel | Pie | FqPie | Fq | Sfq | Cake | DualPi2,
+    Fifo | Red | CoDel | FqCoDel | Pie | FqPie | Fq | Sfq | Cake | DualPi2 | Qdisc,
     Field(discriminator="kind"),
 ]
 """The queue of an interface, told apart by `kind`."""

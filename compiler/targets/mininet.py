@@ -80,7 +80,19 @@ def imports(what: object, runs: str, names: tuple[str, ...]) -> str:
     return "\n".join(_import(module, found) for module, found in sorted(lines))
 
 
-_QUEUES = ("Cake", "CoDel", "DualPi2", "Fifo", "Fq", "FqCoDel", "FqPie", "Pie", "Red", "Sfq")
+_QUEUES = (
+    "Cake",
+    "CoDel",
+    "DualPi2",
+    "Fifo",
+    "Fq",
+    "FqCoDel",
+    "FqPie",
+    "Pie",
+    "Qdisc",
+    "Red",
+    "Sfq",
+)
 
 
 def _import(module: str, names: list[str]) -> str:

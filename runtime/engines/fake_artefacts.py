@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairc.compiler.passes.frames import segment_bytes
 from fairc.compiler.plan import (
     Capture,
     Cell,
@@ -19,6 +18,7 @@ from fairc.compiler.plan import (
     Pep,
     Policer,
 )
+from fairc.compiler.plan.frames import segment_bytes
 from fairc.compiler.targets.processing import Nic, nics
 from fairc.compiler.targets.values import queue as as_value
 from fairc.runtime.measurement import pcap

@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from fairc.compiler.passes.frames import segment_bytes
 from fairc.compiler.plan import (
     Cell,
     FileWorkload,
@@ -19,6 +18,7 @@ from fairc.compiler.plan import (
     Iperf3Workload,
     LoadWorkload,
 )
+from fairc.compiler.plan.frames import segment_bytes
 from fairc.runtime.measurement.paths import Paths, Place
 
 HEADER_BYTES = 66  # of Ethernet, IPv4 and TCP with timestamps

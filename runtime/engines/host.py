@@ -75,7 +75,7 @@ def has_qdisc(kind: str) -> bool:
 
 def trial(kind: str, endpoints: str = NAME) -> list[str]:
     """Return the command that adds a queueing discipline to a network namespace's `lo`."""
-    line = f"qdisc add dev lo root {kind} {QDISCS[kind]}"
+    line = f"qdisc add dev lo root {kind} {QDISCS.get(kind, '')}"
     if kind in BEYOND_TC:
         return [endpoints, "qdiscs", "--epoch-ns", "0", json.dumps({"lines": [line]})]
     return ["tc", *line.split()]

@@ -6,7 +6,7 @@ from configparser import ConfigParser
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("dsl", "words", "compiler", "runtime")
+ROOMS = ("cell", "dsl", "words", "compiler", "runtime")
 
 
 def test_every_package_is_listed_in_setup_cfg() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from documents import netem_words, qdisc, queue_words
+from pydantic import ValidationError
 
 from fairc import dsl
 from fairc.compiler import Cell, Compilation, compile, plan
@@ -286,3 +287,22 @@ def test_the_table_in_the_manual(update: bool) -> None:
     if update:
         page.write_text(current, encoding="utf-8")
     assert page.read_text(encoding="utf-8") == current
+
+
+@pytest.mark.parametrize(
+    ("discipline", "argument"),
+    [
+        ("choke", ("limit 5; reboot", 1)),
+        ("choke", ("limit", "1 2")),
+        ("choke", ("limit", "$(reboot)")),
+        ("choke limit", ("limit", 1)),
+        ("-batch", ("limit", 1)),
+    ],
+)
+def test_a_discipline_of_others_is_a_name_and_plain_arguments(
+    discipline: str, argument: tuple[str, int | str]
+) -> None:
+    good = plan.Qdisc(discipline="choke", limit_packets=5, arguments=(("limit", 5),))
+    assert good.kind == "qdisc"
+    with pytest.raises(ValidationError):
+        plan.Qdisc(discipline=discipline, limit_packets=5, arguments=(argument,))

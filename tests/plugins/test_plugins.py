@@ -24,7 +24,14 @@ experiment, found = dsl.load(dsl.Source("e.fexp", SPEC))
 print(sorted((d.code, d.message, d.notes[0]) for d in found))
 (cell,) = compiler.compile(experiment).cells()
 print([i.queue.model_dump() for n in cell.nodes for i in n.interfaces if i.bottleneck])
-from fairc.compiler.targets import find
+head_drop = SPEC.replace("rack_codel(100pkt, target: 2ms)", "head_drop(30pkt)")
+experiment, found = dsl.load(dsl.Source("e.fexp", head_drop))
+(cell,) = compiler.compile(experiment).cells()
+cell = compiler.Cell.model_validate_json(cell.model_dump_json())
+from fairc.cell.queues import queue_lines
+from fairc.compiler.targets import find, mininet, values
+(queue,) = [i.queue for n in cell.nodes for i in n.interfaces if i.bottleneck]
+print(queue_lines("eth0", values.queue(queue), 10**6), "Qdisc" in mininet.render(cell))
 from fairc.runtime.engines import ENGINES
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.report.figures import FIGURES
@@ -50,7 +57,9 @@ def lines() -> list[str]:
 
 
 def test_a_package_adds_words_and_what_cannot_be_used_is_reported() -> None:
-    warned, queue, others, engine, doctor = lines()
+    warned, queue, head_drop, others, engine, doctor = lines()
+    line = "qdisc add dev eth0 parent 1:1 handle 2: pfifo_head_drop limit 30"
+    assert head_drop == f"[{line!r}] True"
     assert eval(queue) == [
         {
             "limit_bytes": None,
@@ -79,6 +88,7 @@ def test_a_package_adds_words_and_what_cannot_be_used_is_reported() -> None:
         ("`dots` of fairc-example (fairc.figures)", False),
         ("`example` of fairc-example (fairc.engines)", True),
         ("`flows_seen` of fairc-example (fairc.metrics)", True),
+        ("`head_drop` of fairc-example (fairc.queues)", True),
         ("`names` of fairc-example (fairc.targets)", True),
         ("`rack_codel` of fairc-example (fairc.queues)", True),
         ("`wrong` of fairc-example (fairc.queues)", False),

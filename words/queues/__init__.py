@@ -5,6 +5,7 @@ discipline  what a queue of the language is: its entry, and what it is lowered f
 
 from __future__ import annotations
 
+from fairc.compiler import plan
 from fairc.dsl.core.entries import Entries
 from fairc.dsl.core.registry import Registry
 
@@ -31,3 +32,9 @@ QUEUES: Registry[Discipline] = Registry(
 QUEUES.accept("fairc.queues")
 
 A_QUEUE = Entries(QUEUES)
+
+
+def marks(queue: plan.Queue) -> bool:
+    """Whether a queue of the plan marks packets that can be marked."""
+    always = queue.kind in QUEUES and QUEUES[queue.kind].always_marks
+    return always or bool(getattr(queue, "ecn", False))

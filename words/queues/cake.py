@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairc.compiler import plan
-from fairc.compiler.passes.frames import memory_bytes
+from fairc.compiler.plan.frames import memory_bytes
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_POSITIVE_TIME
 

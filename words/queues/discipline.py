@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 from fairc.compiler import plan
-from fairc.compiler.passes.frames import FRAME_BYTES, frame_bytes
+from fairc.compiler.plan.frames import FRAME_BYTES, frame_bytes
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_COUNT, A_POSITIVE_TIME, A_SWITCH
@@ -137,10 +137,6 @@ class Discipline(Entry):
     probes: Mapping[str, str] = field(default_factory=dict)
     modules: tuple[str, ...] = ()
     runs: bool = True
-
-    def marks(self, queue: plan.Queue) -> bool:
-        """Whether a queue marks packets that can be marked."""
-        return self.always_marks or bool(getattr(queue, "ecn", False))
 
     def warnings(self, given: Given, queue: plan.Queue) -> Iterator[Diagnostic]:
         """Yield what is wrong with a queue's parameters, and what makes no sense at its rate."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from fairc.compiler import plan
-from fairc.compiler.passes.frames import segment_bytes, stream_bytes
+from fairc.compiler.plan.frames import segment_bytes, stream_bytes
 from fairc.compiler.seeds import stream_seed
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE

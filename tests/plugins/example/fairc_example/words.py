@@ -28,6 +28,24 @@ QUEUE = Discipline(
     target_ns=lambda queue: queue.target_ns,
 )
 
+
+def _head_drop(given: Given) -> plan.Qdisc:
+    """A discipline of Linux that the plan has no class of."""
+    return plan.Qdisc(
+        discipline="pfifo_head_drop",
+        limit_packets=given.packets,
+        arguments=(("limit", given.packets),),
+    )
+
+
+HEAD_DROP = Discipline(
+    name="head_drop",
+    summary="First in, first out; the head is dropped",
+    parameters=(SIZE,),
+    lower=_head_drop,
+    probes={"pfifo_head_drop": "limit 10"},
+)
+
 METRIC = MetricEntry(
     name="flows_seen",
     summary="Flows of a cell",
