@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.queues import QueueRecord
@@ -26,6 +27,24 @@ def _in_policer(measurement: Measurement, queue: QueueRecord) -> int:
         return 0
     within = np.searchsorted(came_s, came_s + late_s, side="right") - np.arange(len(came_s))
     return int(within.max())
+
+
+ORDER_S = 20e-6
+"""Packets that are captured so close to each other may be queued in another order, where computing takes time.
+
+Seen on `vm`: of three packets within 5 us the first was dropped, after the two that were captured behind it.
+"""
+
+
+def _may_be_before(queue: QueueRecord) -> NDArray[np.int64]:
+    """Return for each drop how many packets captured right after it may have been queued before it."""
+    came_s = queue.seconds(queue.entered)
+    lost = queue.through.lost
+    kept_s = np.sort(came_s[~lost])
+    dropped_s = came_s[lost]
+    return np.searchsorted(kept_s, dropped_s + ORDER_S, side="right") - np.searchsorted(
+        kept_s, dropped_s, side="right"
+    )
 
 
 def buffer(measurement: Measurement) -> Iterator[Finding]:
@@ -52,6 +71,7 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid", f"{most} {unit} waited at {queue.name}, more than its limit of {limit}"
             )
+        after = after + _may_be_before(queue) * (slack if unit == "bytes" else 1)
         early = int((after <= limit - slack).sum())
         if early and planned.kind == "fifo" and not queue.blind:
             yield Finding("invalid", f"{queue.name} dropped {early} packets that would have fitted")

@@ -52,7 +52,7 @@ def test_every_re_echo_that_passes_takes_a_token(measured: Measurement) -> None:
         ours = np.flatnonzero(policer.decisions.bucket == bucket)
         since = ours[policer.decisions.level[ours] == DEPTH].max()
         taken = int(policer.charged[ours[ours >= since]].sum())
-        assert taken > 10 and level < DEPTH
+        assert taken > 0 and level < DEPTH
         assert taken == pytest.approx(
             DEPTH + RATE * (end_s - policer.arrival_s[since]) - level, abs=1e-6
         )
