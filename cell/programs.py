@@ -118,7 +118,9 @@ class Programs:
                 raise Failed(f"{name} ended with exit status {status}: {last_words(name)}")
 
     def _popen(self, node: str) -> Callable[..., Process]:
-        return self.nodes[node].popen if node else Local
+        if node:
+            return self.nodes[node].popen
+        return lambda command, **streams: Local(command, **streams)
 
     def _command(self, program: Program) -> list[str]:
         role = program["role"]

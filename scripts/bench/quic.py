@@ -63,6 +63,7 @@ def loopback_bps() -> float:
     here = {"address": "127.0.0.1", "port": 45001}
     epoch_ns = time.time_ns() + LEAD_NS
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        process = None
         for program in (*document["servers"], *document["clients"]):
             role, description = program["role"], json.dumps(program["description"] | here)
             log = stack.enter_context(Path(folder, role).open("wb"))
@@ -70,7 +71,7 @@ def loopback_bps() -> float:
             process = subprocess.Popen(command, cwd=folder, stdout=log)
             stack.callback(process.wait)
             stack.callback(process.terminate)
-        assert process.wait(timeout=120) == 0, "the client failed"
+        assert process is not None and process.wait(timeout=120) == 0, "the client failed"
         lines = Path(folder, "quic-client").read_text().splitlines()
     events = [json.loads(line) for line in lines]
     first, done = (
