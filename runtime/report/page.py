@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
+from fairc.runtime.run.history import DECLARED
+
 from .answer import FLOOR, Answer, Entry, entries
 from .asked import asked, commands, declared, file_name
 from .comparisons import comparisons
@@ -83,7 +85,8 @@ def context(
         "declared": named,
         "glossary": definitions,
         "rules": rules(definitions),
-        "lock": flatten(run.lock),
+        # What was declared is told with the metrics.
+        "lock": flatten({k: v for k, v in run.lock.items() if k != DECLARED}),
         "commands": commands(run),
     }
 
