@@ -47,7 +47,7 @@ def verify(run: Path) -> Verified:
         _read(run)
     except StoreError as error:
         name = next((name for name in (CELLS, LOCK, PLAN) if name in str(error)), PLAN)
-        found.damaged.append(Damaged(name, str(error), f"fairc run FILE -o {run}"))
+        found.damaged.append(Damaged(name, str(error), _again(run, name)))
     else:
         found.damaged += _of_run(run, found)
         found.damaged += of_cells(run, found)
@@ -58,6 +58,14 @@ def verify(run: Path) -> Verified:
         found.notes += [f"{PHASE_CHECK}: {note}" for note in inner.notes]
         found.cells, found.files = found.cells + inner.cells, found.files + inner.files
     return found
+
+
+def _again(run: Path, name: str) -> str:
+    """Return what writes plan, cells or lock anew."""
+    again = f"fairc run FILE -o {run}"
+    if name != LOCK:
+        return again
+    return f"rm {run / LOCK}; {again} (when metrics were declared is lost)"
 
 
 def _read(run: Path) -> None:
@@ -81,7 +89,7 @@ def _of_run(run: Path, found: Verified) -> Iterator[Damaged]:
         return
     found.files += len(known.files)
     for name, why in hashes.differing(run, known).items():
-        repair = f"fairc run FILE -o {run}"
+        repair = _again(run, name)
         if name.startswith(("tables/", "figures/", "report.")):
             form = name.rpartition(".")[2] if not name.startswith("tables/") else "html"
             repair = f"fairc report {run} --format {form}"

@@ -18,6 +18,7 @@ from typing import IO
 
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.host import supervisor
+from fairc.runtime.store.occupant import content
 from fairc.runtime.vm import image, recipe
 
 from . import source
@@ -54,8 +55,7 @@ class Kernel:
     def verify(self, whole: bool = False) -> None:
         """Raise EngineUnavailable unless the program is what was built; whole: and all else here, too."""
         try:
-            with self.program.open("rb") as file:
-                well = hashlib.file_digest(file, "sha256").hexdigest() == self.sha256
+            well = hashlib.sha256(content(self.program)).hexdigest() == self.sha256
         except OSError:
             well = False
         if not well or (whole and image.digest(self.folder) != self.digest):
@@ -77,8 +77,8 @@ def find() -> Kernel | None:
     """
     place = folder()
     try:
-        content = (place / "manifest.json").read_bytes()
-        manifest, sha256 = image.described(content), json.loads(content).get("sha256")
+        written = content(place / "manifest.json")
+        manifest, sha256 = image.described(written), json.loads(written).get("sha256")
     except FileNotFoundError:
         return None
     except (OSError, ValueError):

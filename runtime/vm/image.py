@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.store.occupant import content
 
 from . import recipe, verified
 
@@ -94,10 +95,10 @@ def find(variant: recipe.Variant = recipe.PLAIN) -> Image | None:
     """
     place = folder(variant)
     try:
-        manifest = described((place / "manifest.json").read_bytes())
+        manifest = described(content(place / "manifest.json"))
     except FileNotFoundError:
         return None
-    except (ValueError, IsADirectoryError):
+    except (ValueError, OSError):
         raise EngineUnavailable(
             (f"the image in {place} is damaged: its manifest.json does not describe it",),
             f"fairc image rm; {build_command(variant)}",

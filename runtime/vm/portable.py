@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fairc.runtime.host import clean, supervisor
 from fairc.runtime.store import archive
+from fairc.runtime.store.occupant import content
 
 from . import image, recipe
 
@@ -119,8 +120,8 @@ def _wrong(file: Path) -> str:
 def _there(folder: Path) -> str:
     """Return the digest of a part of the cache. Raises ImageFileError."""
     try:
-        return image.described((folder / MANIFEST).read_bytes())["digest"]
-    except (ValueError, FileNotFoundError, IsADirectoryError):
+        return image.described(content(folder / MANIFEST))["digest"]
+    except (ValueError, OSError):
         raise ImageFileError(f"{folder} is damaged; `fairc image rm` removes it") from None
 
 

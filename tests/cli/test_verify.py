@@ -76,6 +76,19 @@ def test_a_run_is_whole(made: Fairc) -> None:
     assert made("verify", RUN).status == 0
 
 
+@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 10**5])
+def test_a_damaged_lock_is_not_replaced_silently(made: Fairc, text: str) -> None:
+    """It knows when metrics were declared, and nothing else does."""
+    (RUN / "lock.json").write_text(text)
+    called = made("verify", RUN)
+    assert called.status == 1
+    assert f"rm {RUN}/lock.json; fairc run FILE -o {RUN}" in called.out
+    assert made("run", "tiny.fexp", "-o", RUN).status == 2
+    (RUN / "lock.json").unlink()
+    assert made("run", "tiny.fexp", "-o", RUN).status == 0
+    assert made("verify", RUN).status == 0
+
+
 DERIVED: dict[str, Callable[[], object]] = {
     "half of the series": lambda: cut(cell() / "series.npz"),
     "a bit of the series": lambda: flip(cell() / "series.npz"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,15 @@ def test_rubbish_in_a_manifest(tmp_path: Path, manifest: str) -> None:
     with pytest.raises(portable.ImageFileError, match="is damaged"):
         load(tmp_path / "image")
     assert image.find() is None
+
+
+def test_a_pipe_is_no_manifest(cache: Path) -> None:
+    """Reading it would wait for ever."""
+    manifest = built().folder / "manifest.json"
+    manifest.unlink()
+    os.mkfifo(manifest)
+    with pytest.raises(EngineUnavailable, match="is damaged"):
+        image.find()
 
 
 def test_another_version_and_another_build_are_refused(tmp_path: Path, cache: Path) -> None:

@@ -94,6 +94,10 @@ def results(seed: int, number: int, folder: Path) -> Outcome:
         return Outcome("problem", f"run again: {problem} ({what})")
     if ended.status == 2 and what.endswith(("a folder", "a pipe", "a dangling link", "read")):
         return Outcome("refused: not a file")
+    if ended.status == 2 and path.name == "lock.json":
+        # It knows when metrics were declared, and nothing else does: `fairc verify` says what to do.
+        path.unlink(missing_ok=True)
+        ended = sandbox.call("run", Path(spec).name, "-o", "run", patch=no_report)
     if ended.status != 0:
         return Outcome("problem", f"run again: status {ended.status}: {ended.err[-200:]} ({what})")
     if inspection.hashes(run) != known:
@@ -118,7 +122,8 @@ STRATEGIES = (
         "damage.run",
         "a bit flipped, the end cut off, zeros, more, nothing, a pipe, a folder or a link in place of a file of a run;"
         " in three of four tries `table`, `report` or `compare`; then the command that made the run: harmless or"
-        " repaired, the same hashes, the same table",
+        " repaired, the same hashes, the same table (a lock.json that cannot be read is refused until it is removed: only it"
+        " knows when metrics were declared)",
         results,
         weight=2,
         short=8,

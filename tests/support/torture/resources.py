@@ -39,7 +39,8 @@ root="$folder/over/root"
 mount --rbind /proc "$root/proc"; mount --rbind /dev "$root/dev"; mount --rbind /sys "$root/sys"
 user=""
 case "$how" in
-  "another user") chmod 755 /"$root"/root; chown -R 65534:65534 "$root$folder"; chmod 755 "$root$folder"
+  "another user") chmod 755 "$root/root"; chown -R 65534:65534 "$root$folder"
+    part="$folder"; while [ "$part" != / ]; do chmod a+rx "$root$part"; part="$(dirname "$part")"; done
     user="setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all";;
   "no /dev/shm") mount -t tmpfs -o ro,size=4k torture "$root/dev/shm";;
   "read-only but for the run") mount --bind "$root$folder/work" "$root$folder/work"; mount --bind "$root$folder/tmp" "$root$folder/tmp"
