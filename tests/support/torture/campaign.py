@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import tree
-from .record import Record, Slice
+from .record import Record, Slice, kind_of
 from .strategy import Outcome, Strategy
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Campaign:
         try:
             for n, outcome in pool.imap(_job, jobs, chunk):
                 done.add(n, outcome.ending, outcome.problem)
-                if outcome.problem:
+                if outcome.problem and done.problems[kind_of(outcome.problem)][1] == 1:
                     print(
                         f"\r{strategy.name} {n} of seed {self.seed}: {outcome.problem}", flush=True
                     )

@@ -40,7 +40,7 @@ def good(name: str) -> bytes:
         "har": "tests/diagnostics/shop.har",
         "trace": "examples/traces/walk.down",
         "object": "tests/engines/bpf/refused.bpf.o",
-        "import": "dsl/presets/access.fexp",
+        "import": "examples/custom-topology.fexp",
     }
     return (ROOT / paths[name]).read_bytes()
 
