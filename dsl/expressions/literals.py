@@ -47,7 +47,9 @@ def _unit_hint(node: syntax.Number) -> str:
         data = Fraction(node.digits) * _BIT_SIZES[node.unit] / 8
         factor, unit = next((f, u) for f, u in _BYTE_UNITS if data % f == 0 or f == 1)
         if data.denominator == 1:
-            return f"`{node.digits}{node.unit}/s` is a rate; sizes are in bytes:"
-            f" `{data / factor}{unit}`"
+            return (
+                f"`{node.digits}{node.unit}/s` is a rate; sizes are in bytes:"
+                f" `{data / factor}{unit}`"
+            )
     near = SLIPS.get(node.unit) or suggest(node.unit, [name for name in UNITS if name])
     return f"did you mean `{node.digits}{near}`?" if near else ""
