@@ -80,7 +80,7 @@ def processing(run: Run) -> str:
     source = "as the file says" if given else "the engine's default"
     if not any(bounds):
         what = "nothing" if free else "only its computing time"
-        return f"{computing}A host takes {what} for each packet it sends ({source})."
+        return f"{computing}For each packet it sends, a host takes {what} ({source})."
     limits = [quantity(bound / 1e9, "s") for bound in sorted(bounds) if bound]
     told = computing + (
         "A host delays each packet it sends by an independent random time, uniform from 0 to"
