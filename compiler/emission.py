@@ -88,7 +88,7 @@ def _refuse_other(directory: Path, experiment: str) -> None:
     if not directory.is_dir() or (
         any(directory.iterdir()) and not (directory / "plan.json").exists()
     ):
-        raise FileExistsError(f"{directory} is there already and is not a compiled plan")
+        raise FileExistsError(f"{directory} already exists and is not a compiled plan")
     if (directory / LOCK).exists():
         raise FileExistsError(f"{directory} is a run directory: its results would be removed")
     there = _experiment(directory / "plan.json")

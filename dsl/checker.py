@@ -239,7 +239,7 @@ class Checker:
         scope = grid.scope(next(grid.varied()))
         for key in ALWAYS_OFF:
             if self._try(block.given, key, scope) == "on":
-                what, instead = f"`{key.name} = on`", f"`{key.name} = off` is what every cell has"
+                what, instead = f"`{key.name} = on`", f"every cell already has `{key.name} = off`"
                 self.diagnostics.add(not_yet(what, block.settings[key.name].span, instead))
 
     def _conditions(self, grid: Grid, excludes: Sequence[syntax.Exclude]) -> set[str]:
@@ -303,7 +303,7 @@ class Checker:
                         "unused-name",
                         f"`{word.text}` is swept, but nothing uses it",
                         word.span,
-                        "its values make cells that differ in nothing but their seeds",
+                        "its values give cells that differ only in their seeds",
                     )
         named = used_names(flows, lets)
         for users in self._of(syntax.Users):

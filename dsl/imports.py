@@ -51,7 +51,7 @@ class _Loader:
         if real in trail:
             fail(
                 "import-loop",
-                f"`{statement.path.value}` imports itself, directly or by another file",
+                f"`{statement.path.value}` imports itself, directly or through another file",
                 statement.path.span,
                 help="move what both files need into a third one",
             )
@@ -89,7 +89,7 @@ class _Loader:
         if path is None or not text.endswith(".fexp"):
             fail(
                 "import-path",
-                "an import is a .fexp file in the folder of the experiment, or below it",
+                "an import must be a .fexp file in the experiment's folder or below it",
                 statement.path.span,
                 help='write a relative path without `..`, such as "networks/dsl.fexp"',
             )

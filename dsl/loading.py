@@ -41,7 +41,7 @@ def load(
                 f"the plug-in {plugin} cannot be used",
                 None,
                 notes=(plugin.why,),
-                help="`fairc doctor` lists all plug-ins; mend the package, or uninstall it",
+                help="`fairc doctor` lists all plug-ins; fix the package, or uninstall it",
                 severity=Severity.WARNING,
             )
         )

@@ -303,7 +303,7 @@ def _check_captures(flows: Sequence[model.Flow], timing: Timing) -> None:
                     "captures-needed",
                     f"the flow `{flow.name}` cannot be measured without captures",
                     flow.span,
-                    note=f"what {what} received, and when, is read from packets",
+                    note=f"what {what} received, and when, comes from captured packets",
                     help="leave `captures = none` out",
                 )
     gather.finish()

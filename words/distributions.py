@@ -136,7 +136,8 @@ def _check_kinds(given: Use[Entry]) -> None:
         if value.dimension != of[0].dimension:
             fail(
                 "wrong-dimension",
-                f"a distribution is of one kind, not of {of[0].words} and {value.words}",
+                f"the parameters of a distribution must be of the same kind, not {of[0].words}"
+                f" and {value.words}",
                 value.span,
                 note=value.words,
                 labels=(Label(of[0].span, of[0].words),),

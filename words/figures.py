@@ -45,7 +45,7 @@ class Conditions:
         return Texts().take(value, use, at)
 
 
-_METRIC = P("metric", AnyName("a metric"), "the metric that is shown", required=True)
+_METRIC = P("metric", AnyName("a metric"), "the metric shown", required=True)
 _BY = P("by", OneOrMore(), "one group for each value of these")
 _FACET = P("facet", OneOrMore(), "one panel for each value of these")
 _WHERE = P("where", Conditions(), "only cells for which this holds")
@@ -53,7 +53,7 @@ _X = P("x", A_NAME, "horizontal axis", required=True)
 _Y = P("y", A_NAME, "vertical axis", required=True)
 _LEVEL = Quantities((SHARE,), low=Fraction(1, 2), high=1, open_high=True)
 _CI = P("ci", _LEVEL, "confidence level of intervals", "95%")
-_STAT = P("stat", Words("statistic", ("median", "mean")), "what sums up the cells", "median")
+_STAT = P("stat", Words("statistic", ("median", "mean")), "how cells are summarised", "median")
 _A_PERCENT = Quantities((NUMBER,), low=0, high=100)
 _PERCENTILE = P("percentile", _A_PERCENT, "which percentile of each group, instead of `stat`")
 
@@ -139,7 +139,7 @@ FIGURES: Registry[FigureEntry] = Registry(
             "Medians, quartiles and outliers",
             _METRIC,
             _BY,
-            P("notch", A_SWITCH, "notches show the interval of the median", "off"),
+            P("notch", A_SWITCH, "notches show the median's interval", "off"),
             P(
                 "test",
                 Words("test", ("welch", "wilcoxon", "none")),
@@ -174,7 +174,7 @@ FIGURES: Registry[FigureEntry] = Registry(
         ),
         _figure(
             "autocorrelation",
-            "Whether repetitions depend on those before them",
+            "Whether repetitions depend on earlier ones",
             _METRIC,
             _BY,
             most=(24, 24),

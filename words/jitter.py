@@ -52,7 +52,7 @@ def jitter_of(given: Quantity | Use[Entry], delay_s: Fraction) -> Jitter | None:
     if deviation.number > delay_s:
         fail(
             "jitter-above-delay",
-            "the jitter is larger than the delay that it varies",
+            "the jitter is larger than the delay it varies",
             deviation.span,
             note=f"this is {deviation.canonical}",
             notes=("no packet arrives before it is sent: its mean would not be `delay`",),

@@ -33,7 +33,9 @@ A_FLOW = AnyName("a flow")
 _FLOWS = P("flows", A_FLOW, "sessions that are compared; all flows if none is named", repeated=True)
 _FLOW = P("flow", A_FLOW, "only this flow; each flow if none is named", repeated=True)
 _SLOT = P("slot", A_POSITIVE_TIME, "length of a slot", "100ms")
-_TWO = P("groups", A_FLOW, "the two groups: users or flows", repeated=True, required=True, count=2)
+_TWO = P(
+    "groups", A_FLOW, "the two groups, of users or flows", repeated=True, required=True, count=2
+)
 # Of a group of users: what one of them gets, and what all of them get.
 _OF_USERS = ("user", "group")
 _PERCENTILES = ("p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99")
@@ -49,28 +51,32 @@ _DEVIATIONS_EVERY = replace(_CWND_EVERY, default="3ms")
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a metric is of, for people, whether there is any among flows, and what there is if not."""
+    """What a flow must do for a metric to have values, and whether any of some flows does it.
+
+    words: completes "no flow ...".
+    """
 
     words: str
     met: Callable[[Sequence[Flow]], bool]
-    instead: str = "there are none"
 
 
 def _any(holds: Callable[[Flow], bool]) -> Callable[[Sequence[Flow]], bool]:
     return lambda flows: any(map(holds, flows))
 
 
-_VIDEO = Need("videos", _any(lambda flow: isinstance(flow.workload, Video)))
-_LOAD = Need("page loads", _any(lambda flow: isinstance(flow.workload, Load)))
+_VIDEO = Need("plays a video", _any(lambda flow: isinstance(flow.workload, Video)))
+_LOAD = Need("loads a page", _any(lambda flow: isinstance(flow.workload, Load)))
 _BROWSER = Need(
-    "page loads in a browser",
+    "loads a page in a browser",
     _any(lambda flow: isinstance(flow.workload, Load) and flow.workload.client == "chromium"),
 )
-_TRANSFER = Need("files or requests", _any(lambda f: isinstance(f.workload, File | Requests)))
-_SEVERAL = Need("two flows or more", lambda flows: len(flows) > 1, "there is one")
-_UDP = Need("flows over UDP", _any(lambda flow: flow.transport == "udp"))
-_WINDOW = Need("flows with a window", _any(lambda flow: flow.transport != "udp"))
-_RESENDS = Need("flows that send again", _any(lambda flow: flow.transport != "udp"))
+_TRANSFER = Need(
+    "moves a file or answers requests", _any(lambda f: isinstance(f.workload, File | Requests))
+)
+_SEVERAL = Need("competes with another flow", lambda flows: len(flows) > 1)
+_UDP = Need("runs over UDP", _any(lambda flow: flow.transport == "udp"))
+_WINDOW = Need("has a window", _any(lambda flow: flow.transport != "udp"))
+_RESENDS = Need("retransmits", _any(lambda flow: flow.transport != "udp"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +153,7 @@ METRICS: Registry[MetricEntry] = Registry(
         _metric(
             "retransmissions",
             "packets",
-            "Packets sent again",
+            "Retransmitted packets",
             _FLOW,
             values=("share",),
             need=_RESENDS,
@@ -155,7 +161,7 @@ METRICS: Registry[MetricEntry] = Registry(
         _metric(
             "limited",
             "1",
-            "Share of time for which something else than network and CCA limits",
+            "Share of time limited by something other than the network and the CCA",
             _FLOW,
             values=("window_cap", "receiver", "send_buffer", "application"),
             need=_WINDOW,
@@ -163,7 +169,7 @@ METRICS: Registry[MetricEntry] = Registry(
         _metric(
             "queue_delay",
             "s",
-            "Time that packets wait at the bottleneck",
+            "Time packets wait at the bottleneck",
             _FLOW,
             values=("mean", *_PERCENTILES, "max"),
         ),
@@ -197,7 +203,7 @@ METRICS: Registry[MetricEntry] = Registry(
             ),
             need=_SEVERAL,
         ),
-        _metric("unfairness", "1", "Ratio of what a user of two groups gets", _TWO),
+        _metric("unfairness", "1", "Ratio between what users of two groups get", _TWO),
         _metric(
             "policing",
             "1/s",
@@ -219,7 +225,7 @@ METRICS: Registry[MetricEntry] = Registry(
         _metric(
             "stationarity",
             "1",
-            "Whether the throughput keeps its level from the warm-up on",
+            "Whether throughput is stationary after the warm-up",
             _FLOW,
             _SLOT,
             values=("statistic", "p", "autocorrelation"),
@@ -283,7 +289,7 @@ METRICS: Registry[MetricEntry] = Registry(
         _metric(
             "datagrams",
             "1",
-            "What arrives of datagrams over UDP",
+            "Loss, lateness, copies and jitter of UDP datagrams",
             _FLOW,
             values=("lost", "reordered", "duplicates", "jitter"),
             need=_UDP,

@@ -29,17 +29,17 @@ def mtu_of(own: Quantity | None, opposite: Quantity | None, *, traced: bool) -> 
             "conflicting-mtu",
             "the two directions of this link have different MTUs",
             own.span,
-            labels=(Label(opposite.span, "that of the opposite direction"),),
-            help="give it in one of them: it holds for both",
+            labels=(Label(opposite.span, "the MTU of the opposite direction"),),
+            help="set it in one direction: it applies to both",
         )
     mtu = round(given.number / 8)
     if traced and mtu > model.MTU:
         fail(
             "mtu-above-trace",
-            "packets of this size are larger than those of the trace that the link follows",
+            "packets of this size are larger than those of the link's trace",
             given.span,
-            notes=(f"a chance of a Mahimahi trace is one packet of {model.MTU} bytes",),
-            help=f"make the MTU {model.MTU}B or less",
+            notes=(f"a Mahimahi trace counts packets of {model.MTU} bytes",),
+            help=f"set the MTU to {model.MTU}B or less",
         )
     return mtu
 

@@ -14,13 +14,13 @@ CCA = Parameter("cca", AnyCca(), "CCA of the connections between the proxies", "
 CONNECTIONS = Parameter(
     "connections",
     Quantities((NUMBER,), low=1, high=1000, whole=True),
-    "how many of them are kept open for clients to come",
+    "number of connections kept open for new clients",
     "8",
 )
 WINDOW = Parameter(
     "window",
     Sizes(Quantities((BDP, DATA), open_low=True)),
-    "with which each begins, without slow start",
+    "window with which each starts, without slow start",
     "1bdp",
 )
 
@@ -33,7 +33,7 @@ PEPS: Registry[Entry] = Registry(
         NONE,
         Entry(
             "split",
-            "Two proxies split every TCP connection in three, one at each end of the link",
+            "Two proxies, one at each end of the link, split every TCP connection in three",
             (CCA, CONNECTIONS, WINDOW),
             runs=True,
         ),

@@ -22,7 +22,7 @@ DEPTH = Parameter(
 )
 HARSHNESS = Parameter("harshness", _HARSHNESS, "how much an empty bucket drops", "mild")
 FEEDBACK = Parameter(
-    "feedback", _FEEDBACK, "which ECN marks senders re-expose, beside losses", "none"
+    "feedback", _FEEDBACK, "which ECN marks senders re-expose, in addition to losses", "none"
 )
 CHARGE = Parameter("charge", _CHARGE, "when a re-echo takes its token", "forwarded")
 

@@ -47,7 +47,7 @@ class Processing:
                 f"{use} must begin at zero",
                 low.span,
                 note=f"this is {low.canonical}",
-                help="what every packet takes longer is a `delay` of the host's link",
+                help="for a constant extra time, use a `delay` on the host's link",
             )
         if not LEAST_NS <= high.ns <= MOST_NS:
             fail(

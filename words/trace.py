@@ -55,7 +55,7 @@ def load_trace(use: Use[Entry]) -> tuple[model.Trace, Quantity]:
     """
     name, every_ns = use[FILE], use[EVERY].ns
     if every_ns < 10**6:
-        fail("out-of-range", "a trace tells no time below 1 ms", use.span_of(EVERY))
+        fail("out-of-range", "a trace has a resolution of 1 ms", use.span_of(EVERY))
     data = attached(name, SIZE_LIMIT_BYTES)
     file = model.Input(name.value, hashlib.sha256(data).hexdigest())
     key = (name.span.source.name, file.sha256, every_ns)
@@ -79,7 +79,7 @@ def _times_ms(data: bytes, name: Text) -> list[int]:
     if not times or not times[-1]:
         fail(
             "bad-trace",
-            "this trace has no chance to send after its begin",
+            "this trace has no opportunity to send after its start",
             name.span,
             help="write one line per packet: the time in ms at which it may be sent",
         )
@@ -98,7 +98,7 @@ def _refuse(data: bytes, number: int, name: Text, what: str) -> None:
                 f"line {number} of the trace {what}",
                 Span(source, start, max(end, start)),
                 labels=(Label(name.span, "the trace is used here"),),
-                help="a trace has one time in ms per line, and none is less than the one before",
+                help="a trace has one time in ms per line, in ascending order",
             )
         ]
     )
@@ -109,7 +109,7 @@ def _binned(file: model.Input, times_ms: list[int], every_ns: int, span: Span) -
     period_ns = times_ms[-1] * 10**6
     bins = -(-period_ns // every_ns)
     if bins > BIN_LIMIT:
-        fail("too-many", f"this makes {bins} bins; {BIN_LIMIT} are the most", span)
+        fail("too-many", f"this makes {bins} bins; the limit is {BIN_LIMIT}", span)
     chances = [0] * bins
     for time_ms in times_ms:
         chances[max(0, -(-time_ms * 10**6 // every_ns) - 1)] += 1

@@ -8,7 +8,7 @@ from fairc.dsl.core.registry import Registry
 
 STACK = Parameter("stack", Words("QUIC stack", ("quinn",)), "the implementation", "quinn")
 QLOG = Parameter("qlog", A_SWITCH, "write a qlog file", "off")
-IMAGE = Parameter("image", Texts(), "a container image of another stack, instead of `stack`")
+IMAGE = Parameter("image", Texts(), "a container image with another stack, instead of `stack`")
 
 TRANSPORTS: Registry[Entry] = Registry(
     "transport",

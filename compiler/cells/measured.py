@@ -1,4 +1,4 @@
-"""Metrics that are asked for, and that no flow of any configuration has a value of."""
+"""Requested metrics that have no value for any flow of any configuration."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Measured:
             of = f" among {named}" if named else ""
             yield Diagnostic(
                 code="nothing-to-measure",
-                message=f"`{request.name}` is of {need.words}, and {need.instead}{of}",
+                message=f"no flow{of} {need.words}, so `{request.name}` has no values",
                 span=request.span,
-                help=f"leave `{request.name}` out of `measure`, or give it what it measures",
+                help=f"remove `{request.name}` from `measure`, or add a flow that it can measure",
                 severity=Severity.WARNING,
             )
 

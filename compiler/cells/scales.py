@@ -45,7 +45,8 @@ def check_scales(
         if request.name == "deviations":
             scales = _scales(request)
             if len(scales) > MOST_SCALES:
-                report(_error(request, "too-many", f"`deviations` has more than {MOST_SCALES} scales",
+                report(_error(request, "too-many", f"`deviations` has more than {MOST_SCALES}"
+                " scales",
                               "", "name fewer"))  # fmt: skip
             for flow in draft.flows:
                 if flow.flow.transport != "udp" and _of(request, flow.flow):
@@ -61,17 +62,18 @@ def _of_flow(
         yield _error(
             request,
             "several-connections",
-            f"`deviations` is of one connection, and `{name}` has {flow.flow.connections}",
-            "each connection has a window and a clock of its own",
-            "make a flow of its own with one connection, and name that",
+            f"`deviations` needs a single connection, but `{name}` has {flow.flow.connections}",
+            "each connection has its own window and clock",
+            "add a flow with one connection, and name that one",
         )
     every_ns = sample_every_ns(flow.flow, [request])
     if 0 < rtt_ns < SAMPLES_A_ROUND * every_ns:
         yield _warning(
             request,
             "few-samples",
-            f"a sample of `{name}` every {every_ns / 1e6:g} ms may be too few",
-            f"its base RTT is {rtt_ns / 1e6:g} ms; with fewer than {SAMPLES_A_ROUND} samples a round"
+            f"sampling `{name}` every {every_ns / 1e6:g} ms may be too rare",
+            f"its base RTT is {rtt_ns / 1e6:g} ms; with fewer than {SAMPLES_A_ROUND} samples a"
+            " round"
             " trip `deviations` is not defined",
             f"write `every: {max(100, rtt_ns // (4 * 1000))}us`",
         )
@@ -87,7 +89,7 @@ def _of_flow(
             "too-short",
             f"`{name}` is shorter than the longest scale, {longest} round trips",
             why,
-            "make the duration longer, or the scale smaller",
+            "increase the duration, or reduce the scale",
         )
     elif rounds // longest < LEAST_WINDOWS:
         yield _warning(

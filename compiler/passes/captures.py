@@ -84,9 +84,9 @@ def _warn_no_entry(draft: Draft, flow: DraftFlow) -> None:
     draft.report(
         Diagnostic(
             code="no-entry-capture",
-            message=f"packets of the flow `{flow.flow.name}` begin at a bottleneck's own node",
+            message=f"the flow `{flow.flow.name}` starts at a bottleneck's own node",
             span=flow.flow.span,
-            notes=("they cannot be seen before the queue, only after it",),
+            notes=("its packets can be captured only after the queue, not before it",),
             help="put a router between the host and the slowest link",
             severity=Severity.WARNING,
         )

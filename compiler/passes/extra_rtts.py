@@ -62,7 +62,7 @@ def _refuse(draft: Draft, flow: Flow) -> None:
             code="shared-host",
             message=f"the `rtt` of the flow `{flow.declared or flow.name}` has no link of its own",
             span=flow.span,
-            notes=("it is added to the one link of a host that no other flow uses",),
+            notes=("it is added to the only link of a host that no other flow uses",),
             help="give the flow a node of its own (`from`, `to` or `users`), or the link a `delay`",
         )
     )

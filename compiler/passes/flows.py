@@ -41,10 +41,9 @@ def find_bottlenecks(draft: Draft) -> None:
                 message=f"no link on the path of the flow `{flow.flow.name}` has a rate",
                 note="nothing limits it",
                 span=flow.flow.span,
-                notes=(
-                    "its data would move in no time, and a clock in virtual time would stand still",
-                ),
-                help="give a link between its server and its client a `rate`, such as `rate = 1Gbit/s`",
+                notes=("its data would take no time, and a virtual clock would stand still",),
+                help="give a link between its server and its client a `rate`, such as `rate ="
+                " 1Gbit/s`",
             )
         )
 
@@ -60,13 +59,17 @@ def _refuse_timeless(draft: Draft, flow: DraftFlow) -> None:
     draft.report(
         Diagnostic(
             code="no-time-passes",
-            message=f"no time passes on the path of the flow `{flow.flow.name}`",
+            message=f"the path of the flow `{flow.flow.name}` takes no time",
             span=flow.bottleneck.shaped.span,
             notes=(
-                f"a full packet takes {frame_ns:.2g} ns at {rate}, and clocks count whole ones",
-                "without a delay, a clock in virtual time would stand still",
+                (
+                    f"a full packet takes {frame_ns:.2g} ns at {rate}, and clocks count whole"
+                    " nanoseconds"
+                ),
+                "without a delay, a virtual clock would stand still",
             ),
-            help=f"write a `rate` of at most {frame_bits}Gbit/s, or give a link of the path a `delay`",
+            help=f"write a `rate` of at most {frame_bits}Gbit/s, or give a link of the path a"
+            " `delay`",
         )
     )
 
@@ -85,10 +88,10 @@ def size_buffers(draft: Draft) -> None:
             draft.report(
                 Diagnostic(
                     code="buffer-too-large",
-                    message=f"the flow `{flow.flow.name}` needs larger buffers than Linux has",
+                    message=f"the flow `{flow.flow.name}` needs larger buffers than Linux allows",
                     span=flow.flow.span,
-                    notes=(f"{reason}, the most that a socket takes is {MAX_BUFFER_BYTES}",),
-                    help="make the rate, the RTT or the queue of the bottleneck smaller",
+                    notes=(f"{reason}, but a socket takes at most {MAX_BUFFER_BYTES}",),
+                    help="reduce the rate, the RTT or the queue of the bottleneck",
                 )
             )
 

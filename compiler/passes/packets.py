@@ -54,17 +54,18 @@ def check_packets(draft: Draft) -> None:
                 flow,
                 "mtu-below-quic",
                 f"QUIC cannot run over the path of the flow `{flow.flow.name}`",
-                f"{path}, QUIC here needs {least} for a datagram and {UDP_IP_BYTES} for its headers",
-                f"make the MTU {least + UDP_IP_BYTES}B or more, or take TCP",
+                f"{path}; QUIC here needs {least} for a datagram and {UDP_IP_BYTES} for its"
+                " headers",
+                f"set the MTU to {least + UDP_IP_BYTES}B or more, or use TCP",
             )
         elif least and flow.mtu > MTU:
             _report(
                 draft,
                 flow,
                 "quic-below-mtu",
-                f"the packets of `{flow.flow.name}` are smaller than its path takes",
+                f"the packets of `{flow.flow.name}` are smaller than its path allows",
                 f"{path}, and QUIC sends IP packets of at most {MTU} bytes here",
-                "TCP beside it takes the whole MTU: the report lists that as a confounder",
+                "TCP uses the whole MTU: the report lists this as a confounder",
                 Severity.WARNING,
             )
         if transport == "udp" and isinstance(workload, OnOff | Iperf3):
@@ -77,7 +78,7 @@ def check_packets(draft: Draft) -> None:
                     "packet-above-mtu",
                     f"the packets of the flow `{flow.flow.name}` do not fit its path",
                     f"`packet` is {packet} bytes, {path}",
-                    "make `packet` smaller, or leave it out: it is then what the path takes",
+                    "reduce `packet`, or leave it out to use what the path allows",
                 )
         if transport == "udp" and isinstance(workload, Iperf3):
             _check_whole_datagrams(draft, flow, workload)
@@ -93,7 +94,7 @@ def _check_whole_datagrams(draft: Draft, flow: DraftFlow, workload: Iperf3) -> N
             "inexact-iperf3",
             f"iperf3 moves no exact size: of {workload.plan.bytes} bytes it would make {whole}",
             f"it sends whole datagrams of {payload} bytes",
-            f"write `bytes: {whole}B`; an exact size is `file(...)`",
+            f"write `bytes: {whole}B`; for an exact size, use `file(...)`",
         )
 
 

@@ -122,10 +122,13 @@ def _report_iperf3(draft: Draft, pep: model.Pep, flow: DraftFlow) -> None:
     draft.report(
         Diagnostic(
             code="iperf3-over-pep",
-            message=f"iperf3 of the flow `{flow.flow.name}` cannot run over the proxies of `{pep.name}`",
+            message=f"iperf3 of the flow `{flow.flow.name}` cannot run over the proxies of"
+            f" `{pep.name}`",
             span=flow.flow.span,
-            notes=("they would split its control connection, too: nobody could tell what is data",),
-            help="take `bulk` or `file`, or check the link without its `pep`",
+            notes=(
+                "they would also split its control connection, so data could not be told apart",
+            ),
+            help="use `bulk` or `file`, or check the link without its `pep`",
         )
     )
 
@@ -136,7 +139,7 @@ def _report_unshaped(draft: Draft, pep: model.Pep) -> None:
             code="pep-without-rate",
             message=f"the link between the proxies of `{pep.name}` has no rate",
             span=pep.span,
-            notes=("they send at the link's rate from the begin, and must know it",),
+            notes=("they send at the link's rate from the start, so they must know it",),
             help=f"give the link between `{pep.terminal}` and `{pep.gateway}` a `rate`, both ways",
         )
     )
@@ -149,7 +152,7 @@ def _report_idle(draft: Draft, pep: model.Pep) -> None:
             message=f"the proxies of `{pep.name}` split nothing",
             span=pep.span,
             notes=(f"no flow over TCP goes from `{pep.gateway}` to `{pep.terminal}`",),
-            help="data goes `from` the gateway's side `to` the terminal's; nothing else is touched",
+            help="only data sent `from` the gateway's side `to` the terminal's is split",
             severity=Severity.WARNING,
         )
     )

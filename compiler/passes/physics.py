@@ -56,7 +56,7 @@ def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
             f"the flow `{flow.flow.name}` runs for less than {FEW_RTTS} base RTTs",
             flow.flow.span,
             f"{lasts_ns / 1e9:g} s, and a base RTT of {flow.base_rtt_ns / 1e6:g} ms",
-            "make the duration longer",
+            "increase the duration",
         )
     elif total is not None or flow.flow.workload.own_time_ns(flow):
         what = flow.flow.workload.noun
@@ -72,7 +72,7 @@ def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
                 f"{total} bytes at {share:g} Mbit/s take {moving_ns / 1e9:.1f} s"
                 if moving_ns >= own_ns
                 else f"by itself it takes {own_ns / 1e9:g} s",
-                f"make the duration longer, or the {what} smaller",
+                f"increase the duration, or reduce the {what}",
             )
 
 
@@ -105,13 +105,13 @@ def _warn_limits(draft: Draft, flow: DraftFlow) -> None:
             f"the video of `{declared.name}` has a higher bit rate than its bottleneck",
             declared.span,
             f"{workload.plan.bitrate_bps / 1e6:g} Mbit/s, and {flow.rate_bps / 1e6:g} Mbit/s",
-            "it stalls whatever the network does: make the bit rate smaller or the link faster",
+            "it stalls whatever the network does: lower the bit rate, or make the link faster",
         )
     if declared.cca == "dctcp" and not declared.options.ecn:
         _report(
             draft,
             "dctcp-without-ecn",
-            f"without ECN the DCTCP of `{declared.name}` is Reno",
+            f"without ECN, DCTCP in `{declared.name}` behaves as Reno",
             declared.span,
             "Linux falls back where the other end has not agreed to ECN",
             "write `ecn = accurate`, and give the queue `ecn: on`",
@@ -131,7 +131,7 @@ def _warn_limits(draft: Draft, flow: DraftFlow) -> None:
             f"the windows of `{declared.name}` are too small to fill its bottleneck",
             declared.span,
             f"{window} bytes a connection, and a BDP of {bdp}: at most {most_mbps:.3g} Mbit/s",
-            "right where that is the question; else leave the window or the buffer out",
+            "intended, if that is the question; otherwise leave out the window or the buffer",
         )
 
 
@@ -146,7 +146,7 @@ def _warn_overload(draft: Draft) -> None:
                 _report(
                     draft,
                     "udp-overload",
-                    f"with `{flow.flow.name}`, UDP sends more than its bottleneck takes",
+                    f"with `{flow.flow.name}`, UDP sends more than its bottleneck carries",
                     flow.flow.span,
                     f"{offered[place] / 1e6:g} Mbit/s on average into {flow.rate_bps / 1e6:g}",
                     "what does not fit is lost, and nothing is left for other flows",
@@ -170,9 +170,10 @@ def _warn_unmarked(draft: Draft) -> None:
             _report(
                 draft,
                 "nothing-to-mark",
-                f"`{end.shaped.queue.kind}` may mark, but no flow here asks for ECN: it drops instead",
+                f"`{end.shaped.queue.kind}` may mark, but no flow here asks for ECN: it drops"
+                " instead",
                 end.shaped.queue.span,
-                "Linux clients do not ask for it by themselves (net.ipv4.tcp_ecn = 2)",
+                "Linux clients do not request it by default (net.ipv4.tcp_ecn = 2)",
                 "write `ecn = on` in a flow, or in `hosts`",
             )
 
@@ -199,7 +200,8 @@ def _warn_l4s(draft: Draft) -> None:
                 _report(
                     draft,
                     "no-l4s",
-                    "no flow here sends L4S packets: one of the two queues of `dualpi2` stays empty",
+                    "no flow here sends L4S packets: one of the two queues of `dualpi2` stays"
+                    " empty",
                     queue.span,
                     "no flow asks for ECN"
                     if taken
@@ -213,8 +215,9 @@ def _warn_l4s(draft: Draft) -> None:
                         "classic-as-l4s",
                         f"with `l4s: any` the packets of `{flow.flow.name}` count as L4S",
                         flow.flow.span,
-                        f"`{flow.flow.cca}` halves its window at a mark, and L4S packets are marked often",
-                        "leave `ecn` out of this flow, or take a scalable CCA such as dctcp",
+                        f"`{flow.flow.cca}` halves its window at a mark, and L4S packets are"
+                        " marked often",
+                        "leave `ecn` out of this flow, or use a scalable CCA such as dctcp",
                     )
 
 

@@ -82,7 +82,8 @@ def _refuse_quic(
             draft.report(
                 Diagnostic(
                     code="policed-quic",
-                    message=f"the policer cannot read the flow `{declared.declared or declared.name}`:"
+                    message=f"the policer cannot read the flow"
+                    f" `{declared.declared or declared.name}`:"
                     " QUIC encrypts",
                     span=declared.span,
                     labels=(
@@ -95,14 +96,14 @@ def _refuse_quic(
 
 
 def _report_idle(draft: Draft, policer: model.Policer, users: bool) -> None:
-    whom = "no flow of users goes this way" if users else "no flow over TCP goes this way"
+    whom = "no flow of users takes this path" if users else "no flow over TCP takes this path"
     draft.report(
         Diagnostic(
             code="idle-policer",
             message="this policer polices nobody",
             span=policer.span,
             note=whom,
-            help="data goes `from` the server `to` the client; nothing else is policed",
+            help="only data sent `from` the server `to` the client is policed",
         )
     )
 
@@ -139,12 +140,12 @@ def _check_marks(draft: Draft, policer: model.Policer, egress: End, ours: list[D
             draft.report(
                 Diagnostic(
                     code="inexact-marks",
-                    message=f"the marks that `{flow.flow.name}` gets cannot be counted here",
+                    message=f"the policer cannot count all marks of `{flow.flow.name}`",
                     span=policer.span,
                     note=why,
                     notes=("it sees marks as packets leave its own queue",),
-                    help="police the last queue and lose nothing behind it, or write"
-                    " `feedback: classic`",
+                    help="police the last queue, with no losses behind it, or write `feedback:"
+                    " classic`",
                 )
             )
             return
@@ -167,8 +168,9 @@ def _check_way_back(
                     code="unseen-feedback",
                     message=f"the policer does not see the acknowledgements of `{flow.flow.name}`",
                     span=policer.span,
-                    note=f"`{policer.feedback}` feedback is in them, and they come back another way",
-                    help="let them come back over the same link, or leave `feedback` out",
+                    note=f"`{policer.feedback}` feedback is in them, but they return by another"
+                    " path",
+                    help="let them return over the same link, or leave `feedback` out",
                 )
             )
             return

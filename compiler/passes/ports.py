@@ -33,10 +33,10 @@ def assign_ports(draft: Draft) -> None:
             draft.report(
                 Diagnostic(
                     code="too-many-ports",
-                    message="the connections over UDP need more ports than there are",
+                    message="the connections over UDP need more ports than exist",
                     span=flow.flow.span,
-                    notes=(f"each has one of its own, from {FIRST_PORT} to {LAST_PORT}",),
-                    help="make `count` smaller",
+                    notes=(f"each has its own port, from {FIRST_PORT} to {LAST_PORT}",),
+                    help="reduce `count`",
                 )
             )
             return
@@ -46,9 +46,9 @@ def _refuse_shared(draft: Draft, flow: DraftFlow, other: str) -> None:
     draft.report(
         Diagnostic(
             code="shared-image-port",
-            message=f"`{other}` and `{flow.flow.name}` have their images on the same server",
+            message=f"`{other}` and `{flow.flow.name}` run their images on the same server",
             span=flow.flow.span,
             notes=(f"every image serves port {IMAGE_PORT}",),
-            help="give each a server of its own (`from`)",
+            help="give each its own server (`from`)",
         )
     )

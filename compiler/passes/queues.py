@@ -110,7 +110,7 @@ def _of_idle_link(draft: Draft, way: Direction) -> plan.Fifo:
             code="idle-link",
             message="no flow crosses this link, so its queue has no size in `bdp`",
             span=way.queue.size.span,
-            note=f"{idle_packets} packets are taken",
+            note=f"{idle_packets} packets are used",
             severity=Severity.WARNING,
         )
     )
@@ -124,7 +124,7 @@ def _longest_rtt(draft: Draft, way: Direction, rtts_ns: set[int]) -> int | None:
         draft.report(
             Diagnostic(
                 code="bdp-without-rtt",
-                message="a size in `bdp` has no meaning here: the base RTT is zero",
+                message="a size in `bdp` is meaningless here: the base RTT is zero",
                 span=way.queue.size.span,
                 help="give the path a delay, or the size in bytes, packets or time",
             )
@@ -134,7 +134,7 @@ def _longest_rtt(draft: Draft, way: Direction, rtts_ns: set[int]) -> int | None:
         draft.report(
             Diagnostic(
                 code="unequal-rtts",
-                message="flows of unequal base RTT cross this link: `bdp` takes the longest",
+                message="flows of unequal base RTT cross this link: `bdp` uses the longest",
                 span=way.queue.size.span,
                 notes=(f"base RTTs: {', '.join(f'{ns / 1e6:g} ms' for ns in sorted(rtts_ns))}",),
                 help="give the size in bytes, packets or time to say it exactly",
@@ -157,7 +157,7 @@ def _check(draft: Draft, way: Direction, limit_bytes: int) -> None:
                 message="this queue cannot hold a single full packet",
                 span=size.span,
                 note=f"{limit_bytes} bytes, a packet is {way.frame_bytes}",
-                notes=("whatever is sent while the link is busy would be lost",),
+                notes=("every packet sent while the link is busy would be lost",),
                 help="make it two packets or more",
             )
         )
@@ -167,7 +167,8 @@ def _check(draft: Draft, way: Direction, limit_bytes: int) -> None:
                 code="small-queue",
                 message="this queue holds less than two full packets",
                 span=size.span,
-                note=f"about {limit_bytes / way.frame_bytes:.2g} packets of {way.frame_bytes} bytes",
+                note=f"about {limit_bytes / way.frame_bytes:.2g} packets of {way.frame_bytes}"
+                " bytes",
                 notes=("a burst of two packets always loses one, whatever the CCA does",),
                 severity=Severity.WARNING,
             )

@@ -84,9 +84,9 @@ def _network(cell: Cell, parts: Parts) -> str:
     for node in cell.nodes:
         for route in node.routes:
             if not _is_network(route.destination):
-                return f"`{route.destination}` is no network: it has bits beyond its prefix"
+                return f"`{route.destination}` is not a network: it has bits beyond its prefix"
             if (node.name, route.via) not in next_to:
-                return f"`{route.via}` is no neighbour of `{node.name}`"
+                return f"`{route.via}` is not a neighbour of `{node.name}`"
     for place, end in ends.items():
         if place[1] in RESERVED:
             return f"no interface can be called `{end.name}`"
@@ -122,15 +122,15 @@ def _flows(cell: Cell, parts: Parts) -> str:
         if server not in nodes or client not in nodes or server == client:
             return f"the flow `{flow.name}` does not run between two nodes of the cell"
         if owners.get(flow.address) != server:
-            return f"`{flow.address}` is no address of `{server}`"
+            return f"`{flow.address}` is not an address of `{server}`"
         if flow.client_address and owners.get(flow.client_address) != client:
-            return f"`{flow.client_address}` is no address of `{client}`"
+            return f"`{flow.client_address}` is not an address of `{client}`"
         if flow.bottleneck not in parts.ends:
-            return f"the bottleneck of `{flow.name}` is no interface of the cell"
+            return f"the bottleneck of `{flow.name}` is not an interface of the cell"
         if len(flow.starts_ns) != flow.connections:
             return f"not every connection of `{flow.name}` has a start, or one has two"
         if flow.transport == "udp" and flow.port + flow.connections > 65_536:
-            return f"the flow `{flow.name}` needs ports that there are not"
+            return f"the flow `{flow.name}` needs more ports than exist"
         if why := _stack(flow) or _arrivals(flow) or _iperf3(flow, cell):
             return why
         window = flow.options.initial_window_packets

@@ -54,7 +54,7 @@ TARGETS: Registry[Target] = Registry(
     "target",
     (
         Target("mininet", "a standalone Mininet program per cell", mininet.begin),
-        Target("json", "plan.json and cells.jsonl alone", _begin_json),
+        Target("json", "plan.json and cells.jsonl only", _begin_json),
         Target("containers", "a Compose file per cell", containers.begin),
         Target(
             "kubernetes",

@@ -28,7 +28,8 @@ def find_endpoints() -> Path:
     program = _look()
     if damaged(program):
         raise EndpointsMissing(
-            f"{program} is damaged: its hash is not the one in {_record(program)}; to build it anew:"
+            f"{program} is damaged: its hash differs from the one in {_record(program)}; to"
+            " rebuild it:"
             f" `cd endpoints && cargo clean --release -p {NAME}`, and `make setup`"
         )
     return program

@@ -132,15 +132,15 @@ def obstacles(cell: Cell) -> Iterator[Diagnostic]:
     if mininet.browsers(cell):
         yield Diagnostic(
             code="not-in-containers",
-            message="containers have no browser that could load pages",
+            message="containers have no browser to load pages",
             help="run it with `--engine vm`",
         )
     if size := iperf3.window_bytes(cell):
         yield Diagnostic(
             code="not-in-containers",
-            message=f"a window of {size} bytes is more than a kernel allows iperf3 by itself,"
+            message=f"a window of {size} bytes is more than a kernel allows iperf3 by default,"
             " and containers may not change the host's",
-            help=f"make it {iperf3.LINUX_BUFFER_MAX}B or less, or run it with `--engine vm`",
+            help=f"use {iperf3.LINUX_BUFFER_MAX}B or less, or run it with `--engine vm`",
         )
     for cca in what.objects:
         yield Diagnostic(

@@ -34,7 +34,7 @@ def attached(name: Text, limit_bytes: int) -> bytes:
     if path is None:
         fail(
             "file-path",
-            "a file of an experiment lies in the experiment's folder, or below it",
+            "a file of an experiment must be in the experiment's folder or below it",
             name.span,
             help='write a relative path without `..`, such as "data/reno.bpf.o"',
         )

@@ -146,7 +146,7 @@ def match(entry: E, given: tuple[Argument, ...], span: Span, at: Span | None = N
                 limit = len(entry.parameters)
                 fail(
                     "too-many-arguments",
-                    f"`{entry.name}` takes {_count(limit, 'argument')}, and this is one more",
+                    f"`{entry.name}` takes {_count(limit, 'argument')}; this is one too many",
                     where,
                     help=_signature(entry),
                 )

@@ -56,7 +56,8 @@ def refuse(
     if isinstance(value, Applied) and value.name == "trace" and help is None:
         text = value.span.text if value.span.text.startswith("trace") else "trace(...)"
         help = (
-            f"a link takes a trace, `link left -> right {{ rate = {text} }}` in a topology of your own, and so"
+            f"a link takes a trace, `link left -> right {{ rate = {text} }}` in a topology of"
+            " your own, and so"
             f" does the mobile network: `topology = 4g(down: {text})`"
         )
     fail(
@@ -139,7 +140,7 @@ class Quantities:
             offered.append(f"{canonical(100 * value.number, value.dimension)}%")
         fail(
             "missing-unit",
-            f"{use} must be {self.words}, and this number has no unit",
+            f"{use} must be {self.words}, but this number has no unit",
             value.span,
             note="a unit is missing",
             labels=used(value, at, use),

@@ -48,7 +48,7 @@ def load(group: str, kind: type) -> Iterator[tuple[EntryPoint, object]]:
         if isinstance(found, kind):
             yield point, found
         else:
-            note(point, f"{point.value} is no {kind.__name__}")
+            note(point, f"{point.value} is not of type {kind.__name__}")
 
 
 def attempt(group: str, name: str, build: Callable[[], T]) -> T | None:

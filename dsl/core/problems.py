@@ -31,7 +31,7 @@ def not_yet(what: str, span: Span, instead: str | None = None) -> Diagnostic:
         "not-yet",
         f"{what} cannot run yet",
         span,
-        note="understood, but not built yet",
+        note="understood, but not implemented yet",
         help=instead,
         severity=Severity.WARNING,
     )

@@ -46,14 +46,14 @@ def _arithmetic(operator: str, left: Value, right: Value, span: Span, names: Nam
     a, b = quantity(left, names), quantity(right, names)
     if operator in "+-":
         if a.dimension != b.dimension:
-            _mismatch(f"`{operator}` needs two quantities of one kind", a, b, span)
+            _mismatch(f"`{operator}` needs two quantities of the same kind", a, b, span)
         number = a.number + b.number if operator == "+" else a.number - b.number
         return Quantity(number, a.dimension, span)
     if operator == "/" and b.number == 0:
         fail("division-by-zero", "this divides by zero", b.span, note="this is zero")
     number = a.number * b.number if operator == "*" else a.number / b.number
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > NUMBER_BITS:
-        fail("number-too-large", "this number is out of every range that makes sense here", span)
+        fail("number-too-large", "this number is far outside any sensible range", span)
     return Quantity(number, a.dimension.times(b.dimension, 1 if operator == "*" else -1), span)
 
 
@@ -63,7 +63,7 @@ def quantity(value: Value, names: Names) -> Quantity:
         near = suggest(value.name, names())
         fail(
             "unknown-name",
-            f"`{value.name}` is no quantity here",
+            f"`{value.name}` is not a quantity here",
             value.span,
             note=f"did you mean `{near}`?" if near else "",
             help="names of quantities come from `sweep`, `let` and the topology's parameters",
@@ -99,7 +99,7 @@ _COMPARISONS: dict[str, Callable[[Fraction, Fraction], bool]] = {
 def compare(operator: str, a: Value, b: Value, span: Span, names: Names) -> bool:
     """Return whether a comparison holds; words and lists are equal or not. Raises CompileError."""
     if isinstance(a, Quantity) and isinstance(b, Quantity) and a.dimension != b.dimension:
-        _mismatch(f"`{operator}` compares two quantities of one kind", a, b, span)
+        _mismatch(f"`{operator}` compares two quantities of the same kind", a, b, span)
     if operator in ("==", "!="):
         return bool((eq if operator == "==" else ne)(a, b))
     left, right = quantity(a, names), quantity(b, names)

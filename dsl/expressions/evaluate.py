@@ -53,9 +53,9 @@ class Work:
         if self._done > WORK_LIMIT:
             fail(
                 "too-many",
-                f"this file computes more than {WORK_LIMIT:,} items of lists",
+                f"this file computes more than {WORK_LIMIT:,} list items",
                 span,
-                note="here the limit was reached",
+                note="the limit was reached here",
                 help="make shorter lists, or compute them once with `let`",
             )
 
@@ -129,10 +129,10 @@ class Scope:
         circle = [*names[at:], *names[:at], first]
         fail(
             "circular",
-            f"`{first}` is defined by itself",
+            f"`{first}` is defined in terms of itself",
             self._deferred[first].span,
             notes=(", ".join(f"`{a}` needs `{b}`" for a, b in pairwise(circle)),),
-            help="give one of the names a value of its own",
+            help="give one of these names a fixed value",
         )
 
 
@@ -143,7 +143,7 @@ def evaluate(node: syntax.Expr, scope: Scope) -> Value:
         if scope.depth > DEPTH_LIMIT:
             fail(
                 "too-deep",
-                f"values depend on each other more than {DEPTH_LIMIT} deep",
+                f"values depend on each other more than {DEPTH_LIMIT} levels deep",
                 node.span,
                 help="define them more directly",
             )
@@ -261,7 +261,7 @@ def _several(node: syntax.Several, scope: Scope) -> Value:
     if number.dimension != NUMBER:
         fail(
             "wrong-dimension",
-            f"before `of` stands a number, not {number.words}",
+            f"`of` needs a number before it, not {number.words}",
             number.span,
             note=number.words,
             help="for example `40 of 20kB`",
@@ -323,7 +323,7 @@ def check_words(node: syntax.Expr, scope: Scope, known: Collection[str]) -> None
                 near = suggest(part.text, {*known, *scope.names()})
                 fail(
                     "unknown-name",
-                    f"nothing is called `{part.text}`",
+                    f"`{part.text}` is not defined",
                     part.span,
                     note=f"did you mean `{near}`?" if near else "",
                     help="a condition compares swept names and `repetition` with their values",

@@ -49,7 +49,7 @@ def _refuse_long(length: int, span: Span) -> None:
     if length > LIST_LIMIT:
         fail(
             "too-many",
-            f"this makes a list of {length} values; {LIST_LIMIT} are the most",
+            f"this makes a list of {length} values; the limit is {LIST_LIMIT}",
             span,
             help="take fewer values, for example with `logspace`",
         )
@@ -81,8 +81,8 @@ def _quantities(name: str, values: list[Value]) -> list[Quantity]:
         if found and value.dimension != found[0].dimension:
             fail(
                 "wrong-dimension",
-                f"`{name}` needs quantities of one kind, "
-                f"not {found[0].dimension} and {value.dimension}",
+                f"`{name}` needs quantities of the same kind, not {found[0].dimension} and"
+                f" {value.dimension}",
                 value.span,
                 note=str(value.dimension),
             )
@@ -104,9 +104,7 @@ def _logspace(arguments: tuple[Argument, ...], span: Span) -> Value:
     """Return n values from a to b whose ratios are equal, rounded to 6 significant digits."""
     values = _positional("logspace", arguments, span, 3)
     if len(values) > 3:
-        fail(
-            "unknown-argument", "`logspace` takes a first value, a last one and their number", span
-        )
+        fail("unknown-argument", "`logspace` takes a first value, a last value and a count", span)
     a, b = _quantities("logspace", values[:2])
     n = _whole(values[2], "`logspace`")
     for end in (a, b):

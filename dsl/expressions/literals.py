@@ -21,7 +21,7 @@ def number_of(node: syntax.Number) -> Quantity:
     if unit is None:
         fail(
             "unknown-unit",
-            f"`{node.unit}` is no unit",
+            f"`{node.unit}` is not a unit",
             Span(node.span.source, node.span.end - len(node.unit), node.span.end),
             note=_unit_hint(node),
             help="units: " + ", ".join(name for name in UNITS if name),
@@ -30,7 +30,7 @@ def number_of(node: syntax.Number) -> Quantity:
     if len(mantissa) > 30 or len(exponent) > 3 or abs(int(exponent or 0)) > 30:
         fail(
             "number-too-large",
-            "this number is out of every range that makes sense here",
+            "this number is far outside any sensible range",
             node.span,
             help="numbers have at most 30 digits and exponents of at most 30",
         )
@@ -47,6 +47,9 @@ def _unit_hint(node: syntax.Number) -> str:
         data = Fraction(node.digits) * _BIT_SIZES[node.unit] / 8
         factor, unit = next((f, u) for f, u in _BYTE_UNITS if data % f == 0 or f == 1)
         if data.denominator == 1:
-            return f"`{node.digits}{node.unit}/s` is a rate; sizes are in bytes: `{data / factor}{unit}`"
+            return (
+                f"`{node.digits}{node.unit}/s` is a rate; sizes are in bytes:"
+                f" `{data / factor}{unit}`"
+            )
     near = SLIPS.get(node.unit) or suggest(node.unit, [name for name in UNITS if name])
     return f"did you mean `{node.digits}{near}`?" if near else ""

@@ -27,7 +27,8 @@ def draws(block: Block, scope: Scope) -> Draws:
     if paired and given == "own":
         fail(
             "conflicting-draws",
-            "`paired = on` draws everything alike in all configurations, `draws = own` nothing",
+            "`paired = on` shares all random draws between configurations, `draws = own` shares"
+            " none",
             block.settings[PAIRED.name].span,
             labels=(Label(block.settings[DRAWS.name].span, "each configuration has its own here"),),
             help="keep one of them",

@@ -94,7 +94,7 @@ class Overrides:
             near = suggest(name, known)
             fail(
                 "unknown-setting",
-                f"nothing in this file is called `{name}`",
+                f"`{name}` is not defined in this file",
                 word.span,
                 note=f"did you mean `{near}`?" if near else "",
                 help=f"what can be set: {', '.join(known)}",

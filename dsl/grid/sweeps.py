@@ -134,7 +134,7 @@ class Grid:
         if bound > CELL_LIMIT:
             fail(
                 "too-many-cells",
-                f"this sweep makes up to {bound:,} cells; {CELL_LIMIT:,} are the most",
+                f"this sweep makes up to {bound:,} cells; the limit is {CELL_LIMIT:,}",
                 bindings[0].span if bindings else None,
                 help="sweep fewer values, or split the experiment",
             )
@@ -376,7 +376,7 @@ def _check_names(binding: syntax.Binding, seen: Mapping[str, Span]) -> None:
             if word.text in RESERVED:
                 fail(
                     "reserved-name",
-                    f"`{word.text}` always has a meaning of its own",
+                    f"`{word.text}` already has a meaning in the language",
                     word.span,
                     help="choose another name",
                 )

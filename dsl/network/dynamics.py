@@ -90,14 +90,14 @@ def _change(
     if loss is not None and loss.both is not None:
         fail(
             "conflicting-loss",
-            "`both` does not go into `at`: this block belongs to its own direction",
+            "`both` is not allowed in `at`: this block applies to one direction",
             loss.span,
-            help="give each direction its `at`, or write the link with `--`",
+            help="give each direction its own `at`, or write the link with `--`",
         )
     if loss is not None and impaired.duplicate and loss.bursts:
         fail(
             "conflicting-loss",
-            "duplicates and losses in bursts do not go together on one link",
+            "one link cannot have both duplicates and bursty losses",
             loss.span,
         )
     own = None if loss is None or loss.own is None else float(loss.own)
@@ -116,11 +116,11 @@ def _check_rate(new: Quantity | None, rate: Quantity | None, trace: model.Trace 
     if new is None:
         return
     if trace is not None:
-        fail("conflicting-rates", "the rate of this link follows a trace already", new.span)
+        fail("conflicting-rates", "the rate of this link already follows a trace", new.span)
     if rate is None:
         fail(
             "change-without-rate",
-            "this link has no rate that could change",
+            "this link has no rate to change",
             new.span,
             help="give the link a `rate` for the time before",
         )
@@ -137,7 +137,7 @@ def _check_delay(delay: Quantity, jitter: model.Jitter) -> None:
 
 
 def _outage(statement: syntax.Outage, scope: Scope) -> tuple[int, int, Span]:
-    begin_ns = _time(statement.begin, scope, A_TIME, "the begin of `down`")
+    begin_ns = _time(statement.begin, scope, A_TIME, "the start of `down`")
     end_ns = _time(statement.end, scope, A_POSITIVE_TIME, "the end of `down`")
     if end_ns <= begin_ns:
         fail("out-of-range", "`down` ends before it begins", statement.span)
@@ -149,10 +149,10 @@ def _refuse_equal(found: Iterable[_Timed]) -> None:
         if one.at_ns == other.at_ns:
             fail(
                 "duplicate-change",
-                "two changes of this link have the same time",
+                "two changes of this link happen at the same time",
                 other.span,
                 labels=(Label(one.span, "the first one"),),
-                help="put both into one `at`",
+                help="merge them into one `at`",
             )
 
 
@@ -161,10 +161,10 @@ def _refuse_overlap(outages: Iterable[tuple[int, int, Span]]) -> None:
         if other[0] <= one[1]:
             fail(
                 "duplicate-change",
-                "this link is down already, or comes up at that time",
+                "this link is already down, or comes up at that time",
                 other[2],
                 labels=(Label(one[2], "the first one"),),
-                help="write them as one",
+                help="merge them",
             )
 
 

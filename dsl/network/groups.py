@@ -60,15 +60,15 @@ def check_users(
     if not {CLIENT, SERVER} <= hosts:
         fail(
             "no-place-for-users",
-            "users attach where a topology has the nodes `client` and `server`",
+            "users need a topology with nodes called `client` and `server`",
             span,
-            note="this topology has none" if not hosts & {CLIENT, SERVER} else "one is missing",
+            note="this topology has neither" if not hosts & {CLIENT, SERVER} else "one is missing",
             help="use `access`, or name two nodes of the topology `client` and `server`",
         )
     if {built.client, built.server} != {CLIENT, SERVER}:
         fail(
             "users-elsewhere",
-            f"the flow `{built.name}` runs on users, so it goes between `client` and `server`",
+            f"the flow `{built.name}` runs on users, so it must run between `client` and `server`",
             flow.name.span,
             help="for uploads write `from = client  to = server`",
         )

@@ -36,7 +36,7 @@ def impaired(settings: Settings, bursts: model.GilbertElliott | None) -> Impaire
         if reorder.number and not delay.number:
             fail(
                 "reorder-without-delay",
-                "packets overtake others by skipping the delay, and this link has none",
+                "reordered packets skip the delay, but this link has none",
                 reorder.span,
                 help="give the link a `delay`",
             )
@@ -44,10 +44,10 @@ def impaired(settings: Settings, bursts: model.GilbertElliott | None) -> Impaire
         if duplicate.number and bursts:
             fail(
                 "conflicting-loss",
-                "duplicates and losses in bursts do not go together on one link",
+                "one link cannot have both duplicates and bursty losses",
                 duplicate.span,
-                notes=("copies would step the chain of the losses, too",),
-                help="put one of them on a link of its own, behind a router",
+                notes=("copies would also advance the Markov chain of the losses",),
+                help="put one of them on a separate link, behind a router",
             )
     gather.finish()
     return Impaired(jitter, float(reorder.number), float(duplicate.number))

@@ -180,8 +180,8 @@ def _check_queue(queue: model.Queue, rate: Quantity | None) -> None:
     if size.unit in ("bdp", "s") and rate is None:
         fail(
             "queue-without-rate",
-            f"a queue in {'BDPs' if size.unit == 'bdp' else 'time'} needs the link's rate, "
-            "and this link has none",
+            f"a queue in {'BDPs' if size.unit == 'bdp' else 'time'} needs the link's rate, but"
+            " this link has none",
             size.span,
             help="give the link a `rate`, or the queue a size in bytes or packets",
         )
@@ -220,7 +220,7 @@ def _direction(way: _Way, opposite: _Way) -> model.Direction:
     if own and way is not opposite and other is not None and other.both is not None:
         fail(
             "conflicting-loss",
-            "this direction has a loss of its own, and the opposite one sets both",
+            "this direction sets its own loss, but the opposite one sets both",
             loss.span if loss else None,
             labels=(Label(other.span, "`both` is given here"),),
             help="keep one of them",

@@ -81,9 +81,9 @@ def _check_router(name: str, span: Span, nodes: Mapping[str, model.Node]) -> Non
     if nodes[name].kind != "router":
         fail(
             "wrong-type",
-            f"`{name}` is no router, and a proxy stands where packets are forwarded",
+            f"`{name}` is not a router, and proxies run on routers only",
             span,
-            labels=(Label(nodes[name].span, "a node, where flows begin and end"),),
+            labels=(Label(nodes[name].span, "a node: flows start and end here"),),
             help="put a router between it and the link",
         )
 
@@ -94,9 +94,9 @@ def _split(use: Use[Entry], device: syntax.Device, terminal: str, gateway: str) 
     if control.own is not None:
         fail(
             "impossible-pair",
-            "proxies have a CCA of the kernel's",
+            "proxies use a CCA of the kernel",
             control.span,
-            help="a CCA of your own is for flows: `cca = bpf(...)`",
+            help="custom CCAs are for flows: `cca = bpf(...)`",
         )
     assert control.cca is not None
     return model.Pep(

@@ -53,9 +53,11 @@ def place_policers(
                 with gather.attempt():
                     fail(
                         "policed-pep",
-                        f"a policer stands between the proxies of `{pep.name}`",
+                        f"a policer is between the proxies of `{pep.name}`",
                         policer.span,
-                        labels=(Label(pep.span, "they split what it would read"),),
+                        labels=(
+                            Label(pep.span, "the proxies split the connections that it would read"),
+                        ),
                         help="police another link",
                     )
     gather.finish()
@@ -101,7 +103,7 @@ def _place(
     if other is not None:
         fail(
             "duplicate-policer",
-            f"what goes from `{ends[0]}` to `{ends[1]}` is policed twice",
+            f"traffic from `{ends[0]}` to `{ends[1]}` is policed twice",
             device.name.span,
             labels=(Label(other.span, "the other policer"),),
             help="keep one of them",
@@ -130,9 +132,9 @@ def _check_router(name: str, span: Span, nodes: Mapping[str, model.Node]) -> Non
     if nodes[name].kind != "router":
         fail(
             "wrong-type",
-            f"`{name}` is no router, and a policer stands where packets are forwarded",
+            f"`{name}` is not a router, and policers run on routers only",
             span,
-            labels=(Label(nodes[name].span, "a node, where flows begin and end"),),
+            labels=(Label(nodes[name].span, "a node: flows start and end here"),),
             help="put a router between it and the link",
         )
 
@@ -161,10 +163,10 @@ def with_feedback(network: model.Network, flows: Sequence[model.Flow]) -> list[m
             if flow.ecn_given is not None and not flow.options.ecn:
                 fail(
                     "policed-without-ecn",
-                    f"`{flow.name}` has no ECN, and the policer's `feedback` is of its marks",
+                    f"`{flow.name}` has no ECN, but the policer's `feedback` needs its marks",
                     flow.ecn_given,
                     labels=(Label(reading[0].span, f"`{reading[0].feedback}` feedback"),),
-                    help="leave `ecn` out, or `feedback`: losses are exposed in any case",
+                    help="leave out `ecn` or `feedback`: losses are exposed either way",
                 )
             policed.append(replace(flow, options=replace(flow.options, ecn=True)))
     gather.finish()

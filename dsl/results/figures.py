@@ -124,9 +124,9 @@ class FigureChecker:
         if measured is not None and name not in measured:
             fail(
                 "not-measured",
-                f"this figure shows `{metric.name}`, and `measure` does not name `{name}`",
+                f"this figure shows `{metric.name}`, but `{name}` is not in `measure`",
                 metric.span,
-                note="no cell will have a value of it",
+                note="no cell will have a value for it",
                 help=f"add `{name}` to `measure`"
                 + (f", which has: {', '.join(measured)}" if measured else ""),
             )
@@ -141,7 +141,7 @@ class FigureChecker:
         if not self._facts.loads:
             fail(
                 "not-an-axis",
-                f"{use} needs page loads, and no flow of this experiment loads pages",
+                f"{use} needs page loads, but no flow of this experiment loads pages",
                 span,
                 note="`load` numbers the loads of a page, from 1",
                 help="a flow loads pages with `workload = load(...)`",
@@ -187,8 +187,8 @@ class FigureChecker:
                     "not-an-axis",
                     f"`{metric.name}` has no value for each load",
                     metric.span,
-                    labels=(Label(item.span, "asked for here"),),
-                    help=f"for each load there are: {', '.join(per_load)}",
+                    labels=(Label(item.span, "requested here"),),
+                    help=f"metrics with a value for each load: {', '.join(per_load)}",
                 )
         if name == "users" and not self._facts.users:
             fail(
@@ -213,8 +213,8 @@ class FigureChecker:
                 "no-time-series",
                 f"`{metric.name}` is not a value over time",
                 metric.span,
-                labels=(Label(item.span, "asked for here"),),
-                help=f"over time there are: {', '.join(over_time)}",
+                labels=(Label(item.span, "requested here"),),
+                help=f"metrics over time: {', '.join(over_time)}",
             )
 
     def _selection(self, node: syntax.Expr) -> model.Selection:
@@ -244,7 +244,7 @@ class FigureChecker:
         if not held:
             fail(
                 "empty-figure",
-                "this condition holds for no cell, so the figure would be empty",
+                "no cell meets this condition, so the figure would be empty",
                 node.span,
                 help=_values_of(facts.axes, names),
             )
@@ -323,7 +323,7 @@ def _check_curves(entry: FigureEntry, metric: Value | None) -> None:
         listed = ", ".join(f"`{name}`" for name in curved)
         fail(
             "no-curves",
-            f"`{entry.name}` shows the curves of {listed}, and `{metric.name}` has none",
+            f"`{entry.name}` shows the curves of {listed}, but `{metric.name}` has none",
             metric.span,
             help=f"write `{entry.name}({curved[0]})`",
         )

@@ -80,8 +80,8 @@ def _merged(
             f"`{more.values[0]}` is measured twice",
             here,
             labels=(Label(at, "the first time"),),
-            help="one request of each metric, so that its values have one name; of its sub-values"
-            " any number",
+            help="request each metric once, so that its values have one name; list any number of"
+            " its sub-values",
         )
     return replace(first, values=(*first.values, *more.values))
 
@@ -96,7 +96,9 @@ def check_sub_values(metric: Entry, rest: Sequence[str], at: Span) -> None:
                 f"the metric `{metric.name}` has no value called `{part}`",
                 Span(at.source, at.end - len(part), at.end),
                 note=f"did you mean `{near}`?" if near else "",
-                help=f"it has: {', '.join(metric.values)}" if metric.values else "it is one value",
+                help=f"it has: {', '.join(metric.values)}"
+                if metric.values
+                else "it has a single value",
             )
 
 

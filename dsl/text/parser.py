@@ -86,7 +86,7 @@ def _refuse_deep_nesting(source: Source, tree: Tree[Token]) -> None:
                 [
                     Diagnostic(
                         "too-deep",
-                        f"values are nested more than {NESTING_LIMIT} deep",
+                        f"values are nested more than {NESTING_LIMIT} levels deep",
                         Span(source, node.meta.start_pos, node.meta.start_pos + 1),
                         note="this is one level too many",
                         help="give inner values a name with `let`",

@@ -150,7 +150,7 @@ class SyntaxErrors:
                 start = offset + escape.start()
                 return Diagnostic(
                     "syntax",
-                    f"`{escape[0]}` means nothing in a text",
+                    f"`{escape[0]}` is not an escape sequence",
                     Span(self.source, start, start + 2),
                     help='only `\\"` and `\\\\` are written with a backslash',
                 )
@@ -177,14 +177,14 @@ class SyntaxErrors:
                 span,
                 note=f"it looks like `{twin}`" if looks else "not this character",
                 notes=("outside texts and comments only ASCII characters are used",),
-                help="type it again" if looks else "names are made of letters, digits and `_`",
+                help="type it again" if looks else "names consist of letters, digits and `_`",
             )
         return Diagnostic(
             "syntax",
             f"`{char}` is not part of the language",
             span,
             note="unexpected",
-            help="names are made of letters, digits and `_`; a file holds no commands of a shell",
+            help="names consist of letters, digits and `_`; a file cannot contain shell commands",
         )
 
     def _end(self, accepts: frozenset[str]) -> Diagnostic:
@@ -292,7 +292,7 @@ class SyntaxErrors:
         words = [name.lower() for name in accepts if name in KEYWORDS]
         glued = next((word for word in words if token.startswith(word) and token != word), None)
         if glued:
-            return f"is a space missing behind `{glued}`?"
+            return f"is a space missing after `{glued}`?"
         near = suggest(str(token), words)
         if near:
             return f"did you mean `{near}`?"

@@ -36,23 +36,23 @@ def check_arrivals(flows: Sequence[Flow], users: Mapping[str, int]) -> None:
             if flow.random_start is not None:
                 fail(
                     "conflicting-arrivals",
-                    f"`{flow.name}` draws its start, and shares its arrivals with other flows",
+                    f"`{flow.name}` has a random start, but shares its arrivals with other flows",
                     flow.span,
-                    notes=("a process of arrivals has one start",),
+                    notes=("an arrival process has one start",),
                     help="write a time, or leave `start` out",
                 )
             for key, said in _AGREED.items():
                 if said(flow) != said(first):
                     fail(
                         "conflicting-arrivals",
-                        f"`{first.name}` and `{flow.name}` share their arrivals, and want `{key}`"
-                        " to differ",
+                        f"`{first.name}` and `{flow.name}` share their arrivals, but differ in"
+                        f" `{key}`",
                         flow.span,
                         labels=(Label(first.span, "the other flow"),),
                         notes=(
-                            f"`{key}` is that of all arrivals, of which each flow has its share",
+                            f"`{key}` applies to all arrivals, of which each flow gets its share",
                         ),
-                        help="give both the same, or leave `share` out for arrivals of their own",
+                        help="give both the same value, or leave `share` out for separate arrivals",
                     )
         streams = flow.connections * users.get(flow.users or "", 1)
         with gather.attempt():
@@ -63,7 +63,7 @@ def check_arrivals(flows: Sequence[Flow], users: Mapping[str, int]) -> None:
                     f" {float(LEAST_PART):.4%} of the arrivals",
                     flow.span,
                     note=f"{streams} streams",
-                    help="make the share larger, or the streams fewer",
+                    help="increase the share, or use fewer streams",
                 )
     gather.finish()
     total = sum((share for _, share in sharing), Fraction())
@@ -74,7 +74,7 @@ def check_arrivals(flows: Sequence[Flow], users: Mapping[str, int]) -> None:
             f"the shares of the arrivals add up to {_percent(total)}, not to 100%",
             last.span,
             labels=tuple(Label(flow.span, _percent(share)) for flow, share in others),
-            help="the flows with a `share` make up one process of arrivals between them",
+            help="flows with a `share` split a single arrival process between them",
         )
 
 

@@ -132,7 +132,7 @@ class _Building:
                 f"the flow `{self._name}` stops before it starts",
                 stop.span,
                 note=f"this is {stop.canonical}",
-                help="`stop` is counted from the cell's begin, like `start`",
+                help="`stop` is counted from the start of the cell, like `start`",
             )
 
     def _made(self) -> model.Flow:
@@ -205,9 +205,9 @@ def check_ends(flow: syntax.Flow, built: model.Flow, network: model.Network) -> 
                 )
             fail(
                 "unknown-node",
-                f"`{name}` is a router, and flows begin and end at nodes"
+                f"`{name}` is a router; flows start and end at nodes"
                 if router
-                else f"no node is called `{name}` in this topology",
+                else f"this topology has no node called `{name}`",
                 span,
                 help=f"nodes: {', '.join(sorted(hosts))}",
             )
@@ -217,7 +217,7 @@ def check_ends(flow: syntax.Flow, built: model.Flow, network: model.Network) -> 
                 "same-ends",
                 f"the flow `{flow.name.text}` goes from `{built.server}` to itself",
                 flow.name.span,
-                note="inside a host nothing takes time: a clock in virtual time would stand still",
+                note="traffic inside a host takes no time: a virtual clock would stand still",
                 help="data that never leaves a host measures no network: give it another `to`",
             )
     gather.finish()

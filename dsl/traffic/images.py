@@ -34,7 +34,7 @@ def image_of(over: Use[Entry] | None) -> Text | None:
         if len(image.value) > text.LONGEST_IMAGE or not REFERENCE.fullmatch(image.value):
             fail(
                 "bad-image",
-                f"`{image.value}` is no name of an image",
+                f"`{image.value}` is not an image name",
                 image.span,
                 help='write it as `docker images` shows it: `over = quic(image: "name:tag")`',
             )
@@ -43,9 +43,10 @@ def image_of(over: Use[Entry] | None) -> Text | None:
             if name != IMAGE.name:
                 fail(
                     "impossible-pair",
-                    "an image is a stack of its own",
+                    "an image brings its own stack",
                     place,
-                    help="leave everything but `image` out: a qlog is what the image makes of QLOGDIR",
+                    help="leave out everything but `image`: whether there is a qlog is up to the"
+                    " image (QLOGDIR)",
                 )
     gather.finish()
     return image
@@ -58,26 +59,26 @@ def check_image(workload: Use[WorkloadEntry], settings: Settings) -> None:
         if workload.entry is not FILE:
             fail(
                 "impossible-pair",
-                f"an image of others cannot do `{workload.entry.name}`",
+                f"`{workload.entry.name}` is not supported for third-party images",
                 workload.span,
-                help="it downloads files: `workload = file(10MB)`",
+                help="they download files: `workload = file(10MB)`",
             )
     with gather.attempt():
         count = settings[keys.COUNT]
         if count.number != 1:
             fail(
                 "impossible-pair",
-                "an image of others opens one connection",
+                "a third-party image opens one connection",
                 count.span,
-                help="leave `count` out; for more, write flows with servers of their own",
+                help="leave `count` out; for more connections, write flows with separate servers",
             )
     for name, setting in settings.block.settings.items():
         with gather.attempt():
             if name not in KEYS:
                 fail(
                     "impossible-pair",
-                    f"an image of others cannot be told `{name}`",
+                    f"`{name}` is not supported for third-party images",
                     setting.span,
-                    help="leave it out: the contract of images has no word for it",
+                    help="leave it out: the interface of images has no such option",
                 )
     gather.finish()

@@ -41,20 +41,21 @@ def check_iperf3(
         refuse(
             "iperf3 has no QUIC",
             keys.OVER if keys.OVER in settings else keys.CCA,
-            "take TCP or UDP; over QUIC there is `bulk`",
+            "use TCP or UDP; over QUIC, use `bulk`",
         )
         gather.finish()
     start = settings.given(keys.START)
     if isinstance(start, Use):
         refuse(
-            "iperf3 cannot start its connections at drawn times",
+            "iperf3 cannot start its connections at random times",
             keys.START,
-            "it opens all of them at once, after a handshake of its own: give a fixed `start`,"
-            " or leave it out for a seeded offset of the flow; `bulk` and `file` can be drawn",
+            "it opens all of them at once, after its own handshake: give a fixed `start`,"
+            " or leave it out for a seeded offset of the flow; `bulk` and `file` can start at"
+            " random times",
         )
     if settings[keys.COUNT].number > MOST_STREAMS:
         streams = f"iperf3 has at most {MOST_STREAMS} parallel streams"
-        refuse(streams, keys.COUNT, "make `count` smaller")
+        refuse(streams, keys.COUNT, "reduce `count`")
     if keys.WINDOW in settings:
         refuse(
             "iperf3 cannot limit the receive window alone",
@@ -63,16 +64,18 @@ def check_iperf3(
         )
     for wrong, word, help in (
         (udp and test.window_bytes, "window", "leave it out: UDP has no window"),
-        (not udp and test.packet_bytes, "packet", "TCP's segments are what the path takes: leave it out"),
+        (not udp and test.packet_bytes, "packet", ("leave it out: TCP sizes its segments by the"
+        " path")),
         (
             udp and test.reverse and test.bytes,
             "bytes",
-            "its client waits for all to arrive, and never ends after a loss: `reverse: off`, or `time`",
+            ("its client waits for all to arrive, and never ends after a loss: `reverse: off`, or"
+            " `time`"),
         ),
     ):  # fmt: skip
         if wrong:
             over = control.transport.upper()
-            refuse(f"`{word}` of `iperf3` cannot be over {over}", keys.WORKLOAD, help)
+            refuse(f"`{word}` of `iperf3` is not available over {over}", keys.WORKLOAD, help)
     if not udp:
         _check_tcp(test, control, options, settings, refuse)
     gather.finish()
@@ -89,21 +92,23 @@ def _check_tcp(
     if size is not None and size % BLOCK_BYTES:
         blocks = -(-size // BLOCK_BYTES)
         refuse(
-            f"iperf3 moves no exact size: of {size} bytes it would make {blocks * BLOCK_BYTES}",
+            f"iperf3 cannot send exactly {size} bytes: it would send {blocks * BLOCK_BYTES}",
             keys.WORKLOAD,
-            f"it sends whole blocks of {BLOCK_BYTES} bytes: write `bytes: {blocks * BLOCK_BYTES // 1024}KiB`;"
-            " an exact size is `file(...)`",
+            f"it sends whole blocks of {BLOCK_BYTES} bytes: write `bytes:"
+            f" {blocks * BLOCK_BYTES // 1024}KiB`;"
+            " for an exact size, use `file(...)`",
         )
     if size is not None and not test.reverse:
         refuse(
-            "`bytes` of `iperf3` cannot be with `reverse: off` over TCP",
+            "`bytes` of `iperf3` does not work with `reverse: off` over TCP",
             keys.WORKLOAD,
-            "its server stops counting when its client has sent all, before all has come:"
+            "its server stops counting when its client has sent everything, before everything has"
+            " arrived:"
             " leave `reverse` out, or write `time`",
         )
     if keys.RATE in settings and test.reverse:
         refuse(
-            "iperf3 paces at a `rate` over TCP at its client alone",
+            "over TCP, iperf3 paces at a `rate` only at its client",
             keys.RATE,
             "write `iperf3(reverse: off)`: the sender is the client then"
             " (3.12 forgets `--fq-rate` at a server)",
@@ -113,11 +118,11 @@ def _check_tcp(
             "iperf3 paces at a rate only", keys.PACING, "give the flow a `rate`, or leave it out"
         )
     if options.fast_open:
-        refuse("iperf3 does not do TCP Fast Open", keys.FAST_OPEN, "leave it out")
+        refuse("iperf3 does not support TCP Fast Open", keys.FAST_OPEN, "leave it out")
     buffers = (options.send_buffer_bytes, options.receive_buffer_bytes)
     if any(buffers) and test.window_bytes is None:
         refuse(
-            "iperf3 cannot have the buffers of `hosts`: it sets both of its sockets alike",
+            "iperf3 cannot use the buffers of `hosts`: it sets both sockets to one size",
             keys.WORKLOAD,
             "write `iperf3(window: 256kB)`, or leave them out of `hosts`",
         )

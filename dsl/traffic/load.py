@@ -21,13 +21,13 @@ INITIAL_WINDOW_PACKETS = 32
 """That of the servers of Thomas et al., and of large web servers today."""
 
 NOT_FOR_BROWSERS: Mapping[Parameter[Any], str] = {
-    keys.WINDOW: "a browser has the receive window that it likes",
-    keys.FAST_OPEN: "Chromium does not do TCP Fast Open any more",
+    keys.WINDOW: "a browser chooses its own receive window",
+    keys.FAST_OPEN: "Chromium no longer supports TCP Fast Open",
 }
 SENSELESS: Mapping[Parameter[Any], str] = {
     keys.COUNT: "a client opens as many connections as it needs; for several clients write `users`",
     keys.RATE: "a web server sends as fast as its CCA lets it",
-    keys.OVER: "`http` says it: h1 and h2 are over TCP, h3 is over QUIC",
+    keys.OVER: "`http` decides this: h1 and h2 are over TCP, h3 is over QUIC",
 }
 
 
@@ -38,7 +38,7 @@ def control_of_load(
 
     Raises CompileError for a CCA that does not exist on a side that is needed.
     """
-    why = "every load begins over TCP: `http: h3` learns of QUIC on the first one"
+    why = "every page starts over TCP: with `http: h3`, the first load learns of QUIC"
     control = kernel_control("web", cca, flow, f"a page needs a CCA over TCP; {why}")
     if load.http != "h3":
         return control, {}
@@ -53,7 +53,9 @@ def check_load(load: Load, settings: Settings) -> None:
         if key in settings:
             place = settings.place(key)
             with gather.attempt():
-                fail("impossible-pair", f"`{key.name}` is not for page loads", place, help=why)
+                fail(
+                    "impossible-pair", f"`{key.name}` does not apply to page loads", place, help=why
+                )
     for key, why in NOT_FOR_BROWSERS.items():
         value = settings.given(key)
         if load.client != "plain" and value is not None and value is not False:
@@ -88,9 +90,9 @@ def remark(load: Load, place: Span, report: Callable[[Diagnostic], None]) -> Non
                 place,
                 note="`http: h3` with one load",
                 notes=(
-                    "the first load is over h2, as that of a browser that has not met the server",
+                    "the first load is over h2, as in a browser that does not know the server yet",
                 ),
-                help="write `loads: 2` or more, and look at those from the second one on",
+                help="write `loads: 2` or more, and use the loads after the first",
                 severity=Severity.WARNING,
             )
         )

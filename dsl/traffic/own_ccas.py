@@ -44,19 +44,19 @@ def own_cca(name: Text, called: Text | None, cca: Span) -> model.OwnCca:
     if not NAME.fullmatch(word):
         fail(
             "bad-object",
-            f"`{word}` is no name of a CCA",
+            f"`{word}` is not a CCA name",
             where,
             note="at most 15 lower-case letters, digits and underscores",
-            help='say what it calls itself: `bpf("file.bpf.o", name: "mine")`',
+            help='give its name: `bpf("file.bpf.o", name: "mine")`',
         )
     if word in TCP_CCAS:
         fail(
             "bad-object",
-            f"the kernel has a CCA called `{word}` already",
+            f"the kernel already has a CCA called `{word}`",
             where,
-            note="the object is taken for one that calls itself like its file",
-            help='where it calls itself otherwise, say so: `bpf("file.bpf.o", name: "mine")`;'
-            " else compile it with another name",
+            note="without `name`, a CCA is assumed to be named after its file",
+            help='if it has another name, give it: `bpf("file.bpf.o", name: "mine")`;'
+            " otherwise compile it with another name",
         )
     return model.OwnCca(word, content, cca)
 

@@ -29,34 +29,35 @@ class Shared:
 
 
 _HOSTS = (
-    "give both the same, or hosts of their own: `topology = dumbbell(...)` is `bottleneck` with a pair of"
+    "give both the same value, or separate hosts: `topology = dumbbell(...)` is `bottleneck` with"
+    " a pair of"
     " hosts for each flow"
 )
-_ONE_HOST = "Linux has one value for a whole host"
+_ONE_HOST = "Linux has one value per host"
 
 PARAMETERS = Shared(
     "conflicting-parameters",
     lambda place: f"the parameters of `{place[0]}`",
     "a kernel has one set of them for all flows",
-    "give both the same, or put them into different configurations",
+    "give both the same value, or put them into different configurations",
 )
 PROGRAM = Shared(
     "conflicting-parameters",
     lambda place: f"the program of `{place[0]}`",
-    "a kernel has one CCA of a name",
-    "give both the same, or put them into different configurations",
+    "a kernel has one CCA of each name",
+    "give both the same value, or put them into different configurations",
 )
 ECN = Shared(
     "conflicting-options",
     lambda place: f"`ecn` of {_host(place)}",
     _ONE_HOST,
-    f"write `ecn = on` in both flows, or give them hosts of their own: {_HOSTS.partition(': ')[2]}",
+    f"write `ecn = on` in both flows, or give them separate hosts: {_HOSTS.partition(': ')[2]}",
 )
 SACK = Shared("conflicting-options", lambda place: f"`sack` of {_host(place)}", _ONE_HOST, _HOSTS)
 INITIAL_WINDOW = Shared(
     "conflicting-options",
     lambda place: f"`initial_window` from `{place[1]}` to `{place[2]}`",
-    "Linux has one value for a route",
+    "Linux has one value per route",
     _HOSTS,
 )
 
@@ -76,7 +77,7 @@ def check_sharing(flows: Sequence[Flow], peps: Sequence[Pep] = ()) -> None:
                 with gather.attempt():
                     fail(
                         shared.code,
-                        f"`{owner.name}` and `{flow.name}` want {shared.words(place)} to differ",
+                        f"`{owner.name}` and `{flow.name}` disagree on {shared.words(place)}",
                         flow.span,
                         labels=(Label(owner.span, "the other flow"),),
                         notes=(shared.why,),

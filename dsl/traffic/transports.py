@@ -67,7 +67,7 @@ def control_of(over: Use[Entry] | None, cca: Cca | None, flow: Span) -> Control:
     transport, qlog = _transport(over, cca)
     if transport == "udp":
         if cca is not None:
-            _impossible("UDP has no congestion control", cca.span, "leave `cca` out, or the `over`")
+            _impossible("UDP has no congestion control", cca.span, "leave out `cca` or `over`")
         return Control("udp", None, {}, flow)
     if transport == "tcp":
         return kernel_control("tcp", cca, flow)
@@ -118,7 +118,7 @@ def _given(cca: Cca | None, transport: str, flow: Span, needed: str | None = Non
         )
         choice = f"take one of: {', '.join(words.names())}"
         _impossible(
-            f"there is no `{cca.name}` over {transport.upper()}",
+            f"`{cca.name}` is not available over {transport.upper()}",
             cca.span,
             f"{needed}: {choice}" if needed else f"write {elsewhere}, or {choice}",
         )
@@ -146,7 +146,7 @@ def options_of(
             f"the initial window is larger than the largest one, {cap:g} packets",
             packets.span if packets else control.span,
             f"{window} packets",
-            help="make `initial_window` smaller, or `max_window` larger",
+            help="reduce `initial_window`, or increase `max_window`",
         )
     return model.Options(
         initial_window_packets=window,
@@ -171,7 +171,7 @@ def check_workload(
         if not entry.over_udp:
             over = sorted(other.name for other in WORKLOADS if other.over_udp)
             _impossible(
-                f"`{entry.name}` needs a transport that delivers everything, and UDP does not",
+                f"`{entry.name}` needs a reliable transport, and UDP is unreliable",
                 workload.span,
                 f"over UDP: {', '.join(over)}",
             )
@@ -186,7 +186,7 @@ def check_workload(
     if rate is not None and entry.has_rate:
         fail(
             "duplicate-key",
-            f"`{entry.name}` has a rate of its own",
+            f"`{entry.name}` sets its own rate",
             rate.span,
             help="leave the flow's `rate` out",
         )
@@ -230,12 +230,14 @@ def _ecn(control: Control, own: Settings, hosts: Settings) -> tuple[bool, bool]:
         return False, False
     over, span = control.transport.upper(), settings.values[keys.ECN.name].span
     if fixed:
-        _impossible(f"`ecn = {value}` cannot be over {over}", span, fixed[1] + "; leave it out")
+        _impossible(
+            f"`ecn = {value}` is not available over {over}", span, fixed[1] + "; leave it out"
+        )
     if value == "accurate" and control.transport == "quic" and settings is own:
         _impossible(
-            f"`ecn = accurate` cannot be over {over}",
+            f"`ecn = accurate` is not available over {over}",
             span,
-            "acknowledgements of QUIC count marks in any case: write `ecn = on`",
+            "QUIC acknowledgements always count marks: write `ecn = on`",
         )
     return True, value == "accurate" and control.transport in ("tcp", "web")
 
@@ -252,7 +254,7 @@ def _switch(key: Parameter[bool], control: Control, own: Settings, hosts: Settin
     if fixed and value != fixed[0]:
         over = control.transport.upper()
         _impossible(
-            f"`{key.name} = {'on' if value else 'off'}` cannot be over {over}",
+            f"`{key.name} = {'on' if value else 'off'}` is not available over {over}",
             settings.values[key.name].span,
             fixed[1] + "; leave it out",
         )
@@ -260,13 +262,13 @@ def _switch(key: Parameter[bool], control: Control, own: Settings, hosts: Settin
 
 
 _FIXED: Mapping[tuple[str, str], tuple[bool, str]] = {
-    ("quic", "sack"): (True, "acknowledgements of QUIC always have ranges"),
+    ("quic", "sack"): (True, "QUIC acknowledgements always carry ranges"),
     ("quic", "pacing"): (True, "this QUIC stack always paces"),
-    ("quic", "fast_open"): (False, "TCP Fast Open is TCP's"),
+    ("quic", "fast_open"): (False, "TCP Fast Open is for TCP only"),
     ("udp", "ecn"): (False, "nothing reacts to marks there"),
     ("udp", "sack"): (False, "there are no acknowledgements"),
     ("udp", "pacing"): (False, "packets are sent at the rate of the workload"),
-    ("udp", "fast_open"): (False, "TCP Fast Open is TCP's"),
+    ("udp", "fast_open"): (False, "TCP Fast Open is for TCP only"),
 }
 """(transport, switch): what it always is, and why. Defaults of `hosts` do not touch it."""
 

@@ -69,10 +69,10 @@ def answer(
     axes = fresh_tables(first), fresh_tables(second)
     found = agree(first / TABLES, axes[0], second / TABLES, axes[1], general, special)
     if unknown := sorted(set(special) - {row["metric"] for row in found}):
-        raise Wrong(f"neither run has measured `{unknown[0]}`, which --margin names")
+        raise Wrong(f"--margin names `{unknown[0]}`, which neither run has measured")
     engines = engine_of(first), engine_of(second)
     if not cells.both:
-        console.complain("warning: the runs have no cell in common: they are not of one plan")
+        console.complain("warning: the runs have no cell in common: they come from different plans")
     if form == "json":
         document: dict[str, Any] = {
             "first": str(first),
@@ -98,7 +98,7 @@ def as_text(
 
     yield f"first: {first}, engine {engines[0]}; second: {second}, engine {engines[1]}"
     if not rows:
-        yield "nothing is measured in either"
+        yield "neither run has measurements"
         return
     yield ""
     keys = list(dict.fromkeys(k for row in rows for k, v in row["by"].items() if v is not None))
@@ -112,7 +112,7 @@ def as_text(
         yield f"cannot tell: {word}"
     left_out = max(row["left_out_first"] for row in rows), max(r["left_out_second"] for r in rows)
     if any(left_out):
-        yield f"left out, because they are not valid: up to {left_out[0]} and {left_out[1]} cells each"
+        yield f"left out as not valid: up to {left_out[0]} and {left_out[1]} cells each"
 
 
 def _line(row: Agreed, keys: Sequence[str]) -> list[str]:

@@ -50,7 +50,7 @@ def calibrate(
 
     known = [case.name for case in CASES]
     if unknown := [name for name in chosen if name not in known]:
-        raise Wrong(f"no case is called `{unknown[0]}`; known: {', '.join(known)}")
+        raise Wrong(f"there is no case `{unknown[0]}`; known: {', '.join(known)}")
     made = engines.make(wished(engine) or VIRTUAL_TIME[0], console.say)
     cases = [case for case in CASES if not chosen or case.name in chosen]
     folder = output or RESULTS.with_name(f"{RESULTS.name}-{made.name}")

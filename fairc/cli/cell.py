@@ -31,14 +31,14 @@ from .targets import refuse_unasked
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Number chunks of so many cells instead of cells.",
+    help="Number chunks of this many cells instead of single cells.",
 )
 @click.option(
     "--engine",
     metavar="NAME",
-    help="Only if the plan has this one.  [default: the plan's, but never mininet]",
+    help="Refuse plans for another engine.  [default: the plan's, but never mininet]",
 )
-@click.option("--fresh", is_flag=True, help="Run them also if their results are there.")
+@click.option("--fresh", is_flag=True, help="Run them even if they have results.")
 @quiet()
 def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) -> int:
     """Run single cells of the compiled plan in DIR, and keep their results in DIR/results.
@@ -60,7 +60,8 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
     try:
         if engine and engines.kind_of(engine).name != header.engine:
             raise Wrong(
-                f"{plan} is a plan for the engine {header.engine}, and an experiment has one engine",
+                f"{plan} is a plan for the engine {header.engine}, and an experiment has one"
+                " engine",
                 f"compile it for the other one: fairc compile FILE -o DIR --engine {engine}",
             )
         if engine is None:
@@ -72,7 +73,7 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
         made.pinned = False  # others like this one may be on the same machine
     status = Status.WELL
     interruption.end_on_sigterm()
-    interruption.keeps("the cell is not done; the same command runs it again")
+    interruption.keeps("the cell is not finished; the same command runs it again")
     again = "compile it again, into another folder, with `--engine {}`"
     with offering(header.engine, partial(read_cells, plan), again), closing(made):
         remove_temporary()  # what killed runs left
@@ -81,7 +82,7 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
             one = cluster.cell_at(plan, header, index)
             result, ran = cluster.run(plan, header, one, made, fresh)
             word = result.verdict or result.status
-            there = "" if ran else ", there already"
+            there = "" if ran else ", already done"
             console.result(f"cell {index} ({one.id}): {word}{there}")
             for reason in filter(None, (result.error, *result.reasons)):
                 console.complain(f"  {reason}")

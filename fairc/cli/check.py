@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 LOOKED_AT = 2000
-"""Configurations that the compiler looks at, evenly spread: all of most experiments."""
+"""Configurations to compile, evenly spread; enough for all of most experiments."""
 
 
 @click.command()
@@ -81,4 +81,4 @@ def verdict(found: Diagnostics) -> str:
         for count, word in ((errors, "error"), (warnings, "warning"))
         if count
     ]
-    return ", ".join(parts) or "nothing to complain about"
+    return ", ".join(parts) or "no problems found"

@@ -41,4 +41,4 @@ def clean(runs: tuple[Path, ...], raw: bool) -> None:
                 freed = store.remove_raw()
             console.result(f"removed the raw artefacts of {folder}: {size(freed)}")
     if not removed and not raw:
-        console.result("nothing was left behind")
+        console.result("nothing to remove")

@@ -22,7 +22,7 @@ def collect(plan: Path, output: Path | None, machine: str | None, jobs: int) -> 
     from fairc.runtime.store.folder import Store, StoreError, copy_plan, read_plan
 
     if not plan.is_dir():
-        raise Wrong(f"--collect takes the folder of a compiled plan, and {plan} is none")
+        raise Wrong(f"--collect takes the folder of a compiled plan, which {plan} is not")
     header = read_plan(plan)
     try:
         chosen = collection.choose(plan, machine)

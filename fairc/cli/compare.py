@@ -92,9 +92,9 @@ def as_text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str
         same = "all" if cells.identical == cells.both else str(cells.identical)
         yield f"{_counted(cells.both)} in both; raw artefacts byte-identical (SHA-256): {same}"
     else:
-        yield "no cell is in both: the runs are of different experiments, settings or seeds"
+        yield "the runs have no cell in common: they have different experiments, settings or seeds"
     if not rows:
-        yield "nothing is measured in either"
+        yield "neither run has measurements"
         return
     yield ""
     counts = Counter((row["metric"], row["verdict"]) for row in rows)
@@ -109,7 +109,7 @@ def as_text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str
         if row["verdict"] != MISSING or missing <= SHOWN_ROWS:
             yield f"{row['metric']}{_of(row['by'])}: {_medians(row)}{row['words']}"
     if missing > SHOWN_ROWS:
-        yield f"... and {missing - SHOWN_ROWS} more are missing in one of them: --format json"
+        yield f"... and {missing - SHOWN_ROWS} more are missing in one run: --format json"
 
 
 def as_json(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str]:

@@ -22,12 +22,12 @@ from .sources import compiled, show_choice, show_warnings
     multiple=True,
     default=("mininet",),
     show_default=True,
-    help="What to emit beside the plan: `fairc show targets` lists them; may be repeated.",
+    help="What to emit in addition to the plan; `fairc show targets` lists them. May be repeated.",
 )
 @click.option(
     "--single-file",
     is_flag=True,
-    help="Mininet programs with all that runs them in one file each, for sharing.",
+    help="Make each Mininet program a single, self-contained file, for sharing.",
 )
 @engine()
 @settings()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     "--verify",
     "whole",
     is_flag=True,
-    help="Read images, kernel, snapshots and endpoints in full, and compare them with their hashes.",
+    help="Read images, kernel, snapshots and endpoints in full and check their hashes.",
 )
 @quiet()
 def doctor(whole: bool) -> int:

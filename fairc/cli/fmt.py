@@ -16,8 +16,10 @@ from .options import quiet, type_path
 
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=type_path)
-@click.option("--check", is_flag=True, help="Change nothing; exit status 1 if something would be.")
-@click.option("--diff", is_flag=True, help="Change nothing; print what would be changed.")
+@click.option(
+    "--check", is_flag=True, help="Change nothing; exit with status 1 if a file is not formatted."
+)
+@click.option("--diff", is_flag=True, help="Change nothing; print what would change.")
 @quiet()
 def fmt(files: tuple[Path, ...], check: bool, diff: bool) -> int:
     """Give experiments their canonical layout; comments and line breaks are kept.

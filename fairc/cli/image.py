@@ -30,12 +30,12 @@ def image() -> None:
 
 @image.command()
 @engine_option
-@click.option("--browser", is_flag=True, help="The image with Chromium, too.")
+@click.option("--browser", is_flag=True, help="Also build the image with Chromium.")
 @click.option(
     "--kernel-source",
     type=type_path,
     metavar="FILE",
-    help="A linux-source tarball for the kernel of the engine uml, where Debian has it no more.",
+    help="A linux-source tarball for the kernel of the engine uml, if Debian no longer has it.",
 )
 @quiet()
 def build(engine: str, browser: bool, kernel_source: Path | None) -> None:
@@ -57,7 +57,8 @@ def build(engine: str, browser: bool, kernel_source: Path | None) -> None:
     for variant in recipe.VARIANTS if browser else (recipe.PLAIN,):
         built = images.build(variant, console.say)
         console.result(
-            f"{built.folder}{recipe.suffix(variant)}: kernel {built.kernel}, {size(built.size_bytes())}"
+            f"{built.folder}{recipe.suffix(variant)}: kernel {built.kernel},"
+            f" {size(built.size_bytes())}"
         )
 
 
@@ -148,7 +149,7 @@ def save(file: Path, browser: bool) -> None:
 @click.option(
     "--trust",
     is_flag=True,
-    help="Also take its kernel, which is a program that will run on this machine.",
+    help="Also load its kernel, a program that will run on this machine.",
 )
 @quiet()
 def load(file: Path, boot: bool, trust: bool) -> None:

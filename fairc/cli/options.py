@@ -44,7 +44,7 @@ def settings() -> Decorator:
 
 def engine() -> Decorator:
     """`--engine NAME`: the text, or None."""
-    words = "uml, vm, mininet or docker.  [default: the fastest in virtual time that can]"
+    words = "uml, vm, mininet or docker.  [default: the fastest in virtual time that can run it]"
     return click.option("--engine", metavar="NAME", help=words)
 
 

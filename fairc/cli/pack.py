@@ -57,7 +57,7 @@ def saved_image(engine: str, folder: Path) -> Path:
     from .image import saved_parts
 
     if engine not in ("uml", "vm"):
-        raise Wrong(f"the engine {engine} has no image of its own: --with-image means nothing")
+        raise Wrong(f"the engine {engine} has no image: --with-image does not apply")
     path = folder / "image.tar.zst"
     portable.save(saved_parts(recipe.PLAIN), path)
     return path

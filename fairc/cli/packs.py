@@ -37,7 +37,7 @@ def run_of(target: Path, output: Path | None = None) -> Path:
             there, here = (folder / CELLS for folder in (place, unpacked))
             if not there.is_file() or there.read_bytes() != here.read_bytes():
                 raise Wrong(
-                    f"{place} holds something else than this pack",
+                    f"{place} holds something other than this pack",
                     f"name another folder: `-o {place}-pack`"
                     if output is None
                     else "name another folder",

@@ -34,8 +34,8 @@ def check_phases(
         configurations = phase.adopt(run, store, engine, wanted)
         cells = store.plan.cells
         console.say(
-            f"phase check: {cells} cells of {configurations} of {run.plan.configurations}"
-            " configurations again"
+            f"phase check: rerunning {cells} cells of {configurations} of"
+            f" {run.plan.configurations} configurations"
         )
         counts = Sweep(store, engine, console.progress(), jobs, fresh=fresh).run()
         refresh(store, checked=True)
@@ -57,8 +57,8 @@ def told(found: Findings | None) -> Iterator[str]:
         yield f"  of these cells: {trouble}"
     sensitive, open_ = found.having("phase-sensitive"), found.having("cannot tell")
     yield (
-        f"  of {len(found.results)} results {len(sensitive)} are phase-sensitive,"
-        f" of {len(open_)} this cannot be told"
+        f"  {len(sensitive)} of {len(found.results)} results are phase-sensitive, {len(open_)}"
+        " undecided"
     )
     for result in sensitive[:SHOWN]:
         yield f"  phase-sensitive: {result.what}: {result.words}"

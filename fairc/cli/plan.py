@@ -13,7 +13,7 @@ from .options import engine, quiet, settings, type_path
 from .sources import compiled, show_warnings
 
 LOOKED_AT = 500
-"""Configurations that are lowered for the estimate: all of most experiments."""
+"""Configurations compiled for the estimate; enough for all of most experiments."""
 
 LABELS = (
     ("experiment", "experiment"),
@@ -77,7 +77,8 @@ def plan(
         **document,
         "repetitions": experiment.repeat,
         "virtual_s": duration(estimate.virtual_s),
-        "wall_s": f"{duration(estimate.wall_s)} on {estimate.jobs} {'core' if estimate.jobs == 1 else 'cores'}",
+        "wall_s": f"{duration(estimate.wall_s)} on {estimate.jobs}"
+        f" {'core' if estimate.jobs == 1 else 'cores'}",
         "disk_bytes": size(estimate.disk_bytes),
         "processing": f"{processing(compilation.processing_ns)}, for a packet",
     }

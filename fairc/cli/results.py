@@ -30,7 +30,7 @@ def refresh(store: Store, checked: bool = False) -> None:
 
     if not checked and (count := repair.rederive(store)):
         console.say(
-            f"{count} damaged {'cell' if count == 1 else 'cells'} computed anew from raw artefacts"
+            f"{count} damaged {'cell' if count == 1 else 'cells'} recomputed from raw artefacts"
         )
 
     axes = tuple(axis.name for axis in store.plan.axes)
@@ -39,7 +39,10 @@ def refresh(store: Store, checked: bool = False) -> None:
         with hashes.rewriting(store.path):
             tables.write(store.path / TABLES, axes, stored)
     except tables.TableError as error:
-        again = f"`fairc run FILE -o {store.path}` analyses what is stored anew, and runs what is broken"
+        again = (
+            f"`fairc run FILE -o {store.path}` recomputes what it can from stored artefacts,"
+            " and runs the rest"
+        )
         raise Wrong(str(error), again) from None
 
 
@@ -104,7 +107,7 @@ def summary(run: Path) -> Iterator[str]:
             yield f"... and {len(rows) - SHOWN_ROWS} more: fairc table {run} {metric}"
     if left := [metric for metric, _ in found[SHOWN_METRICS:]]:
         yield ""
-        yield f"measured as well: {', '.join(left)} (fairc table {run} METRIC)"
+        yield f"also measured: {', '.join(left)} (fairc table {run} METRIC)"
 
 
 def text(rows: Sequence[Row]) -> Iterator[str]:

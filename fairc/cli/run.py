@@ -32,22 +32,24 @@ if TYPE_CHECKING:
 @options.engine()
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Cells at once.  [default: all cores]")
 @settings()
-@where("Run only cells that fulfil a condition, as in `exclude`.")
-@click.option("--fresh", is_flag=True, help="Run all cells again, also those that are there.")
+@where("Run only cells that meet a condition, as in `exclude`.")
+@click.option("--fresh", is_flag=True, help="Run all cells again, even finished ones.")
 @click.option(
     "--phase-check",
     "phases",
     is_flag=True,
-    help="Then repeat a part with hosts that take up to a full frame's time for a packet.",
+    help="Then repeat some cells with hosts that take up to one full frame's time per packet.",
 )
 @click.option(
     "--collect",
     "collecting",
     is_flag=True,
-    help="Run nothing: collect what `fairc cell` left in DIR.",
+    help="Run nothing: collect the results of `fairc cell` from DIR.",
 )
 @click.option(
-    "--machine", metavar="IDENTITY", help="With --collect: whose results, if several ran cells."
+    "--machine",
+    metavar="IDENTITY",
+    help="With --collect: the machine whose results to take, if several ran cells.",
 )
 @click.option(
     "--allow-image",
@@ -75,11 +77,12 @@ def run(
     if collecting:
         if settings or engine or where or fresh or phases:
             raise Wrong(
-                "--collect runs nothing: --set, --engine, --where, --fresh and --phase-check mean nothing"
+                "--collect runs nothing: --set, --engine, --where, --fresh and --phase-check do"
+                " not apply"
             )
         return collect(target, output, machine, jobs or len(os.sched_getaffinity(0)))
     if machine:
-        raise Wrong("--machine says whose results --collect takes; `run` knows its own")
+        raise Wrong("--machine needs --collect: it chooses whose results to collect")
     from fairc.runtime.run.history import invocation
     from fairc.runtime.store.folder import Store, read_cells
 
@@ -148,7 +151,7 @@ def sweep(
     from fairc.runtime.store.folder import LOCK
 
     if not any(map(wanted, store.cells())):
-        raise Wrong("no cell of the plan fulfils the condition of --where")
+        raise Wrong("no cell of the plan meets the --where condition")
     interruption.keeps("finished cells are kept; the same command resumes")
     told = history.carried(store, asked)
     store.write_json(LOCK, {**lock.describe(store.path, engine), **told})

@@ -94,7 +94,9 @@ def chosen(everything: dict[str, list[Page]], name: str | None) -> list[Page]:
     if not found:
         near = suggest(name, [*everything, *(p.name for w in everything.values() for p in w)])
         hint = f"did you mean `{near}`? " if near else ""
-        raise Wrong(f"nothing is called `{name}`", f"{hint}`fairc show` lists what there is")
+        raise Wrong(
+            f"there is no `{name}` in the language", f"{hint}`fairc show` lists what there is"
+        )
     return [with_definition(page) for page in found]
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     metavar="A,B",
     help="Swept names, flow, repetition, load, protocol.  [default: swept, flow]",
 )
-@where("Look only at cells that fulfil a condition, as in `exclude`.")
+@where("Use only cells that meet a condition, as in `exclude`.")
 @click.option(
     "--stat",
     metavar="A,B",
@@ -100,7 +100,7 @@ def as_text(rows: Sequence[Row]) -> Iterator[str]:
     from .results import text
 
     if not rows:
-        yield "no cell of the run is looked at"
+        yield "no results match this plan yet"
     for place, stat in enumerate(dict.fromkeys(row["stat"] for row in rows)):
         yield from [""] if place else []
         yield from text([row for row in rows if row["stat"] == stat])

@@ -36,7 +36,7 @@ def ready(target: Path, settings: dict[str, str]) -> Ready:
     if not target.is_dir():
         return _file(target, settings)
     if settings:
-        raise Wrong(f"--set changes a file; {target} is a plan that has been compiled already")
+        raise Wrong(f"--set applies to a file, but {target} is a compiled plan")
     return _folder(target)
 
 
@@ -109,7 +109,8 @@ def on_engine(what: Ready, kept: str | None, asked: str | None, wish: str | None
         if asked or not kept or any(d.code != "engine-cannot" for d in error.diagnostics):
             raise
         help = (
-            f"the run directory has results of {kept}, and keeps its engine: name another with -o"
+            f"the run directory has results of {kept} and keeps its engine: name another"
+            " directory with -o"
         )
         raise CompileError([replace(d, help=help) for d in error.diagnostics]) from None
 
@@ -121,7 +122,7 @@ def refuse_unasked(engine: str | None, where: str) -> None:
     if engine in UNASKED_NEVER:
         raise Wrong(
             f"the {where} names the engine {engine}, which runs as root on this machine's kernel",
-            f"`--engine {engine}` says that it may",
+            f"`--engine {engine}` allows it",
         )
 
 
@@ -151,7 +152,7 @@ def check(engine: str, staged: Path, allowed: bool) -> None:
     if images and not allowed:
         listed = ", ".join(f"`{name}`" for name in sorted(images))
         raise Wrong(
-            f"flows name images of others, which are code: {listed}",
-            "`--allow-image` says that they may run: each in containers without capabilities, host"
-            " network or files of yours; never pulled, only what this machine's Docker engine has",
+            f"flows use third-party images, which are code: {listed}",
+            "`--allow-image` lets them run, each in containers without capabilities, host network"
+            " or your files; images are never pulled",
         )

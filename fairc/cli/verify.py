@@ -37,7 +37,7 @@ def verify(target: Path, form: str, sample: int | None, everything: bool, jobs: 
     """Is what is stored what was written? RUN is a run directory, PACK a file of `fairc pack`.
 
     Of a run directory every file is compared with the hash that was recorded when it was written; nothing
-    is changed, and what is damaged is listed with what repairs it. Of a pack the hashes are checked, the spec inside
+    is changed, and what is damaged is listed with repair. Of a pack the hashes are checked, the spec inside
     is compiled again, and some of its cells are run again; nothing that the pack brings is executed. The exit
     status is 1 when something is damaged or differs.
     """
@@ -45,13 +45,13 @@ def verify(target: Path, form: str, sample: int | None, everything: bool, jobs: 
         from .verify_pack import verify_pack
 
         if everything and sample is not None:
-            raise Wrong("--all and --sample say different things")
+            raise Wrong("--all and --sample contradict each other")
         return verify_pack(
             target, None if everything else 3 if sample is None else sample, jobs, form
         )
     if everything or sample is not None or jobs:
         raise Wrong(
-            "--sample, --all and --jobs are for packs: of a run directory, hashes are compared"
+            "--sample, --all and --jobs are for packs; a run directory only has its hashes compared"
         )
     found = looked_at(target)
     for line in FORMS[form](target, found):
@@ -74,7 +74,7 @@ def as_text(target: Path, found: Verified) -> Iterator[str]:
 
     if found.damaged:
         shown = found.damaged[:SHOWN]
-        rows = [["file", "damage", "what repairs it"]]
+        rows = [["file", "damage", "repair"]]
         rows += [[one.file, one.why, one.repair] for one in shown]
         yield from aligned(rows, left=3)
         if len(found.damaged) > SHOWN:

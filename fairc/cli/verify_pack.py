@@ -36,17 +36,20 @@ def verify_pack(pack: Path, sample: int | None, jobs: int | None, form: str) -> 
             return _answer(pack, checks, form)
         damaged = [one for one in verify(folder).damaged if one.why != "missing"]
         if damaged:
-            words = f"{len(damaged)} are not what was recorded when they were written, such as {damaged[0].file}"
+            words = (
+                f"{len(damaged)} differ from the hash recorded when they were written, such"
+                f" as {damaged[0].file}"
+            )
             checks.add("files", "differs", words)
         else:
             number = sum(1 for path in folder.rglob("*") if path.is_file())
-            checks.add("files", "holds", f"{number} files have their hashes")
+            checks.add("files", "holds", f"{number} files match their hashes")
         plan = read_plan(folder)
-        console.say("compiling the spec inside")
+        console.say("compiling the spec in the pack")
         compilation = checking.plan_again(folder, checks)
         checking.programs_again(folder, checks)
         if compilation is None or sample == 0:
-            checks.add("cells", "not done", "none run again", decides=sample != 0)
+            checks.add("cells", "not done", "no cell was run again", decides=sample != 0)
         elif not checking.virtual(plan):
             words = f"its engine is {plan.engine}, which runs as root on this machine's kernel"
             checks.add("cells", "not done", words)

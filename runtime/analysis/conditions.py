@@ -146,7 +146,7 @@ def _packet(side: Side) -> str:
     mine = [over.get(int(c), side.transport) == side.transport for c in samples.connection]
     payload = samples.packet_bytes[np.array(mine, np.bool_)]
     if not len(sizes):
-        return "none was seen"
+        return "none seen"
     largest = int(sizes.max())
     growth = int(payload.max(initial=0) - payload.min(initial=largest)) if len(payload) else 0
     return _bytes(largest) if growth <= 0 else f"{_bytes(largest - growth)} to {_bytes(largest)}"
@@ -214,24 +214,26 @@ _HANDSHAKES: Mapping[str, str] = {
 }
 _WEB_HANDSHAKES: Mapping[str, str] = {
     "tcp": "2 round trips: of TCP, then of TLS 1.3",
-    "quic": "1 round trip, with TLS 1.3 in it",
+    "quic": "1 round trip, including TLS 1.3",
 }
 
 
 CONDITIONS: tuple[Condition, ...] = (
-    Condition("ECN", "whether the ends agreed on it", _ecn),
+    Condition("ECN", "whether the ends negotiated it", _ecn),
     Condition("pacing", "whether the sender spaces its packets", _pacing),
     Condition("initial window", "congestion window before the first data", _initial_window),
     Condition("packet size", "largest IP packet", _packet),
     Condition(
         "acknowledgements",
-        "when the receiver sends one, if nothing is missing",
+        "when the receiver sends one, if no packet is missing",
         _acknowledgements,
     ),
     Condition("HyStart", "whether slow start ends on a growing RTT", _hystart),
     Condition("send buffer", "of a connection", lambda side: _bytes(side.flow.plan.sender_bytes)),
-    Condition("receive window", "the most that the receiver offers", _receive_window),
-    Condition("window cap", "the most that the congestion window can be", _window_cap),
+    Condition("receive window", "largest window that the receiver offers", _receive_window),
+    Condition("window cap", "largest congestion window", _window_cap),
     Condition("handshake", "before the request can be sent", _handshake),
-    Condition("split connection", "whether something between the hosts ends connections", _split),
+    Condition(
+        "split connection", "whether something between the hosts terminates connections", _split
+    ),
 )

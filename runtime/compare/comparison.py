@@ -209,7 +209,7 @@ def _without_values(side: Side) -> tuple[str, str]:
             return MISSING, f"missing in the {name}"
         if sample and sample.values:
             return MISSING, f"without a value in the {name}"
-    return UNDECIDED, "not decided: no repetition counts in both"
+    return UNDECIDED, "not decided: no repetition counts in both runs"
 
 
 def _cells(first: Path, second: Path) -> Cells:

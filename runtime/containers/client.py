@@ -28,16 +28,16 @@ REFUSALS = (
     (
         ("pool overlaps", "address already in use", "conflicts with network"),
         "an address range is in use by another network",
-        "`docker network ls` shows them; `docker network prune` removes those that nobody uses",
+        "`docker network ls` shows them; `docker network prune` removes unused ones",
     ),
     (
         ("no space left", "disk quota exceeded"),
         "the disk of the Docker engine is full",
-        "make room where `docker info` says that its Root Dir is (`docker system df`)",
+        "free space in the Root Dir that `docker info` shows (`docker system df`)",
     ),
     (
         ("operation not permitted", "permission denied", "read-only file system"),
-        "the Docker engine lacks a right that containers need",
+        "the Docker engine lacks a permission that containers need",
         f"use an engine that runs as root (not a rootless one); or {INSTEAD}",
     ),
     (

@@ -86,7 +86,7 @@ class Beside:
             status, said, memory = -1, str(error), False
         if memory:
             said = f"out of memory: {target.MEMORY_BYTES} bytes are allowed"
-        words = " ".join(said.split())[-WORDS:] or "it said nothing"
+        words = " ".join(said.split())[-WORDS:] or "it printed nothing"
         ended = self.folder / self.container.ended
         with suppress(OSError):  # the cell has been given up
             ended.with_suffix(".new").write_text(json.dumps({"status": status, "said": words}))

@@ -53,7 +53,7 @@ def cross_traffic(cell: Cell, flow: Flow) -> Cross | str:
     capacity_bps = float(interface.shaper.rate_bps)
     queue = interface.queue
     if queue is None or queue.kind != "fifo":
-        return "the bottleneck's queue is no fifo, so it has no fixed buffer"
+        return "the bottleneck's queue is not a fifo, so it has no fixed buffer"
     buffer_s = 8 * queue_bytes(queue, frame_bytes(interface.mtu)) / capacity_bps
     mean_bps = variance = 0.0
     for other in cell.flows:
@@ -61,7 +61,8 @@ def cross_traffic(cell: Cell, flow: Flow) -> Cross | str:
             continue
         if other.transport != "udp":
             return (
-                f"{other.name} is no source of a known rate: it is over {other.transport.upper()}"
+                f"{other.name} is not a source of known rate: it runs over"
+                f" {other.transport.upper()}"
             )
         workload = other.workload
         if isinstance(workload, OnOffWorkload):
@@ -75,5 +76,5 @@ def cross_traffic(cell: Cell, flow: Flow) -> Cross | str:
         elif isinstance(workload, BulkWorkload) and other.rate_bps is not None:
             mean_bps += other.connections * other.rate_bps * other.frame_bytes / other.mtu
         else:
-            return f"{other.name} sends at no rate that the plan tells"
+            return f"the plan does not specify the rate of {other.name}"
     return Cross(capacity_bps, mean_bps, math.sqrt(variance), buffer_s)

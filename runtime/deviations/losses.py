@@ -97,7 +97,7 @@ def fit_bernoulli(found: Counted) -> float | str:
     w = np.arange(1, len(found.visits) + 1, dtype=np.float64)
     kept = float(w @ (found.visits - found.losses))  # packets of rounds without a loss
     if not found.losses.any():
-        return "no loss was seen, so there is no probability to fit"
+        return "no losses, so there is no probability to fit"
     if kept == 0:
         return "every round had a loss, so there is no probability to fit"
     hit = found.losses > 0

@@ -25,7 +25,7 @@ MODELS = ("theory", "bernoulli", "gaussian")
 # farther, an open bin would not tell a flow that did.
 _BEYOND = 2
 
-NO_THEORY = "theory is for Reno over TCP alone"
+NO_THEORY = "the theory covers only Reno over TCP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def study(
     """
     ordered = tuple(sorted(set(scales)))
     means = {n: averages(rounds.window, n) for n in ordered}
-    unseen = "" if rounds.lost is not None else "the samples do not tell the congestion state"
+    unseen = "" if rounds.lost is not None else "the samples do not include the congestion state"
     found = counted(rounds.window, rounds.lost) if rounds.lost is not None else None
     p_packet = fit_bernoulli(found) if found is not None else unseen
     made = Study(rounds, ordered, means, found, unseen, p_packet)

@@ -85,8 +85,8 @@ class Watch:
             self._cpu_at_progress_s = cpu_s
         if virtual_ns is not None and cpu_s - self._cpu_at_progress_s > STANDSTILL_CPU_S:
             return (
-                f"its clock stood at {virtual_ns / 1e9:.6f} s while it computed for"
-                f" {STANDSTILL_CPU_S:g} s: a program in it is caught in a loop"
+                f"its clock stopped at {virtual_ns / 1e9:.6f} s while it computed for"
+                f" {STANDSTILL_CPU_S:g} s: a program in it is in an endless loop"
             )
         if cpu_s > limits.cpu_s:
             return f"it has used more than {limits.cpu_s:.0f} s of processor time"

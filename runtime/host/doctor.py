@@ -67,7 +67,7 @@ def plugged() -> Iterator[Finding]:
     for registry in (QUEUES, METRICS, FIGURES, TARGETS, ENGINES):
         registry.names()
     for plugin in plugins.MET.values():
-        remedy = f"mend {plugin.package}, or uninstall it"
+        remedy = f"fix {plugin.package}, or uninstall it"
         yield Finding(str(plugin), not plugin.why, plugin.why, remedy)
 
 
@@ -132,7 +132,7 @@ def uml() -> Iterator[Finding]:
     yield Finding(
         "confinement",
         not lacking,
-        lacking or "namespaces of its own for files, processes and network",
+        lacking or "private namespaces for files, processes and network",
         f"{confinement.INSTALL_COMMAND}, and a host that allows user namespaces",
         needed=False,
     )
@@ -161,7 +161,7 @@ def cache_space() -> Finding:
         "room for image and snapshots",
         writable and (free > SPACE_BYTES or _image(recipe.PLAIN)[0] is not None),
         room if writable else f"{folder} cannot be written",
-        "make room, or let XDG_CACHE_HOME name another place",
+        "free some space, or set XDG_CACHE_HOME to another place",
     )
 
 

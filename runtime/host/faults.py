@@ -19,14 +19,15 @@ from fairc.runtime.engines.base import EngineUnavailable
 
 RESUMES = "then the same command resumes: finished cells are kept"
 HELP = {
-    errno.ENOSPC: "make room there, or let TMPDIR or -o name another place",
-    errno.EDQUOT: "make room there, or let TMPDIR or -o name another place",
+    errno.ENOSPC: "free some space there, or use another place with TMPDIR or -o",
+    errno.EDQUOT: "free some space there, or use another place with TMPDIR or -o",
     errno.EFBIG: "a higher limit of file sizes: ulimit -f unlimited",
     errno.EMFILE: "a higher limit of open files: ulimit -n 1024",
     errno.ENFILE: "fewer programs at once on this machine: all of its files are open",
-    errno.ENOMEM: "more free memory, a higher limit of it (ulimit -v), or fewer cells at once: --jobs 1",
+    errno.ENOMEM: "more free memory, a higher limit of it (ulimit -v), or fewer cells at once:"
+    " --jobs 1",
     errno.EAGAIN: "a higher limit of processes (ulimit -u), or fewer cells at once: --jobs 1",
-    errno.EROFS: "a place that can be written: TMPDIR, or -o",
+    errno.EROFS: "a writable place: TMPDIR, or -o",
     errno.EIO: "a disk that works",
 }
 # What cells in virtual time need, whatever they do: open files of a kernel and its programs, room for
@@ -114,6 +115,6 @@ def require(largest_file_bytes: int, memory_bytes: int) -> None:
         lacking.append(
             f"{place} has {free >> 20} MiB of room, and a cell needs {ROOM_BYTES >> 20} MiB"
         )
-        remedies.append("make room there, or let TMPDIR name another place")
+        remedies.append("free some space there, or set TMPDIR to another place")
     if lacking:
         raise MachineFault(tuple(lacking), "; ".join(remedies))

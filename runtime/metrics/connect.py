@@ -26,7 +26,7 @@ def _number(_: FlowRecord, load: PageLoad) -> float | None:
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
     """Return the time to connect of each load of each requested flow."""
-    return per_load(measurement, request, CONNECT, _number, "the client did not tell it")
+    return per_load(measurement, request, CONNECT, _number, "the client did not report it")
 
 
 METRIC = Metric("connect", (CONNECT,), compute)

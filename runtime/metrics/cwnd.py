@@ -72,7 +72,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord, every_s: float) -> tupl
             "a flow over UDP has no window" if udp else "the sender has no sample of its window"
         )
         if flow.plan.image is not None:
-            reason = "an image of others tells nothing of its window"
+            reason = "a third-party image does not report its window"
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
     extremes = (float(windows.min()), float(windows.max()))
     numbers = (float(windows.mean()), *percentiles(windows), *extremes)

@@ -95,7 +95,7 @@ def _study(measurement: Measurement, flow: FlowRecord, scales: tuple[int, ...]) 
     if plan.transport == "udp":
         return "a flow over UDP has no window"
     if plan.connections > 1:
-        return "these are deviations of one connection, and the flow has several"
+        return "this needs a single connection, but the flow has several"
     known = np.isfinite(samples.cwnd_packets)
     if not known.any():
         return "the sender has no sample of its window"
@@ -106,7 +106,7 @@ def _study(measurement: Measurement, flow: FlowRecord, scales: tuple[int, ...]) 
     every_s = plan.sample_every_ns * 1e-9
     if usual_s and every_s * SAMPLES_A_ROUND > usual_s * (1 + 1e-9):
         return (
-            f"a sample every {every_s * 1e3:g} ms is too few for round trips of"
+            f"a sample every {every_s * 1e3:g} ms is too rare for round trips of"
             f" {usual_s * 1e3:.3g} ms"
         )
     entered = entries(state, threshold) if np.isfinite(state).all() else None

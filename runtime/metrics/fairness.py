@@ -92,7 +92,7 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
         if shared.slots:
             found[F] = f = session_fairness(shared.x)
             found[DOMINANCE] = float(np.sign(f))
-    missing = missing or f"it is defined for two sessions, here are {len(sessions)}"
+    missing = missing or f"it is defined for two sessions, not {len(sessions)}"
     reasons = {EPSILON: "no session had any throughput"}
     return tuple(value.of(found.get(value), None, reasons.get(value, missing)) for value in VALUES)
 

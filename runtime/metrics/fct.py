@@ -65,7 +65,7 @@ def _values(prefix: str, of: str) -> _Values:
         Value(f"fct.{prefix}mean", "s", f"mean flow completion time{of}"),
         dict(zip(PERCENTILES, percentiles, strict=True)),
         Value(f"fct.{prefix}count", "1", f"transfers{of} that were completed"),
-        Value(f"fct.{prefix}unfinished", "1", f"transfers{of} that were begun and not completed"),
+        Value(f"fct.{prefix}unfinished", "1", f"transfers{of} started but not completed"),
     )
 
 
@@ -95,7 +95,7 @@ def _told(
     found, n = np.sort(completed), len(completed) + unfinished
     counts = (values.count.of(len(found), name), values.unfinished.of(unfinished, name))
     if not len(found):
-        reason = f"no transfer was completed, {unfinished} were begun"
+        reason = f"no transfer was completed, {unfinished} were started"
         return (*(value.of(None, name, reason) for value in values.times), *counts)
     times = [values.mean.of(float(found.mean()), name)]
     for percent, value in values.percentiles.items():

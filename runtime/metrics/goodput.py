@@ -23,7 +23,7 @@ from .base import Metric, Value, window
 from .groups import rates
 
 GOODPUT = Value("goodput", "bit/s", "application bytes delivered per second")
-USER = Value("goodput.user", "bit/s", "of one user of a group, all of his flows")
+USER = Value("goodput.user", "bit/s", "of one user of a group, over all of the user's flows")
 GROUP = Value("goodput.group", "bit/s", "of all users of a group")
 
 

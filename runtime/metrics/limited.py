@@ -106,9 +106,9 @@ def _before_the_end(samples: Samples, ours: Rows) -> Rows:
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
     found = dict(shares(measurement, flow))
-    why = "the sender tells nothing of it" if found else "the sender has no two samples"
+    why = "the sender does not report it" if found else "the sender has fewer than two samples"
     if found and flow.plan.transport in ("quic", "web"):
-        why = "the QUIC stack does not tell it"
+        why = "the QUIC stack does not report it"
     most = max(found.values(), default=None)
     return (
         MOST.of(most, flow.name, why),

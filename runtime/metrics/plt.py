@@ -38,7 +38,7 @@ def _number(_: FlowRecord, load: PageLoad) -> float | None:
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
     """Return the page load time of each load of each requested flow."""
-    return per_load(measurement, request, PLT, _number, "the client did not tell it")
+    return per_load(measurement, request, PLT, _number, "the client did not report it")
 
 
 METRIC = Metric("plt", (PLT,), compute)

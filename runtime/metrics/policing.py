@@ -42,7 +42,7 @@ DROPS = Value("policing.drops", "packets", "packets that the policer dropped")
 LEVEL = Value("policing.level", "tokens", "mean level of its user's bucket")
 EMPTY = Value("policing.empty", "1", "share of time with an empty bucket")
 SMALL = Value("policing.small_window", "1", "share of samples with a window of at most two packets")
-UNEXPOSED = Value("policing.unexposed", "packets", "losses and marks that were never exposed")
+UNEXPOSED = Value("policing.unexposed", "packets", "losses and marks never exposed")
 VALUES = (TOKENS, LOSS, DROPS, LEVEL, EMPTY, SMALL, UNEXPOSED)
 SMALL_PACKETS = 2
 
@@ -50,7 +50,7 @@ Floats = NDArray[np.float64]
 
 
 def policer_of(measurement: Measurement, flow: FlowRecord) -> PolicerRecord | None:
-    """Return the policer that reads a flow, the first on its way; None: nobody polices it."""
+    """Return the policer that reads a flow, the first on its way; None: it is not policed."""
     for policer in measurement.policers:
         if policer.of_flow(flow.name) is not None:
             return policer
@@ -68,7 +68,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     policer = policer_of(measurement, flow)
     if policer is None:
         others = (value for value in VALUES if value is not SMALL)
-        reason = "nobody polices it" if measurement.policers else "no flow is policed"
+        reason = "it is not policed" if measurement.policers else "no flow is policed"
         return (small, *(value.of(None, flow.name, reason) for value in others))
     ours = policer.of_flow(flow.name)
     assert ours is not None
@@ -90,7 +90,9 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
         LEVEL.of(float(levels.mean()) if len(levels) else None, flow.name, short),
         EMPTY.of(float((levels <= 0).mean()) if len(levels) else None, flow.name, short),
         small,
-        UNEXPOSED.of(owed, flow.name, "the policer is at no bottleneck: losses are not seen"),
+        UNEXPOSED.of(
+            owed, flow.name, "the policer is not at a bottleneck, so losses cannot be observed"
+        ),
     )
 
 

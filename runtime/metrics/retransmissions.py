@@ -22,7 +22,7 @@ from fairc.runtime.store.results import MetricValue
 
 from .base import Metric, Value
 
-COUNT = Value("retransmissions", "packets", "packets sent again, or held to be lost")
+COUNT = Value("retransmissions", "packets", "packets retransmitted or declared lost")
 SHARE = Value("retransmissions.share", "1", "retransmissions over packets sent")
 VALUES = (COUNT, SHARE)
 
@@ -52,9 +52,9 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     again = _sent_again(measurement, flow)
     if again is None:
         udp = flow.plan.transport == "udp"
-        reason = "over UDP nothing is sent again" if udp else "the sender has no sample"
+        reason = "UDP does not retransmit" if udp else "the sender has no sample"
         if flow.plan.image is not None:
-            reason = "an image of others does not tell what it sent again"
+            reason = "a third-party image does not report its retransmissions"
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
     sent = _sent(measurement, flow)
     share = again / sent if sent else None

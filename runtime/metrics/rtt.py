@@ -36,7 +36,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     smallest = samples.min_rtt_s[samples.min_rtt_s > 0]
     pings = flow.pings.rtts_s if flow.pings else np.empty(0)
     none = "the sender has no RTT sample"
-    untold = "iperf3 does not tell it" if flow.plan.workload.kind == "iperf3" else none
+    untold = "iperf3 does not report it" if flow.plan.workload.kind == "iperf3" else none
     rtts = samples.rtt_s[counted]
     numbers = percentiles(rtts) if len(rtts) else (None,) * len(PERCENTILES)
     return (

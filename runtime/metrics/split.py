@@ -24,7 +24,8 @@ AT_THE_BOTTLENECK = frozenset(
 """Metrics that are made from the packets of each flow at its bottleneck."""
 
 SHARED = (
-    "other flows share its proxies, so its packets at the bottleneck cannot be told from theirs"
+    "other flows share its proxies, so its packets at the bottleneck cannot be distinguished from"
+    " theirs"
 )
 UNCAPTURED = "no packets were captured (`captures = none`)"
 TWO_LEGS = "its server sent these on one connection, and proxies sent the packets on another one"

@@ -32,7 +32,7 @@ from fairc.runtime.store.results import MetricValue
 from .base import Metric, Value
 
 STATISTIC = Value("stationarity.statistic", "1", "KPSS statistic of the throughput per slot")
-P = Value("stationarity.p", "1", "its p-value; below 0.05 the level moves")
+P = Value("stationarity.p", "1", "its p-value; below 0.05 the throughput is not stationary")
 LAG_ONE = Value("stationarity.autocorrelation", "1", "autocorrelation of neighbouring slots")
 VALUES = (STATISTIC, P, LAG_ONE)
 

@@ -22,7 +22,7 @@ from .base import Metric, Value, window
 from .groups import rates
 
 THROUGHPUT = Value("throughput", "bit/s", "frame bytes at the bottleneck's exit per second")
-USER = Value("throughput.user", "bit/s", "of one user of a group, all of his flows")
+USER = Value("throughput.user", "bit/s", "of one user of a group, over all of the user's flows")
 GROUP = Value("throughput.group", "bit/s", "of all users of a group")
 
 

@@ -27,7 +27,7 @@ def _number(_: FlowRecord, load: PageLoad) -> float | None:
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
     """Return the time to response of each load of each requested flow."""
-    return per_load(measurement, request, TTR, _number, "the client did not tell it")
+    return per_load(measurement, request, TTR, _number, "the client did not report it")
 
 
 METRIC = Metric("ttr", (TTR,), compute)

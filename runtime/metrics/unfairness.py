@@ -41,12 +41,12 @@ def _per_user(group: Group, edges_s: tuple[float, float]) -> float:
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
     """Return the unfairness between the two groups that are named."""
     if len(request.sessions) != 2:
-        return (UNFAIRNESS.of(None, None, "unfairness is between two groups that are named"),)
+        return (UNFAIRNESS.of(None, None, "unfairness needs two named groups"),)
     first, second = (named(measurement, name) for name in request.sessions)
     (begin_a, end_a), (begin_b, end_b) = _span(first), _span(second)
     begin, end = max(begin_a, begin_b, measurement.warmup_s), min(end_a, end_b)
     if end <= begin:
-        reason = f"{first.name} and {second.name} are never there at the same time"
+        reason = f"{first.name} and {second.name} are never active at the same time"
         return (UNFAIRNESS.of(None, None, reason),)
     a, b = (_per_user(group, (begin, end)) for group in (first, second))
     reason = f"{second.name} got nothing, so the ratio has no limit"

@@ -47,6 +47,6 @@ def _reason(flow: FlowRecord) -> str:
     if not flow.plays_videos:
         return "the flow plays no videos"
     if not videos:
-        return "no video was asked for"
+        return "no video was requested"
     waiting = sum(video.started_s is None for video in videos)
     return f"{waiting} of {len(videos)} videos never started" if waiting else ""

@@ -76,17 +76,24 @@ def plan_again(folder: Path, checks: Checks) -> compiler.Compilation | None:
         header, ids = compilation.plan, [cell.id for cell in compilation.cells()]
     except CompileError as error:
         checks.add(
-            "plan", "differs", f"the spec inside does not compile: {error.diagnostics[0].message}"
+            "plan",
+            "differs",
+            f"the spec in the pack does not compile: {error.diagnostics[0].message}",
         )
         return None
     packed = [cell.id for cell in read_cells(folder)]
     if ids == packed and _meaning(header) == _meaning(plan):
-        checks.add("plan", "holds", f"the spec inside gives the same plan: {len(ids)} cells")
+        checks.add("plan", "holds", f"the spec in the pack gives the same plan: {len(ids)} cells")
     elif ids == packed:
-        checks.add("plan", "differs", "the spec inside gives the same cells, and another header")
+        checks.add(
+            "plan", "differs", "the spec in the pack gives the same cells, and another header"
+        )
     else:
         same = len(set(ids) & set(packed))
-        words = f"the spec inside gives {len(ids)} cells here; {same} of the pack's {len(packed)} are among them"
+        words = (
+            f"the spec in the pack gives {len(ids)} cells here; {same} of the pack's"
+            f" {len(packed)} are among them"
+        )
         checks.add("plan", "differs", words)
     return compilation
 
@@ -106,7 +113,7 @@ def programs_again(folder: Path, checks: Checks) -> None:
     binary = folder / PROGRAMS / "cells" / ENDPOINTS
     if binary.is_file():
         equal = lock.digest([binary]) == lock.digest([find_endpoints()])
-        found = "the same as here" if equal else "another build than here; it is not run"
+        found = "the same as here" if equal else "not the build of this machine; it is not run"
         checks.add("endpoints", "holds" if equal else "differs", found, decides=False)
 
 
@@ -139,7 +146,9 @@ def cells_again(
     stored = {cell.id: where for cell, where in packed.finished() if cell.id in ours}
     if not stored:
         checks.add(
-            "cells", "not done", "none of the pack's results is of a cell that the spec gives here"
+            "cells",
+            "not done",
+            "none of the pack's results belongs to a cell that the spec gives here",
         )
         return
     picked = chosen((ours[name] for name in stored), sample)
@@ -150,7 +159,8 @@ def cells_again(
     )
     if not equal:
         say(
-            "engine or build differ from the pack's: all repetitions of the chosen configurations are run"
+            "engine or build differ from the pack's: all repetitions of the chosen configurations"
+            " are run"
         )
         configurations = {cell.configuration for cell in picked}
         picked = [ours[name] for name in stored if ours[name].configuration in configurations]
@@ -197,12 +207,15 @@ def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks) ->
     verdicts = [row["verdict"] for row in rows]
     agreeing = verdicts.count(AGREE)
     other = len(rows) - agreeing
-    words = f"{len(wanted)} run again on another build: {agreeing} of {len(rows)} values agree within 5 %"
+    words = (
+        f"{len(wanted)} run again on another build: {agreeing} of {len(rows)} values agree"
+        " within 5 %"
+    )
     if "differ" in verdicts:
         checks.add("cells", "differs", f"{words}, {verdicts.count('differ')} differ")
     elif other:
         checks.add(
-            "cells", "cannot tell", f"{words}; {other} cannot be told with so few repetitions"
+            "cells", "cannot tell", f"{words}; {other} cannot be decided with so few repetitions"
         )
     else:
         checks.add("cells", "holds" if rows else "not done", words)

@@ -62,13 +62,19 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
     yield ""
     yield "| | |"
     yield "|---|---|"
-    yield f"| `{SPEC}/` | the experiment and every file that it reads |"
-    yield "| `plan.json`, `cells.jsonl`, `lock.json` | what was run, cell by cell, and what made the numbers |"
+    yield f"| `{SPEC}/` | the experiment and every file it reads |"
+    yield (
+        "| `plan.json`, `cells.jsonl`, `lock.json` | what was run, cell by cell, and what made"
+        " the numbers |"
+    )
     yield "| `report.html`, `figures/`, `tables/` | the report, its figures, tables as Parquet |"
     yield f"| `cells/` | the result of each cell{', with its raw artefacts' if raw else ''} |"
     yield "| `programs/` | a Mininet program per cell, and the program that they start in hosts |"
     if image:
-        yield "| `image.tar.zst` | the guest's image and kernel, with source and patches: `fairc image load` |"
+        yield (
+            "| `image.tar.zst` | the guest's image and kernel, with source and patches: `fairc"
+            " image load` |"
+        )
     else:
         yield "| no image | `fairc image build` builds what the engine runs |"
     yield "| `ro-crate-metadata.json` | all of this for machines (RO-Crate 1.2) |"
@@ -84,7 +90,7 @@ def _expected(store: Store) -> Iterator[str]:
     for metric in dict.fromkeys(name for request in plan.measure for name in request.shown):
         rows += _of_metric(store, metric, axes)
     if not rows:
-        yield "No cell counts: `report.html` says why."
+        yield "No cell counts; `report.html` says why."
         return
     yield f"| {' | '.join(head)} |"
     yield "|" + "---|" * len(head)

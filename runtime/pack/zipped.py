@@ -120,7 +120,7 @@ def _checked(zipped: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
         if kind not in (0, stat.S_IFREG):
             raise PackError(f"{name} in the pack is not a regular file")
         if name.casefold() in folded:
-            raise PackError(f"{name} is twice in the pack")
+            raise PackError(f"{name} appears twice in the pack")
         total += member.file_size
         if member.file_size > MAX_RATIO * max(member.compress_size, 1) or total > MAX_BYTES:
             raise PackError(f"{name} in the pack unpacks to more than it may")
@@ -150,4 +150,4 @@ def _verify(path: Path, folder: Path, names: set[str]) -> None:
     for name, sha256 in known.items():
         with (folder / name).open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
-                raise PackError(f"{name} in {path} is not what {SUMS} says: it has another hash")
+                raise PackError(f"{name} in {path} does not match its hash in {SUMS}")

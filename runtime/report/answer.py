@@ -339,12 +339,13 @@ def _sides(run: Run, summaries: Sequence[Summary]) -> str:
         return (
             f"By the sign of F, {first} dominates in {below} and {second} in"
             f" {sum(s.median is not None and s.median > 0 for s in summaries)}; with fewer than"
-            f" {MIN_REPETITIONS} repetitions each there is no interval that says how surely."
+            f" {MIN_REPETITIONS} repetitions each that is too few for a confidence interval."
         )
     below = sum(s.high is not None and s.high < 0 for s in summaries)
     above = sum(s.low is not None and s.low > 0 for s in summaries)
     open_ = len(summaries) - below - above
     return (
-        f"By the 95 % interval of F, {first} dominates in {below}, {second} in {above}, and {open_} are"
+        f"By the 95 % interval of F, {first} dominates in {below}, {second} in {above}, and"
+        f" {open_} are"
         " undecided."
     )

@@ -36,19 +36,19 @@ def asked(run: Run) -> Asked:
     sentences = []
     if settings:
         changed = [f"`{name} = {value}` ({_said(said)})" for name, said, value in settings]
-        sentences.append(f"Not as the file says: {listed(changed, limit=8)}, by `--set`.")
+        sentences.append(f"Changed from the file with `--set`: {listed(changed, limit=8)}.")
     if plan.engine_asked:
         sentences.append(
             f"The engine {plan.engine} was asked for, by `--engine` or `FAIRC_ENGINE`."
         )
     conditions = [f"`{one_line(i['where'])}`" for i in _needed(run) if "where" in i]
     if conditions:
-        sentences.append(f"Cells were chosen by `--where`: {listed(conditions)}.")
+        sentences.append(f"Cells were selected with `--where`: {listed(conditions)}.")
     return Asked(settings, tuple(sentences))
 
 
 def _said(text: str) -> str:
-    return f"in the file `{text}`" if text else "the file has none"
+    return f"in the file `{text}`" if text else "not in the file"
 
 
 def _needed(run: Run) -> list[Mapping[str, Any]]:
@@ -136,8 +136,9 @@ def declared(run: Run) -> Declared:
     before = results_before(run.plan, run.lock)
     if before is None:
         words = (
-            f"Named in the experiment's `measure`: {listed(names) or 'none'}; whether before there"
-            " were results is not known, because an earlier version ran it and kept no record."
+            f"Named in the experiment's `measure`: {listed(names) or 'none'}; it is unknown"
+            " whether before there were results, because an earlier version ran it without a"
+            " record."
         )
         return Declared(dict.fromkeys(names, "not known"), (words,))
     first = [name for name in names if before.get(name, (1, ""))[0] == 0]
@@ -151,7 +152,10 @@ def declared(run: Run) -> Declared:
     locked = f", locked on {listed(times)}" if times else ""
     which = listed(first) or "none"
     sentences = [
-        f"Confirmatory: named in the experiment's `measure` before any cell had a result{locked} ({which})."
+        (
+            f"Confirmatory: named in the experiment's `measure` before any cell had a result{locked}"
+            f" ({which})."
+        )
     ]
     added = ""
     if late:

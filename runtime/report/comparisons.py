@@ -144,8 +144,9 @@ def _pairing(tested: Sequence[Comparison]) -> str:
     made = sum(c.p is not None for c in tested)
     can = comparisons_decided(most)
     text = (
-        "All configurations of a repetition have the same random starts, arrivals and sizes, so values are"
-        " compared repetition by repetition: Wilcoxon's signed-rank test, exact, and the interval of the"
+        "All configurations of a repetition share their random starts, arrivals and sizes, so"
+        " values are compared repetition by repetition: Wilcoxon's signed-rank test, exact, and"
+        " the interval of the"
         " differences from their Walsh averages. The smallest p of"
         f" {counted(most, 'repetition')} is {least_p(most):.2g}:"
     )
@@ -198,7 +199,8 @@ def _summed_up(
         holds = sum("stochastic dominance holds" in w for w in words)
         yield (
             f"{NAMES.get(metric, metric)} between values of {listed([*map(one_line, by)])}: medians"
-            f" differ in {differ} of {len(words)} comparisons, stochastic dominance holds in {holds}."
+            f" differ in {differ} of {len(words)} comparisons, stochastic dominance holds in"
+            f" {holds}."
         )
 
 

@@ -56,11 +56,11 @@ def limits(run: Run) -> tuple[str, ...]:
     sentences = []
     if held:
         sentences.append(
-            "Held back by something else than the network and congestion control for more than"
+            "Limited by something other than the network and congestion control for more than"
             f" {_percent(NOTABLE)} of the time: {listed(held)}."
         )
     if asked:
-        sentences.append(f"Without anything to send, as their workloads are: {listed(asked)}.")
+        sentences.append(f"Idle because their workloads had nothing to send: {listed(asked)}.")
     return tuple(sentences)
 
 

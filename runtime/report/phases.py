@@ -79,19 +79,19 @@ def processing(run: Run) -> str:
     computing = f"{_computing(run)} " if free else ""
     source = "as the file says" if given else "the engine's default"
     if not any(bounds):
-        what = "nothing" if free else "nothing but the time that it computes"
-        return f"{computing}For a packet that it sends a host takes {what} ({source})."
+        what = "nothing" if free else "only its computing time"
+        return f"{computing}For each packet it sends, a host takes {what} ({source})."
     limits = [quantity(bound / 1e9, "s") for bound in sorted(bounds) if bound]
     told = computing + (
-        "A host delays each packet that it sends by a time of its own, uniform from 0 to"
-        f" {' or '.join(limits)}, in order, and sources at a constant rate vary their gaps by up to"
-        f" half of them ({source})."
+        "A host delays each packet it sends by an independent random time, uniform from 0 to"
+        f" {' or '.join(limits)}, without reordering, and constant-rate sources vary their gaps"
+        f" by up to half of that ({source})."
     )
     return (
         told
         if len(bounds) == 1
-        else f"{told} Which it is depends on the configuration."
-        + (" In some it is neither." if 0 in bounds else "")
+        else f"{told} Which one depends on the configuration."
+        + (" In some there is no delay." if 0 in bounds else "")
     )
 
 
@@ -109,13 +109,13 @@ def _computing(run: Run) -> str:
         for flow in scene.flows
     )
     costs = [quantity(cost / 1e9, "s") if cost else "none" for cost in sorted(costs_ns)]
-    said = "Computing is free: what programs compute takes no time of the cell's clock"
+    said = "Computing is free: it takes no time on the cell's clock"
     if any(costs_ns):
         said += f", but each system call takes {' or '.join(costs)}"
     if browsers:
         said += (
-            "; a page load consists of the network, the protocols, the timers and the screen's frames,"
-            " and scripts and painting take no time"
+            "; a page load takes the time of network, protocols, timers and screen frames;"
+            " scripts and painting take none"
         )
     return f"{said}."
 
@@ -126,21 +126,22 @@ def _sentences(found: Findings, sensitive: int, open_: int) -> tuple[str, ...]:
     cells = counted(found.cells, "cell")
     told = (
         f"{cells} of {found.configurations} of {counted(found.of_configurations, 'configuration')}"
-        f" were run again with hosts that take up to one full frame's time at the bottleneck, {limit},"
+        f" were run again with hosts that take up to one full frame's time at the bottleneck,"
+        f" {limit},"
         " for a packet (Floyd and Jacobson, 1992)."
     )
     trouble = listed([f"{n} {word}" for word, n in found.verdicts.items() if word != "valid"])
     if trouble:
         told += f" Of these cells: {trouble}."
     results = counted(len(found.results), "result")
-    came_to = f"Of {results} none is phase-sensitive: no change was found."
+    came_to = f"None of {results} is phase-sensitive: no change was found."
     if sensitive:
         came_to = (
-            f"Of {results} {sensitive} {'is' if sensitive == 1 else 'are'} phase-sensitive: with a timing"
-            " of packets that differs by no more than one packet's time they come out differently."
+            f"{sensitive} of {results} {'is' if sensitive == 1 else 'are'} phase-sensitive:"
+            " shifting packets by at most one packet's time changes the outcome."
         )
     if open_:
-        came_to += f" Of {open_} it cannot be told."
+        came_to += f" {open_} cannot be decided."
     return told, came_to
 
 

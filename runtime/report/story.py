@@ -12,9 +12,9 @@ from .run import Run
 from .words import counted, listed, one_line, quantity
 
 VERDICTS = {
-    "valid": "the set-up was as asked for",
-    "flagged": "a remark on the set-up; counted",
-    "invalid": "the set-up was not as asked for; shown, left out of summaries",
+    "valid": "the set-up was as specified",
+    "flagged": "a remark on the set-up; still counts",
+    "invalid": "the set-up was not as specified; shown, but left out of summaries",
     "failed": "did not finish; no numbers",
 }
 
@@ -186,7 +186,7 @@ def _rtts(scenes: Iterable[Cell]) -> str:
 def _ranges(scenes: list[Cell]) -> str:
     """Say what the bottlenecks of several configurations have, as ranges."""
     if not scenes:
-        return "a network that the plan's cells do not tell"
+        return "a network that the plan's cells do not describe"
     rates = sorted({r for s in scenes if (r := _bottleneck(s)[0])})
     text = "a bottleneck"
     if rates:

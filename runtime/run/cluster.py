@@ -63,7 +63,7 @@ def cell_at(folder: Path, plan: Plan, index: int) -> Cell:
         raise StoreError(f"{folder / CELLS} cannot be read: {error.strerror}") from None
     if line is None:
         raise StoreError(
-            f"{folder / CELLS}:{index + 1} is missing: the plan is not whole; compile it again"
+            f"{folder / CELLS}:{index + 1} is missing: the plan is incomplete; compile it again"
         )
     cell = read_cell(folder, plan, line, index + 1)
     require_genuine(folder, cell, index + 1)

@@ -165,8 +165,8 @@ def choose(plan: Path, wanted: str | None = None) -> Machine:
     if not found and (unread := _unread(plan)):
         cells = cluster.ranges(unread)
         raise StoreError(
-            f"no result in {plan / RESULTS} is of this version of fairc; those of cells {cells} are made"
-            f" anew by: fairc cell {plan} --index {cells} --fresh"
+            f"no result in {plan / RESULTS} is of this version of fairc; to rerun cells {cells}:"
+            f" fairc cell {plan} --index {cells} --fresh"
         )
     if not found:
         raise StoreError(
@@ -186,8 +186,8 @@ def choose(plan: Path, wanted: str | None = None) -> Machine:
         return fitting[0]
     listed = "".join(f"\n  {machine}: {len(machine.cells)} cells" for machine in found)
     raise StoreError(
-        f"the results in {plan / RESULTS} come from machines that are not the same, and cannot be one"
-        f" run; say with --machine IDENTITY whose are wanted:{listed}"
+        f"the results in {plan / RESULTS} come from different machines, which cannot form one"
+        f" run; choose one with --machine IDENTITY:{listed}"
     )
 
 

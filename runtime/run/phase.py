@@ -269,7 +269,7 @@ def _judged(place: Comparison | None, spread: Comparison | None) -> tuple[Verdic
     if place.kind != "different" and spread.kind == "different" and (spread.delta or 0.0) > 0:
         p = "< 0.0001" if (spread.p_holm or 0.0) < 0.0001 else f"= {spread.p_holm:.2g}"
         how = f"p {p} after Holm, Cliff's delta {spread.delta:+.2f}"
-        return "phase-sensitive", f"the repetitions were further apart before ({how})"
+        return "phase-sensitive", f"the repetitions were more spread out before ({how})"
     return _VERDICTS[place.kind], place.words
 
 
@@ -296,7 +296,7 @@ class _Dominance:
         if before and after and before != after:
             return "phase-sensitive", f"the other session dominates; {words}"
         if before and not after:
-            return "cannot tell", f"nobody dominates any more by the interval of F; {words}"
+            return "cannot tell", f"by the interval of F, no session dominates any more; {words}"
         return verdict, words
 
 

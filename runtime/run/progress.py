@@ -166,7 +166,7 @@ class Bar:
 
 def opening(todo: int, kept: int) -> str:
     """Say what a sweep is about to do."""
-    have = f"; {kept} are there already" if kept else ""
+    have = f"; {kept} already done" if kept else ""
     return f"{todo} {'cell' if todo == 1 else 'cells'} to run{have}"
 
 

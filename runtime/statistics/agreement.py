@@ -46,7 +46,11 @@ def agreement(first: Sequence[float], second: Sequence[float], margin: float) ->
         return Agreement("agree", found, margin, "identical")
     if found.low is None or found.high is None:
         if found.reason != CONSTANT or min(len(first), len(second)) == 1:
-            words = found.reason if found.reason != CONSTANT else "one value says nothing of chance"
+            words = (
+                found.reason
+                if found.reason != CONSTANT
+                else "a single value says nothing about chance"
+            )
             return Agreement("cannot tell", found, margin, words)
         inside = abs(found.value) <= margin
         return Agreement("agree" if inside else "differ", found, margin, CONSTANT)

@@ -203,12 +203,12 @@ TABLES: dict[str, Table] = {
                     "`valid`, `flagged`, `invalid`: judges the set-up, never the outcome;"
                     " null when it failed",
                 ),
-                Column("reasons", "VARCHAR[]", "", "what is against it, or why it failed"),
+                Column("reasons", "VARCHAR[]", "", "reasons against it, or why it failed"),
                 Column("ended_by", "VARCHAR", "", "`finished`, `first`, `duration` or `deadline`"),
                 Column("virtual_s", "DOUBLE", "s", "time that passed inside the machine"),
-                Column("wall_s", "DOUBLE", "s", "time that it took"),
+                Column("wall_s", "DOUBLE", "s", "time it took on the machine"),
                 Column("engine", "VARCHAR", "", "engine that ran it"),
-                Column("image", "VARCHAR", "", "identity of what the engine ran it on"),
+                Column("image", "VARCHAR", "", "identity of the machine that the engine ran it on"),
                 Column("result_sha256", "VARCHAR", "", "SHA-256 of the raw artefacts"),
             ),
             _cell_rows,
@@ -246,14 +246,13 @@ TABLES: dict[str, Table] = {
                 Column("value", "DOUBLE", "as in `unit`", "null where it is not defined"),
                 Column("unit", "VARCHAR", "", "SI unit; `1` for a ratio"),
                 Column("reason", "VARCHAR", "", "why it is not defined; empty where it is"),
-                Column(
-                    "load", "INTEGER", "", "number of the page load that it is of; null: of none"
-                ),
+                Column("load", "INTEGER", "", "number of its page load; null: of none"),
                 Column(
                     "protocol",
                     "VARCHAR",
                     "",
-                    "HTTP version of that load, as planned: the first over `h3` is over `h2`; null: of none",
+                    "HTTP version of that load, as planned: the first over `h3` is over `h2`;"
+                    " null: of none",
                 ),
             ),
             _metric_rows,
@@ -297,7 +296,7 @@ TABLES: dict[str, Table] = {
         ),
         Table(
             "samples",
-            "what the sender knew of a connection at one time; none of a flow over UDP",
+            "the sender's view of a connection at one time; none for a flow over UDP",
             (
                 CELL,
                 FLOW,
@@ -308,7 +307,7 @@ TABLES: dict[str, Table] = {
                     "in_flight_packets",
                     "DOUBLE",
                     "packets",
-                    "sent, neither acknowledged nor held to be lost; null where that is not known",
+                    "sent, but neither acknowledged nor declared lost; null where unknown",
                 ),
                 Column("rtt_s", "DOUBLE", "s", "smoothed RTT; null before the first measurement"),
                 Column("pacing_bps", "DOUBLE", "bit/s", "pacing rate; null where there is none"),
@@ -324,7 +323,9 @@ TABLES: dict[str, Table] = {
                 CONNECTION,
                 Column("startup_s", "DOUBLE", "s", "until it first played; null: it never did"),
                 Column("stalls", "INTEGER", "", "how often it stalled"),
-                Column("stalled_s", "DOUBLE", "s", "time that it stalled, at the end still or not"),
+                Column(
+                    "stalled_s", "DOUBLE", "s", "stalled time, including a stall that never ended"
+                ),
                 Column("qoe", "DOUBLE", "1", "metric `qoe` of this video; null: it never started"),
                 Column("ended", "BOOLEAN", "", "whether it was shown to its end"),
             ),
@@ -345,13 +346,15 @@ TABLES: dict[str, Table] = {
                     "s",
                     "flow completion time: until its last byte; null: it did not end",
                 ),
-                Column("bytes", "BIGINT", "B", "size of the answer, or what had come of it"),
+                Column(
+                    "bytes", "BIGINT", "B", "size of the answer, or of the part that had arrived"
+                ),
             ),
             _request_rows,
         ),
         Table(
             "traces",
-            "a metric at one time, of the metrics that have a course (metrics.md)",
+            "the value of a metric at one time, for metrics stored over time (metrics.md)",
             (
                 CELL,
                 Column("metric", "VARCHAR", "", "full name, such as `fmp.K`"),
@@ -368,19 +371,15 @@ TABLES: dict[str, Table] = {
                 CELL,
                 Column("queue", "VARCHAR", "", "`node/interface`"),
                 Column("t_s", "DOUBLE", "s", "time after the epoch"),
-                Column(
-                    "bytes", "DOUBLE", "B", "frame bytes that wait; null where that is not known"
-                ),
-                Column(
-                    "packets", "DOUBLE", "packets", "frames that wait; null where that is not known"
-                ),
+                Column("bytes", "DOUBLE", "B", "frame bytes waiting; null where unknown"),
+                Column("packets", "DOUBLE", "packets", "frames waiting; null where unknown"),
             ),
             _queue_rows,
         ),
         BUCKETS,
         Table(
             "curves",
-            "a point of a curve that a metric has, other than over time (metrics.md)",
+            "a point of a metric's curve, other than over time (metrics.md)",
             (
                 CELL,
                 Column("metric", "VARCHAR", "", "name of the metric, such as `deviations`"),

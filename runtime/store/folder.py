@@ -56,7 +56,7 @@ class Store:
         """Take the directory's lock and remove what killed runs left. Raises StoreError."""
         if occupant.holds(self.path / PARTIAL) and not (self.path / ".lock").is_file():
             raise StoreError(
-                f"{self.path} is no run directory, and holds a folder {PARTIAL} of something else;"
+                f"{self.path} is not a run directory, and holds an unrelated folder {PARTIAL};"
                 " give this run a directory of its own with -o"
             )
         try:
@@ -154,7 +154,7 @@ class Store:
         except (OSError, ValueError, RecursionError) as error:
             raise StoreError(f"{self.path / EMITTED} cannot be read: {error}") from None
         if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
-            raise StoreError(f"{self.path / EMITTED} is no list of hashes")
+            raise StoreError(f"{self.path / EMITTED} is not a list of hashes")
         return found
 
     @property
@@ -173,8 +173,10 @@ class Store:
         """Raise StoreError if the results here are another engine's: an experiment has one."""
         if self.engine not in (None, wanted):
             raise StoreError(
-                f"{self.path} holds results of the engine {self.engine}, and a run directory keeps its"
-                f" engine; give {wanted} a directory of its own with -o, such as {self.path}-{wanted}"
+                f"{self.path} holds results of the engine {self.engine}, and a run directory"
+                " keeps its"
+                f" engine; give {wanted} a directory of its own with -o, such as"
+                f" {self.path}-{wanted}"
             )
 
     def keep_experiment(self, experiment: str) -> None:
@@ -200,7 +202,8 @@ class Store:
         count = self.count_results()
         results = f"{count} {'result' if count == 1 else 'results'} of the" if count else "the"
         return StoreError(
-            f"{self.path} holds {results} experiment {experiment} ({file}), whose plan and report would be"
+            f"{self.path} holds {results} experiment {experiment} ({file}), whose plan and report"
+            " would be"
             f" replaced; give {new} a directory of its own with -o"
         )
 
@@ -232,7 +235,7 @@ class Store:
         engine = self.lock.get("engine")
         if engine is None:
             raise StoreError(
-                f"{self.path / LOCK} names no engine: no cell can be told from another"
+                f"{self.path / LOCK} names no engine, so its cells cannot be identified"
             )
         # Of several where some cells need another machine than others; older locks name one.
         identities = engine.get("identities", [engine["identity"]])
@@ -330,15 +333,13 @@ def read_cells(folder: Path) -> Iterator[Cell]:
             for number, line in enumerate(lines, 1):
                 cell = read_cell(folder, plan, line, number)
                 if cell.id in seen:
-                    raise StoreError(
-                        f"{folder / CELLS}:{number}: the cell {cell.id} is there twice"
-                    )
+                    raise StoreError(f"{folder / CELLS}:{number}: the cell {cell.id} appears twice")
                 seen.add(cell.id)
                 yield cell
         if len(seen) != plan.cells:
             raise StoreError(
                 f"{folder / CELLS} has {len(seen)} cells where {PLAN} counts {plan.cells}:"
-                " the plan is not whole; compile it again"
+                " the plan is incomplete; compile it again"
             )
     except FileNotFoundError:
         raise StoreError(f"{folder} holds no plan: it has no {CELLS}") from None
@@ -381,7 +382,8 @@ def require_genuine(folder: Path, cell: Cell, number: int) -> None:
     """Raise StoreError for a cell that a stored result of another one would be taken for."""
     if not genuine(cell):
         raise StoreError(
-            f"{folder / CELLS}:{number}: the cell {cell.id} has been changed: that is not the hash of"
+            f"{folder / CELLS}:{number}: the cell {cell.id} has been changed: that is not the"
+            " hash of"
             " its content; compile it again"
         )
 
@@ -398,7 +400,7 @@ def read_cell(folder: Path, plan: Plan, line: bytes, number: int) -> Cell:
     for axis, (name, value) in zip(plan.axes, cell.bindings.items(), strict=False):
         fits = fits and name == axis.name and value in axis.values
     if not fits:
-        raise StoreError(f"{folder / CELLS}:{number} is no cell of the plan in {PLAN}")
+        raise StoreError(f"{folder / CELLS}:{number} is not a cell of the plan in {PLAN}")
     return cell
 
 

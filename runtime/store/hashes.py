@@ -92,7 +92,7 @@ def _difference(path: Path, known: File, read: bool) -> str:
     if size != known.bytes:
         return f"{size} bytes instead of {known.bytes}"
     if read and _file(path).sha256 != known.sha256:
-        return "its content is not what was written"
+        return "its content has changed since it was written"
     return ""
 
 

@@ -17,8 +17,8 @@ def _rows(stored: Stored) -> Columns:
 
 LIMITS = Table(
     "limits",
-    "what held a flow back, other than the network and its congestion control (metric `limited`); what the"
-    " sender does not tell has no row",
+    "what limited a flow, other than the network and its congestion control (metric `limited`);"
+    " limits that the sender does not report have no row",
     (
         CELL,
         FLOW,

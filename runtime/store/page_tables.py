@@ -19,7 +19,8 @@ def _time(name: str, meaning: str) -> Column:
 
 _LOADS = Table(
     "loads",
-    "a load of a page; failed ones have an `error`, and are in no summary; number 0 is the browser's own"
+    "a load of a page; failed ones have an `error`, and are in no summary; number 0 is the"
+    " browser's own"
     " time, a load from its own host without a network (measurement.md, rule 21)",
     (
         CELL,
@@ -28,7 +29,7 @@ _LOADS = Table(
         Column("wanted", "VARCHAR", "", "HTTP version that was asked for: `h1`, `h2` or `h3`"),
         PROTOCOL,
         STATUS,
-        Column("error", "VARCHAR", "", "why it failed; empty where it did not"),
+        Column("error", "VARCHAR", "", "why it failed; empty if it did not"),
         Column("client", "VARCHAR", "", "`chromium`, or `plain`: without a browser"),
         Column("version", "VARCHAR", "", "of the client"),
         _time("connect_s", "metric `connect`: connectEnd - connectStart"),
@@ -49,7 +50,7 @@ _LOADS = Table(
         _time("response_end_s", "responseEnd, of the document"),
         _time("dom_content_loaded_s", "domContentLoadedEventEnd; null without a browser"),
         _time("load_event_end_s", "loadEventEnd; without a browser the end of the last object"),
-        _time("end_s", "the load was over, however it ended"),
+        _time("end_s", "the load ended, successfully or not"),
     ),
     lambda stored: _rows(stored, "loads"),
 )
@@ -67,8 +68,10 @@ _RESOURCES = Table(
         PROTOCOL,
         STATUS,
         Column("bytes", "BIGINT", "B", "of the body"),
-        _time("start_s", "it was asked for; after the epoch, as all that follow"),
-        _time("connect_start_s", "connectStart; null or start_s where a connection was there"),
+        _time("start_s", "it was requested; after the epoch, as all that follow"),
+        _time(
+            "connect_start_s", "connectStart; null or start_s where a connection already existed"
+        ),
         _time("connect_end_s", "connectEnd"),
         _time("request_start_s", "requestStart"),
         _time("response_start_s", "responseStart"),
@@ -79,7 +82,7 @@ _RESOURCES = Table(
 
 _SEQUENCES = Table(
     "sequences",
-    "what a connection had received at one time of a load (metric `sequence`)",
+    "bytes a connection had received at one time of a load (metric `sequence`)",
     (
         CELL,
         FLOW,

@@ -118,8 +118,8 @@ def connect(folder: Path) -> duckdb.DuckDBPyConnection:
             connection.close()
             words = str(error).splitlines()[0]
             raise TableError(
-                f"{folder / name}.parquet cannot be read: {words}; `fairc report {folder.parent}` writes it"
-                " anew from the cells"
+                f"{folder / name}.parquet cannot be read: {words}; `fairc report {folder.parent}`"
+                " rewrites it from the cells"
             ) from None
     return connection
 

@@ -74,4 +74,4 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
         after = after + _may_be_before(queue) * (slack if unit == "bytes" else 1)
         early = int((after <= limit - slack).sum())
         if early and planned.kind == "fifo" and not queue.blind:
-            yield Finding("invalid", f"{queue.name} dropped {early} packets that would have fitted")
+            yield Finding("invalid", f"{queue.name} dropped {early} packets that had room")

@@ -64,12 +64,10 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
         largest = int(queue.entered.frame_bytes.max(initial=0))
         pieces = int((queue.entered.fragment > 0).sum())
         if pieces:
-            yield Finding(
-                "invalid", f"{pieces} pieces of packets that were cut up came to {queue.name}"
-            )
+            yield Finding("invalid", f"{pieces} fragments of packets reached {queue.name}")
         if largest > queue.interface.frame_bytes:
             yield Finding(
-                "invalid", f"a frame of {largest} bytes came to {queue.name}: offloads are not off"
+                "invalid", f"a frame of {largest} bytes reached {queue.name}: offloads are not off"
             )
     if measurement.cell.peps:  # each part of a split connection has a path of its own
         return
@@ -78,5 +76,5 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
         if flow.plan.frame_bytes < largest <= flow.queue.interface.frame_bytes:
             yield Finding(
                 "invalid",
-                f"flow {flow.name} sent frames of {largest} bytes: more than its path takes",
+                f"flow {flow.name} sent frames of {largest} bytes: more than its path allows",
             )

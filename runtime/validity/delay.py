@@ -35,7 +35,7 @@ def base_rtt(measurement: Measurement) -> Iterator[Finding]:
                 "flagged" if chance > LEVEL else "invalid",
                 f"flow {flow.name}: no ping came back on the idle network"
                 + (
-                    f", nor need it with a loss of {lost:.1%} there and back"
+                    f", as can happen with a round-trip loss of {lost:.1%}"
                     if chance > LEVEL
                     else ""
                 ),

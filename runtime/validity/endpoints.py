@@ -62,7 +62,7 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
         if flow.endpoints.unended and not flow.loads_pages:  # loads: `page_loads`
             yield Finding(
                 "invalid",
-                f"the client of flow {flow.name} did not say how {flow.endpoints.unended} of"
+                f"the client of flow {flow.name} did not report how {flow.endpoints.unended} of"
                 f" {flow.plan.connections} connections ended",
             )
         for error in flow.endpoints.errors:
@@ -81,9 +81,7 @@ def unfinished_tests(measurement: Measurement) -> Iterator[Finding]:
             "first",
         )
         if (workload.time_s or workload.bytes) and not asked and not flow.endpoints.unended:
-            yield Finding(
-                "flagged", f"iperf3 of flow {flow.name} did not come to its end: it was stopped"
-            )
+            yield Finding("flagged", f"iperf3 of flow {flow.name} did not finish: it was stopped")
 
 
 def host_buffers(measurement: Measurement) -> Iterator[Finding]:

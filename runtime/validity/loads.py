@@ -25,7 +25,7 @@ def page_loads(measurement: Measurement) -> Iterator[Finding]:
         if len(loads) < len(workload.protocols):
             told = f"{name}: {len(loads)} of {len(workload.protocols)} loads were reported"
             if flow.endpoints.unended:
-                yield Finding("invalid", f"{told}, and its client did not say why")
+                yield Finding("invalid", f"{told}, and its client did not report why")
             else:
                 yield Finding("flagged", f"{told}: its client was stopped before the others")
         for event in flow.endpoints.reports["listening"]:

@@ -45,7 +45,7 @@ def _pool(pep: PepRecord) -> Iterator[Finding]:
         ready = pep.ready.get(end)
         name = f"{pep.plan.name}.{end}"
         if ready is None:
-            yield Finding("invalid", f"{name} never was ready")
+            yield Finding("invalid", f"{name} was never ready")
             continue
         if ready.cca != pep.plan.cca:
             yield Finding("invalid", f"{name} used {ready.cca}, not {pep.plan.cca}")

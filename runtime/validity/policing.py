@@ -31,32 +31,34 @@ def policing(measurement: Measurement) -> Iterator[Finding]:
         for error in policer.errors:
             yield Finding("invalid", error)
         if policer.total is None:
-            yield Finding("invalid", f"{name} did not say what it had done")
+            yield Finding("invalid", f"{name} did not report what it had done")
             continue
         if policer.total.missed:
             yield Finding("invalid", f"{name} missed {policer.total.missed} packets")
         captured = len(policer.decisions)
         if captured > policer.total.packets:
-            words = f"{name} saw {policer.total.packets} packets of {captured} that came to it"
+            words = f"{name} saw {policer.total.packets} of {captured} packets that reached it"
             yield Finding("invalid", words)
             continue
         if policer.total.late_s > LATE_S:
             yield Finding(
                 "invalid",
-                f"a packet waited {policer.total.late_s * 1e3:.3g} ms in {name}: the machine is too slow",
+                f"a packet waited {policer.total.late_s * 1e3:.3g} ms in {name}: the machine is"
+                " too slow",
             )
         if policer.apart_s > MOST_APART_S:
             yield Finding(
                 "invalid",
-                f"{name} saw a packet {policer.apart_s * 1e3:.3g} ms apart from when it was captured",
+                f"{name} saw a packet {policer.apart_s * 1e3:.3g} ms apart from when it was"
+                " captured",
             )
         different = differences(policer)
         if different:
             grave = different > MOST_DIFFERENT * captured
             yield Finding(
                 "invalid" if grave else "flagged",
-                f"{name} decided otherwise about {different} of {captured} packets than the captures"
-                " say that it must have",
+                f"for {different} of {captured} packets, {name} decided otherwise than the"
+                " captures imply",
             )
 
 

@@ -20,7 +20,7 @@ def processing(measurement: Measurement) -> Iterator[Finding]:
     if found.bound_ns not in allowed:
         yield Finding(
             "invalid",
-            f"hosts take up to {found.bound_ns / 1e3:g} us for a packet,"
+            f"hosts take up to {found.bound_ns / 1e3:g} us per packet,"
             f" not {allowed[-1] / 1e3:g} us",
         )
     for nic in found.expected:

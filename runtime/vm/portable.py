@@ -87,7 +87,8 @@ def load(
         for kind, manifest in manifests.items():
             if manifest["recipe"] not in recipes[kind]:
                 raise ImageFileError(
-                    f"{file} is an image of another version of fairc: the recipe of its {kind[:-1]} is"
+                    f"{file} is an image of another version of fairc: the recipe of its"
+                    f" {kind[:-1]} is"
                     f" {manifest['recipe']}, and this version's {', '.join(recipes[kind])}"
                 )
         return [
@@ -132,5 +133,5 @@ def _manifest(file: Path, work: Path) -> dict[str, str]:
     except (ValueError, OSError):
         raise ImageFileError(_wrong(file)) from None
     if image.digest(work) != expected["digest"]:
-        raise ImageFileError(f"{file} is damaged: its content does not have the hash that it names")
+        raise ImageFileError(f"{file} is damaged: its content does not match its hash")
     return expected

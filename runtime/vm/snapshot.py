@@ -143,16 +143,21 @@ def obtain(
         except OSError as problem:
             raise EngineUnavailable(
                 (
-                    f"there is no snapshot that is whole, and none can be kept in {home}: {problem.strerror}",
+                    (
+                        f"there is no intact snapshot, and none can be stored in {home}:"
+                        f" {problem.strerror}"
+                    ),
                 ),
-                "`fairc image load FILE --snapshot` where it can be written, or another XDG_CACHE_HOME",
+                "`fairc image load FILE --snapshot` where it can be written, or another"
+                " XDG_CACHE_HOME",
             ) from None
         with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not snapshot.whole():
                 if snapshot.there:
                     progress(
-                        f"the snapshot in {snapshot.folder} is not what was recorded: it is taken anew"
+                        f"the snapshot in {snapshot.folder} does not match its record: it is"
+                        " taken again"
                     )
                 progress("booting the virtual machine once, to take its snapshot")
                 _forget_unused(home)

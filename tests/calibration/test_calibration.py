@@ -145,7 +145,7 @@ def test_the_fake_engine_can_be_calibrated(tmp_path: Path) -> None:
 def test_a_case_that_there_is_not_is_refused(tmp_path: Path) -> None:
     called = call(tmp_path, "--case", "rat")
     assert called.returncode == 2
-    assert "no case is called `rat`; known: rate, delay" in called.stderr
+    assert "there is no case `rat`; known: rate, delay" in called.stderr
 
 
 def test_readings_are_of_known_units() -> None:

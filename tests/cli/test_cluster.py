@@ -107,9 +107,9 @@ def test_a_cell_that_is_there_is_not_run_again(plan: Fairc) -> None:
     (folder,) = results()
     file = Path("plan/results", folder, "result.json")
     before = file.stat().st_ino
-    assert "there already" in plan("cell", "plan", "--index", "2").out
+    assert "already done" in plan("cell", "plan", "--index", "2").out
     assert file.stat().st_ino == before
-    assert "there already" not in plan("cell", "plan", "--index", "2", "--fresh").out
+    assert "already done" not in plan("cell", "plan", "--index", "2", "--fresh").out
     assert file.stat().st_ino != before
 
 
@@ -220,7 +220,7 @@ def test_no_result_can_be_read(plan: Fairc) -> None:
         file.write_text(json.dumps(document | {"of a later version": 1}))
     refused = plan("run", "plan", "--collect")
     assert refused.status == 2
-    words = "those of cells 1-2,4 are made anew by: fairc cell plan --index 1-2,4 --fresh"
+    words = "to rerun cells 1-2,4: fairc cell plan --index 1-2,4 --fresh"
     assert words in refused.err
     assert plan("cell", "plan", "--index", "1-2,4", "--fresh").status == 0
     told = plan("run", "plan", "--collect")
@@ -346,7 +346,7 @@ def test_results_of_another_machine(plan: Fairc, monkeypatch: pytest.MonkeyPatch
     plan("cell", "plan", "--index", "4-5")
     refused = plan("run", "plan", "--collect")
     assert refused.status == 2
-    assert "come from machines that are not the same" in refused.err
+    assert "come from different machines" in refused.err
     assert "fake invented (" in refused.err and ": 4 cells" in refused.err
     assert "fake 0ther (" in refused.err and ": 2 cells" in refused.err
     told = plan("run", "plan", "--collect", "--machine", "0th")
@@ -383,7 +383,7 @@ def test_hosts_that_differ_are_in_the_lock(plan: Fairc, monkeypatch: pytest.Monk
         (("cell", "plan"), "--index"),
         (("run", "tiny.fexp", "--collect"), "--collect takes the folder of a compiled plan"),
         (("run", "plan", "--collect", "--fresh"), "--collect runs nothing"),
-        (("run", "plan", "--machine", "0"), "--machine says whose results --collect takes"),
+        (("run", "plan", "--machine", "0"), "--machine needs --collect"),
         (("run", "plan", "--collect", "-o", "plan"), "the run needs a directory of its own"),
     ],
 )
@@ -405,7 +405,7 @@ def test_a_plan_of_another_version(plan: Fairc) -> None:
     Path("plan/plan.json").write_text(text)
     lines = Path("plan/cells.jsonl").read_text().splitlines(keepends=True)
     Path("plan/cells.jsonl").write_text("".join(lines[:2]) + '{"id": "cut o')
-    for index, words in ((2, "is not a cell of this version"), (3, "the plan is not whole")):
+    for index, words in ((2, "is not a cell of this version"), (3, "the plan is incomplete")):
         called = plan("cell", "plan", "--index", index)
         assert called.status == 2
         assert f"plan/cells.jsonl:{index + 1}" in called.err and words in called.err
@@ -450,7 +450,7 @@ def test_a_preempted_cell_is_not_done(plan: Fairc, sent: signal.Signals) -> None
     _, err = process.communicate(timeout=60)
     if sent == signal.SIGTERM:
         assert process.returncode == 130
-        assert "the cell is not done" in err and "Traceback" not in err
+        assert "the cell is not finished" in err and "Traceback" not in err
         assert list(Path("scratch").iterdir()) == []
     assert len(results()) == 2
     assert plan("cell", "plan", "--index", "0-5").status == 0

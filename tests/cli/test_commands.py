@@ -88,7 +88,7 @@ def test_run_reports_and_runs_only_what_is_missing(fairc: Fairc) -> None:
     assert "to run" not in again.err
     assert again.out == first.out
     more = fairc("run", "tiny.fexp", "--set", "repeat=4")
-    assert "2 cells to run; 6 are there already" in more.err
+    assert "2 cells to run; 6 already done" in more.err
     assert "8 cells: 8 valid" in more.out
     back = fairc("run", "tiny.fexp")  # the cells of repetition 4 stay, but do not count
     assert back.out == first.out
@@ -102,7 +102,7 @@ def test_where_runs_a_part_of_the_same_plan(fairc: Fairc) -> None:
     assert called.status == 0
     assert "2 cells: 2 valid" in called.out
     whole = fairc("run", "tiny.fexp")
-    assert "4 cells to run; 2 are there already" in whole.err
+    assert "4 cells to run; 2 already done" in whole.err
     none = fairc("run", "tiny.fexp", "--where", "repetition > 99")
     assert none.status == 2
     assert "no cell" in none.err
@@ -293,4 +293,4 @@ def test_a_run_ends_with_what_was_asked_for(fairc: Fairc) -> None:
     heads = [line for line in out.splitlines() if "95 % CI" in line]
     shown = ("goodput", "rtt.mean", "cwnd.mean", "utilization")
     assert [h for h, m in zip(heads, shown, strict=True) if f"median {m}" not in h] == []
-    assert "measured as well: loss_rate, retransmissions (fairc table results/tiny METRIC)" in out
+    assert "also measured: loss_rate, retransmissions (fairc table results/tiny METRIC)" in out

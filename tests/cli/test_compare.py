@@ -74,7 +74,7 @@ def test_another_run_differs_by_a_test(fairc: Fairc) -> None:
         assert row["median_first"] > row["median_second"]
         assert "stochastic dominance holds: the first is larger" in row["words"]
     text = fairc("compare", "one", "two").out
-    assert "no cell is in both" in text and "byte-identical" not in text
+    assert "the runs have no cell in common" in text and "byte-identical" not in text
     assert "goodput, rate = 1Mbit/s, flow = a: medians" in text
     assert "Cliff's delta +1.00, large" in text
 
@@ -105,7 +105,7 @@ def test_what_is_missing_is_not_said_for_ever(runs: Fairc, monkeypatch: pytest.M
     assert runs("run", other, "-o", "other").status == 0
     called = runs("compare", "one", "other")
     assert called.out.count("missing in the") == 2
-    assert "more are missing in one of them: --format json" in called.out
+    assert "more are missing in one run: --format json" in called.out
 
 
 def test_a_directory_that_is_no_run(runs: Fairc) -> None:

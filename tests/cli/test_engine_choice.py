@@ -162,7 +162,7 @@ def test_root_is_asked_for_by_name(small: Fairc, monkeypatch: pytest.MonkeyPatch
     for target in ("plain.fexp", "results/small"):
         called = small("run", target)
         assert called.status == 2 and "names the engine mininet" in called.err
-        assert "help: `--engine mininet` says that it may" in called.err
+        assert "help: `--engine mininet` allows it" in called.err
     assert small("compile", "plain.fexp", "-o", "plan", "--engine", "mininet").status == 0
     for command in (("run", "plan"), ("cell", "plan", "--index", "0")):
         called = small(*command)
@@ -269,7 +269,7 @@ def test_images_are_not_run_unasked(small: Fairc) -> None:
     called = small("run", "other.fexp")
     assert called.status == 2
     assert "engine docker: flow `other` runs the image `localhost/quic:1` (line 4)" in called.err
-    assert "error: flows name images of others, which are code: `localhost/quic:1`" in called.err
+    assert "error: flows use third-party images, which are code: `localhost/quic:1`" in called.err
     assert not Path("results/small/plan.json").exists()
 
 

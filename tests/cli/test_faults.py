@@ -76,7 +76,7 @@ def test_the_sweep_stops_and_resumes(
     assert "--engine" not in called.err
     assert calls[0] <= 4 and statuses() == ["ok", "ok"]
     called = quick("run", "tiny.fexp")
-    assert called.status == 0 and "4 cells to run; 2 are there already" in called.err
+    assert called.status == 0 and "4 cells to run; 2 already done" in called.err
 
 
 def test_a_cell_that_fails_on_a_full_disk_is_not_burnt(

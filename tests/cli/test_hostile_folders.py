@@ -105,7 +105,7 @@ def test_a_plan_does_not_choose_where_its_run_is(plan: Fairc, tmp_path: Path, na
 def test_what_is_unfinished_elsewhere_is_not_removed(plan: Fairc) -> None:
     Path("mine/.partial").mkdir(parents=True)
     Path("mine/.partial/kept").write_text("kept")
-    assert_refused(plan("run", "plan", "-o", "mine"), "no run directory")
+    assert_refused(plan("run", "plan", "-o", "mine"), "not a run directory")
     assert Path("mine/.partial/kept").read_text() == "kept"
     Path("mine/.partial/kept").unlink()  # nothing can be lost: a run whose lock is gone goes on
     assert plan("run", "plan", "-o", "mine").status == 0
@@ -127,13 +127,13 @@ def test_cells_that_are_no_cells_of_the_plan(plan: Fairc) -> None:
     hurt(cells=good[:-1])
     assert_refused(plan("run", "bad"), "5 cells", "counts 6")
     hurt(cells=[*good[:-1], good[-1] | {"bindings": {}}])
-    assert_refused(plan("run", "bad"), "cells.jsonl:6", "no cell of the plan")
+    assert_refused(plan("run", "bad"), "cells.jsonl:6", "not a cell of the plan")
     hurt(cells=[*good[:-1], good[-1] | {"bindings": {"rate": "7Mbit/s"}}])
-    assert_refused(plan("run", "bad"), "cells.jsonl:6", "no cell of the plan")
+    assert_refused(plan("run", "bad"), "cells.jsonl:6", "not a cell of the plan")
     hurt(cells=[*good[:-1], good[-1] | {"flows": []}])
     assert_refused(plan("run", "bad"), "cells.jsonl:6", "flows")
     hurt(cells=[*good[:-1], good[-1] | {"experiment": "other"}])
-    assert_refused(plan("cell", "bad", "--index", "5"), "cells.jsonl:6", "no cell of the plan")
+    assert_refused(plan("cell", "bad", "--index", "5"), "cells.jsonl:6", "not a cell of the plan")
     hurt(cells=[*good[:-1], good[-1] | {"warmup_ns": 1}])
     assert_refused(plan("run", "bad"), "cells.jsonl:6", "has been changed")
     assert_refused(plan("cell", "bad", "--index", "5"), "cells.jsonl:6", "has been changed")

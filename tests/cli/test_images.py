@@ -29,8 +29,8 @@ def spec(fairc: Fairc, tmp_path: Path) -> str:
 def test_without_leave(fairc: Fairc, spec: str) -> None:
     called = fairc("run", spec, "--engine", "docker")
     assert called.status == 2
-    assert "error: flows name images of others, which are code: `localhost/quic:1`" in called.err
-    assert "`--allow-image` says that they may run" in called.err
+    assert "error: flows use third-party images, which are code: `localhost/quic:1`" in called.err
+    assert "`--allow-image` lets them run" in called.err
     assert not Path("results/others/plan.json").exists()
 
 

@@ -49,7 +49,7 @@ def resume(folder: Path, kept: set[str]) -> None:
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert "6 cells: 6 valid" in out
-    assert f"{6 - len(kept)} cells to run; {len(kept)} are there already" in err.replace(
+    assert f"{6 - len(kept)} cells to run; {len(kept)} already done" in err.replace(
         "1 cell ", "1 cells "
     )
     assert {key: inode(folder, key) for key in kept} == stamps

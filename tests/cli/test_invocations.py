@@ -67,7 +67,7 @@ def test_parts_are_repeated_by_their_commands(fairc: Fairc) -> None:
     for condition in conditions:
         fairc("run", "tiny.fexp", "-o", "x", "--where", condition)
     fairc("report", "x", "--format", "md")
-    assert "Cells were chosen by \\`--where\\`" in report("x")
+    assert "Cells were selected with \\`--where\\`" in report("x")
     commands = printed("x")
     assert [command[command.index("--where") + 1] for command in commands] == [*conditions]
     for command in commands:
@@ -147,7 +147,7 @@ def test_a_run_of_an_earlier_version_has_kept_no_record(fairc: Fairc) -> None:
     del lock[history.DECLARED], lock[history.INVOCATIONS]
     path.write_text(json.dumps(lock))
     fairc("report", "results/tiny", "--format", "md")
-    assert "is not known, because an earlier version ran it" in report("results/tiny")
+    assert "because an earlier version ran it" in report("results/tiny")
     assert "confirmatory |" not in report("results/tiny")
     fairc("run", "tiny.fexp")
     assert named("results/tiny") == {"fairness": 6, "goodput": 6}

@@ -96,7 +96,7 @@ def test_a_folder_with_something_else_is_left_alone(packed: Fairc) -> None:
     Path("here/mine.txt").write_text("mine")
     called = packed("run", PACK, "-o", "here")
     assert called.status == 2
-    assert "holds something else" in called.err
+    assert "holds something other" in called.err
     assert [path.name for path in Path("here").iterdir()] == ["mine.txt"]
 
 

@@ -85,7 +85,7 @@ def test_it_resumes_and_repeats_nothing(checked: Fairc) -> None:
     times = {path.name: path.stat().st_mtime_ns for path in (CHECK / "cells").iterdir()}
     called = checked("run", "tiny.fexp", "-o", "one", "--phase-check")
     assert called.status == 0
-    assert "phase check: 12 cells of 2 of 2 configurations again\n1 cell" in called.err
+    assert "phase check: rerunning 12 cells of 2 of 2 configurations\n1 cell" in called.err
     now = {path.name: path.stat().st_mtime_ns for path in (CHECK / "cells").iterdir()}
     assert now == times | {gone.name: now[gone.name]}
 
@@ -106,7 +106,7 @@ def test_equal_results_are_not_phase_sensitive(checked: Fairc) -> None:
     ("metric", "change", "words"),
     [
         ("goodput", "value * 2", "stochastic dominance holds: the second is larger"),
-        ("goodput", "470000 + value / 1e6", "the repetitions were further apart"),
+        ("goodput", "470000 + value / 1e6", "the repetitions were more spread out"),
     ],
 )
 def test_a_result_that_changes_is_named(
@@ -127,7 +127,7 @@ def test_values_that_chance_spreads_are_no_phases(checked: Fairc) -> None:
     scale("goodput", f"{middle} + (value - {middle}) * 20")
     found = phase.findings(Path("one"))
     assert found is not None
-    assert not [r for r in found.having("phase-sensitive") if "further apart" in r.words]
+    assert not [r for r in found.having("phase-sensitive") if "more spread out" in r.words]
 
 
 def test_another_session_that_dominates_is_a_change(checked: Fairc) -> None:

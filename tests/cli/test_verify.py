@@ -152,7 +152,7 @@ def test_a_run_counts_no_cell_whose_raw_artefacts_are_cut_off(made: Fairc) -> No
     before = (cell() / "raw.tar.zst").read_bytes()
     cut(cell() / "raw.tar.zst")
     called = made("run", "tiny.fexp")
-    assert called.status == 0 and "1 cell to run; 5 are there already" in called.err
+    assert called.status == 0 and "1 cell to run; 5 already done" in called.err
     assert (cell() / "raw.tar.zst").read_bytes() == before
 
 

@@ -37,14 +37,14 @@ def warned(flows: str, measure: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("flows", "measure", "said"),
     [
-        (BULK, "goodput, qoe", [("qoe", "`qoe` is of videos, and there are none")]),
-        (BULK, "fairness", [("fairness", "`fairness` is of two flows or more, and there is one")]),
-        (BULK, "fct", [("fct", "`fct` is of files or requests, and there are none")]),
+        (BULK, "goodput, qoe", [("qoe", "no flow plays a video, so `qoe` has no values")]),
+        (BULK, "fairness", [("fairness", "no flow competes with another flow, so `fairness` has no values")]),
+        (BULK, "fct", [("fct", "no flow moves a file or answers requests, so `fct` has no values")]),
         (BULK + FILE, "fct, fairness, cwnd", []),
         (BULK + FILE, "fct(a)",
-         [("fct(a)", "`fct` is of files or requests, and there are none among `a`")]),
+         [("fct(a)", "no flow among `a` moves a file or answers requests, so `fct` has no values")]),
         (SWEPT, "fct", []),
-        (BULK, "datagrams", [("datagrams", "`datagrams` is of flows over UDP, and there are none")]),
+        (BULK, "datagrams", [("datagrams", "no flow runs over UDP, so `datagrams` has no values")]),
         (UDP, "datagrams, throughput", []),
     ],
 )  # fmt: skip

@@ -145,7 +145,7 @@ def test_the_target_refuses_what_containers_cannot_have(compiled: Compiled, tmp_
     [
         ("Pool overlaps with other one on this address space", "address range is in use"),
         ("write /var/lib/docker/x: no space left on device", "disk of the Docker engine is full"),
-        ("failed to create: operation not permitted", "lacks a right"),
+        ("failed to create: operation not permitted", "lacks a permission"),
         (
             "open /proc/sys/net/ipv6/conf/all/disable_ipv6: no such file or directory: unknown",
             "kernel runs without IPv6",

@@ -65,7 +65,7 @@ def test_a_file_over_another_stack(
     assert 0.9 * RATE_BPS < flow.goodput_bps < 1240 / 1294 * RATE_BPS
     assert {c.value for c in found.conditions if c.condition == "pacing"} == {"the image's own"}
     assert values["cwnd.mean"].value is None
-    assert "an image of others" in str(values["cwnd.mean"].reason)
+    assert "a third-party image" in str(values["cwnd.mean"].reason)
     logs = {path.name for path in raw.artefacts.rglob("*") if path.is_file()}
     assert "keys.log" in logs and any(name.endswith(".qlog") for name in logs)
     assert not list(raw.artefacts.rglob("www")) and not list(raw.artefacts.rglob("downloads"))

@@ -293,7 +293,7 @@ def test_what_is_left_out_is_said(recorded: Recorded) -> None:
     assert [o.size_bytes for o in made.page.objects] == [9000, 800]
     (warning,) = found
     assert warning.code == "har-simplified"
-    assert "4 of 6 entries are no objects of the page" in warning.message
+    assert "4 of 6 entries are not objects of the page" in warning.message
     assert "2 hosts" in warning.message
 
 
@@ -313,17 +313,17 @@ def changed(name: str, value: Any) -> Any:
     [
         ([], "none of its 0 entries is a document"),
         ([entry(f"{SITE}/p.png")], "none of its 1 entries is a document"),
-        ([HTML, entry("file:///etc/passwd")], "entry 2: `file:///etc/passwd` is no address"),
-        ([HTML, entry("C:\\page\\a.png")], "entry 2: `C:\\page\\a.png` is no address"),
-        ([HTML, 5], "entry 2: it is no object"),
-        ([changed("response.bodySize", 2**60)], "`bodySize` is no whole number in its range"),
+        ([HTML, entry("file:///etc/passwd")], "entry 2: `file:///etc/passwd` is not a web address"),
+        ([HTML, entry("C:\\page\\a.png")], "entry 2: `C:\\page\\a.png` is not a web address"),
+        ([HTML, 5], "entry 2: it is not an object"),
+        ([changed("response.bodySize", 2**60)], "`bodySize` is not a whole number in range"),
         ([changed("response.bodySize", 3e8)], "an object of 300,000,000 bytes"),
-        ([changed("response.bodySize", True)], "`bodySize` is no whole number"),
-        ([changed("response.bodySize", "9")], "`bodySize` is no whole number"),
-        ([changed("response.status", None)], "`status` is no whole number"),
+        ([changed("response.bodySize", True)], "`bodySize` is not a whole number"),
+        ([changed("response.bodySize", "9")], "`bodySize` is not a whole number"),
+        ([changed("response.status", None)], "`status` is not a whole number"),
         ([changed("response", [])], "`response` is missing"),
         ([changed("request.url", None)], "`url` is missing"),
-        ([changed("startedDateTime", "yesterday")], "`startedDateTime` is no time"),
+        ([changed("startedDateTime", "yesterday")], "`startedDateTime` is not a time"),
         ([changed("startedDateTime", "2026-01-01T00:00:00")], "has no time zone"),
         ([HTML] + [entry(f"{SITE}/{n}", 10, at=1) for n in range(1000)], "it has 1,001 objects"),
     ],
@@ -339,10 +339,10 @@ def test_wrong_entries(recorded: Recorded, entries: list[Any], words: str) -> No
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "is no JSON"),
+        ("", "is not JSON"),
         ("[]", "no list `log.entries`"),
         ('{"log": {"entries": {}}}', "no list `log.entries`"),
-        (b"\xff\xfe\x00", "no text in UTF-8"),
+        (b"\xff\xfe\x00", "not UTF-8 text"),
         ("[" * 100_000, "nested too deeply"),
         (f'{{"log": {"9" * 5000}}}', "thousands of digits"),
     ],

@@ -76,4 +76,4 @@ def test_proxies_and_flows_share_the_parameters_of_a_cca(check: Check) -> None:
     found = check("topology = geo(pep: split(cca: cubic(hystart: off)))")
     assert [d.code for d in found.errors] == ["conflicting-parameters"]
     (error,) = found.errors
-    assert "`a` and `satellite` want the parameters of `cubic` to differ" in error.message
+    assert "`a` and `satellite` disagree on the parameters of `cubic`" in error.message

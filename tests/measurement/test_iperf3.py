@@ -138,7 +138,7 @@ def metrics(raw: Path, name: str) -> tuple[Any, ...]:
 
 def test_what_iperf3_does_not_tell_has_a_reason(raw: Path) -> None:
     reasons = {(v.flow, v.metric): v.reason for v in metrics(raw, "rtt") if v.value is None}
-    assert reasons["down", "rtt.min"] == "iperf3 does not tell it"
+    assert reasons["down", "rtt.min"] == "iperf3 does not report it"
     assert ("down", "rtt.mean") not in reasons
 
 
@@ -173,7 +173,7 @@ def test_one_that_never_reported_makes_the_cell_invalid(raw: Path) -> None:
     assert (
         "iperf3, client of flow down: it printed nothing: iperf3: error - Connection timed out"
     ) in reasons
-    assert "the client of flow down did not say how 2 of 2 connections ended" in reasons
+    assert "the client of flow down did not report how 2 of 2 connections ended" in reasons
 
 
 def test_one_that_hung_until_it_was_stopped_is_told(raw: Path) -> None:
@@ -183,7 +183,7 @@ def test_one_that_hung_until_it_was_stopped_is_told(raw: Path) -> None:
     measurement = load(CELL, raw)
     assert judge(measurement) == (
         "flagged",
-        ("iperf3 of flow down did not come to its end: it was stopped",),
+        ("iperf3 of flow down did not finish: it was stopped",),
     )
     assert not flow_of(measurement, "down").endpoints.completed
 

@@ -100,7 +100,7 @@ WINDOW = {"window_packets": 10}
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda e: None if e["event"] == "ready" else e, "sat.gateway never was ready"),
+        (lambda e: None if e["event"] == "ready" else e, "sat.gateway was never ready"),
         (lambda e: e | {"cca": "reno"}, "sat.gateway used reno, not cubic"),
         (lambda e: e | WINDOW, "connections of sat.gateway began with 10 packets, not 67"),
         (lambda e: e | {"connections": 1}, "sat.gateway kept 1 connections open, not 2"),

@@ -233,11 +233,11 @@ def changed(kind: str, **fields: Any) -> Callable[[list[dict[str, Any]]], list[d
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda lines: [*lines, LINE | {"dropped": True}], "decided otherwise about 1 of"),
-        (lambda lines: [*lines, LINE | {"dropped": False}], "decided otherwise about 1 of"),
-        (lambda lines: lines[:-1], "did not say what it had done"),
+        (lambda lines: [*lines, LINE | {"dropped": True}], "for 1 of"),
+        (lambda lines: [*lines, LINE | {"dropped": False}], "for 1 of"),
+        (lambda lines: lines[:-1], "did not report what it had done"),
         (changed("policed", missed=3), "missed 3 packets"),
-        (changed("policed", packets=10), "saw 10 packets of"),
+        (changed("policed", packets=10), "saw 10 of"),
         (changed("policed", event="error", message="no room"), "no room"),
     ],
 )

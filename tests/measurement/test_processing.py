@@ -123,7 +123,7 @@ def test_another_limit_than_the_plans_is_invalid(
 ) -> None:
     changes = (put(there), shown(planned(crowded(), there).cell)) if there else ()
     found, reasons = judged(tmp_path, wanted, *changes)
-    assert found == "invalid" and "for a packet, not" in reasons
+    assert found == "invalid" and "per packet, not" in reasons
 
 
 @pytest.mark.parametrize("bound", ["10us", None, 1.5, []])

@@ -109,7 +109,7 @@ def test_a_smaller_buffer_than_planned(tmp_path: Path) -> None:
     found, reasons = verdict(
         Made(made_cell(limit_bytes=30_000), made.packets, made.ended_ns), tmp_path
     )
-    assert (found, "packets that would have fitted" in reasons) == ("invalid", True)
+    assert (found, "packets that had room" in reasons) == ("invalid", True)
 
 
 def test_a_larger_buffer_than_planned(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_a_super_packet(tmp_path: Path) -> None:
     packets[-1] = packets[-1].__class__(packets[-1].entered_ns, 0, frame_bytes=2962)
     made = Made(cell, through_queue(cell, packets), 800 * MS)
     found, reasons = verdict(made, tmp_path)
-    assert (found, "a frame of 2962 bytes came to r1/r1-eth2" in reasons) == ("invalid", True)
+    assert (found, "a frame of 2962 bytes reached r1/r1-eth2" in reasons) == ("invalid", True)
 
 
 def with_mtus(cell: Cell, link: int, path: int) -> Cell:
@@ -210,10 +210,10 @@ def with_mtus(cell: Cell, link: int, path: int) -> Cell:
         (1500, 1500, 1514, ""),
         (9000, 9000, 9014, ""),
         (1280, 1280, 1294, ""),
-        (1280, 1280, 1295, "a frame of 1295 bytes came to r1/r1-eth2"),
+        (1280, 1280, 1295, "a frame of 1295 bytes reached r1/r1-eth2"),
         # The smallest MTU is behind the bottleneck.
         (1500, 1280, 1294, ""),
-        (1500, 1280, 1295, "flow a sent frames of 1295 bytes: more than its path takes"),
+        (1500, 1280, 1295, "flow a sent frames of 1295 bytes: more than its path allows"),
     ],
 )
 def test_packets_of_links_with_other_mtus(
@@ -240,7 +240,7 @@ def test_pieces_of_packets(tmp_path: Path) -> None:
 
     found, reasons = verdict(crowded(), tmp_path, cut_up)
     assert found == "invalid"
-    assert "2 pieces of packets that were cut up came to r1/r1-eth2" in reasons
+    assert "2 fragments of packets reached r1/r1-eth2" in reasons
 
 
 def test_a_shaper_that_overslept(tmp_path: Path) -> None:

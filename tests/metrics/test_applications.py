@@ -74,7 +74,7 @@ def test_transfers_that_did_not_end_are_counted_and_shown(tmp_path: Path) -> Non
     found = {v.metric: v for v in results(load(made.cell, folder), "fct")}
     assert (found["fct.count"].value, found["fct.unfinished"].value) == (0, 2)
     assert found["fct.mean"].value is None
-    assert found["fct.p99"].reason == "no transfer was completed, 2 were begun"
+    assert found["fct.p99"].reason == "no transfer was completed, 2 were started"
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_the_metric_from_samples(tmp_path: Path) -> None:
     assert found["alpha_max", "a, n = 50"] == averages(windows[:-1], 50).max()
     assert found["theory_min", "a, n = 50"] < found["theory_max", "a, n = 50"]
     assert found["alpha_min", "a, n = 100"] == "29 windows of 100 rounds: fewer than 30"
-    assert found["inside_gaussian", "a"] == "b is no source of a known rate: it is over TCP"
+    assert found["inside_gaussian", "a"] == "b is not a source of known rate: it runs over TCP"
     measurement = load(cell, folder)
     names = {curve.name for curve in curves_of(measurement, REQUEST)}
     assert {"spectrum", "spectrum.theory", "range", "range.bernoulli", "loss"} <= names
@@ -84,7 +84,9 @@ def test_the_metric_from_samples(tmp_path: Path) -> None:
 def test_other_ccas_have_empirical_spectra_only(tmp_path: Path) -> None:
     cell, folder = sampled(tmp_path, cca="cubic")
     found = values(cell, folder)
-    assert found["inside", "a"] == "theory is for Reno over TCP alone, and this is cubic over TCP"
+    assert (
+        found["inside", "a"] == "the theory covers only Reno over TCP, and this is cubic over TCP"
+    )
     assert found["alpha_min", "a, n = 20"] < found["mean", "a"] < found["alpha_max", "a, n = 20"]
     names = {curve.name for curve in curves_of(load(cell, folder), REQUEST)}
     assert names == {"spectrum", "range", "loss"}
@@ -108,7 +110,7 @@ def test_samples_of_before_the_state_was_written(tmp_path: Path) -> None:
     file = folder / "a.server.ndjson"
     file.write_text(re.sub(r', "ca_state": \d', "", file.read_text()))
     found = values(cell, folder)
-    assert found["inside", "a"] == "the samples do not tell the congestion state"
+    assert found["inside", "a"] == "the samples do not include the congestion state"
     assert found["losses", "a"] == found["inside", "a"]
     assert isinstance(found["alpha_max", "a, n = 20"], float)
 

@@ -134,7 +134,7 @@ def test_unfairness_that_is_not_defined(tmp_path: Path) -> None:
     )
     made.cell = made.cell.model_copy(update={"flows": late})
     (found,) = results(made, tmp_path / "two", "unfairness", "a", "b")
-    assert found.reason == "a and b are never there at the same time"
+    assert found.reason == "a and b are never active at the same time"
 
 
 def test_convergence_by_hand(tmp_path: Path) -> None:

@@ -297,7 +297,7 @@ def test_a_client_that_is_stopped_is_an_outcome_and_one_that_vanishes_is_not(
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))  # without `done`
     analysis = analyse(made.cell, folder, EVERYTHING)
     assert analysis.verdict == "invalid"
-    assert f"{words}, and its client did not say why" in analysis.reasons
+    assert f"{words}, and its client did not report why" in analysis.reasons
 
 
 def test_another_number_of_loads_than_told_fails_the_cell(tmp_path: Path) -> None:
@@ -349,7 +349,7 @@ def test_what_h2_and_h3_differ_in(tmp_path: Path) -> None:
     found = conditions(load(made.cell, made.write(tmp_path)))
     told = {(row.transport, row.condition): row.value for row in found}
     assert told[("tcp", "handshake")] == "2 round trips: of TCP, then of TLS 1.3"
-    assert told[("quic", "handshake")] == "1 round trip, with TLS 1.3 in it"
+    assert told[("quic", "handshake")] == "1 round trip, including TLS 1.3"
     assert told[("tcp", "split connection")].startswith("by a PEP: 3 connections")
     assert told[("quic", "split connection")] == "none: end to end"
     assert (told[("tcp", "pacing")], told[("quic", "pacing")]) == ("off", "on")

@@ -259,7 +259,7 @@ def test_a_swept_name_that_is_another_one_s_number() -> None:
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
-    """Also over many cells, in several batches, and over tables that are there already."""
+    """Also over many cells, in several batches, and over tables that already done."""
     for folder in ("one", "two", "two"):
         cells = (stored(n, f"{n % 7}%", float(n)) for n in range(1, 130))
         tables.write(tmp_path / folder, AXES, cells)

@@ -204,7 +204,7 @@ def test_a_side_is_open_where_the_interval_holds_0(make_run: Maker) -> None:
     ]
     undecided = sum(e.low is None or not (e.low > 0 or (e.high or 0) < 0) for e in estimates)
     assert ("open: undecided" in texts_of(render(drawing).svg["page"])) == bool(undecided)
-    assert "Each place is the median of 6 cells" in drawing.caption
+    assert "Each tile is the median of 6 cells" in drawing.caption
 
 
 def test_scales_grow_darker_and_keep_their_colours() -> None:

@@ -41,12 +41,12 @@ def test_no_engine_whose_computing_takes_time_says_that_it_is_free() -> None:
 @pytest.mark.parametrize(
     ("engine", "bounds_ns", "words"),
     [
-        ("vm", (None,), "nothing but the time that it computes (the engine's default)"),
-        ("vm", (0,), "nothing but the time that it computes (as the file says)"),
-        ("free", (None,), "uniform from 0 to 10 µs, in order"),
+        ("vm", (None,), "only its computing time (the engine's default)"),
+        ("vm", (0,), "only its computing time (as the file says)"),
+        ("free", (None,), "uniform from 0 to 10 µs, without reordering"),
         ("free", (0, 0), "a host takes nothing (as the file says)"),
-        ("vm", (2_000_000,), "uniform from 0 to 2 ms, in order"),
-        ("vm", (0, 10_000), "depends on the configuration. In some it is neither."),
+        ("vm", (2_000_000,), "uniform from 0 to 2 ms, without reordering"),
+        ("vm", (0, 10_000), "depends on the configuration. In some there is no delay."),
         ("vm", (10_000, 20_000), "uniform from 0 to 10 µs or 20 µs"),
     ],
 )
@@ -65,7 +65,7 @@ def test_where_computing_is_free_the_report_says_so_and_what_it_means_for_pages(
     assert "each system call takes 8 µs" in charged
     browser = phases.processing(run("free", None, client="chromium"))
     assert "each system call takes 1 µs" in browser
-    assert "scripts and painting take no time" in browser
+    assert "scripts and painting take none" in browser
 
 
 def test_the_phase_check_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,8 +82,8 @@ def test_the_phase_check_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     told = phases.phases(one)
     assert told.sentences[0].startswith("6 cells of 1 of 3 configurations were run again")
     assert told.sentences[0].endswith("Of these cells: 1 failed.")
-    assert "Of 3 results 1 is phase-sensitive" in told.sentences[1]
-    assert told.sentences[1].endswith("Of 1 it cannot be told.")
+    assert "1 of 3 results is phase-sensitive" in told.sentences[1]
+    assert told.sentences[1].endswith("1 cannot be decided.")
     assert told.sensitive == ("goodput (queue = fifo(4pkt), flow = a)",)
     assert [row.verdict for row in told.rows] == ["phase-sensitive", "cannot tell"]
     assert (told.rows[0].before, told.rows[0].after) == (

@@ -136,7 +136,7 @@ def test_progress_is_a_line_every_ten_seconds_and_one_per_failure() -> None:
         now[0] = at
         progress.done(make())
     assert lines == [
-        "4 cells to run; 2 are there already",
+        "4 cells to run; 2 already done",
         "cell c failed: no idea",
         "3/4 cells, 1 failed, 5.0 virtual s per s, 4 s left",
         "4/4 cells, 1 failed, 5.7 virtual s per s",

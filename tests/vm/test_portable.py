@@ -96,7 +96,7 @@ def test_content_that_has_not_its_hash(tmp_path: Path) -> None:
     (saved.folder / "root.ext2").write_bytes(b"changed")
     save(saved, tmp_path / "image")
     image.remove()
-    with pytest.raises(portable.ImageFileError, match="does not have the hash"):
+    with pytest.raises(portable.ImageFileError, match="does not match its hash"):
         load(tmp_path / "image")
     assert image.find() is None
 

@@ -65,7 +65,7 @@ def test_what_is_damaged_is_taken_anew(taken: list[Path], what: str) -> None:
     assert obtain(said).folder == found.folder and len(taken) == 1
     DAMAGE[what](found)
     assert obtain(said).whole() and len(taken) == 2
-    assert any("is not what was recorded" in line for line in said)
+    assert any("does not match its record" in line for line in said)
 
 
 def test_a_failing_disk_shows_when_everything_is_read(taken: list[Path]) -> None:
@@ -87,7 +87,7 @@ def test_a_cache_that_cannot_be_written(taken: list[Path], monkeypatch: pytest.M
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr(Path, "mkdir", refuse)
-    with pytest.raises(EngineUnavailable, match="no snapshot that is whole"):
+    with pytest.raises(EngineUnavailable, match="no intact snapshot"):
         obtain([])
 
 

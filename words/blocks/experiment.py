@@ -20,15 +20,15 @@ from fairc.dsl.core.units import NUMBER
 from fairc.words.metrics import METRICS
 from fairc.words.presets import TOPOLOGIES
 
-TITLE = Parameter("title", Texts(), "one line that says what is asked")
+TITLE = Parameter("title", Texts(), "the question, in one line")
 SOURCE = Parameter("source", Texts(), "the publication that the experiment comes from")
 TOPOLOGY = Parameter("topology", Entries(TOPOLOGIES), "the network")
 DURATION = Parameter("duration", A_POSITIVE_TIME, "a fixed length of each cell")
-WARMUP = Parameter("warmup", A_TIME, "the start of each cell that metrics leave out", "0s")
+WARMUP = Parameter("warmup", A_TIME, "the start of each cell, which metrics ignore", "0s")
 _STOP: Words[Literal["first", "all"]] = Words("value of `stop`", ("first", "all"))
 _CAPTURES: Words[Literal["full", "none"]] = Words("value of `captures`", ("full", "none"))
 
-STOP = Parameter("stop", _STOP, "whose end is the cell's end", "all")
+STOP = Parameter("stop", _STOP, "whose end ends the cell", "all")
 DEADLINE = Parameter(
     "deadline", A_POSITIVE_TIME, "the latest end of a cell", otherwise="10 times the fair share's"
 )
@@ -41,14 +41,15 @@ CAPTURES = Parameter(
 REPEAT = Parameter(
     "repeat", Quantities((NUMBER,), low=1, high=10**6, whole=True), "repetitions", "1"
 )
-SEED = Parameter("seed", A_WHOLE, "where all randomness comes from", "1")
+SEED = Parameter("seed", A_WHOLE, "seed of all randomness", "1")
 DRAWS = Parameter(
     "draws",
     Words("value of `draws`", ("common", "own")),
-    "whether starts, arrivals, sizes and pauses are the same for every value of the sweep; with `sample` not",
+    "whether starts, arrivals, sizes and pauses are the same for every value of the sweep; with"
+    " `sample` not",
     "common",
 )
-PAIRED = Parameter("paired", A_SWITCH, "the same losses, too, for every value of the sweep", "off")
+PAIRED = Parameter("paired", A_SWITCH, "also the same losses for every value of the sweep", "off")
 ORDER = Parameter(
     "order",
     Words("value of `order`", ("file", "shuffled")),

@@ -20,9 +20,9 @@ COUNT = Parameter("count", A_COUNT, "parallel connections, each with the whole w
 OVER = Parameter("over", Entries(TRANSPORTS), "transport", otherwise="that of the CCA, tcp first")
 CCA = Parameter("cca", AnyCca(), "congestion control algorithm; none over udp")
 START = Parameter(
-    "start", A_RANDOM_TIME, "start after the cell's begin", otherwise="0 plus a seeded offset"
+    "start", A_RANDOM_TIME, "start, from the start of the cell", otherwise="0 plus a seeded offset"
 )
-STOP = Parameter("stop", A_TIME, "end after the cell's begin")
+STOP = Parameter("stop", A_TIME, "end, from the start of the cell")
 WORKLOAD = Parameter("workload", Entries(WORKLOADS), "what the flow transfers", required=True)
 RATE = Parameter(
     "rate", A_RATE, "limit of the sending rate (IP bytes)", otherwise="none; udp needs one"

@@ -30,13 +30,13 @@ FAST_OPEN = Parameter("fast_open", A_SWITCH, "default of the flows", "off")
 PROCESSING = Parameter(
     "processing",
     A_PROCESSING,
-    "time that a host takes for each packet that it sends; gaps of constant-rate sources vary, too",
+    "time a host takes for each packet it sends; also varies the gaps of constant-rate sources",
     otherwise="uniform(0us, 10us) where computing takes no time, else off",
 )
 SYSCALL_COST = Parameter(
     "syscall_cost",
     A_SYSCALL_COST,
-    "virtual time that each system call takes, where computing takes none (engine uml)",
+    "virtual time of each system call, where computing takes none (engine uml)",
     otherwise="1us for page loads in Chromium, else nothing",
 )
 

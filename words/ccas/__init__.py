@@ -37,7 +37,10 @@ CCAS: Registry[Cca] = Registry(
 ABSENT: Mapping[str, tuple[str, str]] = {
     "compound": (
         "Linux has no Compound TCP: a patch was never merged",
-        "the nearest of its kind is `illinois`: it grows by losses and delay, too; or `bpf(...)` for your own",
+        (
+            "the closest is `illinois`, which also grows by loss and delay; or use your own with"
+            " `bpf(...)`"
+        ),
     ),
 }
 """CCAs that studies name and nothing here has: why, and what is nearest."""
@@ -56,9 +59,7 @@ class AnyCca:
         span = value.name_span if isinstance(value, Applied) else value.span
         if value.name in ABSENT:
             why, nearest = ABSENT[value.name]
-            fail(
-                "unknown-cca", f"no CCA is called `{value.name}`", span, notes=(why,), help=nearest
-            )
+            fail("unknown-cca", f"there is no CCA `{value.name}`", span, notes=(why,), help=nearest)
         CCAS.get(value.name, span)
         return value
 

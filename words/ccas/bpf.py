@@ -7,13 +7,11 @@ from fairc.dsl.core.kinds import Texts
 
 from .knobs import Cca
 
-OBJECT = Parameter("object", Texts(), "its file, beside the experiment", required=True)
-NAME = Parameter(
-    "name", Texts(), "what it calls itself", otherwise="the file's name up to the first dot"
-)
+OBJECT = Parameter("object", Texts(), "its file, in the experiment's folder", required=True)
+NAME = Parameter("name", Texts(), "its own name", otherwise="the file's name up to the first dot")
 
 BPF = Cca(
     name="bpf",
-    summary="A CCA of one's own: a BPF struct_ops object, loaded in the guest",
+    summary="Your own CCA: a BPF struct_ops object, loaded in the guest",
     parameters=(OBJECT, NAME),
 )

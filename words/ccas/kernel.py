@@ -24,7 +24,7 @@ def _cca(
 
 
 _DETECT = "1: by trains of acks, 2: by the delay, 3: by both"
-_SSTHRESH = "first slow-start threshold, packets; 0: none"
+_SSTHRESH = "initial slow-start threshold, packets; 0: none"
 
 KERNEL = [
     _cca("bbr", "Bottleneck Bandwidth and Round-trip time, version 1", paces=True),
@@ -32,7 +32,7 @@ KERNEL = [
         "bic",
         "Binary Increase Congestion control",
         whole("beta", "window after a loss, in 1/1024 of the one before", 819, 1, 1023),
-        whole("max_increment", "most packets that are added in a round trip", 16, 1, 10_000),
+        whole("max_increment", "most packets added per round trip", 16, 1, 10_000),
         whole("low_window", "window up to which it grows as Reno, packets", 14, 0, 10_000),
         whole("smooth_part", "round trips from Wmax - beta to Wmax", 20, 1, 10_000),
         switch("fast_convergence", "give way to new flows", 1),
@@ -46,7 +46,7 @@ KERNEL = [
         whole("hystart_detect", f"HyStart, 0: off, {_DETECT}", 3, 0, 3),
         whole("use_ineff", "backoffs without effect after which it stops them", 5, 0, 10_000),
         flag("use_shadow", "keep a shadow window", True),
-        flag("use_tolerance", "tell losses of the link from those of queues", False),
+        flag("use_tolerance", "tell link losses from queue losses", False),
     ),
     _cca(
         "cubic",
@@ -91,7 +91,7 @@ KERNEL = [
         "nv",
         "New Vegas",
         whole("nv_pad", "packets that may wait in queues", 10, 0, 1000),
-        whole("nv_reset_period", "when the least round trip is forgotten, s", 5, 1, 10_000),
+        whole("nv_reset_period", "lifetime of the minimum RTT, s", 5, 1, 10_000),
         whole("nv_min_cwnd", "least window without losses, packets", 2, 2, 10_000),
     ),
     _cca("reno", "NewReno (RFC 5681)"),

@@ -75,7 +75,7 @@ def recorded(name: Text) -> model.Page:
                 "bad-har",
                 f"`{name.value}`: {problem}",
                 name.span,
-                help="record the page anew: in a browser's network panel, `Save all as HAR`",
+                help="record the page again: in a browser's network panel, `Save all as HAR`",
             )
     return _KNOWN[key]
 
@@ -85,7 +85,7 @@ def _entries(data: bytes, name: Text) -> Sequence[object]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise _Broken("this is no text in UTF-8") from None
+        raise _Broken("this is not UTF-8 text") from None
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
@@ -93,13 +93,13 @@ def _entries(data: bytes, name: Text) -> Sequence[object]:
     except RecursionError:
         raise _Broken("its lists are nested too deeply") from None
     except ValueError:
-        raise _Broken("it has a number of thousands of digits") from None
+        raise _Broken("a number in it has thousands of digits") from None
     log = document.get("log") if isinstance(document, dict) else None
     found = log.get("entries") if isinstance(log, dict) else None
     if not isinstance(found, list):
-        raise _Broken("this is JSON, but no HAR: it has no list `log.entries`")
+        raise _Broken("this is JSON, but not a HAR: it has no list `log.entries`")
     if len(found) > ENTRY_LIMIT:
-        raise _Broken(f"it has {len(found):,} entries, and {ENTRY_LIMIT:,} are the most")
+        raise _Broken(f"it has {len(found):,} entries; the limit is {ENTRY_LIMIT:,}")
     return found
 
 
@@ -111,7 +111,7 @@ def _refuse(text: str, position: int, name: Text, what: str) -> NoReturn:
         [
             Diagnostic(
                 "bad-har",
-                f"`{name.value}` is no JSON: {what[:1].lower()}{what[1:]}",
+                f"`{name.value}` is not JSON: {what[:1].lower()}{what[1:]}",
                 Span(source, start, min(start + 1, len(text))),
                 labels=(Label(name.span, "the recording is used here"),),
                 help="a HAR is JSON; was it saved to its end?",
@@ -135,7 +135,7 @@ def _page(listed: Sequence[object], at: Span) -> model.Page:
     kept = [e for e in kept if e.page == first.page and e.began >= first.began and e is not first]
     entries = [first, *kept]
     if len(entries) > OBJECT_LIMIT:
-        raise _Broken(f"it has {len(entries):,} objects, and {OBJECT_LIMIT:,} are the most")
+        raise _Broken(f"it has {len(entries):,} objects; the limit is {OBJECT_LIMIT:,}")
     children = [0] * len(entries)
     objects = []
     for number, entry in enumerate(entries):
@@ -172,11 +172,11 @@ def _remarks(listed: Sequence[object], entries: Sequence[_Entry]) -> list[str]:
     left_out = len(listed) - len(entries)
     if left_out:
         found.append(
-            f"{left_out} of {len(listed)} entries are no objects of the page, and left out"
+            f"{left_out} of {len(listed)} entries are not objects of the page and were left out"
         )
     hosts = {urlsplit(entry.url).netloc for entry in entries}
     if len(hosts) > 1:
-        found.append(f"what came from {len(hosts)} hosts comes from one")
+        found.append(f"objects from {len(hosts)} hosts all come from one")
     return found
 
 
@@ -199,7 +199,7 @@ class _Reader:
         if scheme in INLINE:
             return None
         if scheme not in WEB:
-            self._broken(f"`{url[:60]}` is no address on the web")
+            self._broken(f"`{url[:60]}` is not a web address")
         status = self._number_of(response, "status")
         target = response.get("redirectURL")
         if 300 <= status < 400 and isinstance(target, str) and target:
@@ -228,7 +228,7 @@ class _Reader:
             saved = self._number_of(content, "compression", 0)
             sent = self._number_of(content, "size", 0) - max(0, saved)
         if sent > PAGE_LIMIT_BYTES:
-            self._broken(f"an object of {sent:,} bytes; {PAGE_LIMIT_BYTES:,} are the most")
+            self._broken(f"an object of {sent:,} bytes; the limit is {PAGE_LIMIT_BYTES:,}")
         return sent
 
     def _time(self) -> datetime:
@@ -236,14 +236,14 @@ class _Reader:
         try:
             time = datetime.fromisoformat(text)
         except ValueError:
-            self._broken(f"`startedDateTime` is no time: `{text[:40]}`")
+            self._broken(f"`startedDateTime` is not a time: `{text[:40]}`")
         if time.tzinfo is None:
             self._broken("`startedDateTime` has no time zone")
         return time
 
     def _object(self, value: object, name: str) -> Mapping[str, Any]:
         if not isinstance(value, dict):
-            self._broken(f"`{name}` is missing" if name else "it is no object")
+            self._broken(f"`{name}` is missing" if name else "it is not an object")
         return value
 
     def _text(self, holder: Mapping[str, Any], name: str) -> str:
@@ -258,7 +258,7 @@ class _Reader:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or not -1 <= value < 2**53:
-            self._broken(f"`{name}` is no whole number in its range")
+            self._broken(f"`{name}` is not a whole number in range")
         return value
 
     def _broken(self, what: str) -> NoReturn:

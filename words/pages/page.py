@@ -36,7 +36,7 @@ OBJECTS = Parameter(
     Groups(A_SIZE, Quantities((NUMBER,), low=1, high=1000, whole=True)),
     "sizes of the other objects, in groups",
 )
-DEPTH = Parameter("depth", A_COUNT, "levels of them, each named by a script of the one above", "1")
+DEPTH = Parameter("depth", A_COUNT, "number of levels; scripts of each level name the next", "1")
 HAR = Parameter("har", Texts(), "a recording (HAR) in the folder of the experiment")
 
 PAGES: Registry[Entry] = Registry(
@@ -81,7 +81,7 @@ def _one_way(use: Use[Entry]) -> None:
     if len(ways) > 1:
         fail(
             "conflicting-parameters",
-            f"`{ways[0]}` and `{ways[1]}` both say what the page is",
+            f"`{ways[0]}` and `{ways[1]}` both define the page",
             use.arguments[ways[1]].span,
             help=help,
         )
@@ -162,7 +162,7 @@ def _too_many(span: Span) -> None:
         "too-many",
         f"a page has at most {OBJECT_LIMIT:,} objects",
         span,
-        help="make fewer of them, and larger",
+        help="use fewer, larger objects",
     )
 
 
@@ -174,7 +174,8 @@ def _within_limits(page: model.Page, use: Use[Entry]) -> None:
     if total > PAGE_LIMIT_BYTES:
         fail(
             "too-large",
-            f"this page has {total / 1e6:,.6g} MB, and a page has at most {PAGE_LIMIT_BYTES / 1e6:g} MB",
+            f"this page has {total / 1e6:,.6g} MB, and a page has at most"
+            f" {PAGE_LIMIT_BYTES / 1e6:g} MB",
             use.span,
             help="a download of any size is `workload = file(1GB)`",
         )
@@ -187,8 +188,8 @@ def _within_limits(page: model.Page, use: Use[Entry]) -> None:
         if count and item.size_bytes < least:
             fail(
                 "out-of-range",
-                f"{item.size_bytes} bytes cannot name the {count} objects that hang on it",
+                f"{item.size_bytes} bytes cannot name the {count} objects that depend on it",
                 item.span,
                 note=f"it needs at least {least} bytes",
-                help="make it larger, or give it fewer objects",
+                help="make it larger, or let it name fewer objects",
             )

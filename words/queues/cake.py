@@ -9,7 +9,7 @@ from fairc.dsl.core.kinds import A_POSITIVE_TIME
 
 from .discipline import SIZE, Discipline, Given
 
-RTT = Parameter("rtt", A_POSITIVE_TIME, "round trip that its CoDel is made for", "100ms")
+RTT = Parameter("rtt", A_POSITIVE_TIME, "round trip that its CoDel is tuned for", "100ms")
 
 
 def _lower(given: Given) -> plan.Cake:

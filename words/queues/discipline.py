@@ -36,7 +36,7 @@ SCALED = Parameter("scaled", A_SWITCH, "raise the target to 1.5 full frames on s
 FLOWS = Parameter("flows", A_COUNT, "number of queues that flows are hashed to", "1024")
 CODEL_TARGET = Parameter("target", A_POSITIVE_TIME, "acceptable standing delay", "5ms")
 INTERVAL = Parameter("interval", A_POSITIVE_TIME, "time in which the delay must come down", "100ms")
-PIE_TARGET = Parameter("target", A_POSITIVE_TIME, "delay that is aimed at", "15ms")
+PIE_TARGET = Parameter("target", A_POSITIVE_TIME, "target delay", "15ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class Discipline(Entry):
             )
             yield Diagnostic(
                 code="target-below-packet",
-                message=f"at this rate one packet lasts longer than the target of `{self.name}`",
+                message=f"at this rate one packet takes longer than the target of `{self.name}`",
                 span=given.written.span,
                 notes=(f"{times}: the queue can never meet it",),
                 help="write `scaled: on`, or a target of more than one frame's time",

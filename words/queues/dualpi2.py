@@ -25,7 +25,7 @@ DROPPING: Words[Literal["dequeue", "enqueue"]] = Words("value of `drop`", ("dequ
 OVERLOADED: Words[Literal["drop", "overflow"]] = Words("value of `overload`", ("drop", "overflow"))
 
 BOTH = replace(SIZE, summary="of both queues together")
-TARGET = Parameter("target", A_POSITIVE_TIME, "delay that is aimed at for classic packets", "15ms")
+TARGET = Parameter("target", A_POSITIVE_TIME, "target delay of classic packets", "15ms")
 TUPDATE = Parameter(
     "tupdate",
     Quantities((TIME,), high=4, open_low=True),
@@ -37,7 +37,7 @@ BETA = Parameter("beta", A_GAIN, "proportional gain", "3.2/s")
 COUPLING = Parameter(
     "coupling",
     Quantities((NUMBER,), low=1, high=255, whole=True),
-    "L4S packets are marked with this times the probability of the controller",
+    "factor from the controller's probability to that of an L4S mark",
     "2",
 )
 STEP = Parameter(
@@ -47,7 +47,7 @@ STEP = Parameter(
     "1ms",
 )
 PROTECTION = Parameter(
-    "protection", A_SHARE, "share of the link that is kept for classic packets", "10%"
+    "protection", A_SHARE, "share of the link reserved for classic packets", "10%"
 )
 L4S = Parameter(
     "l4s",
@@ -101,9 +101,9 @@ def _doubts(given: Given, queue: plan.DualPi2) -> Iterator[Diagnostic]:
         times = f"a full frame takes {frame_ns / 1e6:g} ms, the step is {queue.step_ns / 1e6:g} ms"
         yield Diagnostic(
             code="target-below-packet",
-            message="at this rate one packet lasts longer than the step of `dualpi2`",
+            message="at this rate one packet takes longer than the step of `dualpi2`",
             span=given.written.span,
-            notes=(f"{times}: whatever waits for one packet is marked",),
+            notes=(f"{times}: every packet that waits for another is marked",),
             help="write `scaled: on`, or a step of more than one frame's time",
             severity=Severity.WARNING,
         )

@@ -6,7 +6,7 @@ from .discipline import SIZE, Discipline
 
 FIFO = Discipline(
     name="fifo",
-    summary="First in, first out; the tail is dropped",
+    summary="First in, first out, with tail drop",
     parameters=(SIZE,),
     lower=lambda given: given.limit,
     probes={"bfifo": "limit 3028", "pfifo": "limit 10"},

@@ -16,7 +16,7 @@ from .discipline import ECN, Discipline, Given
 MAX_PROBABILITY = 1 - 2**-32
 
 LIMIT = Parameter("limit", A_QUEUE_SIZE, "size of the queue", "1000pkt")
-MIN = Parameter("min", A_THRESHOLD, "average queue where dropping begins", otherwise="max / 3")
+MIN = Parameter("min", A_THRESHOLD, "average queue where dropping starts", otherwise="max / 3")
 MAX = Parameter(
     "max", A_THRESHOLD, "average queue of the highest probability", otherwise="limit / 4"
 )
@@ -61,8 +61,8 @@ def _doubts(given: Given, queue: plan.Red) -> Iterator[Diagnostic]:
             code="threshold-below-packet",
             message="`min` of `red` is less than one packet",
             span=span,
-            notes=(f"{queue.min_bytes} bytes: dropping begins when anything waits",),
-            help="make `min`, or the limit, larger",
+            notes=(f"{queue.min_bytes} bytes: dropping starts as soon as anything waits",),
+            help="increase `min` or the limit",
             severity=Severity.WARNING,
         )
 

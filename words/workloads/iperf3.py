@@ -29,7 +29,7 @@ A_TEST_TIME = Quantities((TIME,), low=1, high=86_400)
 A_TEST_BUFFER = Quantities((DATA,), low=8 * 4096, high=8 * 2**29)
 
 LASTS = Parameter(
-    "time", A_TEST_TIME, "how long it sends, in whole seconds", otherwise="as the flow lasts"
+    "time", A_TEST_TIME, "how long it sends, in whole seconds", otherwise="as long as the flow"
 )
 BYTES = Parameter("bytes", A_SIZE, "bytes of all streams together, in whole blocks of 4KiB")
 WINDOW = Parameter(

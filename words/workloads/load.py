@@ -42,7 +42,7 @@ HTTP = Parameter("http", _HTTP, "HTTP version", "h2")
 LOADS = Parameter(
     "loads",
     Quantities((NUMBER,), low=1, high=100, whole=True),
-    "loads one after the other",
+    "number of loads, one after the other",
     "1",
 )
 IDLE = Parameter("idle", A_RANDOM_TIME, "pause between loads", "0s")
@@ -95,7 +95,7 @@ class Load(Workload):
         return self.loads > 1 and self.idle.kind != "constant"
 
     def own_time_ns(self, path: OnPath) -> int:
-        """Return the pauses (on average) and the loads one after the other, ns."""
+        """Return the pauses (on average) and the number of loads, one after the other, ns."""
         pauses_ns = int((self.loads - 1) * mean(self.idle) * NS)
         return pauses_ns + self.loads * self.load_ns(path)
 
@@ -144,7 +144,7 @@ def _build(use: Use[WorkloadEntry]) -> Load:
     if client is not None and browser is not None:
         fail(
             "duplicate-argument",
-            "`client` and `browser` both say who loads the page",
+            "`client` and `browser` both choose who loads the page",
             use.span_of(BROWSER),
             labels=(Label(use.span_of(CLIENT), "given here, too"),),
             help="keep `client`: `chromium` is a browser, `plain` a client without one",

@@ -33,8 +33,8 @@ EVERY = Parameter("every", A_RANDOM_TIME, "time between requests", required=True
 SHARE = Parameter(
     "share",
     A_POSITIVE_SHARE,
-    "part that this flow has of the arrivals of all flows with a `share`",
-    otherwise="arrivals of its own",
+    "this flow's share of the arrivals of all flows with a `share`",
+    otherwise="separate arrivals",
 )
 
 
@@ -44,7 +44,7 @@ class Requests(Workload):
 
     size: bytes, or, with `packets`, payloads of full packets. share: the part that a flow has of one
     process of arrivals, which all flows with a share make up; `every` is then that of the process.
-    None: the flow has arrivals of its own.
+    None: the flow has separate arrivals.
     """
 
     size: Distribution
@@ -126,7 +126,7 @@ def _in_packets(size: Quantity | Use[Entry]) -> bool:
             "a transfer has a whole number of packets",
             size.span,
             note=f"this is {size.canonical}",
-            help="write a size in bytes for what is no whole packet",
+            help="write other sizes in bytes",
         )
     return size.dimension == PACKETS
 

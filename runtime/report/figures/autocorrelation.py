@@ -72,13 +72,15 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         section="asked",
         title=f"Autocorrelation of {cases.title(by_words(names))}",
         caption=(
-            f"Correlation of the {values} values in the order of repetitions with themselves, so many"
-            " repetitions later. Dashed: 1.96 / sqrt(n), between which 95 % of the values of an independent series"
-            f" lie; {len(outside)} of {lags} are beyond it, {0.05 * lags:.1f} are by chance alone."
+            f"Correlation of the {values} values, in the order of repetitions, with themselves at"
+            " a lag of so many repetitions. Dashed: 1.96 / sqrt(n), between which 95 % of the"
+            " values of an independent series"
+            f" lie; {len(outside)} of {lags} are beyond it, {0.05 * lags:.1f} would be expected by chance."
             + (f" {without} groups are too short or do not vary." if without else "")
             + f" {cases.basis(names)}"
         ),
-        alt=f"Autocorrelation of {cases.metric}. Beyond the 95 % band: {listed(outside, 8) or 'none'}.",
+        alt=f"Autocorrelation of {cases.metric}. Beyond the 95 % band:"
+        f" {listed(outside, 8) or 'none'}.",
         draw=lambda width: _draw(panels, width),
     )
 

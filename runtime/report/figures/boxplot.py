@@ -116,7 +116,7 @@ PAIRED_TESTS: Mapping[str, TestOf] = MappingProxyType(
         ),
     }
 )
-"""The same where configurations draw alike, so that their values are no independent samples."""
+"""The same where configurations share draws, so that their values are not independent samples."""
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
@@ -253,7 +253,11 @@ def _notches(boxes: list[tuple[str, Box]], wanted: bool, pooled: bool, level: fl
         f"Notch, or bar below a box that is narrower: {100 * level:g} % interval of the median"
         " (order statistics)"
     )
-    return f"{text}; {without} without one have too few or equal values." if without else f"{text}."
+    return (
+        f"{text}; {without} without one have too few values, or equal ones."
+        if without
+        else f"{text}."
+    )
 
 
 def _tested(test: TestOf | None, pooled: bool, by: tuple[str, ...]) -> str:

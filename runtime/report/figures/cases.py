@@ -112,7 +112,8 @@ class Cases:
         if add := self.mixed(names):
             marked = ticked([*map(one_line, add)])
             return (
-                f"{text} Groups mix configurations, so they have no interval and no test: add {marked} to"
+                f"{text} Groups mix configurations, so they have no interval and no test: add"
+                f" {marked} to"
                 " `by` or `facet`, or fix it with `where`."
             )
         mixed = [
@@ -157,7 +158,7 @@ def load(subject: Subject, request: FigureRequest) -> Cases:
     try:
         metric = value_named(request.metric).name
     except KeyError:
-        raise NothingToDraw(f"no metric that can be computed is called {request.metric}") from None
+        raise NothingToDraw(f"there is no computable metric {request.metric}") from None
     run, results = subject.run, subject.results
     measures = results.select(metric)
     rows = set(request.where.rows) if request.where else set()

@@ -100,14 +100,15 @@ def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing
     shown = sorted({panel.repetition for panel in panels})
     which = "repetition" if len(shown) == 1 else "repetitions"
     told = "; ".join(f"{p.heading or 'the flow'}: {p.verdict}" for p in panels if p.verdict)
-    verdict = f" The measured spectrum and the envelope: {told}." if told else ""
+    verdict = f" The measured spectrum against the envelope: {told}." if told else ""
     return Drawing(
         name=look.kind if request is None else stem(subject, request),
         section="repetitions" if request is None else "asked",
         title=look.title,
         caption=(
             f"{look.reading} One run a panel, not a summary: {which}"
-            f" {', '.join(map(str, shown))}. Metric `deviations` says how all is computed.{verdict}"
+            f" {', '.join(map(str, shown))}. Metric `deviations` explains how all of it is"
+            f" computed.{verdict}"
         ),
         alt=f"{look.title}, {len(panels)} panels. "
         + (f"Measured spectrum against the 95 % envelope: {told}." if told else "No theory."),
@@ -181,7 +182,8 @@ def _flows(run: Run, cell: str) -> list[str]:
 
 def _panel(run: Run, heading: str, cell: str, flow: str, repetition: int) -> Panel:
     table = run.columns(
-        "SELECT curve, scale, x, y, low, high FROM curves WHERE cell = ? AND flow = ? AND metric = ?",
+        "SELECT curve, scale, x, y, low, high FROM curves WHERE cell = ? AND flow = ? AND metric"
+        " = ?",
         [cell, flow, METRIC],
     )
     names, scales = table["curve"], table["scale"].astype(int)

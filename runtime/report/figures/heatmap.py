@@ -82,7 +82,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     )
     places = len(maps) * len(cases.orders[x[0]]) * len(cases.orders[y[0]])
     if places > limits("heatmap").groups or len(maps) > limits("heatmap").panels:
-        raise NothingToDraw(f"{len(maps)} maps with {places} places are too many to be read")
+        raise NothingToDraw(f"{len(maps)} maps with {places} tiles are too many to read")
     tiles = [t for m in maps for t in m.tiles.values()]
     known = [t.value for t in tiles]
     digits = decimals_for(known)
@@ -147,10 +147,10 @@ def _caption(
 ) -> str:
     sizes = sorted({t.n for m in maps for t in m.tiles.values()})
     if sizes == [1]:
-        of = "Each place is one cell"
+        of = "Each tile is one cell"
     else:
         n = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-        of = f"Each place is the {request.options['stat']} of {n} cells"
+        of = f"Each tile is the {request.options['stat']} of {n} cells"
     parts = [f"{of}; {cases.label}."]
     if sides:
         first, second = map(one_line, sides)
@@ -166,7 +166,7 @@ def _caption(
     else:
         parts.append("Darker is more.")
     if any(m.left_out for m in maps):
-        parts.append("Hatched: cells ran, and none has a value that counts.")
+        parts.append("Hatched: cells ran, but none has a value that counts.")
     rows, columns = (len(cases.orders[n]) for n in (names[1], names[0]))
     if any(len(m.tiles) + len(m.left_out) < rows * columns for m in maps):
         parts.append("Empty: no cell there.")

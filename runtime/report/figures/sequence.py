@@ -98,7 +98,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
 
 _READING = (
     "Cumulative bytes per connection at the client against the time since connectStart."
-    " Down triangle: responseStart; up triangle: loadEventEnd, both on the load's largest connection."
+    " Down triangle: responseStart; up triangle: loadEventEnd, both on the load's largest"
+    " connection."
 )
 
 
@@ -106,7 +107,9 @@ def _units(panels: Sequence[Panel]) -> str:
     which = dict.fromkeys(panel.repetition for panel in panels)
     shown = "; ".join(f"{p.heading or 'all'}: {p.repetition}" for p in panels)
     told = f"repetition {panels[0].repetition}" if len(which) == 1 else f"repetitions ({shown})"
-    return f"One test unit a panel, not a summary: {told}, whose PLTs are nearest to their medians."
+    return (
+        f"One test unit per panel, not a summary: {told}, whose PLTs are nearest to their medians."
+    )
 
 
 def _scaling(panels: Sequence[Panel]) -> str:
@@ -116,7 +119,8 @@ def _scaling(panels: Sequence[Panel]) -> str:
         span = f"{min(factors):.3f}"
         span += f" to {max(factors):.3f}" if max(factors) - min(factors) >= 0.001 else ""
         text = (
-            "QUIC: IP bytes, scaled so that the largest QUIC connection of a test unit ends where its"
+            "QUIC: IP bytes, scaled so that the largest QUIC connection of a test unit ends where"
+            " its"
             f" largest TCP connection does (by {span})."
         )
     missing = sum(p.scaled is None and any(line for line in p.lines) for p in panels)

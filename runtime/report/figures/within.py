@@ -77,7 +77,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
         "fct": Source(
             "requests", "fct_s", "start_s >= after_s", "s", "fct.count",
             "requests begun after the warm-up", "requests", "took at most this long",
-            "; those that never ended count as infinite, so a line may end below 1",
+            "; requests that never ended count as infinite, so a line may end below 1",
         ),
         "queue_delay": Source(
             "curves", "x", "curve = 'distribution' AND metric = 'queue_delay'", "s", "queue_delay.mean",
