@@ -206,6 +206,7 @@ def test_results_of_an_older_version(plan: Fairc) -> None:
         for metric in document["metrics"]:
             del metric["load"]
         file.write_text(json.dumps(document | {"analysis": "of an older version"}))
+        (file.parent / "files.json").unlink(missing_ok=True)  # which came later
     collected = plan("run", "plan", "--collect")
     assert collected.status == 0
     assert "damaged" not in collected.err and "6 cells to run" in collected.err

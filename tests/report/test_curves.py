@@ -41,6 +41,9 @@ POINTS: tuple[Point, ...] = (
 )
 
 
+INSERT = "INSERT INTO rows (cell, metric, flow, value, unit, reason) VALUES"
+
+
 def subject(
     make_run: Maker, inside: float | None = 1.0, points: tuple[Point, ...] = POINTS
 ) -> Subject:
@@ -63,11 +66,11 @@ def subject(
                     ) if points else None
                 else:
                     connection.execute(
-                        "INSERT INTO rows VALUES (?, 'deviations.inside', 'cubic', ?, '1', '', NULL)",
+                        f"{INSERT} (?, 'deviations.inside', 'cubic', ?, '1', '')",
                         [cell, inside],
                     )
                     connection.execute(
-                        "INSERT INTO rows VALUES (?, 'deviations.rounds', 'cubic', 9, '1', '', NULL)",
+                        f"{INSERT} (?, 'deviations.rounds', 'cubic', 9, '1', '')",
                         [cell],
                     )
             connection.execute(f"COPY rows TO '{file}' (FORMAT parquet)")

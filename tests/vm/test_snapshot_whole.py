@@ -31,8 +31,8 @@ def taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         found.append(one.folder)
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(snapshot, "boot_archive", lambda *_: b"archive")
-    monkeypatch.setattr(snapshot, "_identity", lambda *_: "5" * 64)
+    monkeypatch.setattr(snapshot, "boot_archive", lambda *_, **__: b"archive")
+    monkeypatch.setattr(snapshot, "_identity", lambda *_, **__: "5" * 64)
     monkeypatch.setattr(snapshot, "_take", take)
     return found
 
