@@ -43,11 +43,17 @@ class MachineFault(EngineUnavailable):
     """This machine lacks something that a run needs while it runs; missing: what. remedy: what helps."""
 
 
+def _unmapped(error: BaseException) -> bool:
+    """Whether a library found no room in memory when it was loaded: the loader's words (dlopen(3))."""
+    words = ("failed to map segment", "cannot allocate memory", "cannot create shared object")
+    return isinstance(error, ImportError) and any(each in str(error) for each in words)
+
+
 def of(error: BaseException) -> MachineFault | None:
     """Return the fault of the environment that an exception stands for; None when it is none."""
     if isinstance(error, MachineFault):
         return error
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or _unmapped(error):
         return MachineFault(("there is not enough memory",), f"{HELP[errno.ENOMEM]}; {RESUMES}")
     if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
         return MachineFault(("no thread can be started",), f"{HELP[errno.EAGAIN]}; {RESUMES}")

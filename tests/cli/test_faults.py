@@ -42,6 +42,10 @@ FAULTS = {
     "size": (OSError(errno.EFBIG, "File too large"), "ulimit -f"),
     "files": (OSError(errno.EMFILE, "Too many open files"), "ulimit -n"),
     "memory": (MemoryError(), "ulimit -v"),
+    "memory for a library": (
+        ImportError("x.so: failed to map segment from shared object"),
+        "ulimit -v",
+    ),
     "processes": (BlockingIOError(errno.EAGAIN, "fork"), "ulimit -u"),
     "threads": (RuntimeError("can't start new thread"), "ulimit -u"),
 }

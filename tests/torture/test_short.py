@@ -50,7 +50,7 @@ def work(strategy: Strategy, numbers: range, folder: Path, found: Connection) ->
 
 @pytest.mark.usefixtures("ready")
 @pytest.mark.parametrize(
-    ("strategy", "numbers"), tuple(parts()), ids=lambda each: getattr(each, "name", "part")
+    ("strategy", "numbers"), [*parts()], ids=lambda each: getattr(each, "name", "part")
 )
 def test_a_part_of_make_torture(strategy: Strategy, numbers: range, tmp_path: Path) -> None:
     if lacking := strategy.lacking():

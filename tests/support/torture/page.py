@@ -11,7 +11,7 @@ from .strategy import Strategy
 HEAD = """# Reliability
 
 This page is written by `make torture` from its record, `tests/torture/record.jsonl`: {tries} tries of {kinds} kinds of fault
-between {first} and {last}, in {hours:.1f} hours of one core's work. What may be given to fairc by whom, and what keeps it
+between {first} and {last}, in {hours:.1f} hours. What may be given to fairc by whom, and what keeps it
 in, is in [threat-model.md](threat-model.md).
 
     make torture                        # half an hour; goes on where the last one stopped
