@@ -98,8 +98,7 @@ def engines() -> str:
 
 def _engines() -> Iterator[str]:
     yield from ("# Targets and engines", "", _NOTICE, "")
-    yield "A target is what `fairc compile --target NAME` writes, an engine what `fairc run --engine NAME`"
-    yield "runs cells on."
+    yield "`fairc compile --target NAME` writes for a target; `fairc run --engine NAME` runs cells on an engine."
     yield from ("", "| target | what it writes |", "|---|---|")
     for target in TARGETS:
         yield f"| `{target.name}` | {target.about} |"
@@ -110,18 +109,17 @@ def _engines() -> Iterator[str]:
     yield from ("", "## Which engine runs an experiment", "")
     order = ", ".join(f"`{name}`" for name in VIRTUAL_TIME)
     yield f"An experiment has one engine: the first of {order} that can run every cell of its plan. The"
-    yield "plan alone decides, so neither the machine nor `--where` does. Where a flow runs an image of"
-    yield "others, which only containers can, it is `docker` (and still nothing runs without"
-    yield "`--allow-image`). `--engine NAME` asks for another one, of `plan`, `compile` and `run`; one that"
-    yield "cannot run every cell is refused."
+    yield "plan alone decides, not the machine and not `--where`. If a flow uses a third-party image,"
+    yield "the engine is `docker` (which still runs nothing without `--allow-image`). `plan`, `compile` and"
+    yield "`run` take another engine with `--engine NAME`, and refuse one that cannot run every cell."
     yield ""
-    yield "`plan.json` records the engine (`engine`) and what in the file keeps faster ones from it"
-    yield "(`engine_reasons`); `fairc plan`, `run` and the report say so. A plan of an earlier version has"
-    yield "neither, and means `vm`. `fairc cell` runs what its plan says. A run directory keeps its engine:"
-    yield "another one is refused and needs a directory of its own (`-o`); without `--engine` the one that"
-    yield "is there goes on, but for `mininet`: what runs as root has to be asked for by name each time, because a"
-    yield "plan or a run directory may come from a stranger. A machine that lacks what the engine needs ends with exit status 3, and with"
-    yield "the other engine that can run the experiment, if there is one."
+    yield "`plan.json` records the engine (`engine`) and what in the file rules out faster ones"
+    yield "(`engine_reasons`); `fairc plan`, `run` and the report show it. A plan of an earlier version has"
+    yield "neither, and means `vm`. `fairc cell` uses the engine of its plan. A run directory keeps its engine:"
+    yield "another one is refused and needs another directory (`-o`). Without `--engine`, a run continues on its"
+    yield "engine, except for `mininet`: what runs as root must be named each time, because a plan or a run"
+    yield "directory may come from a stranger. If the machine lacks what the engine needs, `fairc` exits with"
+    yield "status 3 and names another engine that can run the experiment, if there is one."
     yield ""
 
 

@@ -17,7 +17,7 @@ from .text import CaptureName, Identity, InterfaceName, NodeName, Place, Text, W
 
 
 class Capture(Model):
-    """A packet capture of one direction of one interface (what it means: docs/architecture.md).
+    """A packet capture of one direction of one interface (what it means: docs/artefacts.md).
 
     point: `entry` (arriving at the bottleneck's router), `exit` (leaving the bottleneck queue),
     `delivered` (after the loss), `client` (arriving at the client of a page load; of an image of

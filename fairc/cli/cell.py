@@ -41,10 +41,10 @@ from .targets import refuse_unasked
 @click.option("--fresh", is_flag=True, help="Run them even if they have results.")
 @quiet()
 def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) -> int:
-    """Run single cells of the compiled plan in DIR, and keep their results in DIR/results.
+    """Run single cells of the compiled plan in DIR, and store their results in DIR/results.
 
     Any number of these commands may run at once, on any machines that see DIR; `fairc run DIR
-    --collect` puts the results together. SIGTERM and Ctrl-C leave the cell undone.
+    --collect` collects the results. SIGTERM and Ctrl-C discard the cell in progress.
     """
     from fairc.runtime import engines
     from fairc.runtime.engines.base import Pinning

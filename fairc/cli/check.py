@@ -34,7 +34,7 @@ LOOKED_AT = 2000
 def check(files: tuple[Path, ...], form: str) -> int:
     """Parse and check experiments; nothing is run.
 
-    What is understood but cannot run yet is a warning here, and an error from `plan` on.
+    Features that cannot run yet are warnings here, and errors from `plan` on.
     """
     from fairc import dsl
     from fairc.dsl.core.diagnostics import Diagnostics

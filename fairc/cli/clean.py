@@ -20,7 +20,7 @@ from .plan import size
 def clean(runs: tuple[Path, ...], raw: bool) -> None:
     """Remove what crashed runs left: processes, namespaces, containers, files. Nothing else.
 
-    Whatever fairc starts carries its mark; what belongs to a fairc that still runs stays.
+    fairc marks what it starts; what belongs to a running fairc is kept.
     """
     from fairc.runtime.host import clean as cleaning
     from fairc.runtime.store.folder import Store

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def doctor(whole: bool) -> int:
     """Show what this machine offers each engine; exit status 3 when none can run.
 
-    With --verify also whether what cells run on is whole; exit status 3 when something is damaged.
+    With --verify, also check the hashes of what cells run on; exit status 3 when something is damaged.
     """
     from fairc.runtime.host.doctor import examine, plugged
 

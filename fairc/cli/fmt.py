@@ -24,7 +24,7 @@ from .options import quiet, type_path
 def fmt(files: tuple[Path, ...], check: bool, diff: bool) -> int:
     """Give experiments their canonical layout; comments and line breaks are kept.
 
-    A file that does not parse is not touched, and neither is a plan: layout means nothing.
+    A file that does not parse is not touched. Layout has no meaning, so the plan stays the same.
     """
     from fairc.dsl import read
     from fairc.dsl.core.diagnostics import CompileError, Diagnostics

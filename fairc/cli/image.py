@@ -39,7 +39,7 @@ def image() -> None:
 )
 @quiet()
 def build(engine: str, browser: bool, kernel_source: Path | None) -> None:
-    """Build the image of the virtual-time engines and the kernel of the fast one, unless they are there."""
+    """Build the image of the virtual-time engines and the kernel of the fast one, unless they exist."""
     if engine == "docker":
         from fairc.runtime.containers import client
         from fairc.runtime.containers import image as container_images

@@ -40,7 +40,7 @@ LABELS = (
 def plan(
     file: Path, settings: dict[str, str], jobs: int | None, form: str, engine: str | None
 ) -> None:
-    """Show cells, estimated time and disk, and warnings; nothing is run."""
+    """Show cells, estimated time and disk, and warnings; run nothing."""
     from fairc.compiler.estimate import Estimate
     from fairc.compiler.targets.processing import words as processing
     from fairc.runtime.run.progress import duration

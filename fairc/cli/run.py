@@ -70,7 +70,7 @@ def run(
     machine: str | None,
     allow_image: bool,
 ) -> int:
-    """Run what is missing of FILE, or of the compiled plan in DIR, and write the report.
+    """Run the missing cells of FILE, or of the compiled plan in DIR, and write the report.
 
     Ctrl-C at any time: finished cells are kept, and the same command resumes.
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 )
 @quiet()
 def show(name: str | None, form: str) -> None:
-    """Print what there is to know about NAME: a preset, a metric, a queue, a CCA, ...
+    """Describe NAME: a preset, a metric, a queue, a CCA, ...
 
     NAME may also be a family of words, such as `queues`; without NAME, the families are listed.
     """

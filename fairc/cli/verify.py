@@ -34,10 +34,10 @@ SHOWN = 40
 )
 @quiet()
 def verify(target: Path, form: str, sample: int | None, everything: bool, jobs: int | None) -> int:
-    """Is what is stored what was written? RUN is a run directory, PACK a file of `fairc pack`.
+    """Check that stored files are unchanged. RUN is a run directory, PACK a file of `fairc pack`.
 
     Of a run directory every file is compared with the hash that was recorded when it was written; nothing
-    is changed, and what is damaged is listed with repair. Of a pack the hashes are checked, the spec inside
+    is changed, and what is damaged is listed with its repair. Of a pack the hashes are checked, the spec inside
     is compiled again, and some of its cells are run again; nothing that the pack brings is executed. The exit
     status is 1 when something is damaged or differs.
     """

@@ -31,7 +31,7 @@ def verify() -> Iterator[Finding]:
             yield Finding("snapshot", well, str(folder), "" if well else TAKEN_ANEW)
 
 
-TAKEN_ANEW = "nothing: a run on the engine `vm` that needs this snapshot takes it anew"
+TAKEN_ANEW = "nothing: a run on the engine `vm` that needs this snapshot takes it again"
 
 
 def _found(

@@ -88,7 +88,7 @@ def read(
     loads = tuple(_load(event, file) for event in sorted(events, key=_place))
     for number, load in enumerate(loads, 1):
         if load.number != number:
-            raise ArtefactError(f"{file}: load {number} is missing, or is told twice")
+            raise ArtefactError(f"{file}: load {number} is missing, or is reported twice")
         if number > len(workload.protocols):
             raise ArtefactError(f"{file}: load {number} of a page that is loaded less often")
         if load.wanted != workload.protocols[number - 1]:

@@ -15,7 +15,7 @@ it.
 For two sessions this is the delta-fair convergence time: until their shares are between (1 - delta)/2
 and (1 + delta)/2. There, it begins with one flow that has all but nothing; here it begins with what the
 spec says, so let one flow run alone before the other starts. Where it is not reached there is no value,
-and a median over the others would be too small: look at `reached` beside it.
+and a median over the others would be too small: check `reached` as well.
 
 Unit: s (reached, held: 1). Source: Bansal, Balakrishnan, Floyd and Shenker, Dynamic behavior of slowly-
 responsive congestion control algorithms, SIGCOMM 2001, section 3.2 (delta = 0.1); RFC 5166, section 2.3.

@@ -7,7 +7,7 @@ connection. The handshake is in it, retried ones as well.
 
 A transfer that had not ended when the flow was stopped or the cell ended counts as infinite in the
 percentiles, which interpolate linearly: a percentile that such a transfer takes part in is not
-defined, nor is one that fewer than 1 / (1 - p) transfers (1 / p below the median) cannot tell from an
+defined, nor is one that fewer than 1 / (1 - p) transfers (1 / p below the median) cannot distinguish from an
 extreme. fct.mean is of those that were completed; fct.unfinished counts the others, and they are the
 slow ones: where there are many, the mean is too small.
 

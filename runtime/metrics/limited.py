@@ -13,7 +13,7 @@ sender has nothing to send while its last packets are under way. cap: the larges
 packets; a window counts for the time to the next sample, and flows without a cap have 0. R, S: time for which the receive window, and the send
 buffer, kept data back; B: time with data to send or not acknowledged (TCP_INFO: tcpi_rwnd_limited,
 tcpi_sndbuf_limited, tcpi_busy_time). A: time for which congestion control would have let more be sent than there
-was: over QUIC flow control and application are one, because the stack does not tell them apart.
+was: over QUIC flow control and application are one, because the stack does not distinguish them.
 
 Unit: 1. Source: Linux, net/ipv4/tcp.c, tcp_get_info_chrono_stats; RFC 4898, section 4.5 (tcpEStatsPerfSndLimTime);
 measurement.md, rule 7.

@@ -6,7 +6,7 @@ One value for each load of a cell. Without a browser (`plain`), loadEventEnd is 
 object's body. A load that failed has no value: it used another protocol than was asked for, its status
 is not 200, an object is missing or of a wrong size, or its time was over.
 
-Beside it the report and the table `loads` have what theory says of slow start, end to end:
+The report and the table `loads` also have the theory of slow start, end to end:
 
     t = log2(BDP / IW) * RTT,  at least 0
 

@@ -1,4 +1,4 @@
-"""Retransmissions of a flow: packets that its sender sent again, or over QUIC held to be lost.
+"""Retransmissions of a flow: packets that its sender retransmitted or, over QUIC, declared lost.
 
     retransmissions       = sum over connections of (R_c(end) - R_c(warm-up))
     retransmissions.share = retransmissions / packets of the flow that were sent from the warm-up on

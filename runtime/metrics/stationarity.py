@@ -11,7 +11,7 @@ from the later of its first data and the warm-up, to its end.
 
 A small p (below 5 %) says that the level moves, as it does while flows converge: the warm-up is too short,
 or the flow has no steady state, and a mean over the series depends on when it was taken. 0.10 means "0.10
-or more": nothing was found, which is no proof. The autocorrelation says how far slots are from independent
+or more": nothing was found, which proves nothing. The autocorrelation says how far slots are from independent
 values; an interval must come from repetitions, not from slots.
 
 Unit: 1. Source: Kwiatkowski, Phillips, Schmidt and Shin, Testing the null hypothesis of stationarity against

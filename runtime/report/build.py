@@ -141,7 +141,7 @@ FORMATS: Mapping[str, Callable[[_Report], list[Path]]] = MappingProxyType(
 def build(run: Path, formats: Iterable[str] = ("html",)) -> list[Path]:
     """Build the report of a run in each of the formats; return the files written.
 
-    run: a run directory (docs/architecture.md). formats: names in `FORMATS`.
+    run: a run directory (docs/artefacts.md). formats: names in `FORMATS`.
     Raises ReportError when the directory cannot be reported on or written to, or a format is
     unknown.
     """

@@ -265,7 +265,7 @@ TABLES: dict[str, Table] = {
                 FLOW,
                 Column("transport", "VARCHAR", "", "`tcp` or `quic`"),
                 Column("condition", "VARCHAR", "", "such as `pacing`"),
-                Column("value", "VARCHAR", "", "in words"),
+                Column("value", "VARCHAR", "", "the value, as text"),
             ),
             _condition_rows,
         ),

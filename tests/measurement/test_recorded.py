@@ -74,7 +74,7 @@ def test_the_recorded_cell_is_valid(analysis: Analysis) -> None:
     others |= dict.fromkeys(PER_LOAD, "no flow loads pages")
     policed = ("tokens", "loss", "drops", "level", "empty", "unexposed")
     others |= {f"policing.{value}": "no flow is policed" for value in policed}
-    few = "a sample every 100 ms is too few for round trips of 117 ms"
+    few = "a sample every 100 ms is too rare for round trips of 117 ms"
     others |= {
         v.name: few for metric in METRICS if metric.name == "deviations" for v in metric.values
     }

@@ -95,7 +95,7 @@ def test_other_ccas_have_empirical_spectra_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"sample_every_ns": 100 * MS}, "every 100 ms is too few for round trips of 80 ms"),
+        ({"sample_every_ns": 100 * MS}, "every 100 ms is too rare for round trips of 80 ms"),
         ({"connections": 2, "starts_ns": (0, 0)}, "the flow has several"),
     ],
 )

@@ -367,7 +367,7 @@ def changed(**changes: Any) -> Callable[[list[dict[str, Any]]], None]:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (changed(load=2), "load 1 is missing, or is told twice"),
+        (changed(load=2), "load 1 is missing, or is reported twice"),
         (changed(load="one"), "has no integer 'load'"),
         (changed(wanted="h3"), "load 1 was to use h3, not h2 as planned"),
         (changed(resources=7), "load 1 has no list 'resources'"),

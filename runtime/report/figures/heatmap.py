@@ -178,7 +178,7 @@ def _sides_told(tiles: list[Tile], sides: tuple[str, ...]) -> str:
         f"{one_line(name)} dominates in {sum(t.side == side for t in tiles)}"
         for name, side in zip(sides, (-1, 1), strict=False)
     ]
-    return f" {listed(told)} of {counted(len(tiles), 'place')}." if told else ""
+    return f" {listed(told)} of {counted(len(tiles), 'tile')}." if told else ""
 
 
 def _draw(

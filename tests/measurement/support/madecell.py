@@ -1,4 +1,4 @@
-"""A made-up cell on a dumbbell, and artefacts for it that follow docs/architecture.md exactly.
+"""A made-up cell on a dumbbell, and artefacts for it that follow docs/artefacts.md exactly.
 
 Two servers, a router with the bottleneck, a delay hop, two clients. The queue is worked out
 packet by packet in integers, so that tests can compare with numbers found another way.
