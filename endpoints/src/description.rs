@@ -1,6 +1,9 @@
 //! What a role is asked to do: one JSON object, strictly read. Unknown fields are refused.
 
+pub mod network;
 pub mod udp;
+
+pub use network::{Network, NetworkEnd, NetworkFile, Order};
 
 use crate::json::Fields;
 use crate::options::TransportOptions;

@@ -53,6 +53,18 @@ impl Message {
         self.put(kind, &value.to_ne_bytes())
     }
 
+    /// Adds an attribute of eight bytes.
+    pub fn put_u64(&mut self, kind: u16, value: u64) -> &mut Self {
+        self.put(kind, &value.to_ne_bytes())
+    }
+
+    /// Adds bytes that are no attribute: a fixed part within one.
+    pub fn raw(&mut self, bytes: &[u8]) -> &mut Self {
+        self.bytes.extend_from_slice(bytes);
+        self.align();
+        self
+    }
+
     /// Adds a text with its closing zero.
     pub fn put_text(&mut self, kind: u16, text: &str) -> &mut Self {
         let mut payload = text.as_bytes().to_vec();

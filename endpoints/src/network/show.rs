@@ -34,26 +34,26 @@ pub fn interfaces(socket: &mut Socket) -> io::Result<HashMap<String, i32>> {
         .collect())
 }
 
-/// The qdiscs of the socket's namespace, as tc lists them.
+/// The qdiscs of the socket's namespace, as tc lists them; indexes: of its interfaces.
 ///
 /// # Errors
 /// What the kernel says.
-pub fn qdiscs(socket: &mut Socket) -> io::Result<Vec<Object>> {
-    let names: HashMap<i32, String> =
-        interfaces(socket)?.into_iter().map(|(name, index)| (index, name)).collect();
+pub fn qdiscs(socket: &mut Socket, indexes: &HashMap<String, i32>) -> io::Result<Vec<Object>> {
+    let names: HashMap<i32, &str> =
+        indexes.iter().map(|(name, index)| (*index, name.as_str())).collect();
     let message = Message::request(libc::RTM_GETQDISC, 0, &fixed(0, 0, 0));
     let answers = socket.dump(message, libc::RTM_NEWQDISC)?;
     Ok(answers.iter().map(|answer| entry(answer, &names)).collect())
 }
 
-fn entry(answer: &[u8], names: &HashMap<i32, String>) -> Object {
+fn entry(answer: &[u8], names: &HashMap<i32, &str>) -> Object {
     let (index, parent) = (u32_at(answer, 4) as i32, u32_at(answer, 12));
     let rest = answer.get(TCMSG..).unwrap_or_default();
     let kind = find(rest, TCA_KIND).map(text).unwrap_or_default();
     let mut shown = Object::new();
     shown.insert("kind".into(), kind.clone().into());
     shown.insert("handle".into(), handle(u32_at(answer, 8) & 0xffff_0000).into());
-    shown.insert("dev".into(), names.get(&index).cloned().unwrap_or_default().into());
+    shown.insert("dev".into(), names.get(&index).copied().unwrap_or_default().into());
     match parent {
         ROOT => shown.insert("root".into(), true.into()),
         0 => None,

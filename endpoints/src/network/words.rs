@@ -13,6 +13,12 @@ impl<'a> Words<'a> {
         Words { left: line.split_ascii_whitespace() }
     }
 
+    /// The next word, which stays.
+    #[must_use]
+    pub fn peek(&self) -> Option<&'a str> {
+        self.left.clone().next()
+    }
+
     /// The next word, if there is one.
     pub fn next(&mut self) -> Option<&'a str> {
         self.left.next()

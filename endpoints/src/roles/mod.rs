@@ -2,6 +2,7 @@
 
 pub mod capture;
 pub mod monitor;
+pub mod network;
 pub mod pep_gateway;
 pub mod pep_terminal;
 mod playing;
@@ -99,6 +100,11 @@ pub const ROLES: &[Role] = &[
         name: "web-client",
         help: "loads a page as a browser does, without being one",
         run: web_client::run,
+    },
+    Role {
+        name: "network",
+        help: "sets up the namespaces of a cell, changes links, and reads back their queues",
+        run: network::run,
     },
     Role {
         name: "qdiscs",

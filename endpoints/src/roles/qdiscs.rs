@@ -1,11 +1,10 @@
-//! Role `qdiscs`: adds queueing disciplines that `tc` may not know, and reads them all back.
+//! Role `qdiscs`: carries out lines of `tc` in this namespace, and reads back all of its queueing disciplines.
 
 use crate::description::{self, Qdiscs};
 use crate::events::{Log, Report};
 use crate::json::Line;
-use crate::network::qdisc::{Object, Request};
-use crate::network::show;
-use crate::network::socket::Socket;
+use crate::network::node::Node;
+use crate::network::qdisc::Object;
 use crate::roles::Failure;
 use std::io;
 
@@ -24,19 +23,9 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
 }
 
 fn work(description: &Qdiscs, log: &mut Log) -> Result<(), Failure> {
-    let mut socket = Socket::open()?;
-    let interfaces = show::interfaces(&mut socket)?;
-    for line in &description.lines {
-        let request = Request::read(line)
-            .map_err(|why| Failure::Description(format!("line `{line}`: {why}")))?;
-        let index = interfaces
-            .get(&request.device)
-            .ok_or_else(|| Failure::Work(format!("there is no interface `{}`", request.device)))?;
-        socket
-            .talk(&mut [request.message(*index)])
-            .map_err(|refusal| Failure::Work(format!("`{line}`: {}", refusal.words)))?;
-    }
-    let qdiscs = show::qdiscs(&mut socket)?;
+    let mut here = Node::here()?;
+    here.carry_out(&description.lines).map_err(Failure::Work)?;
+    let qdiscs = here.qdiscs()?;
     log.now(&Shown { qdiscs });
     Ok(())
 }

@@ -2,8 +2,23 @@
 //!
 //! A discipline is a module here and a line in `KINDS`.
 
-pub mod dualpi2;
+mod cake;
+mod codel;
+mod dualpi2;
+mod fifo;
+mod fq;
+mod fq_codel;
+mod fq_pie;
+mod gred;
+mod htb;
+mod netem;
+mod pie;
+mod rate;
+mod sfq;
+mod table;
+mod tbf;
 
+use super::line::Line;
 use super::message::Message;
 use super::words::{wrong, Words};
 use serde_json::{Map, Value};
@@ -35,74 +50,109 @@ pub struct Kind {
 }
 
 /// All that can be added, and shown in full.
-pub const KINDS: &[Kind] = &[dualpi2::KIND];
+pub const KINDS: &[Kind] = &[
+    cake::KIND,
+    codel::KIND,
+    dualpi2::KIND,
+    fifo::BYTES,
+    fifo::PACKETS,
+    fq::KIND,
+    fq_codel::KIND,
+    fq_pie::KIND,
+    gred::KIND,
+    htb::KIND,
+    netem::KIND,
+    pie::KIND,
+    sfq::KIND,
+    tbf::KIND,
+];
 
-/// What a line wants done.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Request {
-    /// The name of the interface.
-    pub device: String,
-    /// `RTM_...`.
-    kind: u16,
-    /// `NLM_F_...`.
-    flags: i32,
-    parent: u32,
-    handle: u32,
-    discipline: &'static str,
-    options: Message,
-}
+/// Of a discipline that has none of its own.
+fn no_statistics(_: &[u8], _: &mut Object) {}
 
-impl Request {
-    /// Reads `qdisc add dev NAME (root | parent CLASS) [handle HANDLE] KIND ...`.
-    ///
-    /// # Errors
-    /// A message that says what is wrong with the line.
-    pub fn read(line: &str) -> Result<Self, String> {
-        let mut words = Words::of(line);
-        match words.next() {
-            Some("qdisc") => {}
-            other => return Err(wrong("line", other.unwrap_or_default(), "about a qdisc")),
-        }
-        let flags = match words.value("qdisc")? {
-            "add" => libc::NLM_F_CREATE | libc::NLM_F_EXCL,
-            "change" => 0,
-            "replace" => libc::NLM_F_CREATE | libc::NLM_F_REPLACE,
-            other => return Err(wrong("qdisc", other, "`add`, `change` or `replace`")),
-        };
-        let (mut device, mut parent, mut handle) = (None, None, 0);
-        loop {
-            match words.value(line)? {
-                "dev" => device = Some(words.value("dev")?.to_owned()),
-                "root" => parent = Some(ROOT),
-                "parent" => parent = Some(class(words.value("parent")?)?),
-                "handle" => handle = class(words.value("handle")?)?,
-                name => {
-                    let kind = KINDS
-                        .iter()
-                        .find(|kind| kind.name == name)
-                        .ok_or_else(|| format!("unknown discipline `{name}`"))?;
-                    return Ok(Request {
-                        device: device.ok_or("`dev` is missing")?,
-                        kind: libc::RTM_NEWQDISC,
-                        flags,
-                        parent: parent.ok_or("`root` or `parent` is missing")?,
-                        handle,
-                        discipline: kind.name,
-                        options: (kind.options)(&mut words)?,
-                    });
-                }
+/// Reads `VERB dev NAME (root | parent CLASS) [handle HANDLE] KIND ...`, after `qdisc`.
+///
+/// # Errors
+/// A message that says what is wrong with the line.
+pub fn read(words: &mut Words) -> Result<Line, String> {
+    let flags = flags(words, "qdisc")?;
+    let (mut device, mut parent, mut handle) = (None, None, 0);
+    loop {
+        match words.value("qdisc")? {
+            "dev" => device = Some(words.value("dev")?),
+            "root" => parent = Some(ROOT),
+            "parent" => parent = Some(class(words.value("parent")?)?),
+            "handle" => handle = class(words.value("handle")?)?,
+            name => {
+                let kind = KINDS
+                    .iter()
+                    .find(|kind| kind.name == name)
+                    .ok_or_else(|| format!("unknown discipline `{name}`"))?;
+                let device = device.ok_or("`dev` is missing")?;
+                let parent = parent.ok_or("`root` or `parent` is missing")?;
+                let options = (kind.options)(words)?;
+                return Ok(line(
+                    libc::RTM_NEWQDISC,
+                    flags,
+                    device,
+                    [handle, parent],
+                    name,
+                    options,
+                ));
             }
         }
     }
+}
 
-    /// The message, for an interface of an index.
-    #[must_use]
-    pub fn message(&self, index: i32) -> Message {
-        let mut message =
-            Message::request(self.kind, self.flags, &fixed(index, self.handle, self.parent));
-        message.put_text(TCA_KIND, self.discipline).append(&self.options);
-        message
+/// Reads `VERB dev NAME parent HANDLE classid CLASS htb ...`, after `class`.
+///
+/// # Errors
+/// A message that says what is wrong with the line.
+pub fn read_class(words: &mut Words) -> Result<Line, String> {
+    let flags = flags(words, "class")?;
+    let (mut device, mut parent, mut number) = (None, None, None);
+    loop {
+        match words.value("class")? {
+            "dev" => device = Some(words.value("dev")?),
+            "parent" => parent = Some(class(words.value("parent")?)?),
+            "classid" => number = Some(class(words.value("classid")?)?),
+            "htb" => {
+                let device = device.ok_or("`dev` is missing")?;
+                let parent = parent.ok_or("`parent` is missing")?;
+                let number = number.ok_or("`classid` is missing")?;
+                let options = htb::class_options(words)?;
+                let ids = [number, parent];
+                return Ok(line(libc::RTM_NEWTCLASS, flags, device, ids, "htb", options));
+            }
+            name => return Err(format!("unknown discipline `{name}`")),
+        }
     }
+}
+
+fn flags(words: &mut Words, of: &str) -> Result<i32, String> {
+    match words.value(of)? {
+        "add" => Ok(libc::NLM_F_CREATE | libc::NLM_F_EXCL),
+        "change" => Ok(0),
+        "replace" => Ok(libc::NLM_F_CREATE | libc::NLM_F_REPLACE),
+        other => Err(wrong(of, other, "`add`, `change` or `replace`")),
+    }
+}
+
+/// ids: handle and parent.
+fn line(
+    kind: u16,
+    flags: i32,
+    device: &str,
+    [handle, parent]: [u32; 2],
+    name: &str,
+    options: Message,
+) -> Line {
+    let name = name.to_owned();
+    Line::about(&[device], move |index| {
+        let mut message = Message::request(kind, flags, &fixed(index[0], handle, parent));
+        message.put_text(TCA_KIND, &name).append(&options);
+        message
+    })
 }
 
 /// `struct tcmsg`.
@@ -140,29 +190,71 @@ pub fn handle(number: u32) -> String {
 mod tests {
     use super::*;
 
+    fn read_line(text: &str) -> Result<Line, String> {
+        Line::read(text)
+    }
+
     #[test]
-    fn lines_are_read_as_tc_reads_them() {
-        let request =
-            Request::read("qdisc add dev r1-eth1 parent 1:1 handle 2: dualpi2 limit 7").unwrap();
-        assert_eq!(request.device, "r1-eth1");
-        assert_eq!((request.parent, request.handle), (0x1_0001, 0x2_0000));
-        assert_eq!(request.flags, libc::NLM_F_CREATE | libc::NLM_F_EXCL);
+    fn a_line_becomes_a_message() {
+        let line = read_line("qdisc add dev r1-eth1 parent 1:1 handle 2: dualpi2 limit 7").unwrap();
+        assert_eq!(line.devices, ["r1-eth1"]);
+        let mut message = line.message(&[5]);
+        let bytes = message.finish(1, 0);
+        let header = crate::network::message::HEADER;
+        assert_eq!(bytes[header..header + 20], fixed(5, 0x2_0000, 0x1_0001));
         assert_eq!(handle(0x1_0001), "1:1");
         assert_eq!(handle(0x2_0000), "2:");
     }
 
     #[test]
+    fn every_line_of_the_programs_is_read() {
+        for line in [
+            "qdisc add dev a root handle 1: htb default 1",
+            "class add dev a parent 1: classid 1:1 htb rate 8000bit ceil 8000bit burst 1 cburst 1 \
+             quantum 1514",
+            "qdisc add dev a root handle 1: tbf rate 20000000bit burst 1764 limit 125000",
+            "qdisc add dev a parent 1:1 handle 2: bfifo limit 3028",
+            "qdisc add dev a parent 1:1 handle 2: gred setup vqs 1 default 0",
+            "qdisc change dev a parent 1:1 handle 2: gred vq 0 limit 125000 min 12500 max 125000 \
+             avpkt 1514 burst 35 probability 0.9999999998 bandwidth 20000000bit ecn",
+            "qdisc add dev a parent 1:1 handle 2: codel limit 13 target 7ms interval 80ms ecn",
+            "qdisc add dev a parent 1:1 handle 2: fq_codel limit 73 flows 1024 quantum 1514 \
+             target 5ms interval 100ms memory_limit 33554432 drop_batch 64 ecn",
+            "qdisc add dev a parent 1:1 handle 2: pie limit 12 target 20ms tupdate 15ms alpha 2 \
+             beta 20 noecn nobytemode no_dq_rate_estimator",
+            "qdisc add dev a parent 1:1 handle 2: fq_pie limit 77 flows 64 target 15ms tupdate 15ms \
+             alpha 2 beta 20 quantum 1514 memory_limit 33554432 ecn_prob 10 ecn nobytemode \
+             no_dq_rate_estimator",
+            "qdisc add dev a parent 1:1 handle 2: fq limit 77 flow_limit 33 quantum 3028 \
+             initial_quantum 15140 buckets 1024 orphan_mask 1023 nopacing",
+            "qdisc add dev a parent 1:1 handle 2: sfq limit 77 flows 128 divisor 1024 depth 127 \
+             quantum 1514 perturb 0",
+            "qdisc add dev a parent 1:1 handle 2: cake unlimited besteffort flows nowash \
+             no-ack-filter no-split-gso raw overhead 0 rtt 50ms memlimit 180488",
+            "qdisc add dev a root handle 1: netem limit 1000 delay 10ms 2ms reorder 25% loss random \
+             1% duplicate 1% rate 1000gbit seed 7",
+        ] {
+            read_line(line).unwrap();
+        }
+    }
+
+    #[test]
     fn what_is_wrong_with_a_line_is_said() {
         for (line, message) in [
-            ("class add dev a", "`line` is `class`, not about a qdisc"),
             ("qdisc del dev a root", "`qdisc` is `del`"),
             ("qdisc add root dualpi2", "`dev` is missing"),
             ("qdisc add dev a dualpi2", "`root` or `parent` is missing"),
             ("qdisc add dev a root", "has no value"),
             ("qdisc add dev a parent 1 dualpi2", "`handle` is `1`"),
             ("qdisc add dev a root dualpie", "unknown discipline `dualpie`"),
+            ("qdisc add dev a root tbf rate 1mbit burst 1514", "`tbf` needs `limit`"),
+            ("qdisc add dev a root fq buckets 1000", "`buckets` is `1000`, not a power of two"),
+            ("qdisc add dev a root gred setup vqs 17 default 0", "`gred` has 1 to 16 queues"),
+            ("qdisc add dev a root cake overhead 999", "`overhead` is `999`"),
+            ("class add dev a parent 1: htb rate 1mbit", "`classid` is missing"),
+            ("class add dev a parent 1: classid 1:1 htb rate 1mbit", "needs `rate`, `ceil`"),
         ] {
-            let error = Request::read(line).unwrap_err();
+            let error = read_line(line).err().unwrap();
             assert!(error.contains(message), "{error}");
         }
     }

@@ -1,0 +1,176 @@
+//! `cake`: Common Applications Kept Enhanced.
+
+use super::table::{argument, nested, read_one, Argument, Form};
+use super::{Kind, Object};
+use crate::network::message::{attributes, find, u32_at, u64_at, Message};
+use crate::network::words::{wrong, Words};
+use serde_json::Value;
+
+/// What is known of it.
+pub const KIND: Kind = Kind { name: "cake", options, show, statistics };
+
+const BASE_RATE: u16 = 2;
+const DIFFSERV: u16 = 3;
+const ATM: u16 = 4;
+const FLOW_MODE: u16 = 5;
+const OVERHEAD: u16 = 6;
+const RAW: u16 = 12;
+const ACK_FILTER: u16 = 16;
+
+const ARGUMENTS: &[Argument] = &[
+    argument("rtt", 7, Form::Us),
+    argument("memlimit", 10, Form::Number),
+    argument("wash", 13, Form::Switch("nowash")),
+    argument("split-gso", 17, Form::Switch("no-split-gso")),
+];
+const DIFFSERVS: [&str; 5] = ["diffserv3", "diffserv4", "diffserv8", "besteffort", "precedence"];
+const FLOW_MODES: [&str; 8] = [
+    "flowblind",
+    "srchost",
+    "dsthost",
+    "hosts",
+    "flows",
+    "dual-srchost",
+    "dual-dsthost",
+    "triple-isolate",
+];
+const ACK_FILTERS: [&str; 3] = ["disabled", "enabled", "aggressive"];
+
+fn options(words: &mut Words) -> Result<Message, String> {
+    let mut options = Message::attributes();
+    let index = |table: &[&str], word| table.iter().position(|name| *name == word);
+    while let Some(word) = words.next() {
+        match word {
+            "unlimited" => options.put_u64(BASE_RATE, 0),
+            "no-ack-filter" => options.put_u32(ACK_FILTER, 0),
+            // The whole frame is what counts.
+            "raw" => options.put_u32(ATM, 0).put_u32(RAW, 0),
+            "overhead" => {
+                let bytes: i32 = words.number(word)?;
+                if !(-64..=256).contains(&bytes) {
+                    return Err(wrong(word, &bytes.to_string(), "a number from -64 to 256"));
+                }
+                options.put_u32(OVERHEAD, bytes as u32)
+            }
+            _ => {
+                if let Some(mode) = index(&DIFFSERVS, word) {
+                    options.put_u32(DIFFSERV, mode as u32);
+                } else if let Some(mode) = index(&FLOW_MODES, word) {
+                    options.put_u32(FLOW_MODE, mode as u32);
+                } else if !read_one(ARGUMENTS, word, words, &mut options)? {
+                    return Err(format!("`cake` has no `{word}`"));
+                }
+                continue;
+            }
+        };
+    }
+    Ok(nested(&options))
+}
+
+fn show(options: &[u8], shown: &mut Object) {
+    let number = |attribute| find(options, attribute).map(|payload| u32_at(payload, 0));
+    let bandwidth = find(options, BASE_RATE).map(|payload| u64_at(payload, 0));
+    match bandwidth {
+        Some(0) => shown.insert("bandwidth".into(), "unlimited".into()),
+        Some(rate) => shown.insert("bandwidth".into(), rate.into()),
+        None => None,
+    };
+    let named = |value: Option<u32>, table: &[&'static str]| {
+        value.map(|value| table.get(value as usize).copied().unwrap_or("unknown"))
+    };
+    for (name, value) in [
+        ("diffserv", named(number(DIFFSERV), &DIFFSERVS)),
+        ("flowmode", named(number(FLOW_MODE), &FLOW_MODES)),
+    ] {
+        if let Some(value) = value {
+            shown.insert(name.into(), value.into());
+        }
+    }
+    for (name, attribute) in [("nat", 11), ("wash", 13), ("ingress", 15), ("split_gso", 17)] {
+        shown.insert(name.into(), (number(attribute).unwrap_or(0) != 0).into());
+    }
+    let filter = named(number(ACK_FILTER).or(Some(0)), &ACK_FILTERS);
+    shown.insert("ack-filter".into(), filter.into());
+    shown.insert("rtt".into(), number(7).unwrap_or(0).into());
+    let is_raw = find(options, RAW).is_some();
+    shown.insert("raw".into(), is_raw.into());
+    match number(ATM) {
+        Some(1) => shown.insert("atm".into(), "atm".into()),
+        Some(2) => shown.insert("atm".into(), "ptm".into()),
+        _ if !is_raw => shown.insert("atm".into(), "noatm".into()),
+        _ => None,
+    };
+    shown.insert("overhead".into(), (number(OVERHEAD).unwrap_or(0) as i32).into());
+    for (name, attribute) in [("mpu", 14), ("memlimit", 10)] {
+        if let Some(value) = number(attribute).filter(|value| *value != 0) {
+            shown.insert(name.into(), value.into());
+        }
+    }
+    shown.insert("fwmark".into(), format!("{:#x}", number(18).unwrap_or(0)).into());
+}
+
+/// Of the qdisc: name, attribute.
+const STATISTICS: &[(&str, u16)] = &[
+    ("memory_used", 4),
+    ("memory_limit", 3),
+    ("min_network_size", 6),
+    ("max_network_size", 7),
+    ("min_adj_size", 8),
+    ("max_adj_size", 9),
+    ("avg_hdr_offset", 5),
+];
+const CAPACITY: u16 = 2;
+const TINS: u16 = 10;
+
+/// Of a tin: name, attribute.
+const TIN: &[(&str, u16)] = &[
+    ("threshold_rate", 12),
+    ("sent_bytes", 3),
+    ("backlog_bytes", 11),
+    ("target_us", 13),
+    ("interval_us", 14),
+    ("peak_delay_us", 18),
+    ("avg_delay_us", 19),
+    ("base_delay_us", 20),
+    ("sent_packets", 2),
+    ("way_indirect_hits", 15),
+    ("way_misses", 16),
+    ("way_collisions", 17),
+    ("drops", 4),
+    ("ecn_mark", 8),
+    ("ack_drops", 6),
+    ("sparse_flows", 21),
+    ("bulk_flows", 22),
+    ("unresponsive_flows", 23),
+    ("max_pkt_len", 24),
+    ("flow_quantum", 25),
+];
+
+fn statistics(raw: &[u8], shown: &mut Object) {
+    let number = |bytes: &[u8]| {
+        if bytes.len() >= 8 {
+            u64_at(bytes, 0)
+        } else {
+            u32_at(bytes, 0).into()
+        }
+    };
+    for (name, attribute) in STATISTICS.iter().chain(&[("capacity_estimate", CAPACITY)]) {
+        if let Some(payload) = find(raw, *attribute) {
+            shown.insert((*name).into(), number(payload).into());
+        }
+    }
+    let tins: Vec<Value> = attributes(find(raw, TINS).unwrap_or_default())
+        .map(|(_, tin)| {
+            let mut one = Object::new();
+            for (name, attribute) in TIN {
+                if let Some(payload) = find(tin, *attribute) {
+                    one.insert((*name).into(), number(payload).into());
+                }
+            }
+            Value::Object(one)
+        })
+        .collect();
+    if !tins.is_empty() {
+        shown.insert("tins".into(), tins.into());
+    }
+}

@@ -1,0 +1,287 @@
+//! `netem`: delays, losses, duplicates and reordering.
+
+use super::{no_statistics, rate, Kind, Object, TCA_OPTIONS};
+use crate::network::message::{find, u32_at, u64_at, Message};
+use crate::network::words::{time_ns, wrong, Words};
+use std::fs;
+
+/// What is known of it.
+pub const KIND: Kind = Kind { name: "netem", options, show, statistics: no_statistics };
+
+const DISTRIBUTION: u16 = 2;
+const REORDER: u16 = 3;
+const LOSS: u16 = 5;
+const RATE: u16 = 6;
+const ECN: u16 = 7;
+const RATE64: u16 = 8;
+const LATENCY: u16 = 10;
+const JITTER: u16 = 11;
+const SEED: u16 = 14;
+const GILBERT_ELLIOTT: u16 = 2;
+
+/// `struct tc_netem_qopt`: its length, and where its fields are, bytes.
+const LENGTH: usize = 24;
+const LIMIT_AT: usize = 4;
+const LOSS_AT: usize = 8;
+const GAP_AT: usize = 12;
+const DUPLICATE_AT: usize = 16;
+
+/// Where iproute2 has its tables of distributions.
+const TABLES: &str = "/usr/lib/tc";
+/// Entries of a table at most (`MAX_DIST`), and characters of its name.
+const LONGEST_TABLE: usize = 16_384;
+
+/// What a line asks for.
+#[derive(Default)]
+struct Asked {
+    limit: u32,
+    latency_ns: Option<u64>,
+    jitter_ns: Option<u64>,
+    loss: u32,
+    chain: Option<[u32; 4]>,
+    duplicate: u32,
+    reorder: Option<u32>,
+    rate: Option<u64>,
+    seed: Option<u64>,
+    table: Option<Vec<u8>>,
+}
+
+fn options(words: &mut Words) -> Result<Message, String> {
+    let asked = read(words)?;
+    if asked.reorder.is_some_and(|share| share > 0) && asked.latency_ns.unwrap_or(0) == 0 {
+        return Err("`reorder` needs `delay`".into());
+    }
+    if asked.table.is_some() && asked.jitter_ns.unwrap_or(0) == 0 {
+        return Err("`distribution` needs a jitter".into());
+    }
+    let mut raw = [0; LENGTH];
+    // A share of packets skips the delay, each by its own coin.
+    let gap = u32::from(asked.reorder.is_some_and(|share| share > 0));
+    for (offset, value) in [
+        (LIMIT_AT, asked.limit),
+        (LOSS_AT, asked.loss),
+        (GAP_AT, gap),
+        (DUPLICATE_AT, asked.duplicate),
+    ] {
+        raw[offset..offset + 4].copy_from_slice(&value.to_ne_bytes());
+    }
+    let mut message = Message::attributes();
+    message.nest(TCA_OPTIONS, |inner| {
+        inner.raw(&raw);
+        if let Some(ns) = asked.latency_ns {
+            inner.put_u64(LATENCY, ns);
+        }
+        if let Some(ns) = asked.jitter_ns {
+            inner.put_u64(JITTER, ns);
+        }
+        if let Some(share) = asked.reorder {
+            inner.put(REORDER, &[share.to_ne_bytes(), [0; 4]].concat());
+        }
+        if let Some(chain) = asked.chain {
+            inner.nest(LOSS, |loss| {
+                loss.put(GILBERT_ELLIOTT, &chain.map(u32::to_ne_bytes).concat());
+            });
+        }
+        if let Some(bytes_per_s) = asked.rate {
+            if bytes_per_s > u64::from(u32::MAX) {
+                inner.put_u64(RATE64, bytes_per_s);
+            }
+            let mut spec = [0; 16];
+            let small = u32::try_from(bytes_per_s).unwrap_or(u32::MAX);
+            spec[..4].copy_from_slice(&small.to_ne_bytes());
+            inner.put(RATE, &spec);
+        }
+        if let Some(seed) = asked.seed {
+            inner.put_u64(SEED, seed);
+        }
+        if let Some(table) = &asked.table {
+            inner.put(DISTRIBUTION, table);
+        }
+    });
+    Ok(message)
+}
+
+fn read(words: &mut Words) -> Result<Asked, String> {
+    let mut asked = Asked { limit: 1000, ..Asked::default() };
+    while let Some(word) = words.next() {
+        match word {
+            "limit" => asked.limit = words.number(word)?,
+            "delay" => {
+                asked.latency_ns = Some(ns(words, word)?);
+                if words.peek().is_some_and(|next| next.starts_with(|c: char| c.is_ascii_digit())) {
+                    asked.jitter_ns = Some(ns(words, "jitter")?);
+                }
+            }
+            "distribution" => asked.table = Some(table(words.value(word)?)?),
+            "reorder" => asked.reorder = Some(share(words, word)?),
+            "duplicate" => asked.duplicate = share(words, word)?,
+            "rate" => asked.rate = Some(rate::read(words, word)?),
+            "seed" => asked.seed = Some(words.number(word)?),
+            "loss" => match words.value(word)? {
+                "random" => asked.loss = share(words, word)?,
+                "gemodel" => {
+                    let mut chain = [0; 4];
+                    for (entry, name) in chain.iter_mut().zip(["p", "r", "1-h", "1-k"]) {
+                        *entry = share(words, name)?;
+                    }
+                    // The kernel has the probability that a packet passes in the bad state.
+                    chain[2] = u32::MAX - chain[2];
+                    asked.chain = Some(chain);
+                }
+                other => return Err(wrong(word, other, "`random` or `gemodel`")),
+            },
+            _ => return Err(format!("`netem` has no `{word}`")),
+        }
+    }
+    Ok(asked)
+}
+
+fn ns(words: &mut Words, of: &str) -> Result<u64, String> {
+    let word = words.value(of)?;
+    time_ns(word)
+        .filter(|ns| i64::try_from(*ns).is_ok())
+        .ok_or_else(|| wrong(of, word, "a time such as 15ms"))
+}
+
+/// Takes a percentage; of 2^32 - 1, rounded as tc does.
+fn share(words: &mut Words, of: &str) -> Result<u32, String> {
+    let word = words.value(of)?;
+    word.strip_suffix('%')
+        .and_then(|number| number.parse::<f64>().ok())
+        .filter(|percent| (0.0..=100.0).contains(percent))
+        .map(|percent| libm::rint(percent / 100.0 * f64::from(u32::MAX)) as u32)
+        .ok_or_else(|| wrong(of, word, "a percentage such as 1%"))
+}
+
+/// Reads a table of iproute2: numbers of 16 bits between white space, and comments.
+fn table(name: &str) -> Result<Vec<u8>, String> {
+    if !name.bytes().all(|byte| byte.is_ascii_lowercase()) || name.len() > 32 {
+        return Err(wrong("distribution", name, "a name of a table"));
+    }
+    let path = format!("{TABLES}/{name}.dist");
+    let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+    let numbers =
+        text.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
+    let mut table = Vec::new();
+    for number in numbers {
+        let value: i16 = number.parse().map_err(|_| wrong(&path, number, "a number of 16 bits"))?;
+        table.extend_from_slice(&value.to_ne_bytes());
+    }
+    if table.is_empty() || table.len() > 2 * LONGEST_TABLE {
+        return Err(format!("{path} has {} numbers", table.len() / 2));
+    }
+    Ok(table)
+}
+
+/// `PRINT_PERCENT`: a share of 2^32 - 1.
+fn shown_share(value: u32) -> f64 {
+    f64::from(value) / f64::from(u32::MAX)
+}
+
+fn show(options: &[u8], shown: &mut Object) {
+    let attributes = options.get(LENGTH..).unwrap_or_default();
+    let wide = |attribute| find(attributes, attribute).map_or(0, |payload| u64_at(payload, 0));
+    let mut object = |name: &str, fields: Vec<(&str, f64)>| {
+        let inner: Object =
+            fields.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        shown.insert(name.into(), inner.into());
+    };
+    let (latency, jitter) = (wide(LATENCY), wide(JITTER));
+    if latency != 0 {
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        object(
+            "delay",
+            vec![("delay", seconds(latency)), ("jitter", seconds(jitter)), ("correlation", 0.0)],
+        );
+    }
+    let (loss, duplicate) = (u32_at(options, LOSS_AT), u32_at(options, DUPLICATE_AT));
+    if loss != 0 {
+        object("loss-random", vec![("loss", shown_share(loss)), ("correlation", 0.0)]);
+    }
+    if let Some(chain) = find(attributes, LOSS).and_then(|loss| find(loss, GILBERT_ELLIOTT)) {
+        let at = |index: usize| u32_at(chain, 4 * index);
+        let bad = u32::MAX - at(2);
+        object(
+            "loss-gemodel",
+            vec![
+                ("p", shown_share(at(0))),
+                ("r", shown_share(at(1))),
+                ("1-h", shown_share(bad)),
+                ("1-k", shown_share(at(3))),
+            ],
+        );
+    }
+    if duplicate != 0 {
+        object("duplicate", vec![("duplicate", shown_share(duplicate)), ("correlation", 0.0)]);
+    }
+    if let Some(share) = find(attributes, REORDER).map(|raw| u32_at(raw, 0)).filter(|n| *n != 0) {
+        object("reorder", vec![("reorder", shown_share(share)), ("correlation", 0.0)]);
+    }
+    shown.insert("limit".into(), u32_at(options, LIMIT_AT).into());
+    if let Some(spec) = find(attributes, RATE).filter(|spec| u32_at(spec, 0) != 0) {
+        let rate = match wide(RATE64) {
+            0 => u64::from(u32_at(spec, 0)),
+            rate => rate,
+        };
+        let signed = |offset| u32_at(spec, offset) as i32;
+        let fields = serde_json::json!({"rate": rate, "packetoverhead": signed(4),
+            "cellsize": u32_at(spec, 8), "celloverhead": signed(12)});
+        shown.insert("rate".into(), fields);
+    }
+    if find(attributes, SEED).is_some() {
+        shown.insert("seed".into(), wide(SEED).into());
+    }
+    shown.insert("ecn".into(), find(attributes, ECN).is_some_and(|on| u32_at(on, 0) != 0).into());
+    shown.insert("gap".into(), u32_at(options, GAP_AT).into());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_and_show(arguments: &str) -> Result<Object, String> {
+        let message = options(&mut Words::of(arguments))?;
+        let mut shown = Object::new();
+        show(find(message.bytes(), TCA_OPTIONS).unwrap(), &mut shown);
+        Ok(shown)
+    }
+
+    #[test]
+    fn what_is_asked_for_is_shown() {
+        let shown = read_and_show(
+            "limit 7 delay 10ms 2ms reorder 25% loss gemodel 1% 30% 100% 0% duplicate 50% \
+             rate 1000gbit seed 18446744073709551615",
+        )
+        .unwrap();
+        assert_eq!(shown["limit"], 7);
+        assert_eq!(shown["delay"]["delay"], 0.01);
+        assert_eq!(shown["delay"]["jitter"], 0.002);
+        assert_eq!(shown["gap"], 1);
+        assert_eq!(shown["seed"], u64::MAX);
+        assert_eq!(shown["rate"]["rate"], 125_000_000_000_u64);
+        let near = |value: &serde_json::Value, expected: f64| {
+            (value.as_f64().unwrap() - expected).abs() < 1e-9
+        };
+        assert!(near(&shown["loss-gemodel"]["1-h"], 1.0));
+        assert!(near(&shown["loss-gemodel"]["r"], 0.3));
+        assert!(near(&shown["duplicate"]["duplicate"], 0.5));
+        assert!(near(&shown["reorder"]["reorder"], 0.25));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for (arguments, message) in [
+            ("loss 1%", "`loss` is `1%`, not `random` or `gemodel`"),
+            ("loss random 101%", "`loss` is `101%`"),
+            ("loss random nan%", "a percentage"),
+            ("loss gemodel 1% 30% 100%", "`1-k` has no value"),
+            ("reorder 25%", "`reorder` needs `delay`"),
+            ("delay 1ms distribution normal", "`distribution` needs a jitter"),
+            ("delay 1ms 1ms distribution ../x", "a name of a table"),
+            ("corrupt 1%", "`netem` has no `corrupt`"),
+        ] {
+            let error = read_and_show(arguments).err().unwrap();
+            assert!(error.contains(message), "{error}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Role `network`: sets up all nodes of a cell over netlink, changes them and reads their queues back.
+//!
+//! The namespaces are those of this process: the descriptors that it reports stay open until its standard
+//! input ends, and others enter them by `/proc/PID/fd/N`.
+
+use crate::description::{self, Network, NetworkFile, Order};
+use crate::events::{Log, Report};
+use crate::json::Line;
+use crate::network::ip::{cable, End};
+use crate::network::message::Message;
+use crate::network::node::Node;
+use crate::network::qdisc::Object;
+use crate::network::{namespace, offloads, sysctls};
+use crate::roles::Failure;
+use crate::sys;
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, BufRead};
+use std::os::fd::AsRawFd;
+
+/// Sets up the network of the file, says so, and then carries out orders from standard input, a line each,
+/// until that ends.
+///
+/// # Errors
+/// A bad description or order; what cannot be set up or changed, with its node and its line.
+pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
+    let place: NetworkFile = description::read(text).map_err(Failure::Description)?;
+    let text = fs::read_to_string(&place.file)
+        .map_err(|error| Failure::Description(format!("{}: {error}", place.file)))?;
+    let described: Network = description::read(&text).map_err(Failure::Description)?;
+    let begin_ns = sys::monotonic_ns();
+    let (mut nodes, in_force) = set_up(&described).map_err(Failure::Work)?;
+    let took_ns = sys::monotonic_ns() - begin_ns;
+    log.now(&Ready { took_ns, nodes: in_force });
+    log.flush();
+    for order in io::stdin().lock().lines() {
+        obey(&order?, &mut nodes, log)?;
+        log.flush();
+    }
+    Ok(())
+}
+
+/// Makes the nodes and connects them, then configures each; returns what is in force in each of them.
+fn set_up(described: &Network) -> Result<(HashMap<String, Node>, Object), String> {
+    let mut nodes = HashMap::with_capacity(described.nodes.len());
+    let mut in_force = Object::new();
+    for one in &described.nodes {
+        let node = Node::create(&one.name)?;
+        let mut options = Object::new();
+        for (name, value) in &one.sysctls {
+            let written =
+                sysctls::write(name, value).map_err(|why| format!("{}: {why}", one.name))?;
+            options.insert(name.clone(), written.into());
+        }
+        let mut state = Object::new();
+        state.insert("namespace".into(), node.namespace.as_raw_fd().into());
+        state.insert("sysctls".into(), options.into());
+        in_force.insert(one.name.clone(), state.into());
+        nodes.insert(one.name.clone(), node);
+    }
+    lay_cables(described, &mut nodes)?;
+    for one in &described.nodes {
+        let Some(node) = nodes.get_mut(&one.name) else { continue };
+        node.carry_out(&one.ip)?;
+        let state = switch_offloads_off(node, &one.interfaces)?;
+        if let Some(Some(found)) = in_force.get_mut(&one.name).map(|one| one.as_object_mut()) {
+            found.insert("offloads".into(), state.into());
+        }
+        node.carry_out(&one.qdiscs)?;
+    }
+    Ok((nodes, in_force))
+}
+
+/// Connects the nodes by pairs of virtual interfaces, all with one message to the first node's kernel.
+fn lay_cables(described: &Network, nodes: &mut HashMap<String, Node>) -> Result<(), String> {
+    let mut messages: Vec<Message> = Vec::with_capacity(described.cables.len());
+    let mut names = Vec::with_capacity(described.cables.len());
+    for [a, b] in &described.cables {
+        let end = |end: &description::NetworkEnd| -> Result<End, String> {
+            let node = nodes
+                .get(&end.node)
+                .ok_or_else(|| format!("a cable ends at `{}`, which is no node", end.node))?;
+            Ok(End {
+                namespace: node.namespace.as_raw_fd(),
+                interface: end.interface.clone(),
+                mac: end.mac,
+            })
+        };
+        messages.push(cable(&end(a)?, &end(b)?));
+        names.push(format!("cable {}/{} {}/{}", a.node, a.interface, b.node, b.interface));
+    }
+    match described.nodes.first().and_then(|first| nodes.get_mut(&first.name)) {
+        Some(first) => first.talk(&mut messages, &names),
+        None => Ok(()),
+    }
+}
+
+fn switch_offloads_off(node: &Node, interfaces: &[String]) -> Result<Object, String> {
+    let mut state = Object::new();
+    namespace::enter(&node.namespace).map_err(|error| format!("{}: {error}", node.name))?;
+    for interface in interfaces {
+        let found = offloads::switch_off(interface)
+            .map_err(|error| format!("{}: offloads of `{interface}`: {error}", node.name))?;
+        state.insert(interface.clone(), found.into());
+    }
+    Ok(state)
+}
+
+/// Carries out an order, and writes what came of it.
+fn obey(text: &str, nodes: &mut HashMap<String, Node>, log: &mut Log) -> Result<(), Failure> {
+    match description::read(text).map_err(Failure::Work)? {
+        Order::Change { node, lines } => {
+            let begin_ns = log.clock().now_ns();
+            let found = nodes
+                .get_mut(&node)
+                .ok_or_else(|| Failure::Work(format!("there is no node `{node}`")))?;
+            found.carry_out(&lines).map_err(Failure::Work)?;
+            log.now(&Changed { begin_ns, node: &node });
+        }
+        Order::Qdiscs => {
+            let mut all = Object::new();
+            for (name, node) in nodes {
+                all.insert(name.clone(), node.qdiscs()?.into());
+            }
+            log.now(&Shown { nodes: all });
+        }
+    }
+    Ok(())
+}
+
+struct Ready {
+    took_ns: i64,
+    nodes: Object,
+}
+
+impl Report for Ready {
+    fn write(&self, line: &mut Line) -> io::Result<()> {
+        line.field("event", "network")?
+            .field("took_ns", &self.took_ns)?
+            .field("nodes", &self.nodes)
+            .map(drop)
+    }
+}
+
+struct Changed<'a> {
+    begin_ns: i64,
+    node: &'a str,
+}
+
+impl Report for Changed<'_> {
+    fn write(&self, line: &mut Line) -> io::Result<()> {
+        line.field("event", "changed")?
+            .field("begin_ns", &self.begin_ns)?
+            .field("node", self.node)
+            .map(drop)
+    }
+}
+
+struct Shown {
+    nodes: Object,
+}
+
+impl Report for Shown {
+    fn write(&self, line: &mut Line) -> io::Result<()> {
+        line.field("event", "qdiscs")?.field("nodes", &self.nodes).map(drop)
+    }
+}
