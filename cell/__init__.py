@@ -12,7 +12,7 @@ Python is 3.11, that of Debian 12. In order of control flow:
     expansion      an experiment, and all that follows from it, as a document
     document       the types of that document: plain data, the same as JSON
     nodes          what a node can do, wherever it is: the protocol
-    namespaces     nodes that are network namespaces of this machine
+    namespaces     nodes that are network namespaces of this machine; netlink: such that one program sets up
     topology       Mininet's topology and command line around such nodes; `run` of an emitted program
     containers     nodes that are containers; node: what each of them runs; image: third-party QUIC stacks
     clock          real or virtual time

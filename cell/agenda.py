@@ -12,7 +12,7 @@ from .nodes import Failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, TextIO
 
     from .clock import RealTime
@@ -57,18 +57,41 @@ class Agenda:
             self.next = next(self._due, None)
 
 
+class ByTc:
+    """Changes links by one `tc -batch` per node."""
+
+    def __init__(self, nodes: Nodes, names: Iterable[str]) -> None:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        self.tc: dict[str, Process] = {
+            name: nodes[name].popen(["tc", "-batch", "-"], **pipes) for name in names
+        }
+
+    def carry_out(self, node: str, text: str) -> None:
+        """Have tc carry out a line; it answers the one after it when that is done. Raises Failed."""
+        tc = self.tc[node]
+        assert tc.stdin and tc.stdout and tc.stderr
+        try:
+            tc.stdin.write(f"{text}\nqdisc show dev lo\n".encode())
+            tc.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has said why
+        if not tc.stdout.readline():
+            raise Failed(f"tc: {text}: {tc.stderr.read().decode().strip()}")
+
+    def end(self) -> None:
+        """End every tc."""
+        for tc in self.tc.values():
+            tc.communicate()
+
+
 class LinkChanges:
-    """Changes of links, each carried out by one `tc -batch` per node, and written down."""
+    """Changes of links, carried out and written down."""
 
     def __init__(
         self, nodes: Nodes, clock: RealTime, epoch_ns: int, changes: Sequence[Changes]
     ) -> None:
         self.clock, self.epoch_ns, self.changes = clock, epoch_ns, changes
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        places = {change["node"] for change in changes}
-        self.tc: dict[str, Process] = {
-            name: nodes[name].popen(["tc", "-batch", "-"], **pipes) for name in sorted(places)
-        }
+        self.changer = nodes.changer(sorted({change["node"] for change in changes}))
         self.log: TextIO | None = open("changes.ndjson", "w") if changes else None  # noqa: SIM115
 
     def due(self) -> Iterator[Iterator[Due]]:
@@ -89,16 +112,10 @@ class LinkChanges:
         return lambda: self._change(at_ns, changes["node"], changes["interface"], text)
 
     def _change(self, at_ns: int, node: str, interface: str, text: str) -> None:
-        """Have tc carry out a line; it answers the one after it when that is done."""
-        tc, begin_ns = self.tc[node], self.clock.now_ns() - self.epoch_ns
-        assert tc.stdin and tc.stdout and tc.stderr and self.log
-        try:
-            tc.stdin.write(f"{text}\nqdisc show dev lo\n".encode())
-            tc.stdin.flush()
-        except BrokenPipeError:
-            pass  # it has said why
-        if not tc.stdout.readline():
-            raise Failed(f"tc: {text}: {tc.stderr.read().decode().strip()}")
+        """Carry out a line, and write down when."""
+        assert self.log
+        begin_ns = self.clock.now_ns() - self.epoch_ns
+        self.changer.carry_out(node, text)
         done: dict[str, Any] = {
             "t_ns": self.clock.now_ns() - self.epoch_ns,
             "begin_ns": begin_ns,
@@ -109,9 +126,8 @@ class LinkChanges:
         self.log.write(json.dumps(done) + "\n")
 
     def end(self) -> None:
-        """End every tc."""
-        for tc in self.tc.values():
-            tc.communicate()
+        """End what carries changes out."""
+        self.changer.end()
         if self.log:
             self.log.close()
 

@@ -11,7 +11,7 @@ from .agenda import Agenda, Iperf3, LinkChanges
 from .clock import RealTime, VirtualTime
 from .kernel import allow_windows, available_ccas, register_ccas, restore, set_modules
 from .nodes import Failed
-from .observation import ping_all, role_qdiscs, seeds_in_force, write_json, write_queues
+from .observation import ping_all, seeds_in_force, write_json, write_queues
 from .processes import Processes
 from .programs import ENDPOINTS, Programs, find_program, last_words, names
 
@@ -113,10 +113,7 @@ class Cell:
         if document["objects"]:
             register_ccas(document["objects"])
         system: dict[str, Any] = {**nodes.versions()}
-        in_force = nodes.set_up(document["network"])
-        for node in document["network"]["nodes"]:
-            if node["beyond_tc"]:
-                role_qdiscs(nodes[node["name"]], endpoints, node["beyond_tc"])
+        in_force = nodes.set_up(document["network"], endpoints)
         system |= {"sysctl": in_force["sysctl"], "offloads": in_force["offloads"]}
         if document["processing_ns"]:
             system["processing"] = {"bound_ns": document["processing_ns"]}

@@ -8,6 +8,7 @@ import socket
 import struct
 
 from .batch import node_lines
+from .observation import role_qdiscs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,12 +63,13 @@ def set_sysctls(settings: dict[str, str]) -> dict[str, str | None]:
 def configure(
     nodes: Nodes,
     network: Network,
+    endpoints: str,
     lay_cables: Callable[[], None],
     sysctls: Callable[[dict[str, str]], dict[str, str | None]] = set_sysctls,
 ) -> InForce:
     """Set up all nodes by `ip -batch` and `tc -batch` in each; return what is then in force. Raises Failed.
 
-    lay_cables: connects them. sysctls: sets or checks those of a node, in it.
+    endpoints: the program that adds queues that tc does not know. lay_cables: connects them. sysctls: sets or checks those of a node, in it.
     """
     in_force: InForce = {"sysctl": {}, "offloads": {}}
     for node in network["nodes"]:
@@ -81,4 +83,6 @@ def configure(
         in_force["offloads"][name] = here.call(switch_offloads_off, ends)
         if node["qdiscs"]:
             here.run(["tc", "-batch", "-"], node["qdiscs"])
+        if node["beyond_tc"]:
+            role_qdiscs(here, endpoints, node["beyond_tc"])
     return in_force

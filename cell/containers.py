@@ -10,9 +10,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
+from .agenda import ByTc
 from .conductor import conduct
 from .configuration import configure
 from .document import InForce
@@ -22,6 +23,12 @@ from .experiment import Experiment, Network
 from .kernel import versions
 from .node import CALL_S, CONTROL, MESSAGE_BYTES, check_sysctls, name_interfaces
 from .nodes import Failed, explain
+from .observation import queues_by_tc
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .nodes import Changer
+    from .observation import Queues
 
 Addresses = Mapping[str, Sequence[str]]
 """Of each node: by which addresses on the container engine's networks its interfaces are found."""
@@ -137,9 +144,17 @@ class Containers:
     def __iter__(self) -> Iterator[RemoteNode]:
         return (self._nodes[name] for name in self._addresses)
 
-    def set_up(self, network: NetworkDocument) -> InForce:
+    def set_up(self, network: NetworkDocument, endpoints: str) -> InForce:
         """Configure all nodes, whose sysctls the container engine has set; return what is in force. Raises Failed."""
-        return configure(self, network, lambda: self._lay_cables(network), check_sysctls)
+        return configure(self, network, endpoints, lambda: self._lay_cables(network), check_sysctls)
+
+    def queues(self, endpoints: str, beyond: Iterable[str]) -> Queues:
+        """Return `tc -s -j qdisc show` of every node. Raises Failed."""
+        return queues_by_tc(self, endpoints, beyond)
+
+    def changer(self, names: Iterable[str]) -> Changer:
+        """Return what changes links."""
+        return ByTc(self, names)
 
     def _lay_cables(self, network: NetworkDocument) -> None:
         """Turn the networks that the containers share into the cables of the plan."""

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import signal
 import subprocess
-import sys
 
+from .agenda import ByTc
 from .batch import cable_lines
-from .conductor import conduct, enter
 from .configuration import configure
 from .kernel import versions
 from .nodes import Failed, Local, explain
+from .observation import queues_by_tc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from .document import InForce, Network
+    from .nodes import Changer
+    from .observation import Queues
 
 libc = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
@@ -52,13 +53,16 @@ def tie_children_to_this_process() -> None:
 class Namespace:
     """A network namespace, held open by a descriptor; with that and its last process it is gone."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, made: str | None = None) -> None:
+        """Make it, or take the one that somebody else has made: its path."""
         self.name = name
         self._home = os.open("/proc/self/ns/net", os.O_RDONLY)
-        system_call(libc.unshare, CLONE_NEWNET)
-        self._namespace = os.open("/proc/self/ns/net", os.O_RDONLY)
+        if made is None:
+            system_call(libc.unshare, CLONE_NEWNET)
+        self._namespace = os.open(made or "/proc/self/ns/net", os.O_RDONLY)
         self.path = f"/proc/{os.getpid()}/fd/{self._namespace}"
-        system_call(libc.setns, self._home, CLONE_NEWNET)
+        if made is None:
+            system_call(libc.setns, self._home, CLONE_NEWNET)
 
     def close(self) -> None:
         """Let go of it."""
@@ -102,12 +106,17 @@ class Namespaces:
     def __iter__(self) -> Iterator[Namespace]:
         return iter(self._nodes.values())
 
-    def set_up(self, network: Network) -> InForce:
-        """Connect and configure all nodes; return what is then in force. Raises Failed.
+    def set_up(self, network: Network, endpoints: str) -> InForce:
+        """Connect and configure all nodes by `ip` and `tc`; return what is then in force. Raises Failed."""
+        return configure(self, network, endpoints, lambda: self._lay_cables(network))
 
-        All that is set is in the document: one program that takes it can do the same over netlink.
-        """
-        return configure(self, network, lambda: self._lay_cables(network))
+    def queues(self, endpoints: str, beyond: Iterable[str]) -> Queues:
+        """Return `tc -s -j qdisc show` of every node. Raises Failed."""
+        return queues_by_tc(self, endpoints, beyond)
+
+    def changer(self, names: Iterable[str]) -> Changer:
+        """Return what changes links."""
+        return ByTc(self, names)
 
     def _lay_cables(self, network: Network) -> None:
         """Make all veth pairs by one `ip -batch`, between the nodes' namespaces."""
@@ -118,16 +127,3 @@ class Namespaces:
     def versions(self) -> dict[str, str]:
         """Return what the numbers depend on."""
         return versions()
-
-
-def main() -> None:
-    """Run the cell of `document.json` beside this program in the folder that it is told.
-
-    That is a machine of its own, in virtual time: when it is switched off nothing of the cell is left.
-    """
-    place = os.path.dirname(os.path.abspath(sys.argv[0]))
-    with open(os.path.join(place, "document.json")) as file:
-        document = json.load(file)
-    enter(sys.argv[1])
-    names = [node["name"] for node in document["network"]["nodes"]]
-    sys.exit(conduct(document, lambda: Namespaces({n: Namespace(n) for n in names}), place))

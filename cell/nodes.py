@@ -8,10 +8,11 @@ import subprocess
 
 TYPE_CHECKING = False  # spares the import where a cell is started often
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import IO, Any, Protocol
 
     from .document import InForce, Network
+    from .observation import Queues
 
     class Process(Protocol):
         """A program in a node."""
@@ -59,6 +60,17 @@ if TYPE_CHECKING:
             """Run a command in the node, feed it lines, return what it prints. Raises Failed."""
             ...
 
+    class Changer(Protocol):
+        """What changes links while the flows run."""
+
+        def carry_out(self, node: str, text: str) -> None:
+            """Carry out a line of `tc -batch` in a node; when this returns it is done. Raises Failed."""
+            ...
+
+        def end(self) -> None:
+            """End what was started for it."""
+            ...
+
     class Nodes(Protocol):
         """All nodes of a cell."""
 
@@ -66,8 +78,22 @@ if TYPE_CHECKING:
 
         def __iter__(self) -> Iterator[Node]: ...
 
-        def set_up(self, network: Network) -> InForce:
-            """Connect and configure all of them; return what is then in force. Raises Failed."""
+        def set_up(self, network: Network, endpoints: str) -> InForce:
+            """Connect and configure all of them; return what is then in force. Raises Failed.
+
+            endpoints: path of the endpoints' program.
+            """
+            ...
+
+        def queues(self, endpoints: str, beyond: Iterable[str]) -> Queues:
+            """Return what the queues of every node have counted, as `tc -s -j qdisc show` has it. Raises Failed.
+
+            beyond: nodes with queues that tc does not know.
+            """
+            ...
+
+        def changer(self, names: Iterable[str]) -> Changer:
+            """Return what changes links of these nodes."""
             ...
 
         def versions(self) -> dict[str, str]:

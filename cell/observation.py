@@ -36,7 +36,14 @@ def write_json(path: str, value: object) -> None:
 
 
 def write_queues(nodes: Nodes, path: str, endpoints: str, beyond: Iterable[str]) -> Queues:
-    """Write `tc -s -j qdisc show` of every node; return it.
+    """Write what the queues of every node have counted; return it. Raises Failed."""
+    queues = nodes.queues(endpoints, beyond)
+    write_json(path, queues)
+    return queues
+
+
+def queues_by_tc(nodes: Nodes, endpoints: str, beyond: Iterable[str]) -> Queues:
+    """Return `tc -s -j qdisc show` of every node. Raises Failed.
 
     beyond: nodes with queues that tc does not know; for these the endpoints' program reads them.
     """
@@ -44,7 +51,6 @@ def write_queues(nodes: Nodes, path: str, endpoints: str, beyond: Iterable[str])
     for name in beyond:
         known = [q for q in role_qdiscs(nodes[name], endpoints, ()) if q["kind"] in BEYOND_TC]
         queues[name] = [q for q in queues[name] if q["kind"] not in BEYOND_TC] + known
-    write_json(path, queues)
     return queues
 
 

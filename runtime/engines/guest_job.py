@@ -23,7 +23,7 @@ EPOCH_S = 600
 EPOCH_NS = (1_577_836_800 + EPOCH_S) * 10**9
 SCRIPT = "run.py"
 # The guest has `cell/`; its nodes are plain network namespaces.
-PROGRAM = "from cell.namespaces import main\n\nmain()\n"
+PROGRAM = "from cell.netlink import main\n\nmain()\n"
 
 
 def deadline_s(cell: Cell) -> float:

@@ -205,6 +205,8 @@ READ_BACK = """
 import json, runpy, sys
 from cell.expansion import expand
 from cell.namespaces import Namespace, Namespaces
+from cell.netlink import NetlinkNodes
+from cell.programs import find_program
 from cell.topology import MininetNodes, network
 
 program = runpy.run_path(sys.argv[1])
@@ -214,11 +216,13 @@ names = [node["name"] for node in document["network"]["nodes"]]
 made = {
     "mininet": MininetNodes(topology),
     "namespaces": Namespaces({name: Namespace(name) for name in names}),
+    "netlink": NetlinkNodes(),
 }
+endpoints = find_program("fairc-endpoints", ".")
 SHOW = ("-d address", "route show table all", "neighbour", "rule")
 said = {}
 for kind, nodes in made.items():
-    in_force = nodes.set_up(document["network"])
+    in_force = nodes.set_up(document["network"], endpoints)
     said[kind] = {"in force": in_force}
     for node in nodes:
         found = {"tc": json.loads(node.run(["tc", "-j", "qdisc", "show"]))}
@@ -230,14 +234,14 @@ print(json.dumps(said))
 
 
 def test_nodes_of_mininet_and_plain_namespaces_are_set_up_alike(script: Path) -> None:
-    """Equal qdiscs, addresses, routes, neighbours, rules, sysctls and offloads."""
+    """By `ip` and `tc`, or by one program over netlink: equal qdiscs, addresses, routes, neighbours, rules, sysctls and offloads."""
     run = subprocess.run(
         [PYTHON, "-c", READ_BACK, script],
         cwd=script.parent, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     said = json.loads(run.stdout)
-    assert told(said["mininet"]) == told(said["namespaces"])
+    assert told(said["mininet"]) == told(said["namespaces"]) == told(said["netlink"])
     router = said["namespaces"]["r1"]
     assert {q["kind"] for q in router["tc"]} >= {"tbf", "bfifo", "pfifo"}
     (address,) = (a for a in router["-d address"] if a["ifname"] == "r1-eth2")

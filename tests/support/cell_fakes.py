@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from fairc.cell.agenda import ByTc
 from fairc.cell.clock import RealTime
 from fairc.cell.document import Document, InForce, Network
 from fairc.cell.nodes import Failed
+from fairc.cell.observation import queues_by_tc
 
 S = 10**9
 
@@ -118,8 +120,14 @@ class FakeNodes:
     def __iter__(self) -> Iterator[FakeNode]:
         return iter(self._nodes.values())
 
-    def set_up(self, network: Network) -> InForce:
+    def set_up(self, network: Network, endpoints: str) -> InForce:
         return {"sysctl": {}, "offloads": {}}
+
+    def queues(self, endpoints: str, beyond: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+        return queues_by_tc(self, endpoints, beyond)
+
+    def changer(self, names: Iterable[str]) -> ByTc:
+        return ByTc(self, names)
 
     def versions(self) -> dict[str, str]:
         return {"kernel": "none", "tc": "none"}

@@ -75,8 +75,8 @@ impl Description for Network {
             several(fields, "nodes")?.into_iter().map(node).collect::<Result<Vec<_>, _>>()?;
         let mut names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
         names.sort_unstable();
-        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(format!("two nodes are called `{}`", twice[0]));
+        if let Some([twice, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(format!("two nodes are called `{twice}`"));
         }
         let cables = several(fields, "cables")?.into_iter().map(|mut cable| {
             let ends = [end(cable.object("a")?)?, end(cable.object("b")?)?];

@@ -41,7 +41,6 @@ const UNICAST: u8 = 1;
 const LOCAL: u8 = 2;
 // include/uapi/linux/fib_rules.h.
 const FRA_IIFNAME: u16 = 3;
-const FRA_PROTOCOL: u16 = 21;
 const FRA_IP_PROTO: u16 = 22;
 const FRA_SPORT_RANGE: u16 = 23;
 const FRA_DPORT_RANGE: u16 = 24;
@@ -256,7 +255,7 @@ pub fn rule(words: &mut Words) -> Result<Line, String> {
     only(words, "rule", "iif")?;
     let device = name(words, "iif")?.to_owned();
     let mut attributes = Message::attributes();
-    attributes.put_text(FRA_IIFNAME, &device).put_u8(FRA_PROTOCOL, BY_BOOT);
+    attributes.put_text(FRA_IIFNAME, &device);
     let (mut table, mut action) = (0_u8, LOOK_UP);
     while let Some(word) = words.next() {
         match word {

@@ -5,11 +5,14 @@ use super::words::{wrong, Words};
 use super::{ip, qdisc};
 use std::fmt;
 
+/// Makes a message from the indexes of interfaces.
+type Build = Box<dyn Fn(&[i32]) -> Message>;
+
 /// A line that has been read.
 pub struct Line {
     /// Names of interfaces, whose indexes its message needs.
     pub devices: Vec<String>,
-    build: Box<dyn Fn(&[i32]) -> Message>,
+    build: Build,
 }
 
 impl Line {

@@ -9,7 +9,7 @@ use crate::json::Line;
 use crate::network::ip::{cable, End};
 use crate::network::message::Message;
 use crate::network::node::Node;
-use crate::network::qdisc::Object;
+use crate::network::qdisc::{self, Object};
 use crate::network::{namespace, offloads, sysctls};
 use crate::roles::Failure;
 use crate::sys;
@@ -63,10 +63,13 @@ fn set_up(described: &Network) -> Result<(HashMap<String, Node>, Object), String
         let Some(node) = nodes.get_mut(&one.name) else { continue };
         node.carry_out(&one.ip)?;
         let state = switch_offloads_off(node, &one.interfaces)?;
+        let (left, own): (Vec<String>, Vec<String>) =
+            one.qdiscs.iter().cloned().partition(|line| qdisc::is_unknown(line));
         if let Some(Some(found)) = in_force.get_mut(&one.name).map(|one| one.as_object_mut()) {
             found.insert("offloads".into(), state.into());
+            found.insert("left".into(), left.into());
         }
-        node.carry_out(&one.qdiscs)?;
+        node.carry_out(&own)?;
     }
     Ok((nodes, in_force))
 }

@@ -69,7 +69,7 @@ def prepare() -> None:
     write("/proc/sys/net/ipv4/udp_mem", "65536 65536 65536")
     loopback_up()
 
-    import cell.namespaces  # noqa: F401
+    import cell.netlink  # noqa: F401
 
 
 def reseed(seed: bytes) -> None:

@@ -14,15 +14,18 @@ const DIFFSERV: u16 = 3;
 const ATM: u16 = 4;
 const FLOW_MODE: u16 = 5;
 const OVERHEAD: u16 = 6;
+const RTT: u16 = 7;
+const TARGET: u16 = 8;
 const RAW: u16 = 12;
 const ACK_FILTER: u16 = 16;
 
 const ARGUMENTS: &[Argument] = &[
-    argument("rtt", 7, Form::Us),
     argument("memlimit", 10, Form::Number),
     argument("wash", 13, Form::Switch("nowash")),
     argument("split-gso", 17, Form::Switch("no-split-gso")),
 ];
+/// How many targets of its `CoDel` a round trip has.
+const TARGETS: u32 = 20;
 const DIFFSERVS: [&str; 5] = ["diffserv3", "diffserv4", "diffserv8", "besteffort", "precedence"];
 const FLOW_MODES: [&str; 8] = [
     "flowblind",
@@ -42,6 +45,10 @@ fn options(words: &mut Words) -> Result<Message, String> {
     while let Some(word) = words.next() {
         match word {
             "unlimited" => options.put_u64(BASE_RATE, 0),
+            "rtt" => {
+                let us = words.us(word)?;
+                options.put_u32(RTT, us).put_u32(TARGET, (us / TARGETS).max(1))
+            }
             "no-ack-filter" => options.put_u32(ACK_FILTER, 0),
             // The whole frame is what counts.
             "raw" => options.put_u32(ATM, 0).put_u32(RAW, 0),
@@ -91,7 +98,7 @@ fn show(options: &[u8], shown: &mut Object) {
     }
     let filter = named(number(ACK_FILTER).or(Some(0)), &ACK_FILTERS);
     shown.insert("ack-filter".into(), filter.into());
-    shown.insert("rtt".into(), number(7).unwrap_or(0).into());
+    shown.insert("rtt".into(), number(RTT).unwrap_or(0).into());
     let is_raw = find(options, RAW).is_some();
     shown.insert("raw".into(), is_raw.into());
     match number(ATM) {
@@ -106,7 +113,11 @@ fn show(options: &[u8], shown: &mut Object) {
             shown.insert(name.into(), value.into());
         }
     }
-    shown.insert("fwmark".into(), format!("{:#x}", number(18).unwrap_or(0)).into());
+    let mark = match number(18).unwrap_or(0) {
+        0 => "0".into(),
+        mark => format!("{mark:#x}"),
+    };
+    shown.insert("fwmark".into(), mark.into());
 }
 
 /// Of the qdisc: name, attribute.

@@ -67,6 +67,23 @@ pub const KINDS: &[Kind] = &[
     tbf::KIND,
 ];
 
+/// Whether a line is about a discipline that is not among `KINDS`: tc may know it.
+#[must_use]
+pub fn is_unknown(text: &str) -> bool {
+    let mut words = Words::of(text);
+    if words.next() != Some("qdisc") || words.next().is_none() {
+        return false;
+    }
+    while let Some(word) = words.next() {
+        match word {
+            "dev" | "parent" | "handle" => drop(words.next()),
+            "root" => {}
+            name => return !KINDS.iter().any(|kind| kind.name == name),
+        }
+    }
+    false
+}
+
 /// Of a discipline that has none of its own.
 fn no_statistics(_: &[u8], _: &mut Object) {}
 
@@ -204,6 +221,14 @@ mod tests {
         assert_eq!(bytes[header..header + 20], fixed(5, 0x2_0000, 0x1_0001));
         assert_eq!(handle(0x1_0001), "1:1");
         assert_eq!(handle(0x2_0000), "2:");
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_to_tc() {
+        assert!(is_unknown("qdisc add dev a parent 1:1 handle 2: choke limit 7"));
+        assert!(!is_unknown("qdisc add dev choke parent 1:1 handle 2: pfifo limit 7"));
+        assert!(!is_unknown("class add dev a parent 1: classid 1:1 htb rate 1mbit"));
+        assert!(!is_unknown("qdisc add dev a root"));
     }
 
     #[test]

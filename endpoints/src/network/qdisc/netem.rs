@@ -26,9 +26,7 @@ const LOSS_AT: usize = 8;
 const GAP_AT: usize = 12;
 const DUPLICATE_AT: usize = 16;
 
-/// Where iproute2 has its tables of distributions.
-const TABLES: &str = "/usr/lib/tc";
-/// Entries of a table at most (`MAX_DIST`), and characters of its name.
+/// Entries of a table at most (`MAX_DIST`).
 const LONGEST_TABLE: usize = 16_384;
 
 /// What a line asks for.
@@ -43,7 +41,8 @@ struct Asked {
     reorder: Option<u32>,
     rate: Option<u64>,
     seed: Option<u64>,
-    table: Option<Vec<u8>>,
+    /// The name of a table of its delays.
+    distribution: Option<String>,
 }
 
 fn options(words: &mut Words) -> Result<Message, String> {
@@ -51,9 +50,10 @@ fn options(words: &mut Words) -> Result<Message, String> {
     if asked.reorder.is_some_and(|share| share > 0) && asked.latency_ns.unwrap_or(0) == 0 {
         return Err("`reorder` needs `delay`".into());
     }
-    if asked.table.is_some() && asked.jitter_ns.unwrap_or(0) == 0 {
+    if asked.distribution.is_some() && asked.jitter_ns.unwrap_or(0) == 0 {
         return Err("`distribution` needs a jitter".into());
     }
+    let table = asked.distribution.as_deref().map(table).transpose()?;
     let mut raw = [0; LENGTH];
     // A share of packets skips the delay, each by its own coin.
     let gap = u32::from(asked.reorder.is_some_and(|share| share > 0));
@@ -94,7 +94,7 @@ fn options(words: &mut Words) -> Result<Message, String> {
         if let Some(seed) = asked.seed {
             inner.put_u64(SEED, seed);
         }
-        if let Some(table) = &asked.table {
+        if let Some(table) = &table {
             inner.put(DISTRIBUTION, table);
         }
     });
@@ -112,7 +112,7 @@ fn read(words: &mut Words) -> Result<Asked, String> {
                     asked.jitter_ns = Some(ns(words, "jitter")?);
                 }
             }
-            "distribution" => asked.table = Some(table(words.value(word)?)?),
+            "distribution" => asked.distribution = Some(words.value(word)?.to_owned()),
             "reorder" => asked.reorder = Some(share(words, word)?),
             "duplicate" => asked.duplicate = share(words, word)?,
             "rate" => asked.rate = Some(rate::read(words, word)?),
@@ -158,19 +158,26 @@ fn table(name: &str) -> Result<Vec<u8>, String> {
     if !name.bytes().all(|byte| byte.is_ascii_lowercase()) || name.len() > 32 {
         return Err(wrong("distribution", name, "a name of a table"));
     }
-    let path = format!("{TABLES}/{name}.dist");
-    let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+    let text = tables()
+        .iter()
+        .find_map(|folder| fs::read_to_string(format!("{folder}/{name}.dist")).ok())
+        .ok_or_else(|| format!("{name}.dist is not in {}", tables().join(" or ")))?;
     let numbers =
         text.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
     let mut table = Vec::new();
     for number in numbers {
-        let value: i16 = number.parse().map_err(|_| wrong(&path, number, "a number of 16 bits"))?;
+        let value: i16 = number.parse().map_err(|_| wrong(name, number, "a number of 16 bits"))?;
         table.extend_from_slice(&value.to_ne_bytes());
     }
     if table.is_empty() || table.len() > 2 * LONGEST_TABLE {
-        return Err(format!("{path} has {} numbers", table.len() / 2));
+        return Err(format!("{name}.dist has {} numbers", table.len() / 2));
     }
     Ok(table)
+}
+
+/// Where iproute2 has its tables: Debian's folder, its own.
+fn tables() -> [String; 2] {
+    [format!("/usr/lib/{}-linux-gnu/tc", std::env::consts::ARCH), "/usr/lib/tc".into()]
 }
 
 /// `PRINT_PERCENT`: a share of 2^32 - 1.
