@@ -122,7 +122,7 @@ def test_a_file_that_outgrew_the_engine_of_its_run_directory(small: Fairc) -> No
     refused = small("run", "own.fexp")
     assert refused.status == 2
     assert "the engine uml cannot run every cell" in refused.err and WHY in refused.err
-    assert "the run directory has results of uml, and keeps its engine" in refused.err
+    assert "the run directory has results of uml and keeps its engine" in refused.err
     assert engines("results/small") == ("uml", "uml")
 
 

@@ -80,7 +80,11 @@ def test_a_package_adds_words_and_what_cannot_be_used_is_reported() -> None:
             plugin.format("broken"),
             "ModuleNotFoundError: No module named 'fairc_example.nowhere'",
         ),
-        ("plugin-failed", plugin.format("wrong"), "fairc_example.words:METRIC is no Discipline"),
+        (
+            "plugin-failed",
+            plugin.format("wrong"),
+            "fairc_example.words:METRIC is not of type Discipline",
+        ),
     ]
     assert eval(doctor) == [
         ("`again` of fairc-example (fairc.queues)", False),

@@ -163,7 +163,7 @@ def test_autocorrelation_has_a_panel_for_each_configuration(subject: Subject) ->
     assert isinstance(drawing, Drawing)
     # 8 configurations with 7 or 8 values: one lag each.
     assert "of the 7 to 8 values" in drawing.caption
-    assert "of 8 are beyond it, 0.4 are by chance alone" in drawing.caption
+    assert "of 8 are beyond it, 0.4 would be expected by chance" in drawing.caption
 
 
 def test_loads_measured_and_in_theory(subject: Subject) -> None:

@@ -53,7 +53,7 @@ def run(compilation: Compilation, folder: Path) -> str:
                 "compose.yaml": compose.read_bytes(),
                 "experiment.py": (compose.parent / "results/experiment.py").read_bytes(),
                 "probe.py": TRY.encode(),
-                "probe.json": json.dumps([QDISCS, [], []]).encode(),
+                "probe.json": json.dumps([QDISCS, [], [], []]).encode(),
             },
             exchange.SIZE,
         )
