@@ -202,7 +202,7 @@ def test_a_single_file_runs_where_no_package_is_beside_it(
 
 # What is read back of the nodes of an emitted program, made in each way.
 READ_BACK = """
-import json, runpy, sys
+import json, runpy, sys, time
 from cell.expansion import expand
 from cell.namespaces import Namespace, Namespaces
 from cell.netlink import NetlinkNodes
@@ -225,6 +225,11 @@ for kind, nodes in made.items():
     in_force = nodes.set_up(document["network"], endpoints)
     said[kind] = {"in force": in_force}
     for node in nodes:
+        for _ in range(200):  # the kernel takes a second until it calls a link up
+            links = json.loads(node.run(["ip", "-j", "link"]))
+            if all(link["operstate"] == "UP" for link in links if link["ifname"] != "lo"):
+                break
+            time.sleep(0.05)
         found = {"tc": json.loads(node.run(["tc", "-j", "qdisc", "show"]))}
         for words in SHOW:
             found[words] = json.loads(node.run(["ip", "-j", *words.split()]) or "[]")
