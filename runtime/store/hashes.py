@@ -28,7 +28,7 @@ OF_RUN_BELOW = ("tables/*.parquet", "figures/*.svg", "figures/*.pdf", "spec/**/*
 
 _OURS = r"((tables|figures)/)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}"
 # Names that the user gave: any, but none that leaves the folder.
-_OF_SPEC = r"spec(/[^/\\\x00-\x1f\x7f]*[^./\\\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]*){1,20}"
+_OF_SPEC = r"spec(/[^/\x00-\x1f\x7f]*[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]*){1,20}"
 Name = Annotated[str, Field(pattern=f"^({_OURS}|{_OF_SPEC})$")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
