@@ -119,11 +119,13 @@ class Builder:
             timing = self._timing(bound)
         if network is not None:
             hosts = {node.name for node in network.nodes if node.kind == "host"}
+            written: dict[str, list[syntax.Flow]] = {}
+            for flow, _ in self._flows:
+                written.setdefault(flow.name.text, []).append(flow)
             flows = [
                 named_ends(flow, built, hosts)
                 for built in flows
-                for flow, _ in self._flows
-                if flow.name.text == built.name
+                for flow in written.get(built.name, ())
             ]
             by_name = {flow.name: flow for flow in flows}
             for flow, _ in self._flows:
