@@ -40,5 +40,6 @@ def _loads(node: syntax.Expr, scope: Scope) -> int:
         return 0
     for argument in value.arguments:
         if argument.key == LOADS and isinstance(argument.value, Quantity):
-            return max(0, int(argument.value.number))
+            # More than there may be is told where flows are built; nobody walks millions before.
+            return min(max(0, int(argument.value.number)), load.MOST_LOADS)
     return 1

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import Any
 
 from fairc.dsl import model
@@ -227,7 +228,7 @@ class FigureChecker:
         numbers = [tuple(range(1, counted[name] + 1)) for name in extra]
         rows: dict[tuple[str, ...], bool] = {}
         for walked, bound in enumerate(facts.grid.projected(names), 1):
-            if max(walked, len(rows)) > WALK_LIMIT:
+            if max(walked, len(rows), prod(map(len, numbers))) > WALK_LIMIT:
                 fail(
                     "too-many",
                     f"this condition depends on more than {WALK_LIMIT:,} combinations of values",

@@ -59,6 +59,8 @@ class Store:
                 f"{self.path} is not a run directory, and holds an unrelated folder {PARTIAL};"
                 " give this run a directory of its own with -o"
             )
+        if not occupant.is_utf8(self.path):
+            raise StoreError(f"{str(self.path)!a} is not UTF-8, which the tables' library needs")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)

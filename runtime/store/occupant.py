@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import re
 from pathlib import Path
 
@@ -47,6 +48,15 @@ def holds(folder: Path) -> bool:
         return False
     except OSError:
         return True
+
+
+def is_utf8(path: Path) -> bool:
+    """Whether a path is text; names of files may be any bytes."""
+    try:
+        os.fsencode(path).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def content(path: Path) -> bytes:

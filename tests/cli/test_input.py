@@ -128,3 +128,10 @@ def test_a_wrong_condition(fairc: Fairc, condition: str) -> None:
     called = fairc("run", "tiny.fexp", "--where", condition)
     assert called.status == 2
     assert called.err
+
+
+def test_a_run_directory_whose_name_is_no_text(fairc: Fairc) -> None:
+    """DuckDB, which writes the tables, takes paths in UTF-8 alone."""
+    called = fairc("run", "tiny.fexp", "-o", "x\udcff")
+    assert called.status == 2 and "is not UTF-8" in called.err
+    assert not Path("x\udcff").exists()

@@ -118,6 +118,18 @@ def test_lists_that_double() -> None:
     assert "too-many" in {d.code for d in found}
 
 
+@pytest.mark.parametrize("loads", ["100000000", "2.5Mbit/s"])
+def test_loads_beyond_their_limit_are_not_walked(loads: str) -> None:
+    """Conditions of figures did, for minutes."""
+    with fuzzing.at_most(5):
+        found = survive(
+            "fexp 1\nexperiment e {\n  topology = geo\n  flow w { cca = bbr  workload ="
+            f" load(page(7kB), client: plain, loads: {loads}, idle: 1s) }}\n"
+            "  measure = [plt]\n  report { cdf(plt, where: load == 2) }\n}\n"
+        )
+    assert {"out-of-range", "wrong-dimension"} & {d.code for d in found}
+
+
 def test_a_sweep_of_very_many_names() -> None:
     axes = "\n".join(f"x{i} = [1]" for i in range(5000))
     assert "too-many" in {d.code for d in survive(f"fexp 1 experiment e {{ sweep {{ {axes} }} }}")}

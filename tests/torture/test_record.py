@@ -71,7 +71,7 @@ def test_the_page_counts_what_is_in_the_record(tmp_path: Path) -> None:
     assert "between never and never" in page.render(record, [BAD]).replace("\n", " ")
     record.add("2026-01-01", "v", "kind.bad", 1, tried(0, 2000))
     text = page.render(record, [BAD])
-    assert "| `kind.bad` | nothing | 2,000 | 1,000 | 1,000 | 1 | 2026-01-01 | 1 |" in text
+    assert "| `kind.bad` | nothing | 2,000 | 2,000 | 1,000 | 1,000 | 1 | 2026-01-01 | 1 |" in text
     assert "- `kind.bad`: even: 1,000; odd: 1,000" in text
 
 
@@ -86,6 +86,14 @@ def test_the_page_counts_what_is_in_the_record(tmp_path: Path) -> None:
 )
 def test_the_same_bug_is_one_problem(one: str, other: str, equal: bool) -> None:
     assert (kind_of(one) == kind_of(other)) is equal
+
+
+def test_the_same_numbers_with_two_versions_are_not_different(tmp_path: Path) -> None:
+    record = Record(tmp_path / "record.jsonl")
+    record.add("2026-01-01", "v", "kind.bad", 1, tried(0, 10))
+    record.add("2026-01-01", "w", "kind.bad", 1, tried(0, 4))
+    record.add("2026-01-01", "w", "kind.bad", 2, tried(0, 3))
+    assert (record.count("kind.bad"), record.different("kind.bad")) == (17, 13)
 
 
 def test_lines_are_json(tmp_path: Path) -> None:

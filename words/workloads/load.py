@@ -39,9 +39,10 @@ PAGE = Parameter("page", Entries(PAGES), "what is loaded", required=True)
 CLIENT = Parameter("client", _CLIENT, "a browser, or `plain`: none", "chromium")
 BROWSER = Parameter("browser", _BROWSER, "the same as `client`")
 HTTP = Parameter("http", _HTTP, "HTTP version", "h2")
+MOST_LOADS = 100
 LOADS = Parameter(
     "loads",
-    Quantities((NUMBER,), low=1, high=100, whole=True),
+    Quantities((NUMBER,), low=1, high=MOST_LOADS, whole=True),
     "number of loads, one after the other",
     "1",
 )

@@ -10,7 +10,7 @@ from .strategy import Strategy
 
 HEAD = """# Reliability
 
-This page is written by `make torture` from its record, `tests/torture/record.jsonl`: {tries} tries of {kinds} kinds of fault
+This page is written by `make torture` from its record, `tests/torture/record.jsonl`: {tries} tries, {different} of them different, of {kinds} kinds of fault
 between {first} and {last}, in {hours:.1f} hours. What may be given to fairc by whom, and what keeps it
 in, is in [threat-model.md](threat-model.md).
 
@@ -18,6 +18,8 @@ in, is in [threat-model.md](threat-model.md).
     make torture MINUTES=20             # as long as there is time; Ctrl-C keeps what has been tried
     make torture ONLY=kills,damage SEED=7  # kinds whose name begins so; another seed for all random choices
     make torture ONLY=kills.uml NUMBER=12   # one try, which is not recorded
+
+Tries of one seed and number with several versions are counted as tries, and are one of those that are different.
 
 A try is a function of its kind, the seed and its number: the same fault again, at the same moment but for the host's scheduling.
 Problems of earlier campaigns are tried again first. `make test` has a part of each kind that takes about two minutes in all.
@@ -31,6 +33,7 @@ def render(record: Record, strategies: Iterable[Strategy]) -> str:
     lines = [line for line in record.lines if "to" in line]
     text = HEAD.format(
         tries=f"{sum(record.count(each.name) for each in known):,}",
+        different=f"{sum(record.different(each.name) for each in known):,}",
         kinds=sum(record.count(each.name) > 0 for each in known),
         first=min((line["date"] for line in lines), default="never"),
         last=max((line["date"] for line in lines), default="never"),
@@ -43,8 +46,8 @@ def render(record: Record, strategies: Iterable[Strategy]) -> str:
 def _table(record: Record, known: list[Strategy]) -> Iterator[str]:
     """Yield what has been tried, and how often."""
     yield "## What was tried\n"
-    yield "| kind | what is done, and what has to come of it | tries | wanted | with a problem | seeds | between | versions |"
-    yield "|---|---|---:|---:|---:|---|---|---|"
+    yield "| kind | what is done, and what has to come of it | tries | different | wanted | with a problem | seeds | between | versions |"
+    yield "|---|---|---:|---:|---:|---:|---|---|---|"
     for each in known:
         lines = list(record.tries(each.name))
         problems = sum(found["tries"] for line in lines for found in line["problems"])
@@ -53,7 +56,7 @@ def _table(record: Record, known: list[Strategy]) -> Iterator[str]:
         seeds = ", ".join(str(seed) for seed in sorted({line["seed"] for line in lines}))
         versions = len({line["version"] for line in lines})
         yield (
-            f"| `{each.name}` | {each.summary} | {record.count(each.name):,} | {each.wanted:,} | {problems:,} | {seeds}"
+            f"| `{each.name}` | {each.summary} | {record.count(each.name):,} | {record.different(each.name):,} | {each.wanted:,} | {problems:,} | {seeds}"
             f" | {between} | {versions} |"
         )
     yield ""

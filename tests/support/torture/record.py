@@ -66,6 +66,13 @@ class Record:
         """Return how many tries there have been."""
         return sum(line["to"] - line["from"] for line in self.tries(strategy))
 
+    def different(self, strategy: str) -> int:
+        """Return how many of them had a seed and a number of their own: the others are tries again."""
+        spans: dict[int, set[int]] = {}
+        for line in self.tries(strategy):
+            spans.setdefault(line["seed"], set()).update(range(line["from"], line["to"]))
+        return sum(map(len, spans.values()))
+
     def add(self, date: str, version: str, strategy: str, seed: int, tried: Slice) -> None:
         """Add tries."""
         line = dict(zip(KEY, (date, version, strategy, seed), strict=True)) | {
