@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator
 
 from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Plan
 from fairc.runtime.compare.summary import summarise
-from fairc.runtime.report.words import number, one_line, scale_for
+from fairc.runtime.report.asked import again_by
+from fairc.runtime.report.page import escape_markdown
+from fairc.runtime.report.run import Run
+from fairc.runtime.report.words import counted, decimals_for, number, scale_for
 from fairc.runtime.store.folder import Store
 
 MAX_ROWS = 60
@@ -23,14 +25,14 @@ def readme(store: Store, raw: bool, image: bool) -> bytes:
 
 def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
     plan = store.plan
-    title = one_line(plan.title) or plan.experiment
-    yield f"# {title}"
+    yield f"# {escape_markdown(plan.title or plan.experiment)}"
     yield ""
     if plan.citation:
-        yield f"After: {one_line(plan.citation)}."
+        yield f"After: {escape_markdown(plan.citation)}."
         yield ""
     yield (
-        f"An experiment of {plan.configurations} configurations and {plan.cells} cells, written in"
+        f"An experiment of {counted(plan.configurations, 'configuration')} and"
+        f" {counted(plan.cells, 'cell')}, written in"
         " `.fexp`, the language of fairc, and run on the engine"
         f" `{plan.engine}`. `report.html` shows what came out."
     )
@@ -38,14 +40,16 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
     yield "## Check it, run it again"
     yield ""
     name = "study.zip"
-    settings = [f"--set {shlex.quote(f'{s.name}={s.value}')}" for s in plan.settings]
     yield "```sh"
     yield f"fairc verify {name}               # hashes; the plan compiled again; 3 cells run again"
     yield f"fairc verify {name} --all         # every cell"
     yield f"fairc run {name} -o again         # goes on where this left off"
-    yield " ".join(
-        ["fairc run", shlex.quote(f"{SPEC}/{plan.file}"), *settings, "-o anew  # from the start"]
-    )
+    yield "```"
+    yield ""
+    yield f"From the start, without what came out here, in the folder `{SPEC}/` of the unpacked file:"
+    yield ""
+    yield "```sh"
+    yield from again_by(Run(store.path))
     yield "```"
     yield ""
     yield "Without fairc: `sudo python3 programs/cells/CELL.py` runs one cell in Mininet."
@@ -95,7 +99,7 @@ def _expected(store: Store) -> Iterator[str]:
     yield f"| {' | '.join(head)} |"
     yield "|" + "---|" * len(head)
     for row in rows[:MAX_ROWS]:
-        yield f"| {' | '.join(one_line(text).replace('|', chr(92) + '|') for text in row)} |"
+        yield f"| {' | '.join(map(escape_markdown, row))} |"
     if len(rows) > MAX_ROWS:
         yield ""
         yield f"And {len(rows) - MAX_ROWS} more: `tables/metrics.parquet`."
@@ -114,7 +118,8 @@ def _of_metric(store: Store, metric: str, axes: tuple[str, ...]) -> Iterator[lis
         if row["value"] is None or scale is None:
             continue
         low, high = row["ci_low"], row["ci_high"]
-        shown = [number(v / scale.factor, 4) for v in (row["value"], low, high) if v is not None]
+        known = [v / scale.factor for v in (row["value"], low, high) if v is not None]
+        shown = [number(v, decimals_for(known, 4)) for v in known]
         interval = f"{shown[1]} to {shown[2]}" if len(shown) == 3 else row["no_interval"] or "-"
         place = [str(row["by"].get(name) or "-") for name in (*axes, "flow")]
         yield [metric, *place, f"{shown[0]} {scale.unit}".rstrip(), interval, str(row["n"])]

@@ -75,8 +75,7 @@ def file_name(run: Run) -> str:
 def commands(run: Run) -> tuple[tuple[str, str], ...]:
     """Return what to type to run it again and to read it: (command, what it does)."""
     results = shlex.quote(f"results/{run.plan.experiment}")
-    needed = _needed(run) or [_of_plan(run.plan)]
-    again = [_command(run, entry) for entry in needed]
+    again = again_by(run)
     first = "runs what is missing, and writes this report"
     if len(again) > 1:
         first = "each runs a part of it, in this order; the last one writes this report"
@@ -90,6 +89,11 @@ def commands(run: Run) -> tuple[tuple[str, str], ...]:
         (f"fairc table {results} goodput", "a metric as a table"),
         (f"fairc report {results} --format pdf", "the figures as PDF"),
     )
+
+
+def again_by(run: Run) -> list[str]:
+    """Return the commands, in the folder of the `.fexp` file, that together run everything again."""
+    return [_command(run, entry) for entry in _needed(run) or [_of_plan(run.plan)]]
 
 
 def _of_plan(plan: Plan) -> Mapping[str, Any]:

@@ -140,7 +140,7 @@ def _environment(*, html: bool) -> Any:
         keep_trailing_newline=True,
     )
     environment.filters["code"] = _code
-    environment.filters["md"] = _escape_markdown
+    environment.filters["md"] = escape_markdown
     environment.filters["fence"] = _fence
     return environment
 
@@ -158,7 +158,7 @@ def _code(text: str) -> Any:
     )
 
 
-def _escape_markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return text that Markdown shows as it is, also inside a table."""
     escaped = "".join("\\" + c if c in r"\`*_[]|#!~" else c for c in one_line(text))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
