@@ -23,10 +23,11 @@ VIRTUAL_TIME = ("uml", "vm")
 """The engines that are chosen by themselves, the fastest first."""
 
 CHOICES = (*VIRTUAL_TIME, "docker")
-"""In real time nothing is run unasked, but for what neither of the others can run at all: images."""
+"""In real time nothing is run unasked, but for what neither of the others can run at all: images.
 
-UNASKED_NEVER = ("mininet",)
-"""Runs as root on this machine's kernel: a plan from somebody else does not choose that."""
+Every other engine must be asked for by name, whatever a plan from somebody else says: `mininet` runs as root on
+this machine's kernel, and what a plug-in does nobody knows here.
+"""
 
 KERNEL = ("tcp", "web")
 """Transports whose CCA is the kernel's."""

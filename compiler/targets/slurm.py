@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairc.compiler.engine_choice import UNASKED_NEVER
+from fairc.compiler.engine_choice import CHOICES
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
 
@@ -29,7 +29,7 @@ def finish(directory: Path, plan: Plan, estimate: Estimate) -> None:
             file=plan.file,
             experiment=plan.experiment,
             engine=plan.engine,
-            asked=plan.engine in UNASKED_NEVER,
+            asked=plan.engine not in CHOICES,
             cells=plan.cells,
             jobs=jobs,
             name=job_name(plan),

@@ -116,13 +116,20 @@ def on_engine(what: Ready, kept: str | None, asked: str | None, wish: str | None
 
 
 def refuse_unasked(engine: str | None, where: str) -> None:
-    """Raise Wrong for an engine that runs as root, which `where` names and the command line does not."""
-    from fairc.compiler.engine_choice import UNASKED_NEVER
+    """Raise Wrong for an engine that must be asked for, which `where` names and the command line does not."""
+    from fairc.compiler.engine_choice import CHOICES
+    from fairc.runtime.engines import kind_of
 
-    if engine in UNASKED_NEVER:
+    if engine is None:
+        return
+    try:
+        family = kind_of(engine).family
+    except LookupError as error:
+        raise Wrong(error.args[0]) from None
+    if family not in CHOICES:
+        root = ", which runs as root on this machine's kernel" if engine == "mininet" else ""
         raise Wrong(
-            f"the {where} names the engine {engine}, which runs as root on this machine's kernel",
-            f"`--engine {engine}` allows it",
+            f"the {where} names the engine {engine}{root}", f"`--engine {engine}` allows it"
         )
 
 

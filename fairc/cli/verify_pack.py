@@ -50,9 +50,8 @@ def verify_pack(pack: Path, sample: int | None, jobs: int | None, form: str) -> 
         checking.programs_again(folder, checks)
         if compilation is None or sample == 0:
             checks.add("cells", "not done", "no cell was run again", decides=sample != 0)
-        elif not checking.virtual(plan):
-            words = f"its engine is {plan.engine}, which runs as root on this machine's kernel"
-            checks.add("cells", "not done", words)
+        elif why := checking.obstacle(plan):
+            checks.add("cells", "not done", why)
         else:
             from .run import prepared
 

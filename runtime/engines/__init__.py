@@ -41,10 +41,15 @@ class EngineKind:
     like: str = ""
     computing_is_free: bool = False
 
+    @property
+    def family(self) -> str:
+        """The engine whose limits it has, by name: its own, unless it is one for tests."""
+        return self.like or self.name
+
     def cannot(self, cell: Cell) -> Iterator[Reason]:
         """Yield what in a cell it cannot run, whatever machine it is on; nothing if it can."""
         asked = engine_choice.of_cell(cell)
-        for reason in engine_choice.cannot(self.like or self.name, asked):
+        for reason in engine_choice.cannot(self.family, asked):
             yield replace(reason, engine=self.name)
 
     def make(self, report: Report) -> Engine:

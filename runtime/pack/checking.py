@@ -13,12 +13,14 @@ from typing import Literal
 
 from fairc import compiler, dsl
 from fairc.compiler.emission import SPEC
+from fairc.compiler.engine_choice import VIRTUAL_TIME
 from fairc.compiler.plan import Cell, Plan
 from fairc.compiler.targets import mininet
 from fairc.compiler.targets.binary import NAME as ENDPOINTS
 from fairc.compiler.targets.binary import find_endpoints
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.compare.agreement import Margin, agree
+from fairc.runtime.engines import kind_of
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.run import lock
 from fairc.runtime.run.progress import Progress
@@ -31,8 +33,6 @@ from .contents import PROGRAMS
 
 Verdict = Literal["holds", "differs", "cannot tell", "not done"]
 MARGIN = Margin(0.05, relative=True)
-REAL_TIME = ("mininet", "docker")
-"""Engines that run on this machine's kernel: none of them runs what a stranger has packed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +221,12 @@ def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks) ->
         checks.add("cells", "holds" if rows else "not done", words)
 
 
-def virtual(plan: Plan) -> bool:
-    """Whether the pack's engine is one that may run cells of a stranger: in virtual time."""
-    return plan.engine not in REAL_TIME
+def obstacle(plan: Plan) -> str:
+    """Say why the pack's engine runs no cell of a stranger here; empty: it does."""
+    try:
+        kind = kind_of(plan.engine)
+    except LookupError as error:
+        return str(error.args[0])
+    if kind.family not in VIRTUAL_TIME:
+        return f"its engine, {plan.engine}, runs on this machine's kernel"
+    return ""

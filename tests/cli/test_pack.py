@@ -105,3 +105,25 @@ def test_wrong_use(packed: Fairc) -> None:
     assert packed("pack", "nothing").status == 2
     assert packed("verify", "results/tiny", "--sample", "2").status == 2
     assert packed("verify", PACK, "--all", "--sample", "2").status == 2
+
+
+@pytest.mark.parametrize(
+    ("engine", "words"),
+    [("mininet", "runs on this machine's kernel"), ("docker", "kernel"), ("theirs", "no engine")],
+)
+def test_a_pack_chooses_no_engine_that_touches_this_machine(
+    packed: Fairc, monkeypatch: pytest.MonkeyPatch, engine: str, words: str
+) -> None:
+    """Nor one of a plug-in, which may do anything: neither `verify` nor `run` begins a cell."""
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("an engine was made")
+
+    monkeypatch.setattr("fairc.runtime.engines.make", never)
+    path = changed("plan.json", b'"engine": "fake"', f'"engine": "{engine}"'.encode())
+    monkeypatch.delenv("FAIRC_ENGINE")
+    called = packed("verify", path)
+    assert called.status == 1
+    assert words in called.out
+    if engine != "docker":
+        assert packed("run", path, "-o", "theirs").status == 2
