@@ -1,13 +1,13 @@
 """The program that runs one cell of an experiment: standard library only, nothing of fairc.
 
-It runs beside an emitted program, in a container, and in the guest of an engine in virtual time. Its lowest
+It runs next to an emitted program, in a container, and in the guest of an engine in virtual time. Its lowest
 Python is 3.11, that of Debian 12. In order of control flow:
 
     experiment     what an emitted program says, typed: network, flows, captures
     queues, links  queues and impairments, and what tc takes for them
     batch          lines for `ip -batch` and `tc -batch`: the one border where they are written
     hosts          what flows need of the kernel of their hosts: sysctls, routes
-    roles, iperf3  what the programs of a flow are told
+    roles, iperf3  the arguments of the programs of a flow
     network        nodes, addresses, routes, queues as plain data
     expansion      an experiment, and all that follows from it, as a document
     document       the types of that document: plain data, the same as JSON

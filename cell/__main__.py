@@ -1,4 +1,4 @@
-"""What containers of a cell run beside the conductor's program: `python3 -m cell WHAT ...`.
+"""What a cell's containers run, apart from the conductor: `python3 -m cell WHAT ...`.
 
 node NAME       a host, router or hop
 image ...       the end of a flow that is a third-party image

@@ -1,4 +1,4 @@
-"""What stands beside a third-party QUIC image, in the container of its node: has it started, and tells its events.
+"""Runs next to a third-party QUIC image, in the container of its node: starts the image and writes its events.
 
 The image's container has the network of the node. Whoever made the containers starts it when there is
 a file NAME.begin, and says in NAME.ended how it ended. Its contract is that of quic-interop-runner.
@@ -26,14 +26,14 @@ WAITED_FOR = ("127.0.0.1", 57832)
 
 
 class Image:
-    """An end of a flow. told: its description (`roles`)."""
+    """An end of a flow. description: as `roles` writes it."""
 
-    def __init__(self, epoch_ns: int, told: dict[str, Any]) -> None:
+    def __init__(self, epoch_ns: int, description: dict[str, Any]) -> None:
         self.epoch_ns = epoch_ns
-        self.name: str = told["name"]
-        self.bytes: int = told["bytes"]
-        self.start_ns: int = told["start_ns"]
-        self.server: str = told["server"]
+        self.name: str = description["name"]
+        self.bytes: int = description["bytes"]
+        self.start_ns: int = description["start_ns"]
+        self.server: str = description["server"]
         self.served = os.path.join(self.server, "www", FILE)
         self.download = os.path.join(self.name, "downloads", FILE)
 
@@ -68,7 +68,7 @@ class Image:
         self.fail(f"its image ended with status {ending['status']}: {ending['said']}")
 
     def serve(self) -> NoReturn:
-        """Be beside a server, until it is stopped."""
+        """Accompany a server until it is stopped."""
         block, left = random.Random(self.bytes).randbytes(1 << 20), self.bytes
         with open(self.served, "wb") as file:
             while left > 0:
@@ -95,7 +95,7 @@ class Image:
         return False
 
     def fetch(self) -> None:
-        """Be beside a client, until it has ended."""
+        """Accompany a client until it has ended."""
         waited_for = socket.socket()
         waited_for.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         waited_for.bind(WAITED_FOR)
@@ -126,9 +126,9 @@ class Image:
 
 def main(arguments: Sequence[str]) -> None:
     """Be the program of a flow's end that is an image: `--epoch-ns N DESCRIPTION`."""
-    told = json.loads(arguments[2])
-    image = Image(int(arguments[1]), told)
+    description = json.loads(arguments[2])
+    image = Image(int(arguments[1]), description)
     signal.signal(signal.SIGTERM, image.stopped)
-    if told["side"] == "server":
+    if description["side"] == "server":
         image.serve()
     image.fetch()

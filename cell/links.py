@@ -11,7 +11,7 @@ MTU = 1500
 ETHERNET_BYTES = 14
 
 # A kernel in real time wakes a shaper up to 100 us late now and then, and what its bucket cannot hold
-# until then is lost: 50 Mbit/s became 49.1 with the slack of 20 us alone, and 49.93 with this beside it.
+# until then is lost: 50 Mbit/s became 49.1 with the slack of 20 us alone, and 49.93 with this as well.
 LATE_NS = 80_000
 SLACK_NS = 20_000
 """By how much the timers of a virtual clock may be late: a shaper's burst is one frame and this much."""

@@ -160,7 +160,7 @@ class NetlinkNodes(Namespaces):
 
 
 def main() -> None:
-    """Run the cell of `document.json` beside this program in the folder that it is told.
+    """Run the cell of `document.json`, next to this program, in the folder given as argument.
 
     That is a machine of its own, in virtual time: when it is switched off nothing of the cell is left.
     """

@@ -1,4 +1,4 @@
-"""What is measured beside the flows: pings on the idle network, statistics of queues."""
+"""Measurements other than the flows: pings on the idle network, queue statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the programs of an experiment are told: roles and descriptions for fairc-endpoints."""
+"""The arguments of the programs of an experiment: roles and descriptions for fairc-endpoints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WEB_NAME = "web.fairc"
 """The name of every web server, in its certificate and in what clients ask for."""
 
 BROWSER, IMAGE = "browser", "image"
-"""No roles of fairc-endpoints: the program that drives a browser, and what stands beside a third-party image."""
+"""No roles of fairc-endpoints: the program that drives a browser, and the companion of a third-party image."""
 
 Fields = dict[str, Any]
 
@@ -82,7 +82,7 @@ def client(flow: Flow, experiment: Experiment) -> Program:
 def proxies(pep: Pep) -> Iterator[Program]:
     """Yield the two ends of a split connection.
 
-    The rate is that of the link on the wire; a proxy is told how much of that is IP.
+    The rate is that of the link on the wire; a proxy gets the part of it that is IP.
     """
     ends = (("terminal", pep.terminal, pep.rate_bps[1]), ("gateway", pep.gateway, pep.rate_bps[0]))
     for end, node, rate_bps in ends:

@@ -1,6 +1,6 @@
 """Mininet's topology, nodes and command line: `run` is what an emitted program ends with.
 
-Nodes are namespaces without a shell (a process less for each, and nothing that could compute beside the
+Nodes are namespaces without a shell (a process less for each, and nothing that could compute alongside the
 flows); Mininet's command line gives them one. What an interface is given, the conductor sets.
 """
 

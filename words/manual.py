@@ -22,7 +22,7 @@ KEYS = "keys"
 
 @dataclass(frozen=True)
 class Field:
-    """A parameter or a key: its kind in words, the units that it takes, its default in words."""
+    """A parameter or a key: its kind, the units it takes, its default, as text."""
 
     name: str
     kind: str

@@ -83,7 +83,7 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A cell as networks and containers; beside these there is the conductor, without network."""
+    """A cell as networks and containers; the conductor, without a network, is a container too."""
 
     networks: tuple[Network, ...]
     containers: tuple[Container, ...]

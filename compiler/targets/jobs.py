@@ -52,7 +52,7 @@ class Jobs:
 
 
 def deal(plan: Plan, estimate: Estimate, most: int) -> Jobs:
-    """Deal the cells of an estimated plan out to at most so many jobs."""
+    """Deal the cells of an estimated plan out to at most `most` jobs."""
     chunk = max(1, math.ceil(plan.cells / most))
     limit_s = max(LEAST_LIMIT_S, SLOWER * chunk * estimate.longest_s)
     costs = estimate.costs

@@ -27,7 +27,7 @@ MEANINGS = {"client": "client of page loads", "policer": "what a policer sees"}
 
 
 def begin(directory: Path, alone: bool = False) -> Callable[[Cell], None]:
-    """Put what runs them beside the programs; return what writes `cells/<id>.py`.
+    """Copy what runs the programs next to them; return what writes `cells/<id>.py`.
 
     alone: write `cell/` into each program instead. Raises EndpointsMissing.
     """

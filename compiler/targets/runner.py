@@ -1,4 +1,4 @@
-"""The program that runs cells, `cell/`: found, copied beside emitted programs, and its identity."""
+"""The program that runs cells, `cell/`: finds it, copies it next to emitted programs, identifies it."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ sys.meta_path.insert(0, Bundled())
 
 
 def single_file(program: str) -> str:
-    """Return a program that needs no package beside it; program: what the target `mininet` writes."""
+    """Return a program that needs no package next to it; program: what the target `mininet` writes."""
     first = next(s for s in ast.parse(program).body if isinstance(s, ast.ImportFrom)).lineno
     lines = program.splitlines(keepends=True)
     modules = "".join(

@@ -118,7 +118,7 @@ def programs_again(folder: Path, checks: Checks) -> None:
 
 
 def chosen(cells: Iterable[Cell], number: int | None) -> list[Cell]:
-    """Return so many cells, evenly spread over all, or all of them (None)."""
+    """Return `number` cells, evenly spread over all, or all of them (None)."""
     every = list(cells)
     if number is None or number >= len(every):
         return every

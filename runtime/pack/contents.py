@@ -41,13 +41,12 @@ def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict
         found |= {path.relative_to(run).as_posix(): path for path in _regular(run.glob(pattern))}
     names = (*OF_CELL, RAW) if raw else OF_CELL
     cells = 0
-    for cell, folder in store.finished():
+    for _, folder in store.finished():
         cells += 1
         for name in names:
             if (folder / name).is_file():
                 found[f"cells/{folder.name}/{name}"] = folder / name
         found |= _pages(folder)
-        del cell
     if not cells:
         raise PackError(f"{run} holds no result")
     found |= programs(store, scratch)
@@ -61,7 +60,7 @@ def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict
 
 
 def programs(store: Store, scratch: Path) -> dict[str, Path | bytes]:
-    """Return the Mininet programs of the plan's cells, and what stands beside them."""
+    """Return the Mininet programs of the plan's cells, and the files they need."""
     folder = scratch / PROGRAMS
     folder.mkdir()
     write = mininet.begin(folder)

@@ -128,11 +128,8 @@ def _of_metric(store: Store, metric: str, axes: tuple[str, ...]) -> Iterator[lis
 def _machine(store: Store) -> Iterator[str]:
     document = store.lock
     host, engine, program = (document.get(key, {}) for key in ("host", "engine", "fairc"))
-    wall_s = 0.0
-    for cell, folder in store.finished():
-        result = store.result(folder.name)
-        wall_s += result.wall_s if result is not None else 0.0
-        del cell
+    results = (store.result(folder.name) for _, folder in store.finished())
+    wall_s = sum(result.wall_s for result in results if result is not None)
     yield (
         f"The cells took {wall_s / 60:.1f} min of machine time in all, one after the other, on"
         f" {host.get('cpu', 'an unknown CPU')} ({host.get('cores', '?')} cores, Linux"

@@ -24,7 +24,7 @@ _BLOCK = 1 << 20
 
 
 class PackError(Exception):
-    """What is wrong with a pack, in words."""
+    """A pack that is damaged or refused; the message says why."""
 
 
 def write(path: Path, files: Mapping[str, Path | bytes]) -> None:

@@ -1,6 +1,6 @@
 """One cell of a network experiment in containers, written by `fairc compile`.
 
-    docker compose up    # beside compose.yaml
+    docker compose up    # in the folder of compose.yaml
 
 Each node is a container that does what the conductor says, a container of its own that runs this.
 All of them have the package `cell` and fairc-endpoints in their image. This folder, which they

@@ -4,8 +4,8 @@
     sudo python3 THIS_FILE [OUTDIR]     run it
     sudo python3 THIS_FILE --cli        have Mininet's command line, with the network up
 
-It needs Mininet, iproute2, fairc-endpoints (beside this file or on PATH), and the package `cell`,
-which runs it (beside this file).
+It needs Mininet, iproute2, fairc-endpoints (next to this file or on PATH), and the package `cell`,
+which runs it (next to this file).
 OUTDIR (default: the cell's id) receives packet captures, the endpoints' logs, queue statistics and,
 last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
 them end with this program, however it ends.

@@ -1,7 +1,7 @@
 """The CCAs by transport.
 
 knobs   what a CCA is, and its parameters
-kernel  those of Linux; quic: those of the endpoints, which `quic.json` has; bpf: of one's own
+kernel  those of Linux; quic: those of the endpoints, which `quic.json` has; bpf: user-defined
 """
 
 from __future__ import annotations

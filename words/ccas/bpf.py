@@ -1,4 +1,4 @@
-"""`bpf`: a CCA of one's own for the guest's kernel."""
+"""`bpf`: a user-defined CCA for the guest's kernel."""
 
 from __future__ import annotations
 

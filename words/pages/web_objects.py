@@ -53,5 +53,5 @@ def extension(kind: str) -> str:
 
 
 def least_bytes(children: int) -> int:
-    """Return how large an object is at least that refers to so many others."""
+    """Return the least size of an object that refers to this number of others."""
     return FRAME_BYTES + REFERENCE_BYTES * children if children else 1

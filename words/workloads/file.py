@@ -1,4 +1,4 @@
-"""`file`: each connection moves exactly so many bytes."""
+"""`file`: each connection moves exactly this number of bytes."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ TIMEOUT = Parameter(
 
 @dataclass(frozen=True)
 class Load(Workload):
-    """The workload `load`: a page, loaded so many times one after the other, with pauses (s).
+    """The workload `load`: a page, loaded repeatedly, with pauses (s).
 
     http: h3: the first load is over h2, and learns of h3. timeout_ns: None: by the page's size.
     """
