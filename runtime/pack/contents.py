@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 from fairc.compiler.emission import SPEC
@@ -33,22 +34,19 @@ def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict
         )
     if not (run / "report.html").is_file():
         raise PackError(f"{run} has no report: `fairc report {run}`")
-    found: dict[str, Path | bytes] = {}
-    for name in OF_RUN:
-        if (run / name).is_file():
-            found[name] = run / name
-    for pattern in BELOW:
-        found |= {path.relative_to(run).as_posix(): path for path in _regular(run.glob(pattern))}
     names = (*OF_CELL, RAW) if raw else OF_CELL
-    cells = 0
-    for _, folder in store.finished():
-        cells += 1
-        for name in names:
-            if (folder / name).is_file():
-                found[f"cells/{folder.name}/{name}"] = folder / name
-        found |= _pages(folder)
-    if not cells:
+    folders = [folder for _, folder in store.finished()]
+    if not folders:
         raise PackError(f"{run} holds no result")
+    found: dict[str, Path | bytes] = _inside(
+        run,
+        chain(
+            (run / name for name in OF_RUN),
+            *(run.glob(pattern) for pattern in BELOW),
+            (folder / name for folder in folders for name in names),
+            *(folder.glob("*.har") for folder in folders),
+        ),
+    )
     found |= programs(store, scratch)
     if image is not None:
         found[IMAGE] = image
@@ -66,7 +64,7 @@ def programs(store: Store, scratch: Path) -> dict[str, Path | bytes]:
     write = mininet.begin(folder)
     for cell in store.cells():
         write(cell)
-    return {path.relative_to(scratch).as_posix(): path for path in _regular(folder.rglob("*"))}
+    return _inside(scratch, folder.rglob("*"))
 
 
 def raw_bytes(store: Store) -> int:
@@ -75,13 +73,19 @@ def raw_bytes(store: Store) -> int:
     return sum(place.stat().st_size for place in places if place.is_file())
 
 
-def _pages(folder: Path) -> dict[str, Path | bytes]:
-    """Return the HTTP archives of a cell."""
-    return {f"cells/{folder.name}/{path.name}": path for path in _regular(folder.glob("*.har"))}
+def _inside(root: Path, paths: Iterable[Path]) -> dict[str, Path | bytes]:
+    """Return those of the paths that are regular files, by name. Raises PackError for what leads out of the root.
 
-
-def _regular(paths: Iterator[Path]) -> Iterator[Path]:
-    return (path for path in paths if path.is_file() and not path.is_symlink())
+    A run directory may be a stranger's: a link in it must not put a file of this machine into a pack.
+    """
+    real = root.resolve()
+    found: dict[str, Path | bytes] = {}
+    for path in paths:
+        if path.is_symlink() or not path.resolve().is_relative_to(real):
+            raise PackError(f"{path} is a link, or below one, and is not packed: remove it")
+        if path.is_file():
+            found[path.relative_to(root).as_posix()] = path
+    return found
 
 
 def _licence() -> bytes:

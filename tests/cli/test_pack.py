@@ -127,3 +127,22 @@ def test_a_pack_chooses_no_engine_that_touches_this_machine(
     assert words in called.out
     if engine != "docker":
         assert packed("run", path, "-o", "theirs").status == 2
+
+
+@pytest.mark.parametrize("name", ["report.html", "spec/more.txt", "tables", "cells/*/series.npz"])
+def test_a_link_in_a_run_puts_no_file_of_this_machine_into_a_pack(
+    packed: Fairc, tmp_path: Path, name: str
+) -> None:
+    (place,) = list(Path("results/tiny").glob(name))[:1] or [Path("results/tiny") / name]
+    secret = tmp_path / "secret"
+    if place.is_dir():
+        place.rename(secret)
+    else:
+        place.unlink(missing_ok=True)
+        secret.write_text("secret")
+    place.symlink_to(secret)
+    PACK.unlink()
+    called = packed("pack", "results/tiny")
+    assert called.status == 2
+    assert "is a link" in called.err
+    assert not PACK.exists()
