@@ -19,7 +19,8 @@ TOLD = 10
 def collect(plan: Path, output: Path | None, machine: str | None, jobs: int) -> int:
     """Collect the results in a compiled plan's folder; return the exit status. Raises StoreError."""
     from fairc.runtime.run import collection
-    from fairc.runtime.store.folder import Store, StoreError, copy_plan, read_plan
+    from fairc.runtime.store.copying import copy_plan
+    from fairc.runtime.store.folder import Store, StoreError, read_plan
 
     if not plan.is_dir():
         raise Wrong(f"--collect takes the folder of a compiled plan, which {plan} is not")

@@ -38,8 +38,8 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
     if path.suffix != ".zip":
         raise Wrong(f"{path} would be a zip file, and is not called one", f"`-o {path}.zip`")
     remove_temporary()  # what killed runs left
-    scratch_folder = tempfile.TemporaryDirectory(prefix=temporary_prefix("pack"))
-    with Store(run) as store, scratch_folder as scratch:
+    prefix = temporary_prefix("pack")
+    with Store(run) as store, tempfile.TemporaryDirectory(prefix=prefix) as scratch:
         raw = raw_bytes(store)
         if with_raw:
             console.say(f"raw artefacts: {raw / 1e6:.1f} MB")

@@ -60,7 +60,8 @@ def _file(file: Path, settings: dict[str, str]) -> Ready:
 
 def _folder(target: Path) -> Ready:
     from fairc.compiler import engine_choice
-    from fairc.runtime.store.folder import PLAN, Store, copy_plan, read_cells, read_plan
+    from fairc.runtime.store.copying import copy_plan
+    from fairc.runtime.store.folder import PLAN, Store, read_cells, read_plan
 
     header = read_plan(target)
 

@@ -25,6 +25,7 @@ from fairc.compiler.emission import RESULTS
 from fairc.compiler.plan import Cell, Plan
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.host import supervisor
+from fairc.runtime.store.copying import require_genuine
 from fairc.runtime.store.folder import (
     CELLS,
     PLAN,
@@ -33,7 +34,6 @@ from fairc.runtime.store.folder import (
     StoreError,
     key_of,
     read_cell,
-    require_genuine,
     sync,
 )
 from fairc.runtime.store.occupant import content
@@ -118,6 +118,9 @@ def _publish(source: Path, results: Path, key: str, fresh: bool) -> None:
     """
     unique = f"{key}.{uuid.uuid4().hex}"
     copy, old = results / WRITING / unique, results / WRITING / f"{unique}.old"
+    for folder in (results, copy.parent):
+        if folder.is_symlink():
+            raise StoreError(f"{folder} is a link, and nothing is written through one: remove it")
     copy.parent.mkdir(parents=True, exist_ok=True)
     try:
         shutil.copytree(source, copy)

@@ -12,6 +12,10 @@ from pathlib import Path
 _ID = re.compile(rb'\{"id":\s*"[0-9a-f]+"')
 
 
+WRITTEN = ("cells", "tables", "figures")
+"""Folders of a run directory in which files are replaced."""
+
+
 class IrregularError(OSError):
     """A pipe, a folder or a device is where a file should be."""
 
@@ -48,6 +52,22 @@ def holds(folder: Path) -> bool:
         return False
     except OSError:
         return True
+
+
+def link(run: Path) -> Path | None:
+    """Return a symbolic link in a run directory where something would be written through it, or None.
+
+    A run directory may be a stranger's: what is written into it must not land elsewhere.
+    """
+    for folder in (run, *(run / name for name in WRITTEN if not (run / name).is_symlink())):
+        try:
+            with os.scandir(folder) as entries:
+                found = [entry.name for entry in entries if entry.is_symlink()]
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if found:
+            return folder / min(found)
+    return None
 
 
 def is_utf8(path: Path) -> bool:

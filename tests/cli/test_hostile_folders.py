@@ -191,3 +191,38 @@ def test_no_folder_of_a_job_ends_in_an_internal_error(plan: Fairc, tmp_path: Pat
     assert plan("run", "plan", "--collect", "-o", "fresh").status == 0
     taken = {p.name for p in Path("fresh/cells").glob("*/*")}
     assert not {"pipe", "link", "folder"} & taken
+
+
+@pytest.mark.parametrize(
+    "name", [".lock", ".partial", "cells", "tables", "figures", "spec", "tables/cells.parquet"]
+)
+@pytest.mark.parametrize("command", ["report", "run"])
+def test_nothing_is_written_through_a_link_in_a_run_directory(
+    fairc: Fairc, tmp_path: Path, name: str, command: str
+) -> None:
+    assert fairc("run", "tiny.fexp").status == 0
+    theirs, place = tmp_path / "canary", Path("results/tiny") / name
+    if place.is_dir() or name == ".partial":
+        theirs.mkdir()
+        (theirs / "mine").write_text("mine")
+        shutil.rmtree(place, ignore_errors=True)
+    else:
+        theirs.write_text("mine")
+        place.unlink(missing_ok=True)
+    place.symlink_to(theirs)
+    called = fairc(command, "results/tiny")
+    assert called.status == 2
+    assert "is a link" in called.err
+    files = [theirs / "mine"] if theirs.is_dir() else [theirs]
+    assert [path.read_text() for path in files] == ["mine"]
+    assert not theirs.is_dir() or [path.name for path in theirs.iterdir()] == ["mine"]
+
+
+def test_no_result_of_a_cell_is_written_through_a_link(fairc: Fairc, tmp_path: Path) -> None:
+    assert fairc("compile", "tiny.fexp", "-o", "plan").status == 0
+    (tmp_path / "canary").mkdir()
+    Path("plan/results").symlink_to(tmp_path / "canary")
+    called = fairc("cell", "plan", "--index", "0")
+    assert called.status == 2
+    assert "is a link" in called.err
+    assert not list((tmp_path / "canary").iterdir())

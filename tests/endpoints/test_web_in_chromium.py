@@ -53,6 +53,8 @@ PAGE = [
     ("/l.mp4", 70_000, "video/mp4", 0),
     ("/m.html", 700, "text/html", 0),
 ]
+NO_PICTURE = "/k.jpg"
+"""Of 10 bytes there is no picture: decoding fails, and the page waits no longer for the response's end."""
 READ = """const all = kind => performance.getEntriesByType(kind).map(entry => entry.toJSON());
 return {load: all("navigation")[0], resources: all("resource"),
         widths: [...document.images].map(image => image.naturalWidth)};"""
@@ -140,8 +142,9 @@ def test_chromium_loads_the_graph(program: Path, tmp_path: Path, protocol: str) 
     for path, size, _, parent in PAGE[1:]:
         entry = got[path]
         assert (entry["encodedBodySize"], entry["nextHopProtocol"]) == (size, name), path
-        assert entry["responseEnd"] <= seen["load"]["loadEventStart"], path
+        if path != NO_PICTURE:
+            assert entry["responseEnd"] <= seen["load"]["loadEventStart"], path
         if parent:
             assert got[PAGE[parent][0]]["responseEnd"] <= entry["startTime"], path
-    # The picture and the drawing; of 10 bytes there is no picture, in a style sheet no element.
+    # The picture and the drawing; no element shows those of the style sheet.
     assert seen["widths"] == [320, 320]

@@ -1,0 +1,53 @@
+"""A compiled plan from somewhere else: copied whole, with the files it comes from, and only if it is genuine."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from fairc.compiler.cells.grid import genuine
+from fairc.compiler.emission import SPEC
+from fairc.compiler.plan import Cell
+
+from .folder import CELLS, PLAN, StoreError, read_cells
+
+
+def copy_plan(source: Path, folder: Path) -> None:
+    """Copy a compiled plan that is whole, and none of whose cells has the name of another.
+
+    Raises StoreError, OSError.
+    """
+    for name in (PLAN, CELLS):
+        try:
+            shutil.copyfile(source / name, folder / name)
+        except shutil.SpecialFileError:
+            raise StoreError(f"{source / name} cannot be read: it is not a regular file") from None
+    copy_spec(source, folder)
+    try:
+        for number, cell in enumerate(read_cells(folder), 1):
+            require_genuine(folder, cell, number)
+    except StoreError as error:  # the copy is nothing that a user knows of
+        raise StoreError(str(error).replace(str(folder), str(source))) from None
+
+
+def copy_spec(source: Path, folder: Path) -> None:
+    """Copy the files that a plan comes from, where it has them: regular files alone. Raises StoreError."""
+    root = source / SPEC
+    for path in sorted(root.rglob("*")) if root.is_dir() and not root.is_symlink() else ():
+        if path.is_dir() and not path.is_symlink():
+            continue
+        if path.is_symlink() or not path.is_file():
+            raise StoreError(f"{path} cannot be copied: it is not a regular file")
+        place = folder / SPEC / path.relative_to(root)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, place)
+
+
+def require_genuine(folder: Path, cell: Cell, number: int) -> None:
+    """Raise StoreError for a cell that a stored result of another one would be taken for."""
+    if not genuine(cell):
+        raise StoreError(
+            f"{folder / CELLS}:{number}: the cell {cell.id} has been changed: that is not the"
+            " hash of"
+            " its content; compile it again"
+        )
