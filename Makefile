@@ -1,6 +1,6 @@
 # Every target does its own set-up and can be repeated.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench fuzz torture docs clean images packages
+.PHONY: help setup demo test check fix bench fuzz torture studies docs clean images packages
 
 PYTHON   := python3
 BIN      := .venv/bin
@@ -57,6 +57,10 @@ ONLY    :=
 NUMBER  :=
 torture: setup ## faults of every kind for MINUTES=30, on record in docs/reliability.md; goes on where it stopped
 	@cd tests/support && ../../$(BIN)/python -m torture --minutes $(MINUTES) --seed $(SEED) $(if $(ONLY),--only $(ONLY)) $(if $(NUMBER),--number $(NUMBER))
+
+NAMES :=
+studies: setup ## run the published studies whole (hours; goes on where it stopped), or NAMES="fmp conex"; writes their pages
+	@cd scripts && ../$(BIN)/python -m studies $(NAMES)
 
 docs: $(VENV) ## write the generated parts of docs/ anew
 	$(BIN)/python -m fairc.runtime.documents docs

@@ -158,10 +158,18 @@ def pairs_as_csv(rows: Rows) -> Iterator[str]:
     yield from lines.getvalue().splitlines()
 
 
+def pairs_as_markdown(rows: Rows) -> Iterator[str]:
+    """Yield the lines of the text form as a list of Markdown."""
+    from fairc.runtime.report.page import escape_markdown
+
+    yield from (f"- {escape_markdown(line)}" for line in pairs_as_text(rows))
+
+
 PAIR_FORMS: dict[str, Callable[[Rows], Iterator[str]]] = {
     "text": pairs_as_text,
     "csv": pairs_as_csv,
     "json": pairs_as_json,
+    "md": pairs_as_markdown,
 }
 
 

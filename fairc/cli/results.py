@@ -112,6 +112,25 @@ def summary(run: Path) -> Iterator[str]:
 
 def text(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the lines of a table of one metric; numbers with a unit prefix that suits them all."""
+    head, body, names = columns(rows)
+    yield from aligned([head, *body], left=names)
+    yield from remarks(rows)
+
+
+def markdown(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the table that `text` yields as one of Markdown."""
+    from fairc.runtime.report.page import escape_markdown as escape
+
+    head, body, names = columns(rows)
+    rule = [*(["---"] * names), *(["---:"] * (len(head) - names))]
+    for cells in (head, rule, *body):
+        yield f"| {' | '.join(cell if cells is rule else escape(cell) for cell in cells)} |"
+    for remark in remarks(rows):
+        yield from ("", escape(remark))
+
+
+def columns(rows: Sequence[Row]) -> tuple[list[str], list[list[str]], int]:
+    """Return the head and the rows of a table of one metric, and how many columns are names."""
     from fairc.runtime.report.words import decimals_for, number, scale_for
 
     known = [row["value"] for row in rows if row["value"] is not None]
@@ -135,7 +154,11 @@ def text(rows: Sequence[Row]) -> Iterator[str]:
         ]
         for row in rows
     ]
-    yield from aligned([head, *body], left=len(keys))
+    return head, body, len(keys)
+
+
+def remarks(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield why rows are without a value or an interval, each reason once."""
     for reason in dict.fromkeys(row["reason"] for row in rows if row["reason"]):
         yield f"without a value: {reason}"
     for reason in dict.fromkeys(row["no_interval"] for row in rows if row["no_interval"]):

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("text", "csv", "json")),
+    type=click.Choice(("text", "csv", "json", "md")),
     default="text",
     show_default=True,
     help="csv and json are in SI base units.",
@@ -99,11 +99,24 @@ def as_text(rows: Sequence[Row]) -> Iterator[str]:
     """Yield a table for people."""
     from .results import text
 
+    yield from _by_statistic(rows, text)
+
+
+def _by_statistic(
+    rows: Sequence[Row], form: Callable[[Sequence[Row]], Iterator[str]]
+) -> Iterator[str]:
     if not rows:
         yield "no results match this plan yet"
     for place, stat in enumerate(dict.fromkeys(row["stat"] for row in rows)):
         yield from [""] if place else []
-        yield from text([row for row in rows if row["stat"] == stat])
+        yield from form([row for row in rows if row["stat"] == stat])
+
+
+def as_markdown(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the tables of `as_text` for a page of Markdown."""
+    from .results import markdown
+
+    yield from _by_statistic(rows, markdown)
 
 
 def as_json(rows: Sequence[Row]) -> Iterator[str]:
@@ -142,4 +155,5 @@ FORMS: dict[str, Callable[[Sequence[Row]], Iterator[str]]] = {
     "text": as_text,
     "csv": as_csv,
     "json": as_json,
+    "md": as_markdown,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -25,28 +24,13 @@ CELLS = {
 
 SPECS = tuple(CELLS)
 
-APART = Path(__file__).parent / "specs"
-"""Specs whose example asks for less than they do, so that it runs already."""
-
-
-@pytest.fixture
-def spec(examples: Path) -> Callable[[str], Path]:
-    """Where a spec is: an example, or a file of the tests."""
-
-    def find(name: str) -> Path:
-        apart = APART / f"{name}.fexp"
-        return apart if apart.exists() else examples / apart.name
-
-    return find
-
-
 def test_examples_are_the_specs(examples: Path) -> None:
     assert set(SPECS) <= {path.stem for path in examples.glob("*.fexp")}
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_spec_checks_without_errors(name: str, spec: Callable[[str], Path]) -> None:
-    experiment, found = load(read(spec(name)))
+def test_spec_checks_without_errors(name: str, examples: Path) -> None:
+    experiment, found = load(read(examples / f"{name}.fexp"))
     assert [d.message for d in found.errors] == []
     assert {d.code for d in found} <= {"not-yet"}
     assert experiment is not None
@@ -95,8 +79,8 @@ def test_axes_are_canonical(examples: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["quic-fairness", "large-deviations", "youtube", "conex"])
-def test_what_a_spec_lacks_is_not_its_traffic(name: str, spec: Callable[[str], Path]) -> None:
-    _, found = load(read(spec(name)))
+def test_what_a_spec_lacks_is_not_its_traffic(name: str, examples: Path) -> None:
+    _, found = load(read(examples / f"{name}.fexp"))
     traffic = ("the CCA", "the transport", "the workload", "of a flow", "`bulk`")
     assert [d.message for d in found if any(word in d.message for word in traffic)] == []
 
@@ -132,8 +116,8 @@ def test_conex_is_a_policer_for_every_rate(examples: Path) -> None:
     assert len(set(policers)) == 42
 
 
-def test_youtube_runs_with_and_without_a_policer() -> None:
-    experiment, found = load(read(APART / "youtube.fexp"))
+def test_youtube_runs_with_and_without_a_policer(examples: Path) -> None:
+    experiment, found = load(read(examples / "youtube.fexp"))
     assert experiment is not None and len(found) == 0
     networks = [c.scenario.network for c in experiment.configurations()]
     rates = [

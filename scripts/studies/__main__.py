@@ -1,0 +1,94 @@
+"""Run the studies one after the other; a study that was interrupted goes on where it stopped.
+
+python -m studies [NAME ...] [--results DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from . import page
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+FAIRC = ROOT / ".venv/bin/fairc"
+# The cheapest first.
+STUDIES = ("large-deviations", "fmp", "quic-fairness", "youtube", "satcom", "conex")
+
+
+def main() -> None:
+    """Run the studies that were asked for, and write their pages."""
+    parser = argparse.ArgumentParser(prog="make studies", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(STUDIES))
+    parser.add_argument("--results", type=Path, default=ROOT / "results/studies", metavar="DIR")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.names) - set(STUDIES):
+        parser.error(f"no such study: {', '.join(sorted(unknown))}; there are {', '.join(STUDIES)}")
+    arguments.results.mkdir(parents=True, exist_ok=True)
+    for name in arguments.names or STUDIES:
+        study(name, arguments.results)
+
+
+def study(name: str, results: Path) -> None:
+    """Run what is missing of a study, and write its page. Exits with the status of a run that failed."""
+    run = results / name
+    print(f"{name}: examples/{name}.fexp", file=sys.stderr)
+    begun = time.monotonic()
+    status = subprocess.run(
+        [FAIRC, "run", ROOT / f"examples/{name}.fexp", "-o", run], check=False
+    ).returncode
+    spent = results / f"{name}.seconds"
+    seconds = time.monotonic() - begun + (float(spent.read_text()) if spent.exists() else 0)
+    spent.write_text(f"{seconds:.0f}\n")
+    # A cell that failed or a claim that fails is a result of the study, and its page says so.
+    if status not in (0, 1):
+        sys.exit(status)
+
+    path = DOCS / "examples" / f"{name}.md"
+    text = path.read_text()
+    for picture in page.pictures(text, name):
+        copy = DOCS / "img" / name / picture
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copyfile(run / "figures" / picture, copy)
+    path.write_text(page.filled(text, facts(run, seconds), lambda asked: table(run, asked)))
+
+
+def table(run: Path, asked: Sequence[str]) -> str:
+    """Return a table of a run, as Markdown. Raises CalledProcessError."""
+    command = [FAIRC, "table", run, *asked, "--format", "md"]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def facts(run: Path, seconds: float) -> str:
+    """Say what a run was: cells and verdicts, virtual and wall time (`seconds` in all), machine, build."""
+    results: list[dict[str, Any]] = [
+        json.loads(path.read_text()) for path in sorted((run / "cells").glob("*/result.json"))
+    ]
+    lock = json.loads((run / "lock.json").read_text())
+    verdicts = Counter(
+        "failed" if result["status"] != "ok" else result["verdict"] for result in results
+    )
+    host, fairc, engine = lock["host"], lock["fairc"], lock["engine"]
+    virtual = sum(result["virtual_s"] for result in results)
+    cells = sum(result["wall_s"] for result in results)
+    counted = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
+    return (
+        f"{len(results):,} cells: {counted}. {virtual / 3600:,.1f} h of virtual time took"
+        f" {cells / 60:,.0f} min of the cells' own wall time, {seconds / 60:,.0f} min in all with analysis and"
+        f" report, on {host['cores']} cores ({host['cpu']}, {host['system']}), engine {engine['name']}, Linux"
+        f" {engine['versions']['kernel']}, fairc {fairc['commit'][:12]}, finished"
+        f" {time.strftime('%Y-%m-%d', time.gmtime((run / 'lock.json').stat().st_mtime))}."
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""The pages of the studies: what `make studies` writes into them, and that it can."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def page(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    return importlib.import_module("studies.page")
+
+
+def table(asked: Sequence[str]) -> str:
+    return "| " + " / ".join(asked) + " |\n"
+
+
+PAGE = """# A study
+
+<!-- facts -->
+<!-- end -->
+
+What came out:
+
+<!-- table: goodput --by r,flow --where 'r == 5' -->
+| old |
+<!-- end -->
+By hand.
+"""
+
+
+def test_parts_between_marks_are_written_anew_and_nothing_else(page: ModuleType) -> None:
+    written = page.filled(PAGE, "12 cells.", table)
+    assert "old" not in written
+    assert "<!-- facts -->\n12 cells.\n<!-- end -->" in written
+    assert (
+        "-->\n| goodput / --by / r,flow / --where / r == 5 |\n<!-- end -->\nBy hand.\n" in written
+    )
+    assert page.filled(written, "12 cells.", table) == written
+
+
+@pytest.mark.parametrize("mark", ["<!-- facts -->", "<!-- end -->", "<!-- table: goodput -->"])
+def test_a_mark_that_is_not_one_of_a_pair_is_refused(page: ModuleType, mark: str) -> None:
+    with pytest.raises(page.BrokenPage, match="not one of a pair"):
+        page.filled(f"{PAGE}{mark}\n", "", table)
+
+
+def test_pictures_are_those_of_the_run(page: ModuleType) -> None:
+    text = "![a](../img/fmp/k.svg) ![b](../img/other/l.svg) ![c](../img/fmp/../x.svg)"
+    assert list(page.pictures(text, "fmp")) == ["k.svg"]
+
+
+def test_every_study_has_its_file_and_a_page_that_can_be_filled(page: ModuleType) -> None:
+    for name in importlib.import_module("studies.__main__").STUDIES:
+        assert (ROOT / f"examples/{name}.fexp").exists()
+        assert page.filled((ROOT / f"docs/examples/{name}.md").read_text(), "", table)
