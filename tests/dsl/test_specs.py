@@ -24,6 +24,7 @@ CELLS = {
 
 SPECS = tuple(CELLS)
 
+
 def test_examples_are_the_specs(examples: Path) -> None:
     assert set(SPECS) <= {path.stem for path in examples.glob("*.fexp")}
 
