@@ -6,8 +6,10 @@
 //! are its own. So the arrivals of all together are those of the process, and nobody has to talk.
 
 use crate::json::Fields;
-use crate::random::{Distribution, Draws};
-use crate::workload::{lasting, seed, MAX_BYTES};
+use crate::random::{lasting, seed, Distribution, Draws};
+
+/// Largest object, bytes: a thousand years at 1 Gbit/s do not overflow.
+pub const MAX_BYTES: i64 = 1 << 62;
 
 /// The least part of a shared process that one stream may have: one of a million arrivals.
 const LEAST_PART: f64 = 1e-6;

@@ -15,10 +15,12 @@ mod clock;
 mod congestion;
 mod description;
 mod events;
+mod failure;
 mod json;
 mod network;
 mod options;
 mod packet_ring;
+mod packet_times;
 mod pcap;
 mod pep;
 mod player;
@@ -79,10 +81,10 @@ fn run(name: &str, epoch_ns: i64, description: &str) -> i32 {
     let mut log = events::Log::new(clock::Clock::new(epoch_ns));
     if let Err(error) = (role.run)(description, &mut log) {
         match error {
-            roles::Failure::Description(message) => {
+            failure::Failure::Description(message) => {
                 return complain(&format!("{name}: {message}"), BAD_DESCRIPTION)
             }
-            roles::Failure::Work(message) => log.error(None, &message),
+            failure::Failure::Work(message) => log.error(None, &message),
         }
     }
     match log.close() {

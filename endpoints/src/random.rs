@@ -8,6 +8,8 @@ use crate::json::Fields;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// Shortest mean of what is drawn again and again, s: below it a program would only draw.
+const SHORTEST_MEAN_S: f64 = 1e-6;
 /// Greatest parameter of a distribution: 2^53, to which a float counts exactly.
 const MOST: f64 = 9_007_199_254_740_992.0;
 
@@ -196,6 +198,25 @@ pub(crate) fn mix(value: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// Takes the seed of all streams of a description.
+///
+/// # Errors
+/// A message that names the field.
+pub fn seed(fields: &mut Fields) -> Result<u64, String> {
+    Ok(fields.number("seed", 0, i64::MAX)? as u64)
+}
+
+/// Refuses times so short that a program would do nothing but draw them.
+///
+/// # Errors
+/// A message that begins with `name`.
+pub fn lasting(distribution: &Distribution, name: &str) -> Result<(), String> {
+    if distribution.mean() < SHORTEST_MEAN_S {
+        return Err(format!("{name} has a mean below {SHORTEST_MEAN_S} s"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

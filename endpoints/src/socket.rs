@@ -15,6 +15,9 @@ const SYN_RETRIES: i32 = 20;
 /// keeps the one processor of all emulated hosts busy for 38 ms (32 connections at 100 Mbit/s).
 pub(crate) const UNSENT_BYTES: i32 = 128 << 10;
 
+/// Time before a connection that failed to open is tried again, ns.
+pub const RETRY_NS: i64 = 100_000_000;
+
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// How a listening socket and its connections are to be.

@@ -2,20 +2,16 @@
 //!
 //! `source` says what a server may send of it by when, `player` what a video's player does with it.
 
-use crate::arrivals::Requests;
+use crate::arrivals::{Requests, MAX_BYTES};
 use crate::json::Fields;
-use crate::random::{Distribution, Draws};
+use crate::random::{lasting, seed, Distribution, Draws};
 
-/// Shortest mean of what is drawn again and again, s: below it a program would only draw.
-const SHORTEST_MEAN_S: f64 = 1e-6;
 /// Highest rate that anything is sent at, bit/s.
 pub const MAX_RATE_BPS: i64 = 1_000_000_000_000;
 /// Smallest packet of a source, bytes of IP: 60 of headers (IP, TCP with timestamps) and some data.
 pub const LEAST_PACKET: i64 = 64;
 /// Largest packet, bytes of IP.
 pub const LARGEST_PACKET: i64 = 65_535;
-/// Largest object, bytes: a thousand years at 1 Gbit/s do not overflow.
-pub(crate) const MAX_BYTES: i64 = 1 << 62;
 
 /// What a connection moves.
 #[derive(Debug, Clone, PartialEq)]
@@ -190,18 +186,6 @@ impl OnOff {
             Draws::new(&self.off, self.seed, connection, 1),
         )
     }
-}
-
-pub(crate) fn seed(fields: &mut Fields) -> Result<u64, String> {
-    Ok(fields.number("seed", 0, i64::MAX)? as u64)
-}
-
-/// Refuses times so short that a program would do nothing but draw them.
-pub(crate) fn lasting(distribution: &Distribution, name: &str) -> Result<(), String> {
-    if distribution.mean() < SHORTEST_MEAN_S {
-        return Err(format!("{name} has a mean below {SHORTEST_MEAN_S} s"));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

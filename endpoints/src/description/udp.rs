@@ -2,8 +2,8 @@
 
 use super::{address, options, rate, starts, stops_after_starts, Description, SHORTEST_PERIOD};
 use crate::json::Fields;
+use crate::packet_times::PacketTimes;
 use crate::request::MAX_CONNECTIONS;
-use crate::source::PacketTimes;
 use crate::udp::datagram::UDP_IP_BYTES;
 use crate::workload::{OnOff, Workload, LARGEST_PACKET, LEAST_PACKET};
 use std::net::Ipv4Addr;

@@ -9,15 +9,14 @@ use super::token::Token;
 use super::watched::Watched;
 use crate::clock::Timer;
 use crate::events::Log;
+use crate::failure::Failure;
 use crate::reactor::{Interest, Reactor};
-use crate::roles::Failure;
 use crate::slots::Slots;
-use crate::{socket, sys};
+use crate::socket::{self, RETRY_NS};
+use crate::sys;
 use std::collections::VecDeque;
 use std::io;
 
-/// Time before the next attempt after one that failed, ns.
-const RETRY_NS: i64 = 100_000_000;
 /// Handshakes that may be under way at once, so that the gateway's backlog holds them.
 const MOST_OPENING: usize = 1_024;
 

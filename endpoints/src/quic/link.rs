@@ -10,7 +10,11 @@ use quinn_proto::{ClientConfig, Connection, ConnectionError, ConnectionHandle, V
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a stopped client stays to tell servers that did not hear it, at most. It leaves earlier
+/// when three probe timeouts have passed (RFC 9000, section 10.2).
+pub const LONGEST_GOODBYE: Duration = Duration::from_millis(500);
 
 /// A socket and the QUIC connection over it.
 pub struct Link {

@@ -3,10 +3,10 @@
 use crate::clock::Timer;
 use crate::description::{self, Capture};
 use crate::events::{Event, Log};
+use crate::failure::Failure;
 use crate::packet_ring::PacketRing;
 use crate::pcap::Writer;
 use crate::reactor::{Interest, Reactor, Wake};
-use crate::roles::Failure;
 use std::io;
 
 /// Takes the packets out of the kernel's ring at every multiple of the period and at the end, which

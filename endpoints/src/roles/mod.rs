@@ -25,7 +25,7 @@ pub mod web_client;
 pub mod web_server;
 
 use crate::events::Log;
-use std::io;
+use crate::failure::Failure;
 
 /// Something that this program can do.
 pub struct Role {
@@ -35,21 +35,6 @@ pub struct Role {
     pub help: &'static str,
     /// Reads the description and works until the work is done or somebody stops it.
     pub run: fn(&str, &mut Log) -> Result<(), Failure>,
-}
-
-/// Why a role ended before its work was done.
-#[derive(Debug)]
-pub enum Failure {
-    /// The description cannot be read.
-    Description(String),
-    /// Something that the work needs failed; becomes an `error` event.
-    Work(String),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Failure::Work(error.to_string())
-    }
 }
 
 /// All roles, in the order of `--help`.

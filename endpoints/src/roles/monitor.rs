@@ -3,8 +3,8 @@
 use crate::clock::Timer;
 use crate::description::{self, Monitor};
 use crate::events::{Log, Usage};
+use crate::failure::Failure;
 use crate::reactor::{Interest, Reactor, Wake};
-use crate::roles::Failure;
 use crate::sys;
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -5,13 +5,13 @@
 
 use crate::description::{self, Network, NetworkFile, Order};
 use crate::events::{Log, Report};
+use crate::failure::Failure;
 use crate::json::Line;
 use crate::network::ip::{cable, End};
 use crate::network::message::Message;
 use crate::network::node::Node;
 use crate::network::qdisc::{self, Object};
 use crate::network::{namespace, offloads, sysctls};
-use crate::roles::Failure;
 use crate::sys;
 use std::collections::HashMap;
 use std::fs;

@@ -2,6 +2,7 @@
 
 use crate::description;
 use crate::events::Log;
+use crate::failure::Failure;
 use crate::pep::description::Pep;
 use crate::pep::events::PepEvent;
 use crate::pep::header::{Header, IncomingHeader, GREETING};
@@ -11,7 +12,6 @@ use crate::pep::sockets;
 use crate::pep::token::Token;
 use crate::pep::watched::Watched;
 use crate::reactor::{Interest, Reactor, Wake};
-use crate::roles::Failure;
 use crate::slots::Slots;
 use crate::{socket, sys};
 use std::io;

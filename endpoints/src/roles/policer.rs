@@ -3,6 +3,7 @@
 use crate::clock::Timer;
 use crate::description;
 use crate::events::Log;
+use crate::failure::Failure;
 use crate::packet_ring::{PacketRing, Wanted, VNET_HEADER_BYTES};
 use crate::pcap::Packet;
 use crate::policer::bucket::Bucket;
@@ -13,7 +14,6 @@ use crate::policer::exposure::{Exposure, Feedback};
 use crate::policer::filters;
 use crate::policer::segment::{Segment, HEAD_BYTES};
 use crate::reactor::{Interest, Reactor, Wake};
-use crate::roles::Failure;
 use crate::sys;
 use std::collections::VecDeque;
 use std::fs::File;

@@ -2,10 +2,10 @@
 
 use crate::description::{self, Qdiscs};
 use crate::events::{Log, Report};
+use crate::failure::Failure;
 use crate::json::Line;
 use crate::network::node::Node;
 use crate::network::qdisc::Object;
-use crate::roles::Failure;
 use std::io;
 
 /// Carries out the lines in order, then writes every qdisc of this network namespace.

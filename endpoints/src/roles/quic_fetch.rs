@@ -1,6 +1,7 @@
 //! A request over QUIC: its connection, how far it is, and what it has received.
 
 use crate::events::Log;
+use crate::failure::Failure;
 use crate::quic::description::QuicClient;
 use crate::quic::inbox::Inbox;
 use crate::quic::link::Link;
@@ -10,7 +11,6 @@ use crate::quic::{DONE, STOPPED};
 use crate::request::Request;
 use crate::roles::quic_download::why_lost;
 use crate::roles::request_streams::{Asked, Stream};
-use crate::roles::Failure;
 use quinn_proto::{ConnectionError, StreamId};
 use std::time::Instant;
 

@@ -6,8 +6,8 @@
 
 use crate::arrivals::{Arrival, Arrivals, Requests};
 use crate::events::{Event, Log, Report};
+use crate::failure::Failure;
 use crate::json::Line;
-use crate::roles::Failure;
 use std::io;
 
 /// A stream of requests.

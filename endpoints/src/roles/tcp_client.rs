@@ -3,12 +3,13 @@
 use crate::clock::Timer;
 use crate::description::{self, TcpClient};
 use crate::events::{Event, Log};
+use crate::failure::Failure;
 use crate::player::Player;
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::Request;
 use crate::roles::tcp_download::{Connection, State};
-use crate::roles::{tcp_requests, Failure};
-use crate::socket;
+use crate::roles::tcp_requests;
+use crate::socket::{self, RETRY_NS};
 use crate::sys;
 use crate::tcp::fetch::{may_pass, Dial, Fetch, Taken};
 use crate::tcp::sink::{Sinks, Sunk};
@@ -20,9 +21,6 @@ const TICK: u64 = 1;
 const SUNK: u64 = 2;
 /// Token of connection 0; the others follow.
 const FIRST_CONNECTION: u64 = 3;
-
-/// Time before a connection that failed to open is tried again, ns.
-pub const RETRY_NS: i64 = 100_000_000;
 
 /// Works until every connection has its bytes, until `stop_ns`, or until SIGTERM.
 ///

@@ -6,12 +6,12 @@ use crate::arrivals::Requests;
 use crate::clock::Timer;
 use crate::description::TcpClient;
 use crate::events::{Event, Log};
+use crate::failure::Failure;
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::Request;
 use crate::roles::request_streams::{streams, Asked, Stream};
-use crate::roles::tcp_client::RETRY_NS;
-use crate::roles::Failure;
 use crate::slots::Slots;
+use crate::socket::RETRY_NS;
 use crate::tcp::fetch::{may_pass, Dial, Fetch, Taken};
 use std::io;
 

@@ -3,9 +3,9 @@
 use crate::agenda::Agenda;
 use crate::description::{self, udp::UdpServer};
 use crate::events::{Event, Log};
+use crate::failure::Failure;
+use crate::packet_times::PacketTimes;
 use crate::reactor::{Interest, Reactor, Wake};
-use crate::roles::Failure;
-use crate::source::PacketTimes;
 use crate::udp::datagram::{Datagram, HEADER_BYTES};
 use crate::udp::sockets::{Sender, Sent};
 use std::net::SocketAddrV4;

@@ -3,7 +3,7 @@
 use crate::clock::Clock;
 use crate::description;
 use crate::events::Log;
-use crate::roles::Failure;
+use crate::failure::Failure;
 use crate::socket;
 use crate::web::content::{contents, Content};
 use crate::web::description::WebClient;

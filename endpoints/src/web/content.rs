@@ -6,6 +6,7 @@
 
 use crate::block::Memory;
 use crate::web::page::{Kind, Object, Page};
+use crate::web::piece::Piece;
 use crate::web::png;
 use bytes::{Buf, Bytes};
 use std::fmt::Write as _;
@@ -16,24 +17,6 @@ const MOST_AT_ONCE: u64 = 64 << 10;
 const DOCUMENT: &str = "<!doctype html><link rel=icon href=\"data:,\"><body>";
 const SCRIPT: &str = "{const f=(t,k,u,m)=>{const e=document.createElement(t);e[k]=u;\
     if(m){e.rel=\"stylesheet\";e.media=m}document.body.append(e)};";
-
-/// A part of an object.
-#[derive(Debug, Clone)]
-pub enum Piece {
-    /// These bytes.
-    Own(Bytes),
-    /// So many bytes of the repeated block.
-    Filler(Rc<Memory>, u64),
-}
-
-impl Piece {
-    fn bytes(&self) -> u64 {
-        match self {
-            Piece::Own(bytes) => bytes.len() as u64,
-            Piece::Filler(_, bytes) => *bytes,
-        }
-    }
-}
 
 /// The content of an object.
 #[derive(Debug, Clone)]

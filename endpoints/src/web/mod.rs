@@ -11,6 +11,7 @@ pub mod link;
 pub mod living;
 pub mod loading;
 pub mod page;
+pub mod piece;
 mod png;
 pub mod quinn_io;
 pub mod reply;

@@ -4,7 +4,7 @@
 //! filler stands before the pixels, so nothing can be shown until the last of it has come.
 
 use crate::block::{Memory, BLOCK_BYTES};
-use crate::web::content::Piece;
+use crate::web::piece::Piece;
 use bytes::Bytes;
 
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";

@@ -3,9 +3,9 @@
 //! Timers of the kernel on absolute times instead of tokio's, which are rounded to ms.
 
 use crate::clock::{Clock, Timer};
+use crate::failure::Failure;
 use crate::quic::alarm::Alarm;
 use crate::quic::datagrams::Datagrams;
-use crate::roles::Failure;
 use crate::sys;
 use std::future::Future;
 use std::io;
