@@ -60,3 +60,21 @@ def fairc(
         return Called(int(end.value.code), captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture
+def plan(fairc: Fairc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fairc:
+    """A compiled plan, `plan`; nothing here reads a report, and writing one takes long."""
+
+    def build(path: Path, formats: object = ()) -> list[Path]:
+        return [path / "report.html"]
+
+    monkeypatch.setattr("fairc.runtime.report.build", build)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    Path("scratch").mkdir()
+    called = fairc(
+        "compile", "tiny.fexp", "-o", "plan", "--target", "slurm", "--target", "kubernetes"
+    )
+    assert called.status == 0
+    return fairc

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from madecell import MS, Made, crowded, made_cell, write_lines
+from madeartefacts import Made, crowded, write_lines
+from madecell import MS, made_cell
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.analysis.cells import analyse, write_series

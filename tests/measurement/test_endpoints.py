@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from madecell import MS, QUIC_SAMPLE, TCP_SAMPLE, crowded
+from madeartefacts import QUIC_SAMPLE, TCP_SAMPLE, crowded
+from madecell import MS
 
 from fairc.runtime.measurement import ArtefactError, load
 from fairc.runtime.measurement.applications import Video, requests, videos

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from madecell import Made, crowded, made_cell, write_lines
+from madeartefacts import Made, crowded, write_lines
+from madecell import made_cell
 
 from fairc.compiler.plan import Cell, MetricRequest, Pep
 from fairc.runtime.analysis.cells import analyse

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from judged import edit, verdict
-from madecell import Made, crowded
+from madeartefacts import Made, crowded
 
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.processing import nics

@@ -9,18 +9,9 @@ import pytest
 from frames import Frame, ethernet, ipv4, pcap, tcp, timestamps, udp
 from hypothesis import given
 from hypothesis import strategies as st
-from madecell import (
-    FULL,
-    MS,
-    Made,
-    Sent,
-    Transport,
-    crowded,
-    lossy,
-    made_cell,
-    steady,
-    through_queue,
-)
+from madeartefacts import Made, crowded, lossy
+from madecell import FULL, MS, Transport, made_cell
+from madepackets import Sent, steady, through_queue
 
 from fairc.runtime.measurement import ArtefactError, load
 from fairc.runtime.measurement.matching import match

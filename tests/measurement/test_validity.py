@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from judged import edit, verdict
-from madecell import FULL, MS, Made, crowded, lossy, made_cell, steady, through_queue
+from madeartefacts import Made, crowded, lossy
+from madecell import FULL, MS, made_cell
+from madepackets import steady, through_queue
 
 from fairc.compiler.plan import Cell
 from fairc.runtime.measurement import load

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from judged import edit, edit_lines, verdict
-from madecell import MS, Made, Transport, crowded, made_cell, steady, through_queue
+from madeartefacts import Made, crowded
+from madecell import MS, Transport, made_cell
+from madepackets import steady, through_queue
 
 from fairc.compiler.plan import (
     Distribution,

@@ -9,12 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from madecell import (
-    MS,
-    PAYLOAD,
-    Made,
-    hand_made,
-)
+from madeartefacts import Made, hand_made
+from madecell import MS, PAYLOAD
 
 from fairc.compiler.plan import MetricRequest, VideoWorkload
 from fairc.runtime.measurement import Measurement, load

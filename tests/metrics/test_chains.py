@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from madecell import RATE_BPS, hand_made
+from madeartefacts import RATE_BPS, hand_made
 from numpy.typing import NDArray
 from walks import P, walk
 

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from madecell import Transport, crowded
+from madeartefacts import crowded
+from madecell import Transport
 
 from fairc.compiler.plan import TransportOptions
 from fairc.runtime.analysis.conditions import CONDITIONS, conditions

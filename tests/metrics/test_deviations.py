@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from madecell import TCP_SAMPLE, Made, hand_made, write_json, write_lines
+from madeartefacts import TCP_SAMPLE, Made, hand_made, write_json, write_lines
 from walks import P, walk
 
 from fairc.compiler.plan import Cell, MetricRequest

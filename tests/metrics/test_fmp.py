@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from madecell import MS, Made, hand_made
+from madeartefacts import Made, hand_made
+from madecell import MS
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import load

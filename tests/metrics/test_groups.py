@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from madecell import FULL, MS, PAYLOAD, Made, crowded, hand_made, write_lines
+from madeartefacts import Made, crowded, hand_made, write_lines
+from madecell import FULL, MS, PAYLOAD
 
 from fairc.compiler.plan import Flow, MetricRequest
 from fairc.runtime.measurement import Measurement, load

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from madecell import QUIC_SAMPLE, TCP_SAMPLE, hand_made
+from madeartefacts import QUIC_SAMPLE, TCP_SAMPLE, hand_made
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import load

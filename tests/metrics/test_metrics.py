@@ -10,21 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from madecell import (
-    FULL,
-    MS,
-    PAYLOAD,
-    RATE_BPS,
-    Made,
-    Passed,
-    Sent,
-    Transport,
-    crowded,
-    hand_made,
-    lossy,
-    made_cell,
-    write_json,
-)
+from madeartefacts import RATE_BPS, Made, crowded, hand_made, lossy, write_json
+from madecell import FULL, MS, PAYLOAD, Transport, made_cell
+from madepackets import Passed, Sent
 
 from fairc.compiler.plan import Cell, MetricRequest
 from fairc.runtime.measurement import Measurement, load

@@ -2,128 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from storedcells import AXES, failed, invalid, stored
 
 from fairc.runtime import documents
 from fairc.runtime.compare import summary
-from fairc.runtime.compare.summary import UnknownName, summarise
-from fairc.runtime.measurement import pages
-from fairc.runtime.measurement.series import Series
+from fairc.runtime.compare.summary import summarise
 from fairc.runtime.store import swept as swept_values
 from fairc.runtime.store import tables
 from fairc.runtime.store.columns import TABLES
-from fairc.runtime.store.results import CellResult, FlowResult, MetricValue
 from fairc.runtime.store.schema import SEPARATOR, Stored
 from fairc.runtime.store.tables import TableError
 
-from madecell import made_cell  # isort: skip
-
-AXES = ("loss", "Cell")
 ROOT = Path(__file__).parents[2]
-
-
-def series(seed: int) -> Series:
-    """Series of two flows, one queue, three slots."""
-    floats = np.arange(6, dtype=np.float64).reshape(2, 3) + seed
-    return Series(
-        flows=np.array(["a", "b"]),
-        queues=np.array(["r1/r1-eth2"]),
-        t_s=np.array([0.0, 0.1, 0.2]),
-        ip_bytes=floats,
-        delivered_bytes=floats / 2,
-        active=floats > 2,
-        queue_bytes=floats[:1] * 100,
-        queue_packets=floats[:1],
-        sample_flow=np.array([0, 1]),
-        sample_connection=np.array([0, 3]),
-        sample_t_s=np.array([0.1, 0.2]),
-        sample_cwnd_packets=np.array([10.0, 11.0]),
-        sample_rtt_s=np.array([0.05, np.nan]),
-        sample_in_flight_packets=np.array([9.0, np.nan]),
-        sample_pacing_bps=np.array([np.nan, 1e6]),
-        video_flow=np.array([1, 1]),
-        video_connection=np.array([0, 1]),
-        video_startup_s=np.array([0.5, np.nan]),
-        video_stalls=np.array([2, 0]),
-        video_stalled_s=np.array([3.5, 0.0]),
-        video_qoe=np.array([2.9, np.nan]),
-        video_ended=np.array([True, False]),
-        request_flow=np.array([0]),
-        request_connection=np.array([0]),
-        request_number=np.array([7]),
-        request_start_s=np.array([1.5]),
-        request_fct_s=np.array([0.25]),
-        request_bytes=np.array([2**33]),
-        loads=pages.rows({"flow": int}, []),
-        resources=pages.rows({"flow": int}, []),
-        sequences=pages.rows({"flow": int}, []),
-        trace_metric=np.array(["fmp.K", "cwnd"]),
-        trace_flow=np.array(["", "b"]),
-        trace_of=np.array([0, 0, 1]),
-        trace_t_s=np.array([0.1, 0.2, 0.1]),
-        trace_value=np.array([0.0, -0.25, 10.0]),
-        busy_t_s=np.array([0.1]),
-        busy_share=np.array([0.2]),
-        loss_expected=np.array([0.01]),
-        loss_sent=np.array([100]),
-        loss_lost=np.array([1]),
-    )
-
-
-def stored(number: int, loss: str, goodput: float | None = 1.0, **changes: Any) -> Stored:
-    """One cell with a goodput for each flow; a's is as given, b's ten times that."""
-    cell = made_cell(bindings={"loss": loss, "Cell": "x"}, repetition=number, id=f"{number:016x}")
-    flows = tuple(
-        FlowResult(
-            flow=name,
-            transport="tcp",
-            cca="cubic",
-            connections=1,
-            start_s=0.0,
-            first_byte_s=None,
-            end_s=2.5,
-            completed=True,
-            bytes=2**40,
-            goodput_bps=goodput,
-        )
-        for name in "ab"
-    )
-    values = [
-        MetricValue(metric="goodput", flow="a", value=goodput, unit="bit/s"),
-        MetricValue(metric="goodput", flow="b", value=goodput and 10 * goodput, unit="bit/s"),
-        MetricValue(metric="fairness.F", flow=None, value=None, unit="1", reason="too short"),
-    ]
-    fields: dict[str, Any] = {
-        "cell": cell.id,
-        "key": f"key{number}",
-        "status": "ok",
-        "verdict": "valid",
-        "ended_by": "finished",
-        "virtual_s": 80.0,
-        "wall_s": 6.0,
-        "engine": "fake",
-        "image": "none",
-        "flows": flows,
-        "metrics": tuple(values),
-    }
-    result = CellResult(**(fields | changes))
-    return Stored(cell, result, series(number) if result.status == "ok" else None)
-
-
-def failed(number: int, loss: str) -> Stored:
-    return stored(
-        number, loss, status="failed", verdict=None, error="it hung", flows=(), metrics=()
-    )
-
-
-def invalid(number: int, loss: str) -> Stored:
-    return stored(number, loss, 1e9, verdict="invalid", reasons=("too slow", "too late"))
 
 
 def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
@@ -317,83 +214,6 @@ def test_stored_results_are_read_back(tmp_path: Path) -> None:
         tables.read_stored(made.cell, tmp_path)
     (tmp_path / "result.json").write_text(failed(1, "0%").result.model_dump_json())
     assert tables.read_stored(made.cell, tmp_path).series is None
-
-
-@pytest.fixture
-def swept(tmp_path: Path) -> Path:
-    """Goodput of flow a: 1..6 without loss (and an invalid cell), 5 once at 1 % (and a failure)."""
-    cells = [stored(n, "0%", float(n)) for n in range(1, 7)]
-    tables.write(tmp_path, AXES, [*cells, invalid(7, "0%"), stored(8, "1%", 5.0), failed(9, "1%")])
-    return tmp_path
-
-
-def test_a_table_by_axes_and_flow(swept: Path) -> None:
-    found = summarise(swept, AXES, "goodput")
-    assert found[0] == {
-        "metric": "goodput",
-        "unit": "bit/s",
-        "stat": "median",
-        "by": {"loss": "0%", "Cell": "x", "flow": "a"},
-        "n": 6,
-        "invalid": 1,
-        "value": 3.5,
-        "ci_low": 1.0,
-        "ci_high": 6.0,
-        "reason": "",
-        "no_interval": "",
-    }
-    assert [
-        (r["by"]["loss"], r["by"]["flow"], r["n"], r["invalid"], r["value"]) for r in found
-    ] == [
-        ("0%", "a", 6, 1, 3.5),
-        ("0%", "b", 6, 1, 35.0),
-        ("1%", "a", 1, 1, 5.0),
-        ("1%", "b", 1, 1, 50.0),
-    ]
-    assert found[2]["ci_low"] is found[2]["ci_high"] is None
-
-
-def test_other_groups_and_statistics(swept: Path) -> None:
-    found = summarise(swept, AXES, "goodput", by=("flow",), stat="max")
-    assert [(r["by"], r["n"], r["invalid"], r["value"]) for r in found] == [
-        ({"flow": "a"}, 7, 2, 6.0),
-        ({"flow": "b"}, 7, 2, 60.0),
-    ]
-    found = summarise(swept, AXES, "goodput", by=(), stat="mean")
-    assert [(r["by"], r["n"], r["invalid"]) for r in found] == [({}, 14, 2)]
-    found = summarise(swept, AXES, "goodput", by=("repetition", "flow"), stat="p50")
-    assert (found[0]["by"], found[0]["value"]) == ({"repetition": "1", "flow": "a"}, 1.0)
-
-
-def test_cells_can_be_chosen(swept: Path) -> None:
-    def where(names: Mapping[str, str]) -> bool:
-        return names["loss"] == "1%" or int(names["repetition"]) <= 2
-
-    found = summarise(swept, AXES, "goodput", by=("flow",), where=where)
-    assert [(r["n"], r["invalid"], r["value"]) for r in found] == [(3, 1, 2.0), (3, 1, 20.0)]
-
-
-def test_values_that_are_not_defined_are_not_counted(swept: Path) -> None:
-    found = summarise(swept, AXES, "fairness", by=("loss", "flow"))
-    assert [(r["metric"], r["by"], r["n"], r["value"]) for r in found] == [
-        ("fairness.F", {"loss": "0%", "flow": None}, 0, None),
-        ("fairness.F", {"loss": "1%", "flow": None}, 0, None),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"metric": "godput"}, "no metric is called `godput`; known: fairness.F, goodput"),
-        ({"metric": "rtt"}, "no metric of this run is called `rtt`"),
-        ({"metric": "goodput", "stat": "mode"}, "no statistic is called `mode`"),
-        ({"metric": "goodput", "by": ("lss",)}, "no axis is called `lss`; known: loss, Cell, flow"),
-    ],
-)
-def test_unknown_names(swept: Path, arguments: dict[str, Any], words: str) -> None:
-    with pytest.raises(UnknownName) as caught:
-        summarise(swept, AXES, **arguments)
-    assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("name", documents.DOCUMENTS)

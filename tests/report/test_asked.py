@@ -5,28 +5,19 @@ from __future__ import annotations
 import html
 import math
 import re
-import xml.etree.ElementTree as ET
-from collections.abc import Callable, Mapping
-from itertools import combinations, pairwise
-from pathlib import Path
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
+from asked_figures import SWEEP, Maker, asked, planned, run_of, texts_of, values_of
 
-from fairc import dsl
-from fairc.compiler import compile
-from fairc.compiler.plan import Plan
 from fairc.runtime.report import build
-from fairc.runtime.report.choose import choose
 from fairc.runtime.report.figures import (
-    FIGURES,
     Drawing,
     NothingToDraw,
     Number,
     Sheet,
-    Subject,
-    cases,
     cdf,
     colours,
     convergence,
@@ -34,83 +25,10 @@ from fairc.runtime.report.figures import (
     line,
 )
 from fairc.runtime.report.figures.style import VARIABLES
-from fairc.runtime.report.render import Rendered, render
+from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
-from fairc.runtime.report.summary import F, Results
+from fairc.runtime.report.summary import F
 from fairc.runtime.statistics import median
-from fairc.runtime.statistics.multiple import holm
-from fairc.runtime.statistics.paired import signed_rank
-from fairc.runtime.statistics.two_samples import welch
-
-Maker = Callable[..., Path]
-
-SWEEP = {"loss": ("0%", "1%"), "n": ("1", "2", "5")}
-
-
-def planned(report: str, sweep: Mapping[str, tuple[str, ...]] = SWEEP, repeat: int = 6) -> Plan:
-    """Return the plan of an experiment with these figures."""
-    axes = "  ".join(f"{name} = [{', '.join(values)}]" for name, values in sweep.items())
-    loss = "loss: loss" if "loss" in sweep else "loss: 0%"
-    count = "count = n" if "n" in sweep else ""
-    text = f"""fexp 1
-    experiment e {{
-      sweep {{ {axes} }}
-      topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, {loss})
-      flow cubic {{ cca = cubic  {count}  workload = bulk }}
-      flow bbr   {{ cca = bbr  workload = bulk }}
-      duration = 20s
-      repeat = {repeat}
-      measure = [fairness, goodput, rtt, utilization]
-      report {{ {report} }}
-    }}
-    """
-    experiment, diagnostics = dsl.load(dsl.Source("e.fexp", text))
-    assert not list(diagnostics), dsl.render_full(diagnostics)
-    assert experiment is not None
-    return compile(experiment).plan
-
-
-def run_of(
-    make_run: Maker, report: str, sweep: dict[str, tuple[str, ...]] | None = None, **spec: Any
-) -> Path:
-    sweep = SWEEP if sweep is None else sweep
-    spec = {"repeat": 6, "duration_s": 3.0, **spec}
-    plan = planned(report, sweep, spec["repeat"])
-    return make_run(sweep=sweep, axes=plan.axes, figures=plan.figures, **spec)
-
-
-def asked(path: Path, index: int = 0) -> tuple[Subject, Drawing | Sheet]:
-    run = Run(path)
-    results = Results(run)
-    subject = Subject(run, results, *choose(run, results))
-    request = run.plan.figures[index]
-    return subject, next(k for k in FIGURES if k.name == request.kind).make(subject, request)
-
-
-def drawn(path: Path, index: int = 0) -> Rendered:
-    _, drawing = asked(path, index)
-    assert isinstance(drawing, Drawing)
-    return render(drawing)
-
-
-def values_of(subject: Subject, metric: str, **keys: str) -> dict[str | None, list[float]]:
-    """Return the values that count, by flow, of the configurations with these bindings."""
-    return {
-        measure.flow: [
-            value
-            for c in subject.run.configurations
-            if all(dict(c.bindings)[k] == v for k, v in keys.items())
-            for outcome, value in subject.results.points(measure, c)
-            if outcome.counts
-        ]
-        for measure in subject.results.select(metric)
-    }
-
-
-def texts_of(svg: str) -> list[str]:
-    found = ("".join(e.itertext()) for e in ET.fromstring(svg).iter() if e.tag.endswith("text"))
-    return [" ".join(text.split()) for text in found]
-
 
 EVERY = """
     heatmap(fairness.F, x: repetition, y: loss, facet: n)
@@ -278,40 +196,6 @@ def test_where_keeps_what_it_says(make_run: Maker) -> None:
     assert "n = 8 cells" in drawing.caption
 
 
-def test_boxes_with_tests(make_run: Maker) -> None:
-    path = run_of(make_run, "boxplot(fairness.F, by: [loss, n], notch: on, test: welch)")
-    subject, drawing = asked(path)
-    assert isinstance(drawing, Drawing)
-    every = [
-        welch(
-            values_of(subject, F, n=a, loss=loss)[None], values_of(subject, F, n=b, loss=loss)[None]
-        )
-        for loss in SWEEP["loss"]
-        for a, b in combinations(SWEEP["n"], 2)
-    ]
-    p = holm([found.p for found in every if not isinstance(found, str)])[4]
-    told = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-    texts = texts_of(render(drawing).svg["page"])
-    assert any(f"1 / 5: {told}" in text for text in texts)
-    assert "loss = 1%, n = 5 n = 6" in texts
-    assert "Welch's t-test between values of n" in drawing.caption
-
-
-def test_values_of_one_cell_have_no_test(make_run: Maker) -> None:
-    path = make_run(
-        sweep=SWEEP, axes=planned("", SWEEP).axes, repeat=6, duration_s=3.0, flows=("a", "b", "c"),
-        users={"a": "light", "b": "light", "c": "heavy"}, fairness=False,
-        figures=tuple(
-            f.model_copy(update={"options": {**f.options, "by": "users", "facet": ("loss", "n")}})
-            for f in planned("boxplot(goodput, by: flow, notch: on, test: welch)").figures
-        ),
-    )  # fmt: skip
-    _, drawing = asked(path)
-    assert isinstance(drawing, Drawing)
-    assert "No notch: values of one cell are not independent." in drawing.caption
-    assert "No test: values of one cell are not independent." in drawing.caption
-
-
 def test_steps_of_a_distribution() -> None:
     few = tuple(float(v) for v in range(5))
     assert cdf.steps(few) == ([0.0, *few], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
@@ -383,45 +267,6 @@ def test_a_table_holds_the_numbers(make_run: Maker) -> None:
     assert (
         "no interval and no test: add `loss` to `by` or `facet`, or fix it with" in goodput.caption
     )
-
-
-def test_a_mixture_has_no_band_no_notch_and_no_test(make_run: Maker) -> None:
-    path = run_of(
-        make_run,
-        "line(fairness.F, x: n)  boxplot(fairness.F, by: n, notch: on, test: wilcoxon)",
-        duration_s=1.0,
-    )
-    subject, drawing = asked(path)
-    request = subject.run.plan.figures[0]
-    found = cases.load(subject, request)
-    points = [cases.summing(request, found)(members) for _, members in found.groups(("n",))]
-    assert [(e.n, e.low, e.reason) for e in points] == [(12, None, "mixes loss")] * 3
-    _, boxes = asked(path, 1)
-    assert isinstance(drawing, Drawing) and isinstance(boxes, Drawing)
-    for caption in (drawing.caption, boxes.caption):
-        assert "Groups mix configurations, so they have no interval and no test" in caption
-    assert not any("p =" in text for text in texts_of(render(boxes).svg["page"]))
-
-
-def test_boxes_of_common_draws_are_tested_pair_by_pair(make_run: Maker) -> None:
-    path = run_of(
-        make_run, "boxplot(fairness.F, by: [loss, n], test: wilcoxon)", common=("the starts",)
-    )
-    subject, drawing = asked(path)
-    assert isinstance(drawing, Drawing)
-    assert "Wilcoxon's signed-rank test of the differences in each repetition" in drawing.caption
-    of = {
-        (loss, n): values_of(subject, F, n=n, loss=loss)[None]
-        for loss in SWEEP["loss"]
-        for n in SWEEP["n"]
-    }
-    every = [
-        signed_rank([y - x for x, y in zip(of[loss, a], of[loss, b], strict=True)]).p
-        for loss in SWEEP["loss"]
-        for a, b in combinations(SWEEP["n"], 2)
-    ]
-    texts = texts_of(render(drawing).svg["page"])
-    assert any(f"1 / 5: p = {holm(every)[4]:.3f}" in text for text in texts)
 
 
 def test_too_much_for_a_figure_is_said(make_run: Maker) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from madecell import Made, write_lines
+from madeartefacts import Made, write_lines
 
 from fairc.runtime.measurement import load
 from fairc.runtime.validity import judge

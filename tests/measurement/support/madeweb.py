@@ -9,9 +9,20 @@ from pathlib import Path
 from typing import Any, Literal
 
 from frames import Frame, ethernet, ipv4, pcap, tcp, udp
-from madecell import EPOCH_NS, MS, QUEUE, Made, made_cell, write_lines
+from madeartefacts import Made, write_lines
+from madecell import EPOCH_NS, MS, QUEUE, made_cell
 
-from fairc.compiler.plan import Capture, Cell, LoadWorkload, PageObject, Pep, TransportOptions
+from fairc.compiler.plan import (
+    Capture,
+    Cell,
+    LoadWorkload,
+    MetricRequest,
+    PageObject,
+    Pep,
+    TransportOptions,
+)
+from fairc.runtime.analysis.cells import Analysis, analyse
+from fairc.words.metrics import METRICS as WORDS
 
 Protocol = Literal["h1", "h2", "h3"]
 PAGE = (
@@ -208,3 +219,18 @@ def two_loads(**options: Any) -> MadeWeb:
             Segment(1700, 40_002, 0, 500, "quic"),  # after the load
         ],
     )
+
+
+PER_LOAD = tuple(metric.name for metric in WORDS if metric.per_load)
+
+
+EVERYTHING = [MetricRequest(name=name) for name in PER_LOAD]
+
+
+def analysed(made: MadeWeb, folder: Path) -> Analysis:
+    return analyse(made.cell, made.write(folder), EVERYTHING)
+
+
+def values(analysis: Analysis) -> dict[tuple[str, int | None], float | None]:
+    assert {value.flow for value in analysis.metrics} == {"a"}
+    return {(value.metric, value.load): value.value for value in analysis.metrics}

@@ -1,0 +1,90 @@
+"""Statistical tests in figures that an experiment asks for."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from asked_figures import SWEEP, Maker, asked, planned, run_of, texts_of, values_of
+
+from fairc.runtime.report.figures import (
+    Drawing,
+    cases,
+)
+from fairc.runtime.report.render import render
+from fairc.runtime.report.summary import F
+from fairc.runtime.statistics.multiple import holm
+from fairc.runtime.statistics.paired import signed_rank
+from fairc.runtime.statistics.two_samples import welch
+
+
+def test_boxes_with_tests(make_run: Maker) -> None:
+    path = run_of(make_run, "boxplot(fairness.F, by: [loss, n], notch: on, test: welch)")
+    subject, drawing = asked(path)
+    assert isinstance(drawing, Drawing)
+    every = [
+        welch(
+            values_of(subject, F, n=a, loss=loss)[None], values_of(subject, F, n=b, loss=loss)[None]
+        )
+        for loss in SWEEP["loss"]
+        for a, b in combinations(SWEEP["n"], 2)
+    ]
+    p = holm([found.p for found in every if not isinstance(found, str)])[4]
+    told = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    texts = texts_of(render(drawing).svg["page"])
+    assert any(f"1 / 5: {told}" in text for text in texts)
+    assert "loss = 1%, n = 5 n = 6" in texts
+    assert "Welch's t-test between values of n" in drawing.caption
+
+
+def test_values_of_one_cell_have_no_test(make_run: Maker) -> None:
+    path = make_run(
+        sweep=SWEEP, axes=planned("", SWEEP).axes, repeat=6, duration_s=3.0, flows=("a", "b", "c"),
+        users={"a": "light", "b": "light", "c": "heavy"}, fairness=False,
+        figures=tuple(
+            f.model_copy(update={"options": {**f.options, "by": "users", "facet": ("loss", "n")}})
+            for f in planned("boxplot(goodput, by: flow, notch: on, test: welch)").figures
+        ),
+    )  # fmt: skip
+    _, drawing = asked(path)
+    assert isinstance(drawing, Drawing)
+    assert "No notch: values of one cell are not independent." in drawing.caption
+    assert "No test: values of one cell are not independent." in drawing.caption
+
+
+def test_a_mixture_has_no_band_no_notch_and_no_test(make_run: Maker) -> None:
+    path = run_of(
+        make_run,
+        "line(fairness.F, x: n)  boxplot(fairness.F, by: n, notch: on, test: wilcoxon)",
+        duration_s=1.0,
+    )
+    subject, drawing = asked(path)
+    request = subject.run.plan.figures[0]
+    found = cases.load(subject, request)
+    points = [cases.summing(request, found)(members) for _, members in found.groups(("n",))]
+    assert [(e.n, e.low, e.reason) for e in points] == [(12, None, "mixes loss")] * 3
+    _, boxes = asked(path, 1)
+    assert isinstance(drawing, Drawing) and isinstance(boxes, Drawing)
+    for caption in (drawing.caption, boxes.caption):
+        assert "Groups mix configurations, so they have no interval and no test" in caption
+    assert not any("p =" in text for text in texts_of(render(boxes).svg["page"]))
+
+
+def test_boxes_of_common_draws_are_tested_pair_by_pair(make_run: Maker) -> None:
+    path = run_of(
+        make_run, "boxplot(fairness.F, by: [loss, n], test: wilcoxon)", common=("the starts",)
+    )
+    subject, drawing = asked(path)
+    assert isinstance(drawing, Drawing)
+    assert "Wilcoxon's signed-rank test of the differences in each repetition" in drawing.caption
+    of = {
+        (loss, n): values_of(subject, F, n=n, loss=loss)[None]
+        for loss in SWEEP["loss"]
+        for n in SWEEP["n"]
+    }
+    every = [
+        signed_rank([y - x for x, y in zip(of[loss, a], of[loss, b], strict=True)]).p
+        for loss in SWEEP["loss"]
+        for a, b in combinations(SWEEP["n"], 2)
+    ]
+    texts = texts_of(render(drawing).svg["page"])
+    assert any(f"1 / 5: p = {holm(every)[4]:.3f}" in text for text in texts)
