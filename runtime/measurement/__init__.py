@@ -4,11 +4,12 @@ In order of control flow: `artefacts` opens the files, `endpoints` and `qdisc` r
 and `tc` wrote, `paths` knows the routes, `matching` and `queues` follow packets through a
 bottleneck, `qlog` checks what a QUIC server traced, `iperf3` and `iperf3_clock` read that program's JSON, `selection` says which packets are whose,
 `slots` apportions bytes to time, `loads` and `arrivals` follow page loads, `peps` split connections,
-`record` puts it together, `series` and `pages` are what is kept.
+`record` is all of it, put together by `loading`; `series` and `pages` are what is kept.
 """
 
 from .artefacts import ArtefactError
-from .record import SLOT_S, FlowRecord, Measurement, load
+from .loading import load
+from .record import SLOT_S, FlowRecord, Measurement
 from .selection import middle_of, packets_of
 
 __all__ = [

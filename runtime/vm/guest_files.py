@@ -27,4 +27,5 @@ def guest_files(
         files |= runner.files()
     if variant is recipe.BROWSER:
         files["fairc-browser"] = (recipe.GUEST / "browser.py").read_bytes()
+        files["page_record.py"] = (recipe.GUEST / "page_record.py").read_bytes()
     return files

@@ -23,12 +23,7 @@ from madecell import (
 )
 from madepackets import Passed, Sent, steady, through_queue
 
-from fairc.compiler.plan import (
-    BulkWorkload,
-    Capture,
-    Cell,
-    Flow,
-)
+from fairc.compiler.plan import BulkWorkload, Capture, Cell, Flow
 
 
 def _transport(flow: Flow) -> Transport:

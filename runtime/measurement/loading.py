@@ -1,0 +1,128 @@
+"""The measurement of one cell, read from its raw artefacts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from fairc.compiler.plan import Cell, Flow, Iperf3Workload
+
+from . import (
+    arrivals,
+    changes,
+    endpoints,
+    images,
+    iperf3,
+    peps,
+    policers,
+    processing,
+    qdisc,
+    queues,
+)
+from .artefacts import NS, ArtefactError, Artefacts, Ending, field
+from .paths import PathError, Paths, Place
+from .pcap import Capture, Packets
+from .queues import QueueRecord
+from .record import Busy, Floats, FlowRecord, Measurement, Pings
+from .selection import packets_of
+
+
+def load(cell: Cell, folder: Path) -> Measurement:
+    """Read the raw artefacts of a cell. Raises ArtefactError."""
+    artefacts = Artefacts(folder)
+    ending = artefacts.ending()
+    if ending.id != cell.id:
+        raise ArtefactError(f"cell.json is of cell {ending.id}, not of {cell.id}")
+    if ending.ended_by == "failed":
+        raise ArtefactError(f"the cell's script failed: {'; '.join(ending.notes)}")
+    captures = {capture.name: artefacts.capture(capture.name) for capture in cell.captures}
+    after = qdisc.load(artefacts, "qdisc-after.json")
+    histories = changes.load(artefacts, cell)
+    policing = policers.load(artefacts, cell, captures, ending.epoch_ns)
+    dropped = policers.dropped_packets(policing)
+    try:
+        records = queues.assemble(captures, Paths(cell), ending.epoch_ns, after, histories, dropped)
+    except PathError as error:
+        raise ArtefactError(f"the plan's network is broken: {error}") from None
+    by_place = {queue.place: queue for queue in records}
+    pings = _pings(artefacts)
+    return Measurement(
+        cell=cell,
+        ending=ending,
+        flows=tuple(
+            _flow(artefacts, ending, by_place, pings, captures, cell, flow) for flow in cell.flows
+        ),
+        queues=records,
+        busy=_busy(artefacts),
+        qdiscs_before=qdisc.load(artefacts, "qdisc-before.json"),
+        qdiscs_after=after,
+        capture_counts={name: artefacts.capture_counts(name) for name in captures},
+        cut_captures={name: capture.cut_bytes for name, capture in captures.items()},
+        histories=histories,
+        peps=tuple(peps.load(artefacts, pep) for pep in cell.peps),
+        processing=processing.load(artefacts, cell),
+        policers=policing,
+    )
+
+
+def _arrived(cell: Cell, flow: Flow, captures: Mapping[str, Capture]) -> Packets | None:
+    """Return what a flow's client received from its server, where its interface is captured."""
+    for capture in cell.captures:
+        if (capture.point, capture.node, capture.direction) == ("client", flow.client, "in"):
+            return arrivals.from_server(flow, captures[capture.name].packets)
+    return None
+
+
+def _flow(
+    artefacts: Artefacts,
+    ending: Ending,
+    by_place: Mapping[Place, QueueRecord],
+    pings: Mapping[str, Pings],
+    captures: Mapping[str, Capture],
+    cell: Cell,
+    flow: Flow,
+) -> FlowRecord:
+    if flow.bottleneck not in by_place:
+        raise ArtefactError(f"the plan has no capture at the bottleneck of flow {flow.name}")
+    queue = by_place[flow.bottleneck]
+    if isinstance(flow.workload, Iperf3Workload):
+        told = iperf3.load(artefacts, flow, Paths(cell), queue, ending.ended_ns * NS)
+    else:
+        told = endpoints.load(artefacts, flow, ending.ended_ns * NS)
+    if flow.image is not None:
+        told = images.seen(told, flow, cell, captures, ending.epoch_ns)
+    return FlowRecord(
+        plan=flow,
+        endpoints=told,
+        queue=queue,
+        left=packets_of(cell, flow, queue.left),
+        entered=packets_of(cell, flow, queue.entered),
+        pings=pings.get(flow.name),
+        arrived=_arrived(cell, flow, captures),
+        epoch_ns=ending.epoch_ns,
+        ended_s=ending.ended_ns * NS,
+    )
+
+
+def _pings(artefacts: Artefacts) -> dict[str, Pings]:
+    try:
+        return {
+            str(entry["flow"]): Pings(
+                int(entry["sent"]), np.array(entry["rtts_ns"], np.float64) * NS
+            )
+            for entry in artefacts.json("ping.json")
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArtefactError(f"ping.json is not as documented: {error!r}") from None
+
+
+def _busy(artefacts: Artefacts) -> Busy:
+    file = "monitor.ndjson"
+    lines = list(artefacts.lines(file))
+
+    def column(key: str) -> Floats:
+        return np.array([field(line, key, file) for line in lines], np.float64) * NS
+
+    return Busy(column("t_ns"), column("busy_ns"), column("total_ns"))

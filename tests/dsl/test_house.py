@@ -1,0 +1,66 @@
+"""The shape of the code itself: files of one idea, and no circles among the endpoints' modules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("cell", "compiler", "dsl", "endpoints", "fairc", "runtime", "scripts", "tests", "words")
+BUILT = {"target", "golden", "__pycache__"}
+MOST_LINES = 400
+# Path from the root -> why it is longer.
+LONGER: dict[str, str] = {}
+
+
+def code() -> Iterator[Path]:
+    """All files of code, tests included."""
+    for room in ROOMS:
+        for path in (ROOT / room).rglob("*"):
+            within = path.relative_to(ROOT)
+            if path.suffix in (".py", ".rs", ".sh", ".j2", ".css") and not BUILT & {*within.parts}:
+                yield within
+
+
+def test_no_file_is_longer_than_one_idea_needs() -> None:
+    long = {
+        str(path)
+        for path in code()
+        if len((ROOT / path).read_text(encoding="utf-8").splitlines()) > MOST_LINES
+    }
+    assert long == set(LONGER)
+    assert sum(1 for _ in code()) > 500
+
+
+def modules() -> dict[str, str]:
+    """The endpoints' modules by their path, `a::b`, each with its code without tests."""
+    source = ROOT / "endpoints" / "src"
+    return {
+        str(path.relative_to(source).with_suffix("")).replace("/", "::").removesuffix("::mod"): (
+            path.read_text(encoding="utf-8").split("#[cfg(test)]\nmod tests")[0]
+        )
+        for path in source.rglob("*.rs")
+    }
+
+
+def test_the_endpoints_modules_import_each_other_in_one_direction() -> None:
+    """A module and those inside it count as one where they name each other by `super` only."""
+    every = modules()
+    graph: dict[str, set[str]] = {name: set() for name in every}
+    for name, text in every.items():
+        braces = re.sub(r"crate::\{([^}]*)\}", lambda m: _spelled_out(m[1]), text)
+        for path in re.findall(r"\bcrate::(\w+(?:::\w+)*)", braces):
+            parts = path.split("::")
+            longest = next(
+                (p for n in range(len(parts), 0, -1) if (p := "::".join(parts[:n])) in every), None
+            )
+            if longest not in (None, name):
+                graph[name].add(str(longest))
+    assert sum(map(len, graph.values())) > 200
+    TopologicalSorter(graph).prepare()  # CycleError names the circle
+
+
+def _spelled_out(names: str) -> str:
+    return " ".join(f"crate::{name.strip()}" for name in names.split(",") if name.strip())
