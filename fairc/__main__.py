@@ -1,10 +1,16 @@
 """The command line: `fairc`, or `python -m fairc`. What it promises: docs/cli.md.
 
 Only click and the standard library are imported here and by the modules of the commands; what is
-heavy is imported where it is used, so that `fairc --help` answers at once.
+heavy is imported where it is used, so that `fairc --help` answers at once. Ctrl-C is heard before any of
+them is: what comes earlier still, Python's own start, answers with a traceback of its own.
 """
 
 from __future__ import annotations
+
+from fairc.cli import interruption
+
+if __name__ == "__main__":
+    interruption.begin()
 
 import difflib
 import sys
@@ -23,7 +29,6 @@ from fairc.cli import (
     doctor,
     fmt,
     image,
-    interruption,
     pack,
     plan,
     report,

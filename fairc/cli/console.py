@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -24,7 +25,18 @@ def be_quiet() -> None:
 
 
 def prepare() -> None:
-    """Let characters that a stream cannot encode be replaced instead of ending the program."""
+    """Let characters that a stream cannot encode be replaced instead of ending the program.
+
+    A stream that is closed becomes /dev/null: else the next file that is opened would get its number, and
+    what is said would be written into that file.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
     for stream in (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="replace")
@@ -45,7 +57,7 @@ def result(text: str) -> None:
 def say(text: str) -> None:
     """Tell what is going on."""
     if not _quiet:
-        print(visible(text), file=sys.stderr, flush=True)
+        _told(visible(text))
 
 
 def complain(text: str) -> None:
@@ -60,8 +72,32 @@ def diagnostics(text: str) -> None:
 
 
 def _complain(text: str) -> None:
-    sys.stdout.flush()
-    print(text, file=sys.stderr, flush=True)
+    with suppress(OSError):
+        sys.stdout.flush()
+    _told(text)
+
+
+def _told(text: str) -> None:
+    """Write on standard error; when that cannot be done, work goes on and the exit status still counts."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        discard(sys.stderr)
+
+
+def finish() -> bool:
+    """Write what standard output still holds; return whether that was possible."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        discard(sys.stdout)
+        return False
+    return True
+
+
+def discard(stream: TextIO) -> None:
+    """Have what a stream still holds, and gets from now on, go nowhere: Python writes it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def visible(text: str) -> str:

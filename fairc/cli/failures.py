@@ -67,8 +67,10 @@ def guarded(command: Callable[[], object]) -> int:
         pass
     if interruption.came() or (status is None and error is None):
         console.complain(interruption.words())
-        return Status.INTERRUPTED
-    return _explain(error) if error else status or Status.WELL
+        ended: int = Status.INTERRUPTED
+    else:
+        ended = _explain(error) if error else status or Status.WELL
+    return ended if console.finish() else ended or Status.UNAVAILABLE
 
 
 def _called(command: Callable[[], object]) -> tuple[int | None, Exception | None]:
@@ -80,8 +82,7 @@ def _called(command: Callable[[], object]) -> tuple[int | None, Exception | None
     except (KeyboardInterrupt, click.Abort):
         return None, None
     except console.ReaderGoneError:
-        # Whoever read our output has had enough; nothing may be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        console.discard(sys.stdout)
         return Status.PIPE, None
     except Exception as error:  # noqa: BLE001  this is the last place before the user
         return None, error

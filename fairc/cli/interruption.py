@@ -4,6 +4,7 @@ An interruption reaches Python code as KeyboardInterrupt, and not everything pas
 loses it, DuckDB turns it into an error of its own, a library may swallow it. So it is noted here when it
 comes, is sent again when a finalizer has lost it, and decides how the command ends, whatever was raised.
 While nothing is under way, before the command and after it, it ends the program at once.
+This is the first module of fairc that is imported, so it imports little itself.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+    from typing import Any
 
 STATUS = 130
 # When an interruption that was lost comes again, s.
@@ -87,6 +90,8 @@ def _lost(what: Any) -> bool:
     """Send an interruption again that a finalizer or a callback could not pass on; True if it is one."""
     lost = issubclass(what.exc_type, KeyboardInterrupt) and _working
     if lost:
+        import threading
+
         target = threading.main_thread().ident
         again = threading.Timer(AGAIN_S, signal.pthread_kill, (target, signal.SIGINT))
         again.daemon = True

@@ -142,6 +142,7 @@ class VmEngine:
         command = [
             *(("taskset", "--cpu-list", str(core)) if self.pinned else ()),
             qemu.PROGRAM,
+            *qemu.SANDBOX,
             *qemu.arguments(saved.image.variant, devices, self.shift),
             *("-qmp", "unix:monitor,server=on,wait=off"),
             *("-action", "panic=shutdown", "-incoming", "defer", "-S"),

@@ -39,6 +39,10 @@ CPU = "max,-cx16,-erms,-fsrm"
 # The machine that boots cannot record, because QEMU cannot save a recording machine.
 RECORD = ",rr=record,rrfile=/dev/null"
 
+# What QEMU may ask of the host's kernel (seccomp(2)): no other program, no other user, no priority. It is
+# no part of the machine: a guest cannot see it, so it is no part of a snapshot's identity.
+SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
+
 # The guest computes what the experiment needs and nothing else: no mitigations against other
 # tenants (there are none), no zeroing of fresh memory, no security modules, no IPv6 chatter. The
 # clock is the instruction counter, which the kernel reads as a reliable TSC.
@@ -111,17 +115,26 @@ def _escape(path: Path) -> str:
 
 @cache
 def version() -> str:
-    """Return QEMU's version; raise EngineUnavailable when it is not installed."""
+    """Return QEMU's version; raise EngineUnavailable when it is not installed, or knows no `SANDBOX`."""
     if shutil.which(PROGRAM) is None:
         raise EngineUnavailable(
             ("QEMU is not installed",),
             INSTALL_COMMAND,
         )
-    text = subprocess.run(
-        [PROGRAM, "--version"], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
-    ).stdout
+    text = _printed("-version")
+    if "-sandbox on" not in _printed("-help"):
+        raise EngineUnavailable(
+            ("this QEMU cannot filter its system calls: it was built without seccomp",),
+            INSTALL_COMMAND,
+        )
     found = re.search(r"version (\S+(?: \(\S+\))?)", text)
     return found[1] if found else text.splitlines()[0]
+
+
+def _printed(option: str) -> str:
+    return subprocess.run(
+        [PROGRAM, option], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
+    ).stdout
 
 
 class Monitor:
@@ -158,12 +171,21 @@ class Monitor:
         json.dump({"execute": name, "arguments": arguments}, self._file)
         self._file.write("\n")
         self._file.flush()
+        return self._answer(name)
+
+    def _answer(self, name: str) -> Any:
         while True:
             answer = self._read()
             if "return" in answer:
                 return answer["return"]
             if "error" in answer:
                 raise RuntimeError(f"QEMU refused {name}: {answer['error'].get('desc')}")
+
+    def give(self, name: str, descriptor: int) -> None:
+        """Give QEMU an open file, which it then knows by a name: under `SANDBOX` it can start no program."""
+        request = json.dumps({"execute": "getfd", "arguments": {"fdname": name}}).encode()
+        socket.send_fds(self._socket, [request], [descriptor])
+        self._answer("getfd")
 
     def wait_for_event(self, name: str) -> None:
         """Wait until an event arrives; TimeoutError after the monitor's time limit."""

@@ -7,7 +7,6 @@ import hashlib
 import json
 import mmap
 import os
-import shlex
 import shutil
 import struct
 import subprocess
@@ -246,6 +245,7 @@ class _Boots:
         devices = qemu.Devices(memory, True, self._image.root, job, console)
         command = [
             qemu.PROGRAM,
+            *qemu.SANDBOX,
             *qemu.arguments(self._image.variant, devices, self._shift),
             *("-kernel", str(self._image.vmlinuz), "-initrd", str(initrd)),
             *("-append", qemu.kernel_arguments(self._image.variant)),
@@ -278,8 +278,10 @@ def _save_when_ready(process: supervisor.Child, work: Path) -> None:
     if "fairc: ready" not in (work / "console").read_text(errors="replace"):
         raise ConnectionError("the guest stopped before it was ready")
     monitor.command("migrate-set-capabilities", capabilities=IGNORE_SHARED)
-    monitor.command("migrate", uri=f"exec:cat > {shlex.quote(str(work / 'state'))}")
-    _await_migration(monitor, "QEMU could not save the machine's state")
+    with (work / "state").open("wb") as state:
+        monitor.give("state", state.fileno())
+        monitor.command("migrate", uri="fd:state")
+        _await_migration(monitor, "QEMU could not save the machine's state")
     monitor.command("quit")
     monitor.close()
     process.wait()
@@ -342,7 +344,9 @@ def resume(snapshot: Snapshot, socket: Path) -> None:
     """
     monitor = qemu.Monitor(socket, RESTORE_LIMIT_S)
     monitor.command("migrate-set-capabilities", capabilities=IGNORE_SHARED)
-    monitor.command("migrate-incoming", uri=f"exec:cat {shlex.quote(str(snapshot.state))}")
-    _await_migration(monitor, "QEMU refused the saved state")
+    with snapshot.state.open("rb") as state:
+        monitor.give("state", state.fileno())
+        monitor.command("migrate-incoming", uri="fd:state")
+        _await_migration(monitor, "QEMU refused the saved state")
     monitor.command("cont")
     monitor.close()

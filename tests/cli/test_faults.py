@@ -123,6 +123,42 @@ def test_a_limit_of_this_process(tmp_path: Path, limit: str, value: int, said: s
     assert call("").returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("command", "full", "status"),
+    [
+        ("show", ("stdout",), 3),
+        ("show", ("stderr",), 0),
+        ("show", ("stdout", "stderr"), 3),
+        ("check nowhere.fexp", ("stderr",), 2),
+    ],
+)
+def test_output_that_cannot_be_written(
+    tmp_path: Path, command: str, full: tuple[str, ...], status: int
+) -> None:
+    with Path("/dev/full").open("wb") as nowhere:
+        done = subprocess.run(
+            [sys.executable, "-m", "fairc", *command.split()],
+            cwd=tmp_path,
+            timeout=60,
+            check=False,
+            **(
+                {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+                | dict.fromkeys(full, nowhere)
+            ),
+        )
+    assert done.returncode == status
+    if full == ("stdout",):
+        assert b"no space left on device" in done.stderr
+
+
+def test_streams_that_are_closed_take_no_file(tmp_path: Path) -> None:
+    (tmp_path / "tiny.fexp").write_text(TINY)
+    command = f"exec {sys.executable} -m fairc compile tiny.fexp --target json -o out <&- >&- 2>&-"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, timeout=60, check=False)
+    assert done.returncode == 0
+    assert (tmp_path / "out/plan.json").read_text().startswith("{")
+
+
 def test_what_cells_in_virtual_time_need(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = {resource.RLIMIT_NOFILE: (20, 20)}
     get = resource.getrlimit

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torture import tree
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
@@ -249,3 +250,21 @@ def test_asking_for_the_clock_changes_no_byte(
     watched = run(engine, cells[0], tmp_path / "watched")
     assert any(found and found >= 600 * 10**9 for found in asked)
     assert plain.error == "" and watched.sha256 == plain.sha256
+
+
+def test_qemu_runs_under_a_filter_of_system_calls(
+    engine: VmEngine, cells: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """proc(5): `Seccomp: 2` is a filter; every thread has it, that of the processor first of all."""
+    found: list[str] = []
+    watch = VmEngine._watch
+
+    def look(self: VmEngine, process: supervisor.Child, *others: Any) -> str:
+        machines = [pid for pid, name in tree.descendants(process.pid).items() if "qemu" in name]
+        for path in Path("/proc", str(machines[0]), "task").glob("*/status"):
+            found.extend(x for x in path.read_text().splitlines() if x.startswith("Seccomp:"))
+        return watch(self, process, *others)
+
+    monkeypatch.setattr(VmEngine, "_watch", look)
+    assert run(engine, cells[0], tmp_path / "cell").error == ""
+    assert len(found) >= 2 and set(found) == {"Seccomp:\t2"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import multiprocessing
 import os
 import shutil
@@ -53,14 +54,21 @@ def today() -> str:
 
 def one(strategy: Strategy, seed: int, number: int) -> Outcome:
     """Try once, in a folder that goes; whatever a strategy raises is a problem of it."""
+    if strategy.here:
+        return _attempt(strategy, seed, number, Path(os.devnull))
     with tempfile.TemporaryDirectory(prefix="torture-", ignore_cleanup_errors=True) as folder:
         try:
-            return strategy.attempt(seed, number, Path(folder))
-        except Exception:  # noqa: BLE001  a check that failed, or a bug of the strategy
-            lines = traceback.format_exc().strip().splitlines()
-            return Outcome("check failed", f"{lines[-1]} ({lines[-3].strip()})")
+            return _attempt(strategy, seed, number, Path(folder))
         finally:
             tree.end_all()
+
+
+def _attempt(strategy: Strategy, seed: int, number: int, folder: Path) -> Outcome:
+    try:
+        return strategy.attempt(seed, number, folder)
+    except Exception:  # noqa: BLE001  a check that failed, or a bug of the strategy
+        lines = traceback.format_exc().strip().splitlines()
+        return Outcome("check failed", f"{lines[-1]} ({lines[-3].strip()})")
 
 
 _STRATEGIES: dict[str, Strategy] = {}
@@ -77,6 +85,7 @@ def _begin(parent: int) -> None:
     signal.signal(signal.SIGTERM, _leave)
     tree.adopt_orphans()
     tree.die_with_parent()
+    gc.freeze()  # what is imported stays: looking at it again and again is a quarter of a short try
     if os.getppid() != parent:
         os._exit(1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -145,13 +146,23 @@ def kill(engine: str, seed: int, number: int, folder: Path) -> Outcome:
     if not whom:
         return Outcome(f"{phase.name} {name}: no child")
     wait = running.wait(LIMIT_S)
-    if name == "INT" and not run.exists() and "KeyboardInterrupt" in wait.err:
+    if name == "INT" and not run.exists() and _python_starts(wait.err):
         return Outcome(f"{phase.name} INT: Python was still starting")
     ending = f"{phase.name} {name} to {whom}"
     problem = _after(wait, name, whom, sandbox, run)
     if not problem:
         problem = _resumed(case, sandbox, run, known, report=number % 8 >= 6)
     return Outcome(ending, problem and f"{ending}: {problem}")
+
+
+# What is imported before Ctrl-C can be heard: it is Python that answers until then.
+EARLY = ("fairc/__init__.py", "fairc/__main__.py", "fairc/cli/__init__.py", "cli/interruption.py")
+
+
+def _python_starts(err: str) -> bool:
+    """Whether Ctrl-C came before fairc could hear of it."""
+    files = re.findall(r'File "([^"]*/fairc/[^"]*)"', err)
+    return "KeyboardInterrupt" in err and all(each.endswith(EARLY) for each in files)
 
 
 def _signal(pid: int, name: str) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 import traceback
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -62,6 +64,45 @@ def short(seed: int, number: int, folder: Path) -> Outcome:
                 text = text[:start] + f" {rng.choice(kind)} " + text[start + length :]
     survive = fuzzing.survive if rng.random() < 0.1 else check
     return outcome(Source("file.fexp", text), fuzzing.LIMIT_S, survive)
+
+
+FEW = """fexp 1
+TOP
+topology t() { node a  node b  link a -- b { rate = 1Mbit/s } NETWORK }
+experiment e {
+  topology = t()
+  flow f { from = a  to = b  cca = cubic  workload = file(10kB) FLOW }
+  measure = [goodput]
+  EXPERIMENT
+}
+"""
+PLACES = ("TOP", "NETWORK", "FLOW", "EXPERIMENT", "EXPERIMENT", "EXPERIMENT")
+WORD = re.compile(r'"[^"]*"|[\w.]+%?(?:/s)?|->|--|\.\.|[<>=!]=|\S')
+
+
+@cache
+def statements() -> tuple[tuple[list[str], ...], tuple[str, ...]]:
+    """Return the lines of the examples and presets as words, and all their words."""
+    lines = (line.partition("#")[0] for text in fuzzing.specs() for line in text.splitlines())
+    found = [WORD.findall(line) for line in lines]
+    return tuple(x for x in found if x), tuple(word for line in found for word in line)
+
+
+def lines(seed: int, number: int, folder: Path) -> Outcome:
+    """Try a very short spec with a line or two of the examples, in which some words are others."""
+    rng = dice(seed, number, "specs.lines")
+    known, words = statements()
+    text = FEW
+    for place in rng.sample(PLACES, rng.choice([1, 1, 2])):
+        line = [*rng.choice(known)]
+        for _ in range(rng.choice([0, 1, 1, 2, 3])):
+            at = rng.randrange(len(line) + 1)
+            new = [rng.choice(words if rng.random() < 0.9 else fuzzing.PIECES)]
+            line[at : at + rng.choice([0, 1, 1, 1, 2])] = new if rng.random() < 0.9 else []
+        text = text.replace(place, " ".join(line), 1)
+    for place in PLACES:
+        text = text.replace(place, "", 1)
+    return outcome(Source("file.fexp", text), fuzzing.LIMIT_S, check)
 
 
 def check(text: Source) -> str:
@@ -176,7 +217,10 @@ def bomb(seed: int, number: int, folder: Path) -> Outcome:
     name = [*BOMBS][number % len(BOMBS)]
     rng = dice(seed, number, "specs.bomb")
     n = round(10 ** random.Random(rng.random()).uniform(1.0, 4.3))
-    found = outcome(Source("bomb.fexp", BOMBS[name](n)), BOMB_S)
+    source = Source("bomb.fexp", BOMBS[name](n))
+    found = outcome(source, BOMB_S, check)
+    if not found.problem:  # what else: the layout, the layout of the layout, the plan
+        found = outcome(source, 3 * BOMB_S)
     return Outcome(found.ending, found.problem and f"{name}, {n} of them: {found.problem}")
 
 
@@ -195,13 +239,23 @@ STRATEGIES = (
         "a short spec with a few changes, to which the same applies",
         short,
         weight=2,
-        short=12_000,
+        short=8_000,
         wanted=500_000,
+        here=True,
+    ),
+    Strategy(
+        "specs.lines",
+        "a very short spec with a line or two of the examples, in which words are others: `check` of it, within 5 s",
+        lines,
+        weight=2,
+        short=4_000,
+        wanted=500_000,
+        here=True,
     ),
     Strategy(
         "specs.bombs",
-        f"10 to 20,000 lets, terms, digits, nodes, axes, ... ({len(BOMBS)} kinds): the same, within"
-        f" {BOMB_S:g} s",
+        f"10 to 20,000 lets, terms, digits, nodes, axes, ... ({len(BOMBS)} kinds): the same, `check` within"
+        f" {BOMB_S:g} s, and with `fmt` (twice) and `plan` within {3 * BOMB_S:g} s",
         bomb,
         short=0,
         wanted=10_000,
