@@ -272,8 +272,8 @@ def _as_the_plan_has_it() -> Iterator[None]:
             [
                 Diagnostic(
                     code="beyond-plan",
-                    message=f"`{field}` of a {error.title.lower()} in the plan {why}",
-                    help="docs/plan.md has the limits of what a plan holds",
+                    message=f"`{field}` of a {error.title.lower()} of the plan {why}",
+                    help="docs/plan.md lists the limits",
                 )
             ]
         ) from None

@@ -114,7 +114,7 @@ IPERF3 = Limit(
     "iperf3",
     lambda asks: asks.iperf3,
     "runs iperf3",
-    "do (its threads take turns by a clock that stands still while they compute)",
+    "run (its threads wait for a clock that stands still while they compute)",
 )
 BPF = Limit(
     "CCAs in BPF",

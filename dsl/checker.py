@@ -180,9 +180,9 @@ class Checker:
         elif (version.number.digits, version.number.unit) != ("1", ""):
             self._error(
                 "unknown-version",
-                f"there is no version {version.number.span.text} of the language here",
+                f"this fairc does not support version {version.number.span.text} of the language",
                 version.number.span,
-                help="this fairc reads `fexp 1`",
+                help="it supports `fexp 1`",
             )
 
     def _topology(
@@ -336,7 +336,7 @@ class Checker:
                         f"`{word} {name.text}` is declared twice",
                         name.span,
                         labels=(Label(span, "the first time"),),
-                        help="give one of them another name",
+                        help="rename one of them",
                     )
                 )
         return list(found.values())

@@ -306,7 +306,7 @@ def _check_captures(flows: Sequence[model.Flow], timing: Timing) -> None:
                     f"the flow `{flow.name}` cannot be measured without captures",
                     flow.span,
                     note=f"what {what} received, and when, comes from captured packets",
-                    help="leave `captures = none` out",
+                    help="remove `captures = none`",
                 )
     gather.finish()
 

@@ -118,7 +118,7 @@ def _argument(parameter: Parameter[Any]) -> str:
 
 
 def _default(parameter: Parameter[Any]) -> str:
-    return "must be given" if parameter.required else parameter.unless_given or "none"
+    return "required" if parameter.required else parameter.unless_given or "none"
 
 
 def _table(title: str, rows: Iterable[tuple[str, ...]]) -> str:

@@ -31,8 +31,8 @@ STATEMENTS: tuple[Statement, ...] = (
     Statement("router", "Forwards packets", "`topology`", "router left, right"),
     Statement("link", "Connects two nodes, both ways (`--`) or one (`->`)", "`topology`",
               "link left -> right { rate = 1Mbit/s  delay = 25ms  queue = fifo(2bdp)  loss = 1% }"),
-    Statement("at", "Changes a link at a time", "`link`", "at 10s { rate = 2Mbit/s }"),
-    Statement("down", "Cuts a link for some time", "`link`", "down from 10s to 12s"),
+    Statement("at", "Changes a link at a given time", "`link`", "at 10s { rate = 2Mbit/s }"),
+    Statement("down", "Takes a link down for some time", "`link`", "down from 10s to 12s"),
     Statement("sweep", "Runs the experiment with every combination of some values", "`experiment`",
               "sweep {\n  cca           = [cubic, bbr]\n  (rate, depth) = [(1Mbit/s, 1bdp),"
               " (10Mbit/s, 2bdp)]\n}"),

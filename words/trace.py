@@ -27,7 +27,7 @@ FRAME_BITS = 8 * 1514
 """What a chance is on the wire: a packet of 1500 bytes in its Ethernet frame."""
 
 FILE = Parameter("file", Texts(), "a file in the folder of the experiment", required=True)
-EVERY = Parameter("every", A_POSITIVE_TIME, "length of the bins that it is averaged over", "100ms")
+EVERY = Parameter("every", A_POSITIVE_TIME, "length of the bins over which it is averaged", "100ms")
 
 RATES: Registry[Entry] = Registry(
     "rate model",
@@ -35,7 +35,7 @@ RATES: Registry[Entry] = Registry(
     [
         Entry(
             "trace",
-            "The rate of a recording in Mahimahi's format, from the cell's begin, again and again",
+            "A recorded rate in Mahimahi's format, repeated from the start of the cell",
             (FILE, EVERY),
             runs=True,
         ),

@@ -67,7 +67,10 @@ VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     (_random_losses, "the random losses: one stream per link and direction"),
     (_random_delays, "jitter, reordering and duplicates: from the same stream as the losses"),
     (_processing, "the time that hosts take for a packet, and the gaps of constant-rate sources"),
-    (_random_queues, "the coins and the hashes of the queues, from the kernel's generator"),
+    (
+        _random_queues,
+        "the random decisions and the hashes of the queues, from the kernel's generator",
+    ),
 )
 
 

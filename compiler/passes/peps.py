@@ -126,7 +126,7 @@ def _report_iperf3(draft: Draft, pep: model.Pep, flow: DraftFlow) -> None:
             f" `{pep.name}`",
             span=flow.flow.span,
             notes=(
-                "they would also split its control connection, so data could not be told apart",
+                "they would also split its control connection, so its data could not be identified",
             ),
             help="use `bulk` or `file`, or check the link without its `pep`",
         )

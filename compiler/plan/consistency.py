@@ -65,11 +65,11 @@ def _network(cell: Cell, parts: Parts) -> str:
     ends = parts.ends
     interfaces = sum([len(node.interfaces) for node in cell.nodes])
     if len(parts.nodes) != len(cell.nodes):
-        return "two nodes have one name"
+        return "two nodes have the same name"
     if len(ends) != interfaces:
-        return "a node has two interfaces of one name"
+        return "a node has two interfaces with the same name"
     if len(parts.owners) != interfaces:
-        return "two interfaces have one address"
+        return "two interfaces have the same address"
     cabled = {place for cable in cell.cables for place in (cable.a, cable.b)}
     if 2 * len(cell.cables) != interfaces or cabled != ends.keys():
         return "each interface is at one end of one cable, and each end of a cable is an interface"
@@ -78,7 +78,7 @@ def _network(cell: Cell, parts: Parts) -> str:
     for cable in cell.cables:
         a, b = _pair(ends[cable.a].address, ends[cable.b].address)
         if not b:
-            return f"the two ends of a cable of `{cable.a[0]}` are not in one network"
+            return f"the two ends of a cable of `{cable.a[0]}` are not in the same network"
         next_to.add((cable.a[0], b))
         next_to.add((cable.b[0], a))
     for node in cell.nodes:
@@ -100,15 +100,13 @@ def _changes(end: Interface) -> str:
     shaped = end.shaper is not None and end.queue is not None
     for change in end.changes:
         if (change.rate_bps is None) == (change.impairment is None):
-            return (
-                f"a change of `{end.name}` is neither of the rate nor of the impairment, or of both"
-            )
+            return f"a change of `{end.name}` must change either the rate or the impairment"
         if change.impairment is None and not shaped:
-            return f"the rate of `{end.name}` changes, and it has none"
+            return f"the rate of `{end.name}` changes, but it has none"
         if change.rate_bps is None and end.impairment is None:
-            return f"the impairment of `{end.name}` changes, and it has none"
+            return f"the impairment of `{end.name}` changes, but it has none"
     if end.repeat_ns is not None and end.repeat_ns < end.changes[-1].at_ns:
-        return f"the changes of `{end.name}` come again before the last of them"
+        return f"the changes of `{end.name}` repeat before the last of them"
     return ""
 
 
@@ -116,7 +114,7 @@ def _flows(cell: Cell, parts: Parts) -> str:
     """Say what is wrong with flows."""
     nodes, owners = parts.nodes, parts.owners
     if len({flow.name for flow in cell.flows}) != len(cell.flows):
-        return "two flows have one name"
+        return "two flows have the same name"
     for flow in cell.flows:
         server, client = flow.server, flow.client
         if server not in nodes or client not in nodes or server == client:
@@ -128,7 +126,7 @@ def _flows(cell: Cell, parts: Parts) -> str:
         if flow.bottleneck not in parts.ends:
             return f"the bottleneck of `{flow.name}` is not an interface of the cell"
         if len(flow.starts_ns) != flow.connections:
-            return f"not every connection of `{flow.name}` has a start, or one has two"
+            return f"each connection of `{flow.name}` must have exactly one start"
         if flow.transport == "udp" and flow.port + flow.connections > 65_536:
             return f"the flow `{flow.name}` needs more ports than exist"
         if why := _stack(flow) or _arrivals(flow) or _iperf3(flow, cell):
@@ -194,7 +192,7 @@ def _iperf3(flow: Flow, cell: Cell) -> str:
 def _peps(cell: Cell, parts: Parts) -> str:
     """Say what is wrong with proxies."""
     if len({pep.name for pep in cell.peps}) != len(cell.peps):
-        return "two proxies have one name"
+        return "two proxies have the same name"
     nodes, owners = parts.nodes, parts.owners
     for pep in cell.peps:
         terminal, gateway = nodes.get(pep.terminal), nodes.get(pep.gateway)
@@ -219,9 +217,9 @@ def _peps(cell: Cell, parts: Parts) -> str:
 def _policers(cell: Cell, parts: Parts) -> str:
     """Say what is wrong with policers: each forwards one way between two cables, for TCP."""
     if len({policer.name for policer in cell.policers}) != len(cell.policers):
-        return "two policers have one name"
+        return "two policers have the same name"
     if len({policer.node for policer in cell.policers}) != len(cell.policers):
-        return "two policers are at one node"
+        return "two policers are at the same node"
     flows = {flow.name: flow for flow in cell.flows} if cell.policers else {}
     for policer in cell.policers:
         name, node = policer.name, parts.nodes.get(policer.node)
@@ -230,7 +228,7 @@ def _policers(cell: Cell, parts: Parts) -> str:
         if sorted(i.name for i in node.interfaces) != sorted((policer.ingress, policer.egress)):
             return f"the policer `{name}` is not between the two interfaces of its node"
         if not set(policer.buckets) <= parts.nodes.keys():
-            return f"a bucket of the policer `{name}` is not that of a node"
+            return f"a bucket of the policer `{name}` belongs to no node"
         senders = set()
         for one in policer.policed:
             flow = flows.get(one.flow)
@@ -251,17 +249,15 @@ def _captures(cell: Cell, parts: Parts) -> str:
             return "a cell without captures has captures"
         for flow in cell.flows:
             if flow.transport == "web" or flow.image or flow.workload.kind == "iperf3":
-                return (
-                    f"the flow `{flow.name}` is known from its packets alone, and none are captured"
-                )
+                return f"the flow `{flow.name}` can be measured only from captured packets, and the cell has no captures"
     if len({capture.name for capture in cell.captures}) != len(cell.captures):
-        return "two captures have one name"
+        return "two captures have the same name"
     others = {f"{flow.name}.{side}" for flow in cell.flows for side in ("server", "client")}
     others |= {f"{pep.name}.{side}" for pep in cell.peps for side in ("terminal", "gateway")}
     others |= {f"{policer.name}.policer" for policer in cell.policers}
     others |= LOGS
     if not others.isdisjoint([capture.name for capture in cell.captures]):
-        return "a capture has the name of a program, and so of its log"
+        return "a capture and a program have the same name, and so the same log"
     for capture in cell.captures:
         place = capture.node, capture.interface
         if place not in parts.ends or capture.queue not in parts.ends:

@@ -23,7 +23,7 @@ def contradiction(plan: Plan) -> str:
     """Return the first thing that contradicts another one in a header; nothing where all is well."""
     names = {axis.name for axis in plan.axes}
     if len(names) != len(plan.axes):
-        return "two axes have one name"
+        return "two axes have the same name"
     for axis in plan.axes:
         if why := _axis(axis):
             return why
@@ -35,7 +35,7 @@ def contradiction(plan: Plan) -> str:
 
 def _axis(axis: Axis) -> str:
     if len(set(axis.values)) != len(axis.values):
-        return f"a value of the axis `{axis.name}` is there twice"
+        return f"a value of the axis `{axis.name}` appears twice"
     if axis.numbers and len(axis.numbers) != len(axis.values):
         return f"each value of the axis `{axis.name}` has a number, or none has"
     return ""
@@ -58,14 +58,14 @@ def _figure(figure: FigureRequest, names: set[str]) -> str:
         kind = parameters[name].kind
         if isinstance(kind, Quantities):
             if not isinstance(value, float | int) or not _within(kind, value):
-                return f"takes another number for its option `{name}`"
+                return f"has an invalid number for its option `{name}`"
         elif isinstance(kind, Words) and value not in kind.choices:
-            return f"takes another word for its option `{name}`"
+            return f"has an unknown word for its option `{name}`"
         if name in NAMING and not {value if isinstance(value, str) else "", *_several(value)} <= {
             "",
             *names,
         }:
-            return f"names what is no axis in its option `{name}`"
+            return f"names something that is not an axis in its option `{name}`"
     chosen = figure.where
     if chosen is not None and (
         not set(chosen.names) <= names or any(len(row) != len(chosen.names) for row in chosen.rows)

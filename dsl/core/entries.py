@@ -123,7 +123,7 @@ def bind(registry: Registry[E], value: Value, use: str, at: Span | None = None) 
 
 def _running(registry: Registry[E]) -> str | None:
     running = [f"`{entry.name}`" for entry in registry if entry.runs]
-    return f"what runs now: {', '.join(running)}" if running else None
+    return f"supported: {', '.join(running)}" if running else None
 
 
 def match(entry: E, given: tuple[Argument, ...], span: Span, at: Span | None = None) -> Use[E]:

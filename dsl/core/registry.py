@@ -96,7 +96,7 @@ def unknown(
         message=f"no {word} is called `{name}`",
         span=span,
         note=f"did you mean `{near}`?" if near else "",
-        help=help or (f"known: {', '.join(known)}" if known else f"there is no {word} here"),
+        help=help or (f"known: {', '.join(known)}" if known else f"this file defines no {word}"),
     )
 
 

@@ -50,7 +50,7 @@ def _arithmetic(operator: str, left: Value, right: Value, span: Span, names: Nam
         number = a.number + b.number if operator == "+" else a.number - b.number
         return Quantity(number, a.dimension, span)
     if operator == "/" and b.number == 0:
-        fail("division-by-zero", "this divides by zero", b.span, note="this is zero")
+        fail("division-by-zero", "division by zero", b.span, note="this is zero")
     number = a.number * b.number if operator == "*" else a.number / b.number
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > NUMBER_BITS:
         fail("number-too-large", "this number is far outside any sensible range", span)

@@ -51,7 +51,7 @@ def _refuse_long(length: int, span: Span) -> None:
             "too-many",
             f"this makes a list of {length} values; the limit is {LIST_LIMIT}",
             span,
-            help="take fewer values, for example with `logspace`",
+            help="use fewer values, for example with `logspace`",
         )
 
 

@@ -97,5 +97,5 @@ class Overrides:
                 f"`{name}` is not defined in this file",
                 word.span,
                 note=f"did you mean `{near}`?" if near else "",
-                help=f"what can be set: {', '.join(known)}",
+                help=f"names that can be set: {', '.join(known)}",
             )

@@ -392,7 +392,7 @@ def _row(binding: syntax.Binding, item: Value) -> Row:
         got = f"{len(item.items)}" if isinstance(item, TupleValue) else item.words
         fail(
             "wrong-type",
-            f"each value must be a tuple of {wanted}, for the {wanted} names, not {got}",
+            f"each value must be a tuple of {wanted}, one per name, not {got}",
             item.span,
             labels=(Label(binding.names[0].span, "the names are bound here"),),
         )

@@ -94,7 +94,7 @@ def _split(use: Use[Entry], device: syntax.Device, terminal: str, gateway: str) 
     if control.own is not None:
         fail(
             "impossible-pair",
-            "proxies use a CCA of the kernel",
+            "proxies use the kernel's CCAs",
             control.span,
             help="custom CCAs are for flows: `cca = bpf(...)`",
         )

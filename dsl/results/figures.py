@@ -284,7 +284,7 @@ class FigureChecker:
                     "too-many",
                     f"this figure would have more than {limit} {what}",
                     most,
-                    help="leave names out, or show fewer cells with `where`",
+                    help="use fewer names, or show fewer cells with `where`",
                 )
 
     def _count(self, names: Collection[str], selection: model.Selection | None, limit: int) -> int:

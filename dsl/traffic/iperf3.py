@@ -69,8 +69,8 @@ def check_iperf3(
         (
             udp and test.reverse and test.bytes,
             "bytes",
-            ("its client waits for all to arrive, and never ends after a loss: `reverse: off`, or"
-            " `time`"),
+            ("by default its client waits for every byte, and hangs after a loss: write `reverse: off`,"
+            " or use `time`"),
         ),
     ):  # fmt: skip
         if wrong:

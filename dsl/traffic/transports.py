@@ -116,7 +116,7 @@ def _given(cca: Cca | None, transport: str, flow: Span, needed: str | None = Non
         elsewhere = ", ".join(
             f"`over = {t}`" for t, those in CCAS_OVER.items() if cca.name in those
         )
-        choice = f"take one of: {', '.join(words.names())}"
+        choice = f"choose one of: {', '.join(words.names())}"
         _impossible(
             f"`{cca.name}` is not available over {transport.upper()}",
             cca.span,

@@ -69,7 +69,7 @@ def answer(
     axes = fresh_tables(first), fresh_tables(second)
     found = agree(first / TABLES, axes[0], second / TABLES, axes[1], general, special)
     if unknown := sorted(set(special) - {row["metric"] for row in found}):
-        raise Wrong(f"--margin names `{unknown[0]}`, which neither run has measured")
+        raise Wrong(f"--margin: neither run measured `{unknown[0]}`")
     engines = engine_of(first), engine_of(second)
     if not cells.both:
         console.complain("warning: the runs have no cell in common: they come from different plans")
@@ -112,7 +112,7 @@ def as_text(
         yield f"cannot tell: {word}"
     left_out = max(row["left_out_first"] for row in rows), max(r["left_out_second"] for r in rows)
     if any(left_out):
-        yield f"left out as not valid: up to {left_out[0]} and {left_out[1]} cells each"
+        yield f"excluded as not valid: up to {left_out[0]} and {left_out[1]} cells each"
 
 
 def _line(row: Agreed, keys: Sequence[str]) -> list[str]:

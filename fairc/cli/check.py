@@ -14,10 +14,11 @@ from .options import quiet, type_path
 
 if TYPE_CHECKING:
     from fairc.dsl.core.diagnostics import Diagnostics
+    from fairc.dsl.model import Experiment
 
 
-LOOKED_AT = 2000
-"""Configurations to compile, evenly spread; enough for all of most experiments."""
+CONFIGURATIONS = 2000
+"""How many to compile, evenly spread: all of them in most experiments."""
 
 
 @click.command()
@@ -54,26 +55,35 @@ def check(files: tuple[Path, ...], form: str) -> int:
 
 
 def diagnose(path: Path) -> Diagnostics:
-    """Return everything that there is to say about a file."""
-    from fairc import compiler
+    """Return every diagnostic of a file: the front end's and the compiler's."""
     from fairc.dsl.core.diagnostics import CompileError, Diagnostics
 
     from .sources import load
 
     try:
-        experiment, found = load(path, {})
-        if experiment is None or found.errors or any(d.code == "not-yet" for d in found):
-            return found
-        compilation = compiler.compile(experiment)
-        for _ in compilation.representatives(LOOKED_AT):
-            pass
-        return Diagnostics([*found, *compilation.diagnostics])
+        return compiled(*load(path, {}))
     except CompileError as error:
         return Diagnostics(error.diagnostics)
 
 
+def compiled(experiment: Experiment | None, found: Diagnostics) -> Diagnostics:
+    """Return what was found in a file, and what the compiler finds where it can go on."""
+    from fairc import compiler
+    from fairc.dsl.core.diagnostics import CompileError, Diagnostics
+
+    if experiment is None or found.errors or any(d.code == "not-yet" for d in found):
+        return found
+    compilation = compiler.compile(experiment)
+    try:
+        for _ in compilation.representatives(CONFIGURATIONS):
+            pass
+    except CompileError as error:
+        return Diagnostics(error.diagnostics)
+    return Diagnostics([*found, *compilation.diagnostics])
+
+
 def verdict(found: Diagnostics) -> str:
-    """Sum up in words."""
+    """Count errors and warnings."""
     errors = len(found.errors)
     warnings = len(found) - errors
     parts = [

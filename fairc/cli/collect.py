@@ -31,7 +31,7 @@ def collect(plan: Path, output: Path | None, machine: str | None, jobs: int) -> 
         raise Wrong(str(error)) from None
     run = output or default_run(header.experiment)
     if run.resolve() == plan.resolve():
-        raise Wrong(f"{plan} is the plan; the run needs a directory of its own", "-o RUN")
+        raise Wrong(f"{plan} holds the plan; the run needs a separate directory", "-o RUN")
 
     with Store(run) as store:
         store.keep_experiment(header.experiment)

@@ -46,7 +46,7 @@ def fmt(files: tuple[Path, ...], check: bool, diff: bool) -> int:
         changed += 1
         if diff:
             lines = (source.text.splitlines(), text.splitlines())
-            for line in difflib.unified_diff(*lines, f"{path}", f"{path}", "as it is", "formatted"):
+            for line in difflib.unified_diff(*lines, f"{path}", f"{path}", "current", "formatted"):
                 console.result(line.rstrip("\n"))
         elif check:
             console.result(f"{path}: not formatted")

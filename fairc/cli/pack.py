@@ -36,7 +36,7 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
     plan = read_plan(run)
     path = output or Path(f"{plan.experiment}.zip")
     if path.suffix != ".zip":
-        raise Wrong(f"{path} would be a zip file, and is not called one", f"`-o {path}.zip`")
+        raise Wrong(f"a pack is a zip file, but `{path}` has no `.zip`", f"`-o {path}.zip`")
     remove_temporary()  # what killed runs left
     prefix = temporary_prefix("pack")
     with Store(run) as store, tempfile.TemporaryDirectory(prefix=prefix) as scratch:

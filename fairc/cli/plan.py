@@ -80,7 +80,7 @@ def plan(
         "wall_s": f"{duration(estimate.wall_s)} on {estimate.jobs}"
         f" {'core' if estimate.jobs == 1 else 'cores'}",
         "disk_bytes": size(estimate.disk_bytes),
-        "processing": f"{processing(compilation.processing_ns)}, for a packet",
+        "processing": f"{processing(compilation.processing_ns)}per packet",
     }
     for key, label in LABELS:
         if key in words:

@@ -141,7 +141,7 @@ def about(field: Field) -> str:
     """Write a parameter or a key on one line."""
     notes = [field.kind + (f" ({', '.join(field.units)})" if field.units else "")]
     if field.required:
-        notes.append("must be given")
+        notes.append("required")
     if field.default is not None:
         notes.append(f"default {field.default}")
     if not field.runs:

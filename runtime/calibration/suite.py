@@ -132,7 +132,7 @@ def calibrate(
         if case.fast and not free:
             continue
         if why := obstacle(case.file, engine):
-            say(f"calibration: {case.name} is left out: {why}")
+            say(f"calibration: {case.name} is skipped: {why}")
             continue
         read = case.exact if free and case.exact else case.read
         say(f"calibration: {case.name}")

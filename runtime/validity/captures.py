@@ -26,11 +26,11 @@ def captures(measurement: Measurement) -> Iterator[Finding]:
             yield Finding("invalid", f"capture {name} missed {counts.dropped} packets")
     for name, cut in sorted(measurement.cut_captures.items()):
         if cut:
-            yield Finding("invalid", f"capture {name} ends in {cut} bytes of an unfinished packet")
+            yield Finding("invalid", f"capture {name} ends with {cut} bytes of a truncated packet")
     for queue in measurement.seen_queues:
         strange = queue.through.strangers & of_flows(measurement, queue, queue.left)
         if strange.any():
-            words = f"{strange.sum()} packets left it that were not seen to enter"
+            words = f"{strange.sum()} packets left it without having been captured at its entry"
             yield Finding("invalid", f"{queue.name}: {words}")
         counted = drops_since(
             measurement.qdiscs_before.get(queue.place, ()),
@@ -64,7 +64,7 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
         largest = int(queue.entered.frame_bytes.max(initial=0))
         pieces = int((queue.entered.fragment > 0).sum())
         if pieces:
-            yield Finding("invalid", f"{pieces} fragments of packets reached {queue.name}")
+            yield Finding("invalid", f"{pieces} IP fragments reached {queue.name}")
         if largest > queue.interface.frame_bytes:
             yield Finding(
                 "invalid", f"a frame of {largest} bytes reached {queue.name}: offloads are not off"

@@ -35,7 +35,7 @@ def base_rtt(measurement: Measurement) -> Iterator[Finding]:
                 "flagged" if chance > LEVEL else "invalid",
                 f"flow {flow.name}: no ping came back on the idle network"
                 + (
-                    f", as can happen with a round-trip loss of {lost:.1%}"
+                    f", which can happen with a round-trip loss of {lost:.1%}"
                     if chance > LEVEL
                     else ""
                 ),

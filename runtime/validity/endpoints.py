@@ -113,7 +113,7 @@ def datagrams(measurement: Measurement) -> Iterator[Finding]:
                 yield Finding(
                     "invalid",
                     f"the server of flow {flow.name} sent a datagram"
-                    f" {sent['late_us'] / 1000:.1f} ms too late",
+                    f" {sent['late_us'] / 1000:.1f} ms late",
                 )
         for received in flow.endpoints.reports["received"]:
             if overflowed := received.get("overflowed"):

@@ -21,7 +21,7 @@ def copies(measurement: Measurement) -> Iterator[Finding]:
         planned = measurement.paths.impairment_behind(queue.place)
         if planned is None or not planned.duplicate:
             if twice:
-                words = f"{twice} packets were delivered that were not seen to leave it"
+                words = f"{twice} packets were delivered but not captured at its exit"
                 yield Finding("invalid", f"{queue.name}: {words}")
             continue
         counted = of_flows(measurement, queue, queue.left) & ~queue.behind.pending

@@ -54,14 +54,10 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
         shared = _shares_arrivals(flow)  # when it begins, is drawn: `late_s` of its streams tells
         late_s = 0.0 if shared else _late_begin(measurement, flow)
         if late_s > LATE_S:
-            yield Finding(
-                "invalid", f"flow {flow.name} started {late_s * 1e3:.1f} ms behind its schedule"
-            )
+            yield Finding("invalid", f"flow {flow.name} started {late_s * 1e3:.1f} ms late")
         late_s = float(flow.endpoints.requests.late_s.max(initial=0.0))
         if late_s > LATE_S:
-            yield Finding(
-                "invalid", f"flow {flow.name} began a request {late_s * 1e3:.1f} ms too late"
-            )
+            yield Finding("invalid", f"flow {flow.name} began a request {late_s * 1e3:.1f} ms late")
         # Of iperf3: after its own handshake.
         opened = {} if shared or flow.runs_iperf3 else flow.endpoints.opened_s
         for connection, opened_s in sorted(opened.items()):
@@ -69,14 +65,13 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
             if late_s > LATE_S:
                 yield Finding(
                     "invalid",
-                    f"flow {flow.name}, connection {connection}: opened {late_s * 1e3:.1f} ms"
-                    " behind its schedule",
+                    f"flow {flow.name}, connection {connection}: opened {late_s * 1e3:.1f} ms late",
                 )
         late_s = 0.0 if flow.runs_iperf3 else _late_ticks(flow)  # iperf3 counts from its own begin
         if late_s > LATE_S:
             yield Finding(
                 "invalid",
-                f"the server of flow {flow.name} took a sample {late_s * 1e3:.1f} ms too late",
+                f"the server of flow {flow.name} took a sample {late_s * 1e3:.1f} ms late",
             )
 
 

@@ -93,7 +93,7 @@ def changes(measurement: Measurement) -> Iterator[Finding]:
         late_s = max((done.late_s for done, _ in history.done), default=0.0)
         if late_s > LATE_CHANGE_S:
             yield Finding(
-                "invalid", f"the link at {'/'.join(place)} changed {late_s * 1e3:.1f} ms too late"
+                "invalid", f"the link at {'/'.join(place)} changed {late_s * 1e3:.1f} ms late"
             )
     for place, at_s in due(measurement.histories, measurement.ended_s - LATE_CHANGE_S):
         yield Finding("invalid", f"the link at {'/'.join(place)} did not change at {at_s:g} s")

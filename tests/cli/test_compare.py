@@ -233,7 +233,7 @@ def test_two_engines_that_differ_or_cannot_be_told(fairc: Fairc) -> None:
         ("5", "'5' is no margin"),
         ("goodput=", "'goodput=' is no margin"),
         ("-5%", "'-5%' is no margin"),
-        ("godput=5%", "names `godput`, which neither run has measured"),
+        ("godput=5%", "neither run measured `godput`"),
     ],
 )
 def test_margins_that_are_none(runs: Fairc, margin: str, words: str) -> None:

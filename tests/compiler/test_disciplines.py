@@ -265,7 +265,7 @@ def test_a_chain_of_losses_as_netem_takes_it() -> None:
 
 
 def test_what_the_kernels_coins_vary_is_said() -> None:
-    words = "the coins and the hashes of the queues, from the kernel's generator"
+    words = "the random decisions and the hashes of the queues, from the kernel's generator"
     assert words in compilation("pie(10pkt)").plan.varied
     assert words not in compilation("codel(100pkt)").plan.varied
 

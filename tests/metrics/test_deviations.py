@@ -143,4 +143,4 @@ def test_late_samples_are_late_by_their_own_interval(tmp_path: Path) -> None:
     file = folder / "a.server.ndjson"
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(lines[:200] + lines[203:]))
-    assert [r for r in judge(load(cell, folder))[1] if "a sample 30.0 ms too late" in r]
+    assert [r for r in judge(load(cell, folder))[1] if "a sample 30.0 ms late" in r]

@@ -83,7 +83,7 @@ def test_a_plain_client_keeps_its_schedule_and_a_browser_need_not(tmp_path: Path
     late = [load_event(1, "h2", 0), load_event(2, "h3", 1320)]
     made = two_loads()
     made.loads = late
-    assert "flow a started 20.0 ms behind its schedule" in analysed(made, tmp_path / "p").reasons
+    assert "flow a started 20.0 ms late" in analysed(made, tmp_path / "p").reasons
     browser = two_loads(client="chromium")
     browser.loads = [{**one, "client": "chromium"} for one in late]
     assert analysed(browser, tmp_path / "b").verdict == "valid"

@@ -28,9 +28,12 @@ WARMUP = Parameter("warmup", A_TIME, "the start of each cell, which metrics igno
 _STOP: Words[Literal["first", "all"]] = Words("value of `stop`", ("first", "all"))
 _CAPTURES: Words[Literal["full", "none"]] = Words("value of `captures`", ("full", "none"))
 
-STOP = Parameter("stop", _STOP, "whose end ends the cell", "all")
+STOP = Parameter("stop", _STOP, "whether the cell ends with its `first` flow or after `all`", "all")
 DEADLINE = Parameter(
-    "deadline", A_POSITIVE_TIME, "the latest end of a cell", otherwise="10 times the fair share's"
+    "deadline",
+    A_POSITIVE_TIME,
+    "the latest end of a cell",
+    otherwise="10 times the time at the fair share",
 )
 CAPTURES = Parameter(
     "captures",
@@ -45,8 +48,8 @@ SEED = Parameter("seed", A_WHOLE, "seed of all randomness", "1")
 DRAWS = Parameter(
     "draws",
     Words("value of `draws`", ("common", "own")),
-    "whether starts, arrivals, sizes and pauses are the same for every value of the sweep; with"
-    " `sample` not",
+    "whether starts, arrivals, sizes and pauses are the same for every value of the sweep; not"
+    " with `sample`",
     "common",
 )
 PAIRED = Parameter("paired", A_SWITCH, "also the same losses for every value of the sweep", "off")
@@ -59,7 +62,7 @@ ORDER = Parameter(
 SAMPLE = Parameter(
     "sample",
     Quantities((NUMBER,), low=1, high=1_000_000, whole=True),
-    "how many configurations are drawn, in all or `per` some names",
+    "number of configurations to draw, in total or `per` swept names",
 )
 MEASURE = Parameter("measure", Lists(Entries(METRICS)), "the metrics")
 

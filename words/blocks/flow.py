@@ -17,7 +17,7 @@ USERS = Parameter("users", AnyName("users"), "runs on each of them")
 FROM = Parameter("from", AnyName("a node"), "node that sends the data", "server")
 TO = Parameter("to", AnyName("a node"), "node that receives the data", "client")
 COUNT = Parameter("count", A_COUNT, "parallel connections, each with the whole workload", "1")
-OVER = Parameter("over", Entries(TRANSPORTS), "transport", otherwise="that of the CCA, tcp first")
+OVER = Parameter("over", Entries(TRANSPORTS), "transport", otherwise="the CCA's, tcp first")
 CCA = Parameter("cca", AnyCca(), "congestion control algorithm; none over udp")
 START = Parameter(
     "start", A_RANDOM_TIME, "start, from the start of the cell", otherwise="0 plus a seeded offset"

@@ -10,9 +10,14 @@ from fairc.dsl.core.registry import Registry
 from fairc.words.processing import A_PROCESSING, A_SYSCALL_COST
 from fairc.words.sizes import A_BUFFER
 
-OFFLOAD = Parameter("offload", Words("state", ("off", "on")), "super-packets of the sender", "off")
+OFFLOAD = Parameter(
+    "offload", Words("state", ("off", "on")), "segmentation offloads (TSO, GSO, GRO)", "off"
+)
 TCP_METRICS_SAVE = Parameter(
-    "tcp_metrics_save", Words("state", ("off", "on")), "memory between connections", "off"
+    "tcp_metrics_save",
+    Words("state", ("off", "on")),
+    "kernel's cache of TCP metrics between connections",
+    "off",
 )
 SEND_BUFFER = Parameter(
     "send_buffer", A_BUFFER, "send buffer of each connection", otherwise="limits nothing"

@@ -114,7 +114,7 @@ def _refuse(text: str, position: int, name: Text, what: str) -> NoReturn:
                 f"`{name.value}` is not JSON: {what[:1].lower()}{what[1:]}",
                 Span(source, start, min(start + 1, len(text))),
                 labels=(Label(name.span, "the recording is used here"),),
-                help="a HAR is JSON; was it saved to its end?",
+                help="a HAR is JSON; was it saved completely?",
             )
         ]
     )

@@ -8,7 +8,7 @@ from fairc.dsl.core.kinds import PACKET_COUNT
 
 from .discipline import SIZE, Discipline, Given
 
-FLOW_LIMIT = Parameter("flow_limit", PACKET_COUNT, "most packets per flow", "100pkt")
+FLOW_LIMIT = Parameter("flow_limit", PACKET_COUNT, "maximum packets per flow", "100pkt")
 
 
 def _lower(given: Given) -> plan.Fq:

@@ -16,9 +16,9 @@ from .discipline import ECN, Discipline, Given
 MAX_PROBABILITY = 1 - 2**-32
 
 LIMIT = Parameter("limit", A_QUEUE_SIZE, "size of the queue", "1000pkt")
-MIN = Parameter("min", A_THRESHOLD, "average queue where dropping starts", otherwise="max / 3")
+MIN = Parameter("min", A_THRESHOLD, "average queue at which dropping starts", otherwise="max / 3")
 MAX = Parameter(
-    "max", A_THRESHOLD, "average queue of the highest probability", otherwise="limit / 4"
+    "max", A_THRESHOLD, "average queue at which the probability is `pmax`", otherwise="limit / 4"
 )
 PMAX = Parameter("pmax", A_POSITIVE_SHARE, "probability at the upper threshold", "2%")
 

@@ -133,7 +133,7 @@ def _in_packets(size: Quantity | Use[Entry]) -> bool:
 
 REQUESTS = WorkloadEntry(
     name="requests",
-    summary="Short transfers, each asked for at its time",
+    summary="Short transfers, each requested at its arrival time",
     parameters=(SIZE, EVERY, SHARE),
     build=_build,
 )

@@ -1,0 +1,100 @@
+"""The codes of all diagnostics, read from the syntax trees of the rooms."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOMS = ("dsl", "words", "compiler", "runtime", "fairc/cli")
+PREFIXES = {
+    "Registry": "unknown-",
+    "Words": "unknown-",
+    "unknown": "unknown-",
+    "_unique": "duplicate-",
+}
+"""Functions that put something before the code that they are given."""
+PARAMETERS = {"_unique": "word"}
+"""The parameter that holds the code, where it is not called `code`."""
+
+Functions = dict[str, set[int]]
+
+
+def of_rooms(root: Path) -> dict[str, list[str]]:
+    """Return every code that the rooms can report, with the places (`file:line`) that report it."""
+    trees = {
+        path: ast.parse(path.read_text(encoding="utf-8"))
+        for room in ROOMS
+        for path in sorted((root / room).rglob("*.py"))
+    }
+    local = {path: dict(_functions(tree)) for path, tree in trees.items()}
+    public: Functions = defaultdict(set)
+    for functions in local.values():
+        for name, position in functions.items():
+            if not name.startswith("_"):
+                public[name].add(position)
+    codes: dict[str, list[str]] = defaultdict(list)
+    for path, tree in trees.items():
+        for name, code, line in _defaults(tree):
+            codes[PREFIXES.get(name, "") + code].append(f"{path.relative_to(root)}:{line}")
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            name = _name(call.func)
+            at = {local[path][name]} if name in local[path] else public.get(name, set())
+            for code in _given(call, at, PARAMETERS.get(name, "code")):
+                where = f"{path.relative_to(root)}:{call.lineno}"
+                codes[PREFIXES.get(name, "") + code].append(where)
+    return dict(codes)
+
+
+def _functions(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the functions and classes that are given a code, and its position in a call."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from _of_class(node)
+        elif isinstance(node, ast.FunctionDef):
+            names = [argument.arg for argument in node.args.args if argument.arg != "self"]
+            if (wanted := PARAMETERS.get(node.name, "code")) in names:
+                yield node.name, names.index(wanted)
+
+
+def _of_class(node: ast.ClassDef) -> Iterator[tuple[str, int]]:
+    fields = [
+        part.target.id
+        for part in node.body
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
+    ]
+    if "code" in fields:
+        yield node.name, fields.index("code")
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef) and part.name == "__init__":
+            names = [argument.arg for argument in part.args.args][1:]
+            if "code" in names:
+                yield node.name, names.index("code")
+
+
+def _defaults(tree: ast.Module) -> Iterator[tuple[str, str, int]]:
+    """Yield the classes whose field `code` has a default: name, code, line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            for part in node.body:
+                match part:
+                    case ast.AnnAssign(target=ast.Name("code"), value=ast.Constant(str(code))):
+                        yield node.name, code, part.lineno
+
+
+def _name(function: ast.expr) -> str:
+    if isinstance(function, ast.Subscript):
+        return _name(function.value)
+    return getattr(function, "id", "") or getattr(function, "attr", "")
+
+
+def _given(call: ast.Call, positions: set[int], parameter: str) -> Iterator[str]:
+    """Yield the constants that a call gives as its code; both, of a choice between two."""
+    given = [keyword.value for keyword in call.keywords if keyword.arg == parameter]
+    given += [call.args[at] for at in positions if at < len(call.args)]
+    for value in given:
+        parts = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+        for part in parts:
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                yield part.value
