@@ -1,15 +1,15 @@
-"""The answer of a run: what was asked for, per configuration, as a table and in sentences."""
+"""The answer of a run: what was asked for, per configuration, as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .run import Configuration, Run
 from .summary import GOODPUT, MIN_REPETITIONS, PLT, TTR, F, Measure, Results, Summary
-from .words import MINUS, Scale, counted, decimals_for, listed, number, one_line, scale_for
+from .words import Scale, counted, decimals_for, listed, number, one_line, scale_for
 
-# Up to here each configuration is told in full; beyond, one line each.
+# Up to here configurations have their numbers in large type; beyond, a picture of all.
 MAX_TOLD = 3
 # A line has at most so many numbers; what it leaves out is in the table of all metrics.
 MAX_COLUMNS = 8
@@ -36,8 +36,8 @@ class Value:
 class Entry:
     """A summary as it is printed.
 
-    measure, what: of what. n: how many values. note: why there is no interval, with the values;
-    or empty. remark: how to read it; for F, who dominates.
+    measure, what: of what. n: how many values. note: the values, where
+    they are too few for an interval (`lead.basis` says so once), or that all are equal; or empty. remark: how to read it; for F, who dominates.
     """
 
     measure: Measure
@@ -71,15 +71,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the page begins with."""
+    """What was asked for; sentences: what no row of the table says."""
 
     sentences: tuple[str, ...]
     groups: tuple[Group, ...]
 
     @property
-    def told_in_full(self) -> bool:
-        """Whether there are few enough configurations for a table with a row per entry."""
-        return len(self.groups) <= MAX_TOLD
+    def alone(self) -> bool:
+        """Whether there is one configuration, whose table has a row for each entry."""
+        return len(self.groups) == 1
 
     @property
     def columns(self) -> tuple[Entry, ...]:
@@ -89,17 +89,15 @@ class Answer:
 
 def answer(run: Run, results: Results) -> Answer:
     """Return the answer of a run."""
-    few = len(run.configurations) <= MAX_TOLD
     leading, others = _shown(run, results)
-    if not few:
+    if len(run.configurations) > 1:
         others = others[: max(0, MAX_COLUMNS - len(leading))]
     measures = leading + others
     groups = tuple(
         Group(c, entries(run, results, measures, c), len(c.outcomes) - len(c.counted))
         for c in run.configurations
     )
-    sentences = _told(run, groups) if few else _surveyed(results, groups, measures)
-    return Answer(tuple(sentences), groups)
+    return Answer(tuple(_sentences(run, results, groups)), groups)
 
 
 def _shown(run: Run, results: Results) -> tuple[list[Measure], list[Measure]]:
@@ -170,13 +168,11 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
     what += f", load {measure.load}" if measure.load is not None else ""
     note = ""
     if summary.n and summary.low is None:
-        if summary.n == 1:
-            note = "one value, no interval"
-        elif summary.constant:
-            note = f"no interval: all {summary.n} values are equal"
-        else:
+        if summary.constant:
+            note = f"all {summary.n} values are equal"
+        elif summary.n > 1:
             values = ", ".join(number(v / scale.factor, decimals) for v in summary.values)
-            note = f"no interval below {MIN_REPETITIONS} repetitions; values: {values}"
+            note = f"values: {values}"
     elif not summary.n:
         note = "no value"
     return Entry(
@@ -223,113 +219,19 @@ def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
     return f"dominant: {listed(parts)} of {counted(summary.n, 'repetition')}"
 
 
-def _told(run: Run, groups: Sequence[Group]) -> list[str]:
-    """Tell each configuration in full."""
+def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]:
+    """Say what is of all configurations together: who dominates how often, and which have no result."""
     sentences = []
-    for group in groups:
-        lead = f"With {group.configuration.label}: " if run.axes else ""
-        by_metric = {e.measure.metric: e for e in group.entries}
-        goodputs = [e for e in group.entries if e.measure.metric == GOODPUT]
-        parts = [
-            f"{one_line(e.measure.flow or 'the cell')} got {_said(e)}" for e in goodputs if e.median
-        ]
-        pages = [e for e in group.entries if e.measure.metric in (PLT, TTR) and e.median]
-        own = (GOODPUT, F, PLT, TTR)
-        others = [
-            e
-            for e in group.entries
-            if e.measure.metric not in own and "jain" not in e.measure.metric and e.median
-        ]
-        f = by_metric.get(F)
-        jain = by_metric.get("fairness.jain_session")
-        if not (parts or pages or others or (f and f.median) or (jain and jain.median)):
-            sentences.append(f"{lead}no repetition counts, so there is no result.")
-            continue
-        if parts:
-            sentences.append(f"{lead}{listed(parts)} of goodput (median{_basis(goodputs)}).")
-        if pages:
-            told = listed([f"{e.what.lower()}: {_said(e)}" for e in pages], limit=6)
-            sentences.append(f"{lead}{told} (median{_basis(pages)}).")
-        if f and f.median:
-            sentences.append(
-                f"Session fairness F, from {MINUS}0.5 to 0.5, is {_said(f)}; {f.remark}."
-            )
-        if jain and jain.median:
-            scene = run.scenes.get(group.configuration.id)
-            places = {flow.bottleneck for flow in scene.flows} if scene else set()
-            of = " of the rates, each over its max-min fair share," if len(places) > 1 else ""
-            sentences.append(f"Jain's index{of} over the session is {_said(jain)}; 1 is fair.")
-        if others:
-            told = listed([f"{e.what}: {_said(e)}" for e in others], limit=6)
-            sentences.append(f"{lead}{told} (median{_basis(others)}).")
-    return sentences
-
-
-def _said(e: Entry) -> str:
-    assert e.median is not None
-    unit = f" {e.unit}" if e.unit else ""
-    return f"{e.median.text}{unit} {e.interval}".rstrip()
-
-
-def _basis(found: Sequence[Entry]) -> str:
-    n = max(e.n for e in found)
-    text = f" of {counted(n, 'repetition')}"
-    if any(e.interval for e in found):
-        return f"{text}, in brackets its 95 % confidence interval"
-    if n < MIN_REPETITIONS:
-        return f"{text}: too few for a 95 % interval, which needs {MIN_REPETITIONS}"
-    return f"{text}; all are equal, so there is no interval"
-
-
-def _surveyed(results: Results, groups: Sequence[Group], measures: Sequence[Measure]) -> list[str]:
-    """Tell the extremes over many configurations."""
-    run, sentences = results.run, list[str]()
-    for metric, name in ((F, "Session fairness F"), ("fairness.jain_session", "Jain's index")):
-        for measure in results.select(metric):
-            found = [(c, results.summary(measure, c)) for c in run.configurations]
-            known = [(c, s.median) for c, s in found if s.median is not None]
-            if known:
-                sentences.append(_extremes(name, known, lambda v: number(v, 3)))
-            if metric == F and len(run.sessions) == 2:
-                sentences.append(_sides(run, [s for _, s in found if s.median is not None]))
-    names = {GOODPUT: "Goodput", PLT: NAMES[PLT], TTR: NAMES[TTR]}
-    for metric in dict.fromkeys(m.metric for m in measures if not m.metric.startswith("fairness.")):
-        sentences += _ranged(results, metric, names.get(metric, metric))
-    empty = sum(not g.configuration.counted for g in groups)
-    if empty:
+    if len(groups) > MAX_TOLD and len(run.sessions) == 2:
+        for measure in results.select(F):
+            found = [results.summary(measure, c) for c in run.configurations]
+            sentences.append(_sides(run, [s for s in found if s.median is not None]))
+    empty = sum(not any(e.median for e in g.entries) for g in groups)
+    if empty == len(groups):
+        sentences.append("No repetition counts, so there is no result.")
+    elif empty:
         sentences.append(f"{counted(empty, 'configuration')} without a repetition that counts.")
     return sentences
-
-
-def _ranged(results: Results, metric: str, name: str) -> list[str]:
-    """Tell between what the medians of each measure of a metric are."""
-    sentences = []
-    for measure in results.select(metric):
-        scale, decimals = format_of(results, metric)
-
-        def show(v: float, scale: Scale = scale, decimals: int = decimals) -> str:
-            return f"{number(v / scale.factor, decimals)} {scale.unit}".rstrip()
-
-        known = [
-            (c, m)
-            for c in results.run.configurations
-            if (m := results.summary(measure, c).median) is not None
-        ]
-        if known:
-            what = f"{name} of {one_line(measure.flow)}" if measure.flow else name
-            what += f", load {measure.load}" if measure.load is not None else ""
-            sentences.append(_extremes(what, known, show))
-    return sentences
-
-
-def _extremes(
-    name: str, known: list[tuple[Configuration, float]], show: Callable[[float], str]
-) -> str:
-    low, high = min(known, key=lambda k: k[1]), max(known, key=lambda k: k[1])
-    return (
-        f"{name}: medians from {show(low[1])} ({low[0].label}) to {show(high[1])}"
-        f" ({high[0].label}) over {counted(len(known), 'configuration')}."
-    )
 
 
 def _sides(run: Run, summaries: Sequence[Summary]) -> str:

@@ -29,6 +29,7 @@ from .figures import (
     loads_pages,
     polices,
 )
+from .lead import with_picture
 from .render import Rendered, render, write_pdf, write_svg
 from .run import ReportError, Run
 from .summary import Results
@@ -46,7 +47,7 @@ class _Report:
 
     @cached_property
     def figures(self) -> tuple[Drawing | Sheet, ...]:
-        return tuple(self._draw())
+        return tuple(with_picture(self.subject, list(self._draw())))
 
     @cached_property
     def drawings(self) -> tuple[Drawing, ...]:
@@ -64,7 +65,7 @@ class _Report:
     def _measures(self, name: str) -> bool:
         return any(request.name == name for request in self.run.plan.measure)
 
-    def _draw(self) -> Iterator[Drawing | Sheet]:
+    def _draw(self) -> Iterator[tuple[FigureRequest | None, Drawing | Sheet]]:
         known = {kind.name: kind for kind in FIGURES}
         wanted: list[tuple[FigureKind | None, FigureRequest | None]] = [
             *((kind, None) for kind in DEFAULT),
@@ -79,7 +80,7 @@ class _Report:
             try:
                 if kind is None:
                     raise NothingToDraw("this version cannot draw it")
-                yield kind.make(self.subject, request)
+                yield request, kind.make(self.subject, request)
             except NothingToDraw as nothing:
                 self.missing.append(page.Missing(name, str(nothing)))
 

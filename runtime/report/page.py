@@ -17,6 +17,7 @@ from .comparisons import comparisons
 from .differences import differences
 from .figures import Drawing, Sheet
 from .glossary import glossary, rules
+from .lead import basis, tiles
 from .limits import limits
 from .phases import phases
 from .render import Rendered
@@ -68,6 +69,8 @@ def context(
         "file": file_name(run),
         "headline": headline(run),
         "answer": found,
+        "tiles": tiles(results, found),
+        "basis": basis(results),
         "chance": any(m.metric == FLOOR for m in results.measures),
         "choice": choice,
         "missing": missing,

@@ -13,6 +13,7 @@ import pytest
 
 from fairc.runtime.report import build
 from fairc.runtime.report.answer import MAX_COLUMNS, answer, dominance
+from fairc.runtime.report.lead import basis, tiles
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.story import headline
 from fairc.runtime.report.summary import GOODPUT, F, Results, summarise
@@ -74,26 +75,46 @@ def test_the_page_has_the_numbers_of_the_tables(make_run: Maker) -> None:
         assert math.isclose(float(text), value / 1e6, abs_tol=0.0005)
 
 
-def test_the_words_repeat_the_table(make_run: Maker) -> None:
-    run = Run(make_run())
-    found = answer(run, Results(run))
-    by_flow = {e.measure.flow: e for e in found.groups[0].entries if e.measure.metric == GOODPUT}
-    for flow in ("cubic", "bbr"):
-        entry = by_flow[flow]
-        assert entry.median is not None
-        assert f"{flow} got {entry.median.text} Mbit/s {entry.interval}" in found.sentences[0]
-    assert "median of 6 repetitions" in found.sentences[0]
+def test_few_numbers_are_large_and_no_words_repeat_the_table(make_run: Maker) -> None:
+    path = make_run()
+    run = Run(path)
+    results = Results(run)
+    found = answer(run, results)
+    assert found.sentences == ()
+    (tile,) = tiles(results, found)
+    assert [(e.measure.metric, e.measure.flow) for e in tile.numbers] == [
+        (GOODPUT, "cubic"),
+        (GOODPUT, "bbr"),
+        (F, None),
+    ]
+    for content in (p.read_text(encoding="utf-8") for p in build(path, ["html", "md"])):
+        assert "got 0." not in content
+        assert content.count("95 % confidence intervals") == 1
 
 
-def test_fewer_than_six_repetitions_print_their_values(make_run: Maker) -> None:
-    run = Run(make_run(repeat=4))
+def test_a_few_configurations_have_a_tile_each_and_a_sweep_has_none(make_run: Maker) -> None:
+    run = Run(make_run(sweep={"loss": ("0%", "1%", "2%")}, duration_s=3.0))
+    results = Results(run)
+    made = tiles(results, answer(run, results))
+    assert [t.heading for t in made] == ["loss = 0%", "loss = 1%", "loss = 2%"]
+    assert [[e.measure.metric for e in t.numbers] for t in made] == [[F]] * 3
+    many = Run(make_run(sweep={"loss": ("0%", "1%", "2%", "5%")}, duration_s=3.0))
+    assert tiles(Results(many), answer(many, Results(many))) == ()
+
+
+def test_fewer_than_six_repetitions_print_their_values_and_say_so_once(make_run: Maker) -> None:
+    path = make_run(repeat=4)
+    run = Run(path)
     found = answer(run, Results(run))
-    assert "too few for a 95 % interval, which needs 6" in found.sentences[0]
+    assert basis(Results(run)) == (
+        "Medians of 4 repetitions: too few for a 95 % confidence interval, which needs 6."
+    )
     for entry in found.groups[0].entries:
         assert entry.low is None
-        if not entry.note.startswith("no interval: all"):
-            assert entry.note.startswith("no interval below 6 repetitions; values: ")
+        if not entry.note.startswith("all"):
+            assert entry.note.startswith("values: ")
             assert len(entry.note.split(": ")[1].split(", ")) == 4
+    assert build(path)[0].read_text(encoding="utf-8").count("too few for a 95 %") == 1
 
 
 def test_single_repetitions_are_told_apart_by_signs_and_no_interval_is_claimed(
@@ -111,14 +132,14 @@ def test_single_repetitions_are_told_apart_by_signs_and_no_interval_is_claimed(
     page = build(path)[0].read_text(encoding="utf-8")
     assert "40 cells in all, of which 4 cells have been run" in page
     survey = page.split('<table class="wide">')[1].split("</table>")[0]
-    assert "no interval" not in survey, "the column n says it"
+    assert "values: " not in survey, "each is its only value"
+    assert basis(Results(run)) == "One repetition: single values, no intervals."
 
 
 def test_zero_variance_has_no_interval(make_run: Maker) -> None:
     run = Run(make_run(constant=True))
     found = answer(run, Results(run))
-    assert {e.note for e in found.groups[0].entries} == {"no interval: all 6 values are equal"}
-    assert "all are equal, so there is no interval" in found.sentences[0]
+    assert {e.note for e in found.groups[0].entries} == {"all 6 values are equal"}
 
 
 def test_invalid_and_failed_cells_are_left_out_with_their_number(make_run: Maker) -> None:
@@ -175,7 +196,7 @@ def test_no_cell_counts(make_run: Maker) -> None:
     reasons = ["base RTT is 70 ms"]
     path = make_run(repeat=2, bad={(0, r): ("ok", "invalid", reasons) for r in (1, 2)})
     run = Run(path)
-    assert "no repetition counts" in answer(run, Results(run)).sentences[0]
+    assert answer(run, Results(run)).sentences == ("No repetition counts, so there is no result.",)
     page = build(path)[0].read_text(encoding="utf-8")
     assert "No figure <code>rates</code>" in page
 
@@ -195,29 +216,23 @@ def test_dominant_side(values: tuple[float, ...], words: str) -> None:
     assert dominance(summarise(values), ("a", "b")) == words
 
 
-def test_many_configurations_are_surveyed(make_run: Maker) -> None:
+def test_a_sweep_has_a_row_for_each_configuration(make_run: Maker) -> None:
     sweep = {"loss": ("0%", "1%", "2%", "5%"), "rtt": ("10ms", "50ms", "100ms", "300ms")}
-    run = Run(make_run(sweep=sweep, repeat=6, duration_s=3.0))
+    path = make_run(sweep=sweep, repeat=6, duration_s=3.0)
+    run = Run(path)
     found = answer(run, Results(run))
-    assert not found.told_in_full
     assert len(found.groups) == 16
-    medians = {
-        g.configuration.label: float(e.median.exact)
-        for g in found.groups
-        for e in g.entries
-        if e.measure.metric == F and e.median
-    }
-    low, high = min(medians, key=medians.__getitem__), max(medians, key=medians.__getitem__)
-    assert (
-        f"from {number(medians[low], 3)} ({low}) to {number(medians[high], 3)} ({high})"
-        in found.sentences[0]
-    )
+    assert all("medians from" not in sentence for sentence in found.sentences)
     # In the order of the axes' values, not of the text: 10ms, 50ms, 100ms.
     assert [g.configuration.label for g in found.groups[:3]] == [
         "loss = 0%, rtt = 10ms",
         "loss = 0%, rtt = 50ms",
         "loss = 0%, rtt = 100ms",
     ]
+    page, text = (p.read_text(encoding="utf-8") for p in build(path, ["html", "md"]))
+    table = page.split('<table class="wide">')[1].split("</table>")[0]
+    assert table.count("<tr>") == 1 + 16
+    assert len(re.findall(r"(?m)^\| \d%.*", text.split("## What was run")[0])) == 16
 
 
 @pytest.mark.parametrize(
@@ -252,7 +267,8 @@ def test_the_answer_is_what_was_asked_for(make_run: Maker) -> None:
     assert {e.measure.metric for e in found.columns} == {"rtt.mean"}
     entry = found.groups[0].entries[0]
     assert entry.median is not None
-    assert found.sentences[0].startswith(f"rtt.mean of cubic: {entry.median.text} ms ")
+    (tile,) = tiles(Results(Run(path)), found)
+    assert [e.what for e in tile.numbers] == ["rtt.mean of cubic", "rtt.mean of bbr"]
 
 
 def test_a_survey_has_what_was_asked_for_up_to_its_width(make_run: Maker) -> None:
@@ -262,8 +278,6 @@ def test_a_survey_has_what_was_asked_for_up_to_its_width(make_run: Maker) -> Non
     metrics = [e.measure.metric for e in found.columns]
     assert len(metrics) == MAX_COLUMNS and metrics.count("rtt.mean") == 2
     assert metrics[-1] == "utilization"
-    assert any(s.startswith("rtt.mean of bbr: medians from ") for s in found.sentences)
-    assert any(s.startswith("utilization: medians from ") for s in found.sentences)
 
 
 def ask(run: Path, *metrics: str) -> None:

@@ -90,7 +90,7 @@ def test_it_renders_and_loads_nothing(browser: Any, reports: dict[str, Path], na
         "return [...document.querySelectorAll('svg.page')].map(s => {"
         " const b = s.getBoundingClientRect(); return [b.width, b.height, s.ariaLabel]})"
     )
-    assert len(figures) == 4
+    assert len(figures) == (5 if name == "sweep" else 4), "a sweep has a picture of its own"
     for width, height, label in figures:
         assert width > 500
         assert height > 80
@@ -107,7 +107,9 @@ def test_it_fits(browser: Any, reports: dict[str, Path], name: str, width: int) 
         "return [...document.querySelectorAll('svg.figure')]"
         ".filter(s => s.getBoundingClientRect().width > 0).map(s => s.getAttribute('class'))"
     )
-    assert shown == ["figure column" if width == 360 else "figure page"] * 4
+    assert shown == ["figure column" if width == 360 else "figure page"] * (
+        5 if name == "sweep" else 4
+    )
 
 
 def test_labels_stay_inside_their_figures(browser: Any, reports: dict[str, Path]) -> None:

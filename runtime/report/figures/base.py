@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Drawing:
     """One figure of a report.
 
-    name: stem of its files, unique in the report. section: `time`, `repetitions` or
-    `asked` (by the experiment). title: heading. caption: how to read it and
+    name: stem of its files, unique in the report. section: `lead` (the picture that answers), `time`,
+    `repetitions` or `asked` (by the experiment). title: heading. caption: how to read it and
     what it is made of. alt: what it shows, for those who do not see it.
     draw: draws it at one of the two widths, inside `paper_style`.
     """

@@ -335,7 +335,7 @@ def by_words(names: Sequence[str]) -> str:
 
 
 def stem(subject: Subject, request: FigureRequest) -> str:
-    """Return a file name for a requested figure: its kind, metric and place in `report`."""
-    place = next(i for i, r in enumerate(subject.run.plan.figures, 1) if r is request)
+    """Return a file name for a requested figure: its kind, metric and place in `report` (none: 0)."""
+    place = next((i for i, r in enumerate(subject.run.plan.figures, 1) if r is request), 0)
     metric = "".join(c if c.isalnum() else "-" for c in request.metric or "")
     return f"{place:02}-{request.kind}-{metric}"

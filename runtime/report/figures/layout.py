@@ -168,4 +168,4 @@ def columns_for(width: Width, count: int) -> int:
     """Return how many panels stand side by side."""
     if width == "column" or count == 1:
         return 1
-    return 2 if count <= 4 else 3
+    return 2 if count in (2, 4) else 3

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.summary import MIN_REPETITIONS
 from fairc.runtime.report.words import listed, one_line, quantity, scale_for
 
 from . import overtime
@@ -128,6 +129,8 @@ def _reading(panels: list[Panel], sums: Summing, timed: bool) -> str:
     if sizes == [1]:
         return "Line: the one cell of " + ("each group." if timed else "each point.")
     without = sum(p.low is None for p in points)
+    if not timed and sizes[-1] < MIN_REPETITIONS:
+        return f"{text}."  # the page says once that they are too few
     if without == len(points):
         return f"{text}; too few, or all equal, for a {sums.interval}."
     some = " where there are enough cells" if without else ""

@@ -1,0 +1,270 @@
+"""What the page begins with: the numbers that answer, large, and the picture of them.
+
+Few configurations have their numbers in tiles. A sweep has a picture over what was swept, which nobody needs
+to ask for: a line over a number, a heat map over two, and of a sample that fills no grid the distribution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fairc.compiler.plan import FigureRequest
+
+from .answer import MAX_TOLD, Answer, Entry
+from .figures import FIGURES, Drawing, NothingToDraw, Sheet, Subject
+from .figures.cases import FLOW, LOAD
+from .summary import GOODPUT, MIN_REPETITIONS, F, Measure, Results
+from .words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .run import Run
+
+Options = dict[str, str | float | tuple[str, ...]]
+
+SECTION = "lead"
+# Numbers in large type: more are a table.
+MAX_NUMBERS = 3
+# What can be taken in at a glance.
+MAX_LINES, MAX_PANELS, MAX_MAPS = 8, 6, 12
+# A map with more holes than this shows holes.
+MIN_FILLED = 0.6
+JAIN = "fairness.jain_session"
+# Metrics whose course over time is the rates of the flows.
+_RATES = ("goodput", "throughput", "fairness", "unfairness", "fmp", "utilization")
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """The numbers of one configuration; heading: its swept values, empty where it is the only one."""
+
+    heading: str
+    numbers: tuple[Entry, ...]
+
+
+def leading(results: Results) -> Measure | None:
+    """Return the measure that comes first: of the metric that `measure` names first and that has values."""
+    asked = [
+        m for m in results.asked if any(results.points(m, c) for c in results.run.configurations)
+    ]
+    names = [request.name for request in results.run.plan.measure]
+    if names[:1] == ["fairness"] and not any(m.metric == F for m in asked):
+        asked = [*results.select(JAIN), *asked]
+    return next(iter((*asked, *results.measures)), None)
+
+
+def tiles(results: Results, found: Answer) -> tuple[Tile, ...]:
+    """Return a tile for each of a few configurations that have a value; none for a sweep."""
+    first = leading(results)
+    if first is None or len(found.groups) > MAX_TOLD:
+        return ()
+    made = []
+    for group in found.groups:
+        told = [e for e in group.entries if e.median]
+        numbers = [e for e in told if e.measure.metric == first.metric]
+        if len(found.groups) == 1:
+            numbers = _of_one(told, numbers, results)
+        if numbers:
+            label = group.configuration.label if group.configuration.bindings else ""
+            made.append(Tile(label, tuple(numbers[:MAX_NUMBERS])))
+    return tuple(made)
+
+
+def _of_one(told: list[Entry], first: list[Entry], results: Results) -> list[Entry]:
+    """Return the numbers of an only configuration: of two sessions what each got, and their fairness."""
+    goodputs = [e for e in told if e.measure.metric == GOODPUT]
+    asked = {request.name for request in results.run.plan.measure}
+    if "fairness" in asked and len(goodputs) == 2:
+        first = [*goodputs, *(e for e in told if e.measure.metric == F)]
+    order = list(dict.fromkeys(m.metric for m in results.asked))
+    for metric in order:
+        more = [e for e in told if e.measure.metric == metric and e not in first]
+        if len(first) + len(more) <= MAX_NUMBERS:
+            first = [*first, *more]
+    return first
+
+
+def basis(results: Results) -> str:
+    """Say once what the numbers of the page are: of how many repetitions, and whether they have intervals."""
+    run = results.run
+    sizes = sorted({len(c.counted) for c in run.configurations if c.counted})
+    if not sizes:
+        return ""
+    n = counted(sizes[0], "repetition")
+    if len(sizes) > 1:
+        n = f"{sizes[0]} to {n if sizes[-1] == 1 else counted(sizes[-1], 'repetition')}"
+    if sizes == [1]:
+        return "One repetition: single values, no intervals."
+    if sizes[-1] < MIN_REPETITIONS:
+        return f"Medians of {n}: too few for a 95 % confidence interval, which needs {MIN_REPETITIONS}."
+    return f"Medians of {n}; in brackets their 95 % confidence intervals (order statistics)."
+
+
+def with_picture(
+    subject: Subject, figures: Sequence[tuple[FigureRequest | None, Drawing | Sheet]]
+) -> list[Drawing | Sheet]:
+    """Return the figures of a report with one of them, or one more, in the section of the picture.
+
+    figures: in the order of the page, each with the entry of `report` that asks for it.
+    """
+    made = [drawn for _, drawn in figures]
+    first = leading(subject.results)
+    if first is None:
+        return made
+    few = len(subject.run.configurations) <= MAX_TOLD
+    place = _place(subject, first, figures, few)
+    if place is None:
+        picture = _picture(subject, first)
+        if picture is None:
+            place = _over_time(made)
+        else:
+            made = [picture, *made]
+            place = 0
+    if place is not None:
+        made[place] = replace(made[place], section=SECTION)
+    return made
+
+
+def _place(
+    subject: Subject,
+    first: Measure,
+    figures: Sequence[tuple[FigureRequest | None, Drawing | Sheet]],
+    few: bool,
+) -> int | None:
+    """Return which figure the report has anyway shows the answer; None if none does."""
+    asked = [(i, r) for i, (r, d) in enumerate(figures) if r is not None and isinstance(d, Drawing)]
+    if few:
+        if asked:
+            return asked[0][0]
+        rates = first.metric.partition(".")[0] in _RATES or len(subject.run.configurations) == 1
+        return _over_time([drawn for _, drawn in figures]) if rates else None
+    swept = set(subject.run.axes)
+    for place, request in asked:
+        whole = request.where is None and request.kind in ("line", "heatmap")
+        if whole and request.options["x"] in swept and _names(request.metric) == first.metric:
+            return place
+    return None
+
+
+def _names(metric: str | None) -> str:
+    from fairc.runtime.metrics.registry import value_named
+
+    try:
+        return value_named(metric or "").name
+    except KeyError:
+        return ""
+
+
+def _over_time(made: Sequence[Drawing | Sheet]) -> int | None:
+    return next((i for i, drawn in enumerate(made) if drawn.name == "rates"), None)
+
+
+def _picture(subject: Subject, first: Measure) -> Drawing | None:
+    """Draw the first of the candidates that can be drawn."""
+    known = {kind.name: kind for kind in FIGURES}
+    for request in _candidates(subject.run, subject.results, first):
+        try:
+            drawn = known[request.kind].make(subject, request)
+        except NothingToDraw:
+            continue
+        if isinstance(drawn, Drawing):
+            return replace(drawn, name=f"answer-{request.kind}")
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """A swept name that tells configurations apart: how many values, whether they are numbers."""
+
+    name: str
+    size: int
+    numeric: bool
+    place: int
+
+
+def _axes(run: Run) -> list[_Axis]:
+    """Return the swept names, without those that another one decides (`(rate, queue) = [...]`)."""
+    points = [dict(c.bindings) for c in run.configurations if c.counted]
+    kept: list[_Axis] = []
+    for place, axis in enumerate(run.plan.axes):
+        size = len({point[axis.name] for point in points})
+        decided = any(
+            len({(p[other.name], p[axis.name]) for p in points}) == other.size for other in kept
+        )
+        if size > 1 and not decided:
+            kept.append(_Axis(axis.name, size, bool(axis.numbers), place))
+    return kept
+
+
+def _candidates(run: Run, results: Results, first: Measure) -> Iterator[FigureRequest]:
+    """Yield what the picture of a sweep may be, the best first."""
+    axes = _axes(run)
+    measures = results.select(first.metric)
+    flows = len({run.origins.get(m.flow or "", (m.flow or "", ""))[0] for m in measures})
+    loads = len({m.load for m in measures})
+    if axes and len(run.configurations) <= MAX_TOLD:
+        options: Options = {
+            "by": tuple(a.name for a in axes), "notch": "off", "test": "none", "ci": 0.95,
+        }  # fmt: skip
+        yield FigureRequest(kind="boxplot", metric=first.metric, options=options)
+    elif axes:
+        x = max(axes, key=lambda a: (a.numeric, a.size, -a.place))
+        # What is compared is usually swept last.
+        rest = sorted((a for a in axes if a is not x), key=lambda a: (a.size, -a.place))
+        line, heat = _makers(first.metric)
+        apart = (LOAD,) * (loads > 1)
+        if not rest:
+            yield line(x, (), apart)
+        yield from _maps(run, heat, x, rest, flows * loads)
+        lines = flows * (rest[0].size if rest else 1)
+        panels = loads
+        for axis in rest[1:]:
+            panels *= axis.size
+        facet = (*(a.name for a in rest[1:]), *apart)
+        by = tuple(a.name for a in rest[:1])
+        if lines <= MAX_LINES and panels <= MAX_PANELS:
+            yield line(x, by, facet)
+        if rest[:1] and flows > 1 and rest[0].size <= MAX_LINES and panels * flows <= MAX_PANELS:
+            yield line(x, by, (*facet, FLOW))
+    yield FigureRequest(kind="cdf", metric=first.metric, options={})
+
+
+def _maps(
+    run: Run,
+    heat: Callable[[_Axis, _Axis, tuple[str, ...]], FigureRequest],
+    x: _Axis,
+    rest: list[_Axis],
+    parts: int,
+) -> Iterator[FigureRequest]:
+    """Yield a heat map where two names have several values, or where there are more than two names."""
+    if not rest:
+        return
+    y = max(rest, key=lambda a: (a.numeric, a.size))
+    two = x.numeric and y.numeric and y.size >= 3 and parts == 1
+    others = [a for a in rest if a is not y]
+    maps = parts
+    for axis in others:
+        maps *= axis.size
+    filled = len(run.configurations) * parts / (maps * x.size * y.size)
+    if (two if not others else x.numeric) and maps <= MAX_MAPS and filled >= MIN_FILLED:
+        yield heat(x, y, tuple(a.name for a in others))
+
+
+def _makers(
+    metric: str,
+) -> tuple[
+    Callable[[_Axis, tuple[str, ...], tuple[str, ...]], FigureRequest],
+    Callable[[_Axis, _Axis, tuple[str, ...]], FigureRequest],
+]:
+    def line(x: _Axis, by: tuple[str, ...], facet: tuple[str, ...]) -> FigureRequest:
+        options: Options = {"x": x.name, "by": by, "facet": facet, "ci": 0.95, "stat": "median"}
+        return FigureRequest(kind="line", metric=metric, options=options)
+
+    def heat(x: _Axis, y: _Axis, facet: tuple[str, ...]) -> FigureRequest:
+        options: Options = {"x": x.name, "y": y.name, "facet": facet, "stat": "median"}
+        return FigureRequest(kind="heatmap", metric=metric, options=options)
+
+    return line, heat

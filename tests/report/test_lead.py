@@ -1,0 +1,102 @@
+"""The picture that a page begins with: made without being asked for, and the one that suits what was swept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from fairc.compiler import plan
+from fairc.runtime.report import build
+from fairc.runtime.report.build import _Report
+from fairc.runtime.report.figures import Drawing
+from fairc.runtime.report.lead import SECTION, _axes
+from fairc.runtime.report.run import Configuration, Outcome
+
+Maker = Callable[..., Path]
+
+
+def numeric(name: str, *values: float) -> plan.Axis:
+    return plan.Axis(name=name, values=tuple(f"{v:g}" for v in values), numbers=values, unit="1")
+
+
+def words(name: str, *values: str) -> plan.Axis:
+    return plan.Axis(name=name, values=values)
+
+
+def picture(path: Path) -> Drawing:
+    found = [d for d in _Report(path).figures if d.section == SECTION]
+    (drawing,) = found
+    assert isinstance(drawing, Drawing)
+    return drawing
+
+
+@pytest.mark.parametrize(
+    ("axes", "name", "title"),
+    [
+        ((), "rates", "Rates of the flows"),
+        ((words("q", "a", "b"),), "rates", "Rates of the flows"),
+        ((numeric("n", 1, 2, 3, 4),), "answer-line", "fairness.F against n"),
+        ((words("q", "a", "b", "c", "d"),), "answer-line", "fairness.F against q"),
+        ((words("q", "a", "b"), numeric("n", 1, 2, 4)), "answer-line", "fairness.F against n by q"),
+        ((numeric("m", 1, 2), numeric("n", 1, 2, 4)), "answer-line", "fairness.F against n by m"),
+        (
+            (numeric("m", 1, 2, 3), numeric("n", 1, 2, 3, 4)),
+            "answer-heatmap",
+            "fairness.F over n and m",
+        ),
+        (
+            (words("q", "a", "b"), numeric("n", 1, 2), words("r", "a", "b")),
+            "answer-heatmap",
+            "fairness.F over n and r by q",
+        ),
+        ((words("q", "a", "b"), words("r", "a", "b", "c")), "answer-line", "fairness.F against r by q"),
+    ],
+)  # fmt: skip
+def test_the_picture_suits_what_was_swept(
+    make_run: Maker, axes: tuple[plan.Axis, ...], name: str, title: str
+) -> None:
+    sweep = {axis.name: axis.values for axis in axes}
+    drawing = picture(make_run(sweep=sweep, axes=axes, repeat=2, duration_s=1.0))
+    assert (drawing.name, drawing.title) == (name, title)
+
+
+def test_a_name_that_another_one_decides_is_no_axis() -> None:
+    """`(rate, queue) = [...]` sweeps one thing."""
+    axes = (numeric("rate", 1, 2, 3), numeric("queue", 5, 6, 7), words("cca", "a", "b"))
+    found = tuple(
+        Configuration(
+            str(i), (("rate", rate), ("queue", queue), ("cca", cca)),
+            (Outcome(f"{i}{cca}", str(i), 1, "1", "ok", "valid", ()),),
+        )
+        for i, (rate, queue) in enumerate((("1", "5"), ("2", "6"), ("3", "7")))
+        for cca in ("a", "b")
+    )  # fmt: skip
+    run = SimpleNamespace(configurations=found, plan=SimpleNamespace(axes=axes))
+    assert [axis.name for axis in _axes(cast(Any, run))] == ["rate", "cca"]
+
+
+def test_what_the_experiment_asks_for_is_not_drawn_twice(make_run: Maker) -> None:
+    options: dict[str, str | float | tuple[str, ...]] = {"x": "n", "ci": 0.95, "stat": "median"}
+    request = plan.FigureRequest(kind="line", metric="fairness.F", options=options)
+    path = make_run(
+        sweep={"n": ("1", "2", "3", "4")},
+        axes=(numeric("n", 1, 2, 3, 4),),
+        figures=(request,),
+        repeat=1,
+        duration_s=1.0,
+    )
+    assert picture(path).name == "01-line-fairness-F"
+    assert [f.name for f in _Report(path).figures].count("01-line-fairness-F") == 1
+
+
+def test_the_picture_comes_before_words_and_tables(make_run: Maker) -> None:
+    path = make_run(sweep={"n": ("1", "2", "3", "4")}, repeat=1, duration_s=1.0)
+    page = build(path)[0].read_text(encoding="utf-8")
+    main = page.split("<main>")[1]
+    assert main.index("<svg") < main.index("<table")
+    assert main.index("<svg") < main.index("2 flows over a 1 Mbit/s bottleneck")
+    assert "<p" not in main[: main.index("<svg")]
