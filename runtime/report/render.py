@@ -11,6 +11,7 @@ from fairc.runtime.store.writing import whole
 
 from .figures import Drawing
 from .figures.style import WIDTHS, Width, paper_style
+from .fonts import without_layout
 from .svg import tidy
 
 
@@ -54,12 +55,13 @@ def write_pdf(drawings: Sequence[Drawing], folder: Path) -> list[Path]:
     for drawing in drawings:
         for width in WIDTHS:
             paths.append(folder / f"{_stem(drawing, width)}.pdf")
-            with paper_style(), whole(paths[-1]) as part:
+            with paper_style(), without_layout(), whole(paths[-1]) as part:
                 drawing.draw(width).savefig(part, format="pdf", metadata=nameless)
     if drawings:
         paths.append(folder / "all.pdf")
         with (
             paper_style(),
+            without_layout(),
             whole(paths[-1]) as part,
             PdfPages(part, metadata=nameless) as pages,
         ):

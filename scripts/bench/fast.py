@@ -1,24 +1,27 @@
-"""Cells on the uml engine: CPU seconds from the engine's start of a cell to its artefacts on disk."""
+"""The uml engine: CPU seconds of cells, of their analysis, of page loads in Chromium; memory; a run's other costs."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
-import resource
 import statistics
+import subprocess
+import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from fairc.compiler.plan import Cell
+from fairc.runtime.analysis.cells import analyse, write_series
+from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.host import bounds
-from fairc.runtime.uml import confinement
+from fairc.runtime.store import archive
 
-from . import simulator
 from .cells import CELL
-from .common import Figure, only_cell, timed, whole_cell
+from .common import Figure, cpu_s, median, only_cell, whole_cell
 
 QUIC = """fexp 1
 experiment bench {
@@ -28,13 +31,35 @@ experiment bench {
   measure = [fairness, goodput]
 }
 """
-# What, Mbit/s, seconds, how often, CPU seconds to reach.
-TABLE = (
-    ("80 s, two flows at 1 Mbit/s", 1, 80, 5, 0.6),
-    ("20 s at 10 Mbit/s", 10, 20, 5, 0.6),
-    ("20 s at 100 Mbit/s", 100, 20, 3, 2.5),
-    ("5 s at 1 Gbit/s", 1000, 5, 3, 5.0),
-)
+# Ten times examples/conex.fexp, without its policer.
+MANY = """fexp 1
+experiment bench {
+  topology = access(rate: 100Mbit/s, rtt: 100ms, queue: red(limit: 100ms, min: 10%, max: 100%, pmax: 100%, ecn: on))
+  users heavy { count = 10 }
+  users light { count = 90 }
+  flow heavy { users = heavy  count = 36  cca = cubic  start = uniform(0ms, 300ms)  workload = bulk(window: 64KiB) }
+  flow light { users = light  count = 1   cca = cubic  start = uniform(0ms, 300ms)  workload = bulk(window: 64KiB) }
+  duration = 100s
+  measure = [goodput]
+}
+"""
+PAGE_LOADS = 4
+PAGE = """fexp 1
+experiment bench {{
+  topology = geo(pep: split)
+  flow web {{ cca = bbr  workload = load({page}, client: chromium, http: {http}, loads: 3, idle: 5s) }}
+  measure = [plt]
+}}
+"""
+RUN = """fexp 1
+experiment one {
+  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, queue: fifo(2bdp))
+  flow cubic { cca = cubic  workload = bulk }
+  flow bbr   { cca = bbr    workload = bulk }
+  duration = 80s
+  measure = [fairness, goodput]
+}
+"""
 
 
 class MemoryWatch(threading.Thread):
@@ -58,50 +83,21 @@ class MemoryWatch(threading.Thread):
             self.largest = max(self.largest, total)
 
 
-def cpu_s(engine: UmlEngine, cell: Cell) -> float:
-    """Run a cell and return the CPU time of all its processes, s."""
-    # In a process namespace of its own what a guest has used is not handed to us: measured without.
-    missing, confinement.missing = confinement.missing, lambda: "measured"
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with tempfile.TemporaryDirectory() as folder:
-        result = engine.run(cell, Path(folder))
-    confinement.missing = missing
-    assert not result.error, result.console
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def middle(function: Callable[[], float], count: int) -> float:
-    """Return the median of several calls."""
-    return statistics.median(function() for _ in range(count))
-
-
 def fast(engine: UmlEngine) -> Iterator[Figure]:
-    """Measure cells of several rates."""
+    """Measure the engine, but for the scenarios of `scenarios.py`."""
     empty = only_cell(CELL.format(rate="1Mbit/s", workload="file(1kB)", rest=""))
     cpu_s(engine, empty)  # fills the page cache
-    value = middle(lambda: cpu_s(engine, empty), 7)
+    value = median(lambda: cpu_s(engine, empty), 7)
     yield Figure("uml: fixed cost of a cell, CPU s", f"{value:.2f} s", "0.3 s")
-    whole_s = middle(lambda: timed(lambda: whole_cell(engine, empty)), 5)
-    yield Figure("uml: the same with its analysis, wall", f"{whole_s:.2f} s", "")
-    memory = MemoryWatch()
-    for what, rate, seconds, count, target in TABLE:
-        if rate == 10:
-            memory.start()
-        cell = only_cell(
-            CELL.format(rate=f"{rate}Mbit/s", workload="bulk", rest=f"duration = {seconds}s")
-        )
-        value = middle(lambda cell=cell: cpu_s(engine, cell), count)  # type: ignore[misc]
-        other = simulator.cpu_s(rate, seconds)
-        beside = (
-            "" if other is None else f"; ns-3: {other:.2f} s, {other / value:.1f} times as much"
-        )
-        yield Figure(f"uml: {what}, CPU s", f"{value:.2f} s{beside}", f"{target:g} s")
-        if rate == 10:
-            memory.over.set()
-            yield Figure(
-                "uml: memory of that cell (PSS)", f"{memory.largest / 1e6:.0f} MB", "40 MB"
-            )
+    yield Figure(
+        "uml: analysis of 80 s of two flows at 1 Mbit/s and its storing, CPU s",
+        f"{analysis_s(engine):.2f} s",
+        "0.1 s",
+    )
+    yield Figure(
+        "`fairc run` of that cell, all but the cell, wall", f"{median(rest_s, 5):.2f} s", "2 s"
+    )
+    yield Figure("uml: memory of 20 s at 10 Mbit/s (PSS)", f"{memory_mb(engine):.0f} MB", "40 MB")
     quic = only_cell(QUIC)
     runs = [whole_cell(engine, quic) for _ in range(3)]
     ratio = statistics.median(virtual / wall for virtual, wall, _ in runs)
@@ -110,3 +106,61 @@ def fast(engine: UmlEngine) -> Iterator[Figure]:
         f"{ratio:.0f}",
         "100",
     )
+    value = cpu_s(engine, only_cell(MANY))
+    yield Figure("uml: 450 flows over 100 Mbit/s, 100 s, CPU s", f"{value:.0f} s", "90 s")
+    yield from page_loads(engine)
+
+
+def analysis_s(engine: UmlEngine) -> float:
+    """Return the CPU time of a cell's analysis and of storing it, s: median of five, the first one left out."""
+    cell = only_cell(RUN)
+    spent = []
+    with tempfile.TemporaryDirectory() as folder:
+        raw = engine.run(cell, Path(folder))
+        assert not raw.error, raw.error
+        for number in range(6):
+            started = time.process_time()
+            write_series(Path(folder, f"{number}.npz"), analyse(cell, raw.artefacts, ()).series)
+            archive.pack(raw.artefacts, Path(folder, f"{number}.tar.zst"))
+            spent.append(time.process_time() - started)
+    return statistics.median(spent[1:])
+
+
+def rest_s() -> float:
+    """Return the wall time of a run of one cell less that of the cell, s."""
+    fairc = Path(sys.executable).with_name("fairc")
+    with tempfile.TemporaryDirectory() as folder:
+        spec, run = Path(folder, "one.fexp"), Path(folder, "run")
+        spec.write_text(RUN)
+        started = time.monotonic()
+        subprocess.run([fairc, "run", spec, "-q", "-o", run], check=True, capture_output=True)
+        wall_s = time.monotonic() - started
+        (result,) = run.glob("cells/*/result.json")
+        return wall_s - float(json.loads(result.read_text())["wall_s"])
+
+
+def memory_mb(engine: UmlEngine) -> float:
+    """Return the largest sum of proportional memory of a cell's processes, MB."""
+    cell = only_cell(CELL.format(rate="10Mbit/s", workload="bulk", rest="duration = 20s"))
+    watch = MemoryWatch()
+    watch.start()
+    for _ in range(3):
+        cpu_s(engine, cell)
+    watch.over.set()
+    return watch.largest / 1e6
+
+
+def page_loads(engine: UmlEngine) -> Iterator[Figure]:
+    """Measure loads in Chromium, the browser's start included; nothing where its image is not there."""
+    for what, page, target in (("11 kB", "page(7kB, 2kB, 2kB)", 2), ("5.3 MB", "page(5.3MB)", 4)):
+        for http in ("h2", "h3"):
+            cell = only_cell(PAGE.format(page=page, http=http))
+            try:
+                # The first repetition has a load over loopback as well.
+                value = cpu_s(engine, cell) / PAGE_LOADS
+            except EngineUnavailable as lacking:
+                print(f"no figures of page loads: {lacking}", file=sys.stderr)
+                return
+            yield Figure(
+                f"uml: a load of {what} in Chromium, {http}, CPU s", f"{value:.1f} s", f"{target} s"
+            )

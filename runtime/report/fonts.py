@@ -1,0 +1,50 @@
+"""Fonts on their way into PDFs: without what only text layout reads, which takes matplotlib longer than all drawing."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fontTools.subset import Options
+    from fontTools.ttLib import TTFont
+
+# OpenType layout: ligatures, positions, formulas. PDFs name glyphs by number and place them themselves.
+LAYOUT = ("GDEF", "GPOS", "GSUB", "MATH")
+
+
+@contextmanager
+def without_layout() -> Iterator[None]:
+    """Have matplotlib embed subsets of fonts that have no layout tables."""
+    from fontTools import subset
+
+    original = subset.load_font
+
+    def load(path: Path, options: Options, *arguments: Any, **keywords: Any) -> TTFont:
+        stripped = io.BytesIO(_stripped(str(path), options.font_number))
+        loaded: TTFont = original(stripped, options, *arguments, **keywords)
+        return loaded
+
+    subset.load_font = load
+    try:
+        yield
+    finally:
+        subset.load_font = original
+
+
+@cache
+def _stripped(path: str, number: int) -> bytes:
+    """Return a font file's bytes without its layout tables."""
+    from fontTools.ttLib import TTFont
+
+    with TTFont(path, fontNumber=number, lazy=True) as font:
+        for table in LAYOUT:
+            if table in font:
+                del font[table]
+        stripped = io.BytesIO()
+        font.save(stripped, reorderTables=False)
+    return stripped.getvalue()

@@ -1,0 +1,84 @@
+"""The same scenarios on every engine and in ns-3: CUBIC and BBR over one bottleneck, captures on."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+
+from fairc.runtime.engines.base import Engine, EngineUnavailable
+from fairc.runtime.engines.mininet import MininetEngine
+from fairc.runtime.engines.uml import UmlEngine
+from fairc.runtime.engines.vm import VmEngine
+
+from . import simulator
+from .cells import CELL
+from .common import cpu_s, only_cell, timed
+
+# What, Mbit/s, s, how often on uml, CPU s to reach there, whether the vm engine can.
+TABLE = (
+    ("80 s at 1 Mbit/s", 1, 80, 5, 0.6, True),
+    ("20 s at 10 Mbit/s", 10, 20, 5, 0.6, True),
+    ("20 s at 100 Mbit/s", 100, 20, 3, 2.5, True),
+    ("5 s at 1 Gbit/s", 1000, 5, 3, 5.0, False),
+)
+# Without delay: a host's kernel may have no netem.
+IN_REAL_TIME = """fexp 1
+topology pair() {{
+  node one, two, client
+  router r
+  link one -- r {{ rate = 10Gbit/s }}
+  link two -- r {{ rate = 10Gbit/s }}
+  link r -- client {{ rate = {rate}Mbit/s  queue = fifo(50ms) }}
+}}
+experiment bench {{
+  topology = pair()
+  flow cubic {{ from = one  to = client  cca = cubic  workload = bulk }}
+  flow bbr   {{ from = two  to = client  cca = bbr    workload = bulk }}
+  duration = {seconds}s
+  measure = [fairness, goodput]
+}}
+"""
+INTRODUCTION = (
+    "CUBIC and BBR from two servers over one bottleneck, base RTT 50 ms, queue of two BDPs, three captures. `mininet` runs in real time and",
+    "without the delay, which a host's kernel may not be able to make; its queue holds 50 ms. ns-3 models TCP itself and captures the same",
+    "packets. The CPU time is that of all processes of a cell, without its analysis.",
+)
+HEADER = (
+    "| two flows for | uml, CPU s | to reach | vm, CPU s | mininet, wall s and CPU s | ns-3, CPU s | ns-3 / uml |",
+    "|---|---|---|---|---|---|---|",
+)
+
+
+def scenarios(uml: UmlEngine, vm: VmEngine) -> Iterator[str]:
+    """Measure every scenario; a row of the table each."""
+    mininet = _mininet()
+    for what, rate, seconds, count, target, emulated in TABLE:
+        rest = f"duration = {seconds}s"
+        cell = only_cell(CELL.format(rate=f"{rate}Mbit/s", workload="bulk", rest=rest))
+        mine = statistics.median(cpu_s(uml, cell) for _ in range(count))
+        slow = f"{cpu_s(vm, cell):.1f}" if emulated else "not possible"
+        other = simulator.cpu_s(rate, seconds)
+        real = _real(mininet, rate, seconds)
+        last = ("not installed", "") if other is None else (f"{other:.2f}", f"{other / mine:.1f}")
+        yield f"| {what} | {mine:.2f} | {target:g} | {slow} | {real} | {last[0]} | {last[1]} |"
+
+
+def _mininet() -> Engine | None:
+    engine = MininetEngine(lambda text: print(text, file=sys.stderr))
+    try:
+        engine.prepare()
+    except EngineUnavailable as lacking:
+        print(f"nothing in real time: {lacking}", file=sys.stderr)
+        return None
+    return engine
+
+
+def _real(engine: Engine | None, rate: int, seconds: int) -> str:
+    if engine is None:
+        return "not measured"
+    cell = only_cell(IN_REAL_TIME.format(rate=rate, seconds=seconds))
+    spent: list[float] = []
+    measure: Callable[[], object] = lambda: spent.append(cpu_s(engine, cell))
+    wall_s = timed(measure)
+    return f"{wall_s:.0f}, {spent[0]:.1f}"
