@@ -15,7 +15,7 @@ from fairc.runtime.host.supervisor import MARK, mark
 from .client import connect
 from .leftovers import LABEL, label, remove
 
-# Imports nothing before it has to. What it waits for: a byte says that all is well, the end of the
+# -P: it imports nothing from the folder that fairc was started in. And nothing before it has to. What it waits for: a byte says that all is well, the end of the
 # pipe without one that fairc was killed.
 WAIT = """
 import sys
@@ -32,7 +32,7 @@ class Janitor:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", WAIT, label()[LABEL]],
+            [sys.executable, "-P", "-c", WAIT, label()[LABEL]],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

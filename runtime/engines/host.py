@@ -202,6 +202,7 @@ def _output(command: list[str]) -> str | None:
             text=True,
             errors="replace",
             timeout=PROBE_S,
+            cwd="/",  # `python -c` imports from where it is started, which may be a stranger's folder
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

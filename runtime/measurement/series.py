@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import tokenize
 import zipfile
+import zlib
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
+from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from .artefacts import ArtefactError
@@ -16,6 +21,15 @@ from .pages import Rows, page_series, rows
 from .record import FlowRecord, Measurement
 
 Floats = NDArray[np.float64]
+# What series may unpack to: far beyond what `save` reaches, so that a stranger's file does not fill the memory.
+MOST_BYTES, MOST_TIMES = 256 << 20, 100
+ZIP = b"PK"
+HEADERS = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}
+# What zipfile and NumPy raise for a file that `save` has not written.
+UNREADABLE = (
+    *(OSError, ValueError, TypeError, EOFError, RuntimeError, OverflowError),
+    *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError, NotImplementedError),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +138,7 @@ class Series:
     def open(cls, path: Path) -> Series:
         """Read what `save` wrote. Raises ArtefactError."""
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            with path.open("rb") as file, _arrays(path, file) as arrays:
                 # What came later has a default, so that what was stored before can still be read.
                 wanted = [
                     f for f in fields(cls) if f.default_factory is MISSING or f.name in arrays
@@ -133,8 +147,33 @@ class Series:
         except KeyError as error:
             words = f"{path} is of another build of fairc: {error.args[0]}"
             raise ArtefactError(words) from None
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        except UNREADABLE as error:
             raise ArtefactError(f"{path} is not a cell's series: {error}") from None
+
+
+def _arrays(path: Path, file: BinaryIO) -> NpzFile:
+    """Return the arrays of a file, which may be a stranger's: it does not decide how much memory is taken.
+
+    Raises ValueError where they are larger than what is in the file, or that is much larger than the file.
+    """
+    if file.read(len(ZIP)) != ZIP:
+        raise ValueError("it is no zip file")
+    file.seek(0)
+    found = NpzFile(file, allow_pickle=False)
+    assert found.zip is not None, "it has just been opened"
+    members = found.zip.infolist()
+    most = max(MOST_BYTES, MOST_TIMES * path.stat().st_size)
+    if sum(member.file_size for member in members) > most:
+        raise ValueError(f"it unpacks to more than {most >> 20} MiB")
+    for member in members:
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"{member.filename} is packed by another method")
+        with found.zip.open(member) as packed:
+            read = HEADERS.get(read_magic(packed))
+            shape, _, dtype = read(packed) if read else ((), False, np.dtype(object))
+        if dtype.hasobject or math.prod(shape) * dtype.itemsize > member.file_size:
+            raise ValueError(f"{member.filename} is not an array, or larger than its file")
+    return found
 
 
 def collect(

@@ -8,7 +8,7 @@ import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from fairc.runtime.store.archive import new_file
@@ -16,10 +16,14 @@ from fairc.runtime.store.archive import new_file
 SUMS = "SHA256SUMS"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the first time that a zip file can have
 LEVEL = 9
-# What no honest pack exceeds: files, bytes of all of them, bytes unpacked for each one packed (zlib's limit
-# is 1032), length of a path.
+# What no honest pack exceeds: files, bytes of all of them, bytes unpacked for each one packed (of one file:
+# zlib's limit is 1032; of all, once they are more than a GiB), length of a path.
 MAX_FILES, MAX_BYTES, MAX_RATIO, MAX_PATH = 400_000, 64 << 30, 1100, 400
+MANY_BYTES, MAX_RATIO_OF_MANY = 1 << 30, 200
+# What `write` uses. Others allocate as much memory as a pack says (LZMA), or pack more tightly than zlib can.
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+_SUM_BYTES = 64 + 2 + 1  # of a line, without the name
 _BLOCK = 1 << 20
 
 
@@ -80,6 +84,7 @@ def unpack(path: Path, folder: Path) -> None:
     try:
         with zipfile.ZipFile(path) as zipped:
             members = _checked(zipped)
+            _fits(path, folder, members.values())
             for name, member in members.items():
                 place = folder / name
                 with zipped.open(member) as packed, new_file(place, path) as file:
@@ -116,6 +121,8 @@ def _checked(zipped: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
             or any(part in ("", ".", "..") for part in parts)
         ):
             raise PackError(f"the pack names a path that is refused: {name[:80]!r}")
+        if member.compress_type not in METHODS:
+            raise PackError(f"{name} in the pack is packed by a method that is refused")
         kind = stat.S_IFMT(member.external_attr >> 16)
         if kind not in (0, stat.S_IFREG):
             raise PackError(f"{name} in the pack is not a regular file")
@@ -130,7 +137,23 @@ def _checked(zipped: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
             raise PackError(f"the pack holds more than {MAX_FILES} files")
     if SUMS not in found:
         raise PackError(f"this is not a pack: it has no {SUMS}")
+    if found[SUMS].file_size > len(found) * (_SUM_BYTES + 4 * MAX_PATH):
+        raise PackError(f"{SUMS} in the pack unpacks to more than it may")
     return found
+
+
+def _fits(path: Path, folder: Path, members: Collection[zipfile.ZipInfo]) -> None:
+    """Raise PackError if the members share bytes, are a bomb together, or there is no room for them."""
+    packed = sum(member.compress_size for member in members)
+    if packed > path.stat().st_size:
+        raise PackError(f"{path} is damaged: its files overlap")
+    total = sum(member.file_size for member in members)
+    if total > max(MANY_BYTES, MAX_RATIO_OF_MANY * packed):
+        raise PackError(f"{path} unpacks to {total >> 20} MiB, which is more than it may")
+    if total > (free := shutil.disk_usage(folder).free):
+        raise PackError(
+            f"{path} unpacks to {total >> 20} MiB, and there is room for {free >> 20} MiB"
+        )
 
 
 def _verify(path: Path, folder: Path, names: set[str]) -> None:

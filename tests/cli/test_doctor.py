@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -81,3 +83,17 @@ def test_what_is_stored_is_read_in_full_on_demand(
         assert called.status == 3 and called.out.count("damaged  ") == 1
         path.write_bytes(content)
     assert fairc("doctor", "--verify").status == 0
+
+
+def test_nothing_is_imported_from_the_working_directory(tmp_path: Path) -> None:
+    """Somebody else's study may hold a file of any name; the probes of engines start Pythons."""
+    canary = f"open({str(tmp_path / 'canary')!r}, 'w').close()\nVERSION = '9'\n"
+    for name in ("mininet", "fairc", "docker", "json", "select", "readline"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(canary)
+        (tmp_path / name / "net.py").write_text(canary)
+    code = "import sys; sys.argv[0] = 'fairc'; from fairc.start import main; main()"
+    subprocess.run(
+        [sys.executable, "-P", "-c", code, "doctor"], cwd=tmp_path, timeout=300, check=False
+    )
+    assert not (tmp_path / "canary").exists()

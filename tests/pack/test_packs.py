@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -34,7 +36,7 @@ def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
         members = {name: before.read(name) for name in before.namelist()}
     change(members)
     other = path.with_name("other.zip")
-    with zipfile.ZipFile(other, "w") as after:
+    with zipfile.ZipFile(other, "w", zipfile.ZIP_DEFLATED) as after:
         for name, content in members.items():
             after.writestr(name, content)
     return other
@@ -87,15 +89,50 @@ def test_links_bombs_and_rubbish_are_refused(tmp_path: Path) -> None:
         made.writestr(member, "/etc/passwd")
     with pytest.raises(PackError, match="not a regular file"):
         unpacked(link, tmp_path / "l")
-    bomb = tmp_path / "bomb.zip"
-    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_BZIP2) as made:
-        made.writestr("zeros", bytes(50_000_000))
-    with pytest.raises(PackError, match="more than it may"):
-        unpacked(bomb, tmp_path / "b")
     rubbish = tmp_path / "rubbish.zip"
     rubbish.write_bytes(pack(tmp_path).read_bytes()[:200])
     with pytest.raises(PackError, match="damaged"):
         unpacked(rubbish, tmp_path / "r")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_methods_that_take_memory_as_a_pack_says_are_refused(tmp_path: Path, method: int) -> None:
+    path = tmp_path / "method.zip"
+    with zipfile.ZipFile(path, "w", method) as made:
+        made.writestr("x", b"x" * 1000)
+    with pytest.raises(PackError, match="a method that is refused"):
+        unpacked(path, tmp_path / "to")
+
+
+def test_bombs_are_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = rewritten(pack(tmp_path), lambda m: m.update({"zeros": bytes(30_000_000)}))
+    monkeypatch.setattr(zipped, "MANY_BYTES", 10_000_000)
+    with pytest.raises(PackError, match="28 MiB, which is more than it may"):
+        unpacked(path, tmp_path / "to")
+    monkeypatch.undo()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1 << 20))
+    with pytest.raises(PackError, match="28 MiB, and there is room for 1 MiB"):
+        unpacked(path, tmp_path / "full")
+    assert [*(tmp_path / "to").iterdir(), *(tmp_path / "full").iterdir()] == []
+
+
+def test_members_that_share_their_bytes_are_refused(tmp_path: Path) -> None:
+    """As those of a bomb do; here the directory says of a member that it is larger than the file."""
+    path = pack(tmp_path)
+    content = bytearray(path.read_bytes())
+    sizes = content.index(b"PK\1\2") + 20  # in the central directory
+    content[sizes : sizes + 8] = (1 << 20).to_bytes(4, "little") * 2
+    path.write_bytes(content)
+    with pytest.raises(PackError, match="overlap"):
+        unpacked(path, tmp_path / "to")
+
+
+def test_hashes_that_take_more_room_than_they_can_need_are_refused(tmp_path: Path) -> None:
+    path = rewritten(pack(tmp_path), lambda m: m.update({"SHA256SUMS": bytes(30_000_000)}))
+    with pytest.raises(PackError, match="SHA256SUMS in the pack unpacks to more"):
+        unpacked(path, tmp_path / "to")
 
 
 def test_an_interrupted_pack_leaves_nothing(tmp_path: Path) -> None:
@@ -121,7 +158,6 @@ def test_the_manifest_of_a_crate_names_every_part(tmp_path: Path) -> None:
 
 
 def crate_document() -> bytes:
-    from types import SimpleNamespace
 
     from fairc.runtime.pack import crate
 

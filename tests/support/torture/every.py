@@ -15,6 +15,7 @@ from . import (
     repeats,
     resources,
     specs,
+    strangers,
 )
 
 STRATEGIES = (
@@ -24,6 +25,7 @@ STRATEGIES = (
     *privileged.STRATEGIES,
     *kills.STRATEGIES,
     *packs.STRATEGIES,
+    *strangers.STRATEGIES,
     *damage.STRATEGIES,
     *caches.STRATEGIES,
     *repeats.STRATEGIES,
