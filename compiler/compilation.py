@@ -18,6 +18,7 @@ from .cells.grid import Lowered, Settings
 from .cells.measured import Measured
 from .cells.scales import check_scales
 from .cells.variation import PAIRED, WITHOUT_LOSSES, in_order, variations
+from .claimed import claimed
 from .engine_choice import Asks, Choice
 from .passes.lower import Lowering
 from .plan import Axis, Cell, FigureRequest, Input, MetricRequest, Plan, Selection, Setting
@@ -123,6 +124,7 @@ class Compilation:
                 for setting in experiment.settings
             ),
             common=self._common(),
+            claims=tuple(map(claimed, experiment.claims)),
         )
 
     @property

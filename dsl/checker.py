@@ -26,6 +26,7 @@ from .grid.load_counts import most_loads
 from .grid.settings import Overrides
 from .grid.sweeps import RESERVED, Grid
 from .imports import imported
+from .results.claims import check_claims
 from .results.figures import Facts, FigureChecker, condition
 from .results.measures import build_measures
 from .scenarios import Builder, Parts
@@ -147,6 +148,9 @@ class Checker:
         title = self._text(block, keys.TITLE, static)
         citation = self._text(block, keys.SOURCE, static)
         common, paired = self._try(draws, block, static) or Draws()
+        claims = check_claims(
+            self._of(syntax.Claim), flows, facts, measure, common or paired, self.diagnostics
+        )
         return CheckedExperiment(
             name=experiment.name.text,
             title=title,
@@ -160,6 +164,7 @@ class Checker:
             is_shuffled=self._try(block.given, keys.ORDER, static) == "shuffled",
             measure=measure or (),
             figures=figures,
+            claims=claims,
             diagnostics=self.diagnostics,
             grid=grid,
             builder=builder,

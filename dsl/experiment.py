@@ -39,6 +39,7 @@ class CheckedExperiment:
     texts: frozenset[str] = field(repr=False)
     imported: tuple[Source, ...] = ()
     settings: tuple[model.Setting, ...] = ()
+    claims: tuple[model.Claim, ...] = ()
 
     def configurations(self, repetition: int = 1) -> Iterator[model.Configuration]:
         """Yield every configuration that keeps a repetition and is drawn, as they are to be run.

@@ -36,6 +36,7 @@ from fairc.cli import (
     run,
     show,
     table,
+    verdict,
     verify,
 )
 from fairc.cli.failures import guarded
@@ -51,6 +52,7 @@ COMMANDS: tuple[click.Command, ...] = (
     cell.cell,
     table.table,
     report.report,
+    verdict.verdict,
     compare.compare,
     pack.pack,
     verify.verify,

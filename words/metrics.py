@@ -5,8 +5,8 @@ runtime/metrics has a module of each name with its formula, unit and source.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -86,8 +86,9 @@ class MetricEntry(Entry):
     need: what it is of; None: of anything. per_load: whether each load of a page has a value, which `load`
     and `protocol` tell apart. over_time: whether `line` can show it with `x: time`; else it is one number of a cell or a
     flow. has_curves: whether it has curves, which figures of their own show. every: its parameter for the time
-    between samples of connections, where it is made of them. module: where it is computed, if not in the
-    module of its name in runtime/metrics.
+    between samples of connections, where it is made of them. of_cell: whether it is of all flows of a cell
+    together. units: SI units of sub-values that have another one than the first. module: where it is computed,
+    if not in the module of its name in runtime/metrics.
     """
 
     need: Need | None = None
@@ -96,7 +97,13 @@ class MetricEntry(Entry):
     has_curves: bool = False
     every: Parameter[Quantity] | None = None
     module: str = ""
+    of_cell: bool = False
+    units: Mapping[str, str] = field(default_factory=dict)
     runs: bool = True
+
+    def unit_of(self, value: str) -> str:
+        """Return the SI unit of a sub-value by its name; of the first value for an empty one."""
+        return self.units.get(value, self.unit)
 
 
 def _metric(
@@ -127,7 +134,7 @@ METRICS: Registry[MetricEntry] = Registry(
         _metric(
             "throughput", "bit/s", "Frame bytes per second at the exit", _FLOW, values=_OF_USERS
         ),
-        _metric("utilization", "1", "Share of the bottleneck's rate that was used"),
+        _metric("utilization", "1", "Share of the bottleneck's rate that was used", of_cell=True),
         _metric(
             "rtt",
             "s",
@@ -157,6 +164,7 @@ METRICS: Registry[MetricEntry] = Registry(
             _FLOW,
             values=("share",),
             need=_RESENDS,
+            units={"share": "1"},
         ),
         _metric(
             "limited",
@@ -184,6 +192,8 @@ METRICS: Registry[MetricEntry] = Registry(
                 *("product", "epsilon_fairness"),
             ),
             need=_SEVERAL,
+            of_cell=True,
+            units={"competition_time": "s"},
         ),
         _metric(
             "fmp",
@@ -202,14 +212,22 @@ METRICS: Registry[MetricEntry] = Registry(
                 *("jain", "product", "epsilon_fairness"),
             ),
             need=_SEVERAL,
+            of_cell=True,
         ),
-        _metric("unfairness", "1", "Ratio between what users of two groups get", _TWO),
+        _metric(
+            "unfairness", "1", "Ratio between what users of two groups get", _TWO, of_cell=True
+        ),
         _metric(
             "policing",
             "1/s",
             "Tokens, drops and level of a user's bucket, and windows that are too small",
             _FLOW,
             values=("tokens", "loss", "drops", "level", "empty", "small_window", "unexposed"),
+            units={
+                **dict.fromkeys(("loss", "empty", "small_window"), "1"),
+                **dict.fromkeys(("drops", "unexposed"), "packets"),
+                "level": "tokens",
+            },
         ),
         _metric(
             "convergence_time",
@@ -221,6 +239,8 @@ METRICS: Registry[MetricEntry] = Registry(
             _SLOT,
             values=("reached", "held"),
             need=_SEVERAL,
+            of_cell=True,
+            units=dict.fromkeys(("reached", "held"), "1"),
         ),
         _metric(
             "stationarity",
@@ -247,6 +267,13 @@ METRICS: Registry[MetricEntry] = Registry(
             need=_WINDOW,
             has_curves=True,
             every=_DEVIATIONS_EVERY,
+            units=dict.fromkeys(
+                (
+                    *("mean_theory", "mean_bernoulli", "mean_gaussian", "mean", "largest"),
+                    *("alpha_min", "alpha_max", "theory_min", "theory_max"),
+                ),
+                "packets",
+            ),
         ),
         _metric("plt", "s", "Page load time: loadEventEnd", _FLOW, need=_LOAD, per_load=True),
         _metric("ttr", "s", "Time to response: responseStart", _FLOW, need=_LOAD, per_load=True),
@@ -280,10 +307,17 @@ METRICS: Registry[MetricEntry] = Registry(
             _FLOW,
             values=(*_TRANSFERS, *(f"group_{value}" for value in _TRANSFERS)),
             need=_TRANSFER,
+            units=dict.fromkeys(("count", "unfinished", "group_count", "group_unfinished"), "1"),
         ),
         _metric("qoe", "1", "Quality of experience of a video", _FLOW, need=_VIDEO),
         _metric(
-            "stalls", "1", "Interruptions of a video", _FLOW, values=("count", "time"), need=_VIDEO
+            "stalls",
+            "1",
+            "Interruptions of a video",
+            _FLOW,
+            values=("count", "time"),
+            need=_VIDEO,
+            units={"time": "s"},
         ),
         _metric("startup", "s", "Time until a video first plays", _FLOW, need=_VIDEO),
         _metric(
@@ -293,6 +327,7 @@ METRICS: Registry[MetricEntry] = Registry(
             _FLOW,
             values=("lost", "reordered", "duplicates", "jitter"),
             need=_UDP,
+            units={"jitter": "s"},
         ),
     ],
 )

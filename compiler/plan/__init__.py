@@ -18,12 +18,14 @@ From the smallest part to the whole:
     policers   congestion policing
     consistency  what a cell may not say
     cells      a cell, its captures
+    claims     what the run decides
     requests   what a header may not say
     header     the plan: what was swept, what is measured and shown
 """
 
 from .base import MAX_PROCESSING_NS, SAMPLE_EVERY_NS, Model, Mtu, SampleEvery
 from .cells import Capture, Cell
+from .claims import Claim, ClaimTerm, ClaimUnit
 from .flows import Flow, TransportOptions
 from .header import (
     PLAN_VERSION,
@@ -65,6 +67,9 @@ __all__ = [
     "Capture",
     "Cell",
     "Change",
+    "Claim",
+    "ClaimTerm",
+    "ClaimUnit",
     "CoDel",
     "Distribution",
     "DualPi2",

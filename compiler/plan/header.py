@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from .base import MAX_PROCESSING_NS, Model, empty, false
+from .claims import Claim
 from .numbers import Number, Real, Repetition, Seed
 from .requests import contradiction
 from .text import Below, Document, EngineName, FileName, FlowName, MetricName, Sha256, Text, Word
@@ -100,6 +101,7 @@ class Plan(Model):
     settings: what the command line replaced in the file, by name; left out where nothing was.
     common: in words, what of `varied` all configurations of a repetition draw alike, so that they are compared
     repetition by repetition; left out where nothing is: of one configuration, or with `draws = own`.
+    claims: what the run decides, in file order; left out where nothing is claimed.
     """
 
     format: Literal["fairc-plan"] = "fairc-plan"
@@ -129,6 +131,7 @@ class Plan(Model):
         tuple[Annotated[int, Field(ge=0, le=MAX_PROCESSING_NS)], ...], Field(exclude_if=empty)
     ] = ()
     common: Annotated[tuple[Text, ...], Field(exclude_if=empty)] = ()
+    claims: Annotated[tuple[Claim, ...], Field(exclude_if=empty)] = ()
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

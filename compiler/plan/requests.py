@@ -1,4 +1,4 @@
-"""What a header may not say: axes that are there twice, figures that lack an option or name no axis."""
+"""What a header may not say: axes that are there twice, figures that lack an option or name no axis, and claims."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from fairc.dsl.core.kinds import Quantities, Words
 from fairc.words.figures import ALWAYS, FIGURES
+
+from . import claims
 
 if TYPE_CHECKING:
     from .header import Axis, FigureRequest, Plan
@@ -30,6 +32,11 @@ def contradiction(plan: Plan) -> str:
     for figure in plan.figures:
         if why := _figure(figure, names | set(ALWAYS)):
             return f"the figure `{figure.kind}` {why}"
+    if plan.claims:
+        points = tuple((axis.name, frozenset(axis.values)) for axis in plan.axes)
+        for claim in plan.claims:
+            if why := claims.contradiction(claim, points):
+                return f"the claim `{claim.text}` {why}"
     return ""
 
 

@@ -292,6 +292,26 @@ def _compare(node: syntax.Compare, scope: Scope) -> Value:
     return Truth(arithmetic.compare(node.operator, a, b, node.span, scope.names), node.span)
 
 
+def _within(node: syntax.Within, scope: Scope) -> Value:
+    right = node.right
+    if isinstance(right, syntax.Interval):
+        value, low, high = _items((node.left, right.first, right.last), scope)
+        holds = all(
+            arithmetic.compare("<=", a, b, node.span, scope.names)
+            for a, b in ((low, value), (value, high))
+        )
+        return Truth(holds, node.span)
+    value, listed = _items((node.left, right), scope)
+    if not isinstance(listed, ListValue):
+        fail(
+            "wrong-type",
+            f"`in` needs a range or a list behind it, not {listed.words}",
+            right.span,
+            help="for example `loss in 0%..1%`, or `cca in [cubic, reno]`",
+        )
+    return Truth(value in listed.items, node.span)
+
+
 def _logic(node: syntax.Logic, scope: Scope) -> Value:
     values = [
         truth(value, part.span)
@@ -344,5 +364,6 @@ _RULES: dict[type, Callable[[Any, Scope], Value]] = {
     syntax.Prefix: _prefix,
     syntax.Chain: _chain,
     syntax.Compare: _compare,
+    syntax.Within: _within,
     syntax.Logic: _logic,
 }

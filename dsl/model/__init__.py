@@ -14,9 +14,11 @@ From the smallest part to the whole:
     workloads   what any workload is; each is in words/workloads
     flows       who sends what to whom
     requests    what is swept, measured and shown
+    claims      what is claimed of the results
     experiment  scenarios, configurations, the experiment
 """
 
+from .claims import Claim, ClaimTerm, ClaimUnit
 from .experiment import Configuration, Count, Experiment, Scenario
 from .flows import Flow, Options, OwnCca, Transport
 from .inputs import Input
@@ -42,6 +44,9 @@ __all__ = [
     "MTU",
     "Axis",
     "Change",
+    "Claim",
+    "ClaimTerm",
+    "ClaimUnit",
     "Configuration",
     "Count",
     "Direction",

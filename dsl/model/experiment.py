@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, Protocol
 from fairc.dsl.core.diagnostics import Diagnostics
 from fairc.dsl.core.source import Source
 
+from .claims import Claim
 from .flows import Flow
 from .inputs import Input
 from .network import Network
@@ -129,6 +130,11 @@ class Experiment(Protocol):
     @property
     def figures(self) -> tuple[FigureRequest, ...]:
         """The figures of `report`, in file order."""
+        ...
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the run is to decide, in file order."""
         ...
 
     @property

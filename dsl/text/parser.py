@@ -226,6 +226,10 @@ class Builder:
     def _report(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.Report(span, self._all(c[1:]))
 
+    def _claim(self, span: Span, c: list[Any]) -> syntax.Node:
+        text = self._text(self._at(c[1]), c[1:])
+        return syntax.Claim(span, text, self._settings_of(c[2]))
+
     def _inline_topology(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.InlineTopology(span, cast(syntax.Body, self.build(c[1])))
 
@@ -292,6 +296,9 @@ class Builder:
 
     def _compare(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.Compare(span, self._expr(c[0]), str(c[1]), self._expr(c[2]))
+
+    def _within(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Within(span, self._expr(c[0]), self._expr(c[2]))
 
     def _logic(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.Logic(span, cast(Any, str(c[1])), self._all(c[::2]))

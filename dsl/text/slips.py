@@ -46,12 +46,12 @@ SIGNS = {
 }
 VALUE = frozenset({"QUANTITY", "_LSQB", "MINUS", "CALL"})
 OPERATORS = frozenset(
-    {"PLUS", "MINUS", "STAR", "SLASH", "COMPARE", "AND", "OR", "_DOT", "_DOTDOT", "PER", "OF"}
+    {"PLUS", "MINUS", "STAR", "SLASH", "COMPARE", "AND", "OR", "_DOT", "_DOTDOT", "PER", "OF", "IN"}
 )
 
 
 BLOCKS = frozenset(
-    {"FLOW", "SWEEP", "EXPERIMENT", "EXCLUDE", "USERS", "HOSTS", "REPORT", "TOPOLOGY"}
+    {"FLOW", "SWEEP", "EXPERIMENT", "EXCLUDE", "USERS", "HOSTS", "REPORT", "CLAIM", "TOPOLOGY"}
 )
 KEYWORDS = BLOCKS | {"FEXP", "IMPORT", "LET", "NODE", "ROUTER", "LINK", "PEP", "POLICER"}
 

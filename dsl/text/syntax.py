@@ -144,6 +144,14 @@ class Compare(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Within(Node):
+    """`a in b..c`."""
+
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Logic(Node):
     """`a and b and c`, or the same with `or`."""
 
@@ -164,6 +172,7 @@ Expr = (
     | Prefix
     | Chain
     | Compare
+    | Within
     | Logic
 )
 
@@ -351,7 +360,15 @@ class Report(Node):
     figures: tuple[Call | Name, ...]
 
 
-Statement = Setting | Sweep | Exclude | Hosts | Users | Flow | Report | InlineTopology
+@dataclass(frozen=True, slots=True)
+class Claim(Node):
+    """`claim "TEXT" { ... }`."""
+
+    text: Text
+    settings: Settings
+
+
+Statement = Setting | Sweep | Exclude | Hosts | Users | Flow | Report | Claim | InlineTopology
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 TOLD = 10
 
 
-def collect(plan: Path, output: Path | None, machine: str | None, jobs: int) -> int:
+def collect(
+    plan: Path, output: Path | None, machine: str | None, jobs: int, *, strict: bool = False
+) -> int:
     """Collect the results in a compiled plan's folder; return the exit status. Raises StoreError."""
     from fairc.runtime.run import collection
     from fairc.runtime.store.copying import copy_plan
@@ -41,7 +43,7 @@ def collect(plan: Path, output: Path | None, machine: str | None, jobs: int) -> 
         if counts.total == 0:
             tell(plan, header.cells, taken)
             return Status.NOT_ALL_VALID
-        status = conclude(store, counts)
+        status = conclude(store, counts, strict=strict)
     tell(plan, header.cells, taken)
     return Status.NOT_ALL_VALID if taken.wanting else status
 

@@ -18,22 +18,32 @@ def default_run(experiment: str) -> Path:
     return Path("results") / experiment
 
 
-def conclude(store: Store, counts: Counts, checked: Counts | None = None) -> int:
+def conclude(
+    store: Store, counts: Counts, checked: Counts | None = None, *, strict: bool = False
+) -> int:
     """Write tables and report, and say how it went; return the exit status.
 
-    checked: how the cells of the phase check came out, where there was one.
+    checked: how the cells of the phase check came out, where there was one. strict: whether a claim that is
+    undecided counts as one that fails.
     """
+    from fairc.runtime.claims import decide
+    from fairc.runtime.claims.words import lines
     from fairc.runtime.report import build
     from fairc.runtime.run import phase
     from fairc.runtime.store import hashes
 
     from .phase import told
-    from .results import refresh, summary
+    from .results import TABLES, refresh, summary
 
     refresh(store, checked=True)
     with hashes.rewriting(store.path):
         page, *figures = build(store.path, ("html", "svg", "pdf"))
     for line in summary(store.path):
+        console.result(line)
+    decision = decide(store.plan, store.path / TABLES, store.lock)
+    if decision.claims:
+        console.result("")
+    for line in lines(decision):
         console.result(line)
     console.result("")
     console.result(
@@ -47,4 +57,6 @@ def conclude(store: Store, counts: Counts, checked: Counts | None = None) -> int
     if figures:
         console.result(f"figures, as SVG and PDF: {figures[0].parent}")
     well = counts.all_well and (checked is None or checked.all_well)
+    if decision.claims:
+        well &= decision.verdict == "holds" or (decision.verdict == "undecided" and not strict)
     return Status.WELL if well else Status.NOT_ALL_VALID

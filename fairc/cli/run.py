@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="With --engine docker: run the container images that flows name. They are code.",
 )
+@click.option("--strict", is_flag=True, help="Also exit with 1 when a claim is undecided.")
 @quiet()
 def run(
     target: Path,
@@ -69,6 +70,7 @@ def run(
     collecting: bool,
     machine: str | None,
     allow_image: bool,
+    strict: bool,
 ) -> int:
     """Run the missing cells of FILE, or of the compiled plan in DIR, and write the report.
 
@@ -80,7 +82,8 @@ def run(
                 "--collect runs nothing: --set, --engine, --where, --fresh and --phase-check do"
                 " not apply"
             )
-        return collect(target, output, machine, jobs or len(os.sched_getaffinity(0)))
+        number = jobs or len(os.sched_getaffinity(0))
+        return collect(target, output, machine, number, strict=strict)
     if machine:
         raise Wrong("--machine needs --collect: it chooses whose results to collect")
     from fairc.runtime.run.history import invocation
@@ -109,7 +112,9 @@ def run(
             store.adopt(staged)
             number = jobs or len(os.sched_getaffinity(0))
             asked = invocation(store, where, phases=phases)
-            return sweep(store, made, number, wanted, asked, fresh=fresh, phases=phases)
+            return sweep(
+                store, made, number, wanted, asked, fresh=fresh, phases=phases, strict=strict
+            )
 
 
 def prepared(name: str, allow_image: bool) -> Engine:
@@ -141,10 +146,12 @@ def sweep(
     *,
     fresh: bool,
     phases: bool,
+    strict: bool = False,
 ) -> int:
     """Run what is missing of the store's plan, and report; return the exit status.
 
     asked: what the lock keeps of this command (runtime/run/history.py). phases: also the phase check.
+    strict: of `conclude`.
     """
     from fairc.runtime.run import history, lock
     from fairc.runtime.run.sweep import Sweep
@@ -158,4 +165,4 @@ def sweep(
     runs = Sweep(store, engine, console.progress(), jobs, wanted, fresh)
     counts = runs.run()
     checked = check_phases(store, engine, runs.jobs, wanted, fresh) if phases else None
-    return conclude(store, counts, checked)
+    return conclude(store, counts, checked, strict=strict)

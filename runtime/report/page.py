@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from fairc.runtime.run.history import DECLARED
+from fairc.runtime.run.history import CLAIMED, DECLARED
 
 from .answer import FLOOR, Answer, Entry, entries
 from .asked import asked, commands, declared, file_name
@@ -89,7 +89,7 @@ def context(
         "glossary": definitions,
         "rules": rules(definitions),
         # What was declared is told with the metrics.
-        "lock": flatten({k: v for k, v in run.lock.items() if k != DECLARED}),
+        "lock": flatten({k: v for k, v in run.lock.items() if k not in (DECLARED, CLAIMED)}),
         "commands": commands(run),
     }
 

@@ -96,7 +96,8 @@ def run(
             Sweep(store, engine, Silent(), jobs=1).run()
             result = store.result(key)
         assert result is not None, "the sweep has stored it"
-        document = {**lock.made_with(engine), MEASURE: [*map(history.as_declared, plan.measure)]}
+        named = [*map(history.as_declared, plan.measure), *map(history.as_claimed, plan.claims)]
+        document = {**lock.made_with(engine), MEASURE: named}
         made = json.dumps(document, indent=2, sort_keys=True) + "\n"
         (store.folder(key) / MADE).write_text(made, encoding="utf-8")
         _publish(store.folder(key), folder / RESULTS, key, fresh)

@@ -6,22 +6,25 @@
     declared     the metrics of `measure`, each with the time at which a run first named it, and with the
                  number of results that were there by then: 0 makes it confirmatory (measurement.md, rule 22)
 
-A metric with other flows or options is another metric. One that is taken out of `measure` and put back
-keeps its first entry.
+    claimed      the same for claims; there where anything is claimed
+
+A metric with other flows or options is another metric, a claim about other configurations or with another bound
+another claim, whatever its words are. What is taken out of the file and put back keeps its first entry.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from fairc.compiler.plan import MetricRequest, Plan
+from fairc.compiler.plan import Claim, MetricRequest, Plan
 from fairc.runtime.store.folder import LOCK, Store, StoreError
 
 from . import lock, machines
 
-INVOCATIONS, DECLARED = "invocations", "declared"
+INVOCATIONS, DECLARED, CLAIMED = "invocations", "declared", "claimed"
 
 
 def invocation(store: Store, where: str | None = None, *, phases: bool = False) -> dict[str, Any]:
@@ -52,10 +55,13 @@ def carried(
     """
     old = _old(store)
     invocations = [entry for entry in old.get(INVOCATIONS, []) if entry != asked]
-    return {
+    found = {
         INVOCATIONS: [*invocations, dict(asked)],
         DECLARED: _declared(store, old.get(DECLARED, []), before),
     }
+    if claimed := _claimed(store, old.get(CLAIMED, []), before):
+        found[CLAIMED] = claimed
+    return found
 
 
 def _old(store: Store) -> dict[str, Any]:
@@ -76,11 +82,51 @@ def _declared(
     if not new:
         return old
     there = store.count_results() if before is None else 0
-    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    at = _now()
     return [
         *old,
         *({"request": r, "at": at, "results": before(r) if before else there} for r in new),
     ]
+
+
+def _claimed(
+    store: Store, old: list[dict[str, Any]], before: Callable[[object], int] | None
+) -> list[dict[str, Any]]:
+    """Add what the plan claims and no run claimed before, as `_declared` does for metrics."""
+    known = [entry["claim"] for entry in old]
+    new = [c for c in map(as_claimed, store.plan.claims) if c not in known]
+    if not new:
+        return old
+    there = store.count_results() if before is None else 0
+    at = _now()
+    return [*old, *({"claim": c, "at": at, "results": before(c) if before else there} for c in new)]
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def as_claimed(claim: Claim) -> str:
+    """Return a claim as the lock has it: a hash of all that it says but its words."""
+    meaning = claim.model_dump_json(exclude={"text", "condition", "holds"})
+    return hashlib.sha256(meaning.encode()).hexdigest()
+
+
+def claims_before(plan: Plan, locked: Mapping[str, Any]) -> dict[int, tuple[int, str]] | None:
+    """Return for each claim, by number, how many results were there when a run first made it, and when.
+
+    locked: the lock. None where it has no record of claims.
+    """
+    if CLAIMED not in locked:
+        return None
+    entries = {
+        entry["claim"]: (entry["results"], entry["at"]) for entry in reversed(locked[CLAIMED])
+    }
+    return {
+        number: entries[name]
+        for number, name in enumerate(map(as_claimed, plan.claims))
+        if name in entries
+    }
 
 
 def as_declared(request: MetricRequest) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics
 from fairc.dsl.core.source import Source, Span
 from fairc.dsl.model import (
     Axis,
+    Claim,
     Configuration,
     Count,
     Direction,
@@ -145,6 +146,7 @@ class MadeExperiment:
     figures: tuple[FigureRequest, ...] = ()
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     settings: tuple[Setting, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
     def configurations(self, repetition: int = 1) -> Iterator[Configuration]:
         yield from self.made

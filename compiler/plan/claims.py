@@ -1,0 +1,95 @@
+"""What a run decides: claims, resolved to configurations, so that whoever reads them needs no syntax."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .base import Model
+from .numbers import Real
+from .text import FlowName, MetricName, Nothing, Text, Word
+
+Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+Load = Annotated[int, Field(ge=0, le=10_000)]
+
+
+class ClaimTerm(Model):
+    """A statistic of a metric over the repetitions of one configuration.
+
+    flow: of which flow or group of users; empty: of the cell. load: of which page load, from 1; 0: the metric has
+    none. share: the quantile of `percentile`. relation, bound: of `count`: the share of the repetitions in which
+    the metric fulfils it (SI unit). factor: of the statistic in its sum; of a ratio that of the first term only.
+    cells: the configuration, by its value on each axis in canonical text.
+    """
+
+    statistic: Literal["median", "mean", "percentile", "count"]
+    metric: MetricName
+    flow: FlowName | Nothing = ""
+    load: Load = 0
+    share: Share = 0.5
+    relation: Literal["", "<", "<=", ">", ">="] = ""
+    bound: Real = 0.0
+    factor: Real = 1.0
+    cells: tuple[Text, ...] = ()
+
+
+class ClaimUnit(Model):
+    """A quantity and its bounds (SI unit, None: open): shift plus the sum of its terms, or their ratio."""
+
+    terms: Annotated[tuple[ClaimTerm, ...], Field(min_length=1, max_length=2)]
+    shift: Real = 0.0
+    low: Real | None
+    high: Real | None
+
+
+class Claim(Model):
+    """A statement that the run decides.
+
+    text: in words. over: whether it must hold in each unit, or for their mean. condition, holds: as written. form:
+    what the terms of a unit make. relation: of the quantity to its bounds; `in` includes both. unit: SI unit of
+    the quantity. shared: the axes that tell units apart.
+    """
+
+    text: Text
+    over: Literal["each", "mean"]
+    condition: Text
+    holds: Text
+    form: Literal["sum", "ratio"]
+    relation: Literal["<", "<=", ">", ">=", "in"]
+    unit: Text
+    shared: tuple[Word, ...]
+    units: Annotated[tuple[ClaimUnit, ...], Field(min_length=1, max_length=1000)]
+
+    @property
+    def pairs(self) -> int:
+        """How many intervals decide it."""
+        return 1 if self.over == "mean" else len(self.units)
+
+
+def contradiction(claim: Claim, axes: tuple[tuple[str, frozenset[str]], ...]) -> str:
+    """Return what contradicts another thing in a claim; axes: names with their values."""
+    if not set(claim.shared) <= {name for name, _ in axes}:
+        return "is told apart by what is no axis"
+    for unit in claim.units:
+        if claim.form == "ratio" and len(unit.terms) != 2:
+            return "is a ratio of other than two statistics"
+        if (unit.low is None, unit.high is None) != {
+            "in": (False, False), "<": (True, False), "<=": (True, False)
+        }.get(claim.relation, (False, True)):  # fmt: skip
+            return "has bounds that do not belong to its relation"
+        if unit.low is not None and unit.high is not None and unit.low > unit.high:
+            return "has an empty range"
+        kinds = {term.statistic for term in unit.terms}
+        if len(unit.terms) == 2 and (len(kinds) > 1 or not kinds <= {"median", "mean"}):
+            return "joins statistics that have no interval together"
+        if claim.over == "mean" and not kinds <= {"median", "mean"}:
+            return "takes the mean of something other than medians or means"
+        for term in unit.terms:
+            if len(term.cells) != len(axes) or any(
+                value not in values for value, (_, values) in zip(term.cells, axes, strict=True)
+            ):
+                return "is about a configuration that is no point of the axes"
+            if (term.statistic == "count") != bool(term.relation):
+                return "has a `count` of nothing, or a bound without one"
+    return ""

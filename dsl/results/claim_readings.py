@@ -1,0 +1,289 @@
+"""One statistic of a claim: which metric, of which flow and page load, in which configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from fairc.dsl import model
+from fairc.dsl.core.diagnostics import CompileError, Label
+from fairc.dsl.core.entries import Parameter
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.registry import suggest, unknown
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.units import DATA, FREQUENCY, NUMBER, PACKETS, RATE, TIME, Dimension
+from fairc.dsl.expressions.evaluate import Scope, evaluate
+from fairc.dsl.grid.sweeps import Grid
+from fairc.dsl.model.claims import Statistic
+from fairc.dsl.text import syntax
+from fairc.words import claims as words
+from fairc.words.metrics import METRICS, MetricEntry
+
+from .figures import condition
+from .measures import check_sub_values
+
+DIMENSIONS: Mapping[str, Dimension] = {
+    "1": NUMBER,
+    "s": TIME,
+    "bit/s": RATE,
+    "B": DATA,
+    "packets": PACKETS,
+    "1/s": FREQUENCY,
+    "tokens": NUMBER,
+}
+"""What values in an SI unit are; those of a plug-in with another unit are numbers."""
+
+OF_USERS = ("user", "group")
+TESTS = ("<", "<=", ">", ">=")
+
+
+@dataclass(frozen=True)
+class ClaimFacts:
+    """What claims are checked against; as of figures.Facts.
+
+    measured: the requests of `measure`, or None where that is wrong already. flows: those that run on one
+    host; on_users: the others; groups: of users. common: whether configurations of a repetition draw alike.
+    """
+
+    axes: Sequence[model.Axis]
+    grid: Grid
+    first: Scope
+    lets: Mapping[str, syntax.Expr]
+    words: Collection[str]
+    measured: Sequence[model.MetricRequest] | None
+    flows: Sequence[str]
+    on_users: Sequence[str]
+    groups: Sequence[str]
+    loads: int
+    common: bool
+
+    @property
+    def names(self) -> list[str]:
+        """The swept names."""
+        return [axis.name for axis in self.axes]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A statistic as it is written, checked. Its numbers may depend on swept names, so they are expressions.
+
+    share: of `percentile`, else None. test: of `count`, its comparison and bound. where: which configurations.
+    """
+
+    statistic: Statistic
+    metric: str
+    flow: str
+    load: int
+    unit: str
+    span: Span
+    share: syntax.Expr | None = None
+    test: tuple[str, syntax.Expr] | None = None
+    where: syntax.Expr | None = None
+
+    @property
+    def dimension(self) -> Dimension:
+        """Of its values; what `count` gives is a number."""
+        return NUMBER if self.test else self.of_metric
+
+    @property
+    def of_metric(self) -> Dimension:
+        """The dimension of the metric's values."""
+        return DIMENSIONS.get(self.unit, NUMBER)
+
+
+def read(call: syntax.Call, facts: ClaimFacts) -> Reading:
+    """Check one statistic. Raises CompileError with everything wrong in it."""
+    entry = words.STATISTICS.get(call.name.text, call.name.span)
+    given = _arguments(call, entry.parameters)
+    gather = Gather()
+    path: syntax.Expr = given[words.METRIC.name]
+    test: tuple[str, syntax.Expr] | None = None
+    if entry is words.COUNT:
+        path, test = _tested(path)
+    metric, value = _metric(path, facts)
+    flow, load = "", 0
+    with gather.attempt():
+        flow = _flow(metric, value, given.get(words.FLOW.name), facts, path.span)
+    with gather.attempt():
+        load = _load(metric, given.get(words.LOAD.name), facts, path.span)
+    where = given.get(words.WHERE.name)
+    if where is not None:
+        with gather.attempt():
+            check_where(where, facts)
+    gather.finish()
+    name = f"{metric.name}.{value}" if value else metric.name
+    return Reading(
+        cast(Statistic, entry.name), name, flow, load, metric.unit_of(value), call.span,
+        share=given.get(words.P.name), test=test, where=where,
+    )  # fmt: skip
+
+
+def _tested(node: syntax.Expr) -> tuple[syntax.Expr, tuple[str, syntax.Expr]]:
+    """Return the metric that `count` is about, and what it is compared with. Raises CompileError."""
+    if not isinstance(node, syntax.Compare) or node.operator not in TESTS:
+        fail(
+            "wrong-type",
+            "`count` takes a metric compared with a bound",
+            node.span,
+            help="for example `count(goodput > 1Mbit/s) > 90%`: in nine of ten repetitions",
+        )
+    return node.left, (node.operator, node.right)
+
+
+def check_where(node: syntax.Expr, facts: ClaimFacts) -> None:
+    """Raise CompileError unless a condition chooses configurations by swept names."""
+    for part in node.walk():
+        if isinstance(part, syntax.Name) and part.text in ("repetition", "load", "time"):
+            fail(
+                "not-an-axis",
+                f"a claim cannot choose by `{part.text}`",
+                part.span,
+                note="its statistics are taken over all repetitions",
+                help="for one load of a page write `median(plt, load: 2)`"
+                if part.text == "load"
+                else "name swept values only",
+            )
+    condition(node, facts.first, facts.words)
+
+
+def _arguments(
+    call: syntax.Call, parameters: Sequence[Parameter[object]]
+) -> dict[str, syntax.Expr]:
+    """Return the arguments of a statistic by name. Raises CompileError."""
+    positional = [p.name for p in parameters if p.required]
+    known = [p.name for p in parameters]
+    takes = f"`{call.name.text}` takes: {', '.join(known)}"
+    gather = Gather()
+    found: dict[str, syntax.Expr] = {}
+    places: dict[str, Span] = {}
+    for argument in call.arguments:
+        with gather.attempt():
+            at = argument.key.span if argument.key else argument.value.span
+            name = argument.key.text if argument.key else positional[0] if positional else ""
+            if not name:
+                words_ = f"`{call.name.text}` takes no further argument without a name"
+                fail("too-many-arguments", words_, at, help=takes)
+            if name not in known:
+                near = suggest(name, known)
+                fail(
+                    "unknown-argument",
+                    f"`{call.name.text}` takes no argument called `{name}`",
+                    at,
+                    note=f"did you mean `{near}`?" if near else "",
+                    help=takes,
+                )
+            if name in found:
+                fail(
+                    "duplicate-argument",
+                    f"`{name}` is given twice",
+                    at,
+                    labels=(Label(places[name], "given here first"),),
+                )
+            found[name], places[name] = argument.value, at
+            positional = [other for other in positional if other != name]
+    for parameter in parameters:
+        if parameter.required and parameter.name not in found and not gather.found:
+            with gather.attempt():
+                fail(
+                    "missing-argument",
+                    f"`{call.name.text}` needs its argument `{parameter.name}`",
+                    call.span,
+                    note=f"`{parameter.name}` is {parameter.summary}",
+                    help=takes,
+                )
+    gather.finish()
+    return found
+
+
+def _metric(node: syntax.Expr, facts: ClaimFacts) -> tuple[MetricEntry, str]:
+    """Return the metric that is named, and its sub-value. Raises CompileError."""
+    if not isinstance(node, syntax.Name):
+        fail(
+            "wrong-type",
+            "a statistic is of a metric, such as `goodput` or `fairness.F`",
+            node.span,
+            help="for example `median(fairness.F) > 0.2`",
+        )
+    at = Span(node.span.source, node.span.start, node.span.start + len(node.text))
+    metric = METRICS.get(node.text, at)
+    check_sub_values(metric, node.rest, node.span)
+    measured = facts.measured
+    if measured is not None and metric.name not in [request.name for request in measured]:
+        fail(
+            "not-measured",
+            f"this claim is about `{node.span.text}`, but `{metric.name}` is not in `measure`",
+            node.span,
+            note="no cell will have a value for it",
+            help=f"add `{metric.name}` to `measure`",
+        )
+    return metric, node.rest[0] if node.rest else ""
+
+
+def _flow(
+    metric: MetricEntry, value: str, node: syntax.Expr | None, facts: ClaimFacts, at: Span
+) -> str:
+    """Return the flow that a statistic is of. Raises CompileError where it is not clear."""
+    if metric.of_cell:
+        if node is not None:
+            fail(
+                "unknown-argument",
+                f"`{metric.name}` is of all flows together, not of one",
+                node.span,
+                help="leave `flow` out",
+            )
+        return ""
+    requests = [r for r in facts.measured or () if r.name == metric.name]
+    sessions = [name for r in requests for name in r.sessions]
+    grouped = value in OF_USERS or value.startswith("group_")
+    every = facts.groups if grouped else facts.flows
+    known = [name for name in every if not sessions or name in sessions or grouped]
+    if node is None:
+        if len(known) == 1 and (grouped or not facts.on_users):
+            return known[0]
+        fail(
+            "missing-argument",
+            f"`{metric.name}` has a value for each {'group' if grouped else 'flow'}",
+            at,
+            help="name one, as in "
+            + " or ".join(f"`flow: {name}`" for name in known[:3] or facts.groups),
+        )
+    if not isinstance(node, syntax.Name) or node.rest:
+        fail("wrong-type", "`flow` is the name of a flow", node.span)
+    if node.text in known:
+        return node.text
+    if not grouped and node.text in (*facts.on_users, *facts.groups) and "user" in metric.values:
+        fail(
+            "unknown-flow",
+            f"`{metric.name}` has a value for each host of `{node.text}`",
+            node.span,
+            help=f"`{metric.name}.user` is what one user of a group gets, `{metric.name}.group` what all get",
+        )
+    raise CompileError([unknown("flow", "flow", node.text, known, node.span)])
+
+
+def _load(metric: MetricEntry, node: syntax.Expr | None, facts: ClaimFacts, at: Span) -> int:
+    """Return the number of the load that a statistic is of, 0 where the metric has none."""
+    if not metric.per_load:
+        if node is not None:
+            fail("unknown-argument", f"`{metric.name}` has no value for each load", node.span)
+        return 0
+    if node is None:
+        if facts.loads == 1:
+            return 1
+        fail(
+            "missing-argument",
+            f"`{metric.name}` has a value for each load of a page",
+            at,
+            note="loads of one cell are not independent, so they are not pooled",
+            help=f"name one of {facts.loads}, as in `load: {facts.loads}`",
+        )
+    number = words.LOAD.kind.take(evaluate(node, Scope({}, facts.lets)), "`load`", node.span)
+    if number.whole > facts.loads:
+        fail(
+            "out-of-range",
+            f"there are {facts.loads} loads of a page",
+            node.span,
+            note=f"this is {number.canonical}",
+        )
+    return number.whole

@@ -1,0 +1,321 @@
+"""The units of a claim: for each configuration that it is about, its statistics and its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NoReturn, cast
+
+from fairc.dsl.core.problems import fail
+from fairc.dsl.core.units import NUMBER, SHARE, in_si
+from fairc.dsl.core.values import Quantity
+from fairc.dsl.expressions import arithmetic
+from fairc.dsl.expressions.evaluate import Scope, evaluate, truth
+from fairc.dsl.expressions.names import used_names
+from fairc.dsl.grid.sampling import Bindings
+from fairc.dsl.model.claims import ClaimTerm, ClaimUnit, Over, Relation
+from fairc.dsl.text import syntax
+from fairc.words.claims import P
+
+from .claim_forms import SHAPES, Quantified, Ratio, Sum, difference, quantified, require_same
+from .claim_readings import ClaimFacts, Reading
+
+WALK_LIMIT = 100_000
+"""So many configurations are looked at to find those that a claim is about."""
+
+PAIR_LIMIT = 1000
+"""So many pairs of claim and configuration may there be: more would need 17 repetitions and a day to read."""
+
+FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+@dataclass(frozen=True)
+class Point:
+    """A configuration: what is bound, its values in the order of the axes, how many repetitions it has."""
+
+    bound: Bindings
+    row: tuple[str, ...]
+    repetitions: int
+
+
+class Resolved:
+    """One claim while its units are found.
+
+    relation: that of the quantity to its bounds, once `units` has been through; least: the fewest repetitions of
+    a configuration; kinds: the intervals that decide, each with its quantile.
+    """
+
+    def __init__(
+        self,
+        facts: ClaimFacts,
+        holds: syntax.Expr,
+        readings: Mapping[int, Reading],
+        over: str,
+        where: syntax.Expr | None,
+    ) -> None:
+        self._facts, self._holds, self._readings = facts, holds, readings
+        self.over = cast(Over, over)
+        self._where = where
+        self._left, self._written, self._right = _compared(holds)
+        self.relation: Relation = self._written
+        names = set(facts.names)
+        inner = [r.where for r in readings.values() if r.where is not None]
+        apart = {name for name in used_names(inner, facts.lets) if name in names}
+        self.shared = tuple(name for name in facts.names if name not in apart)
+        self.least = 10**9
+        self.kinds: set[tuple[str, float]] = set()
+        self.is_ratio = False
+        self.unit = "1"
+
+    def units(self) -> Iterator[ClaimUnit]:
+        """Yield what is to be decided, in the order of the grid. Raises CompileError."""
+        groups: dict[tuple[str, ...], list[Point]] = {}
+        places = [self._facts.names.index(name) for name in self.shared]
+        for point in self._points():
+            key = tuple(point.row[place] for place in places)
+            groups.setdefault(key, []).append(point)
+        if not groups:
+            at = self._where or self._holds
+            shown = "; ".join(
+                f"`{axis.name}` has {', '.join(axis.values[:8])}"
+                for axis in self._facts.axes
+                if axis.name in used_names([at], self._facts.lets)
+            )
+            fail(
+                "empty-claim",
+                "no configuration meets this condition, so there is nothing to claim",
+                at.span,
+                help=shown or "write a condition on swept names",
+            )
+        if len(groups) > PAIR_LIMIT:
+            fail(
+                "too-many",
+                f"this claim is about more than {PAIR_LIMIT:,} configurations",
+                self._holds.span,
+                help="fix swept names with `where`",
+            )
+        for group in groups.values():
+            yield self._unit(group)
+
+    def _points(self) -> Iterator[Point]:
+        grid, names = self._facts.grid, self._facts.names
+        for walked, (bound, kept) in enumerate(grid.configurations()):
+            if walked >= WALK_LIMIT:
+                fail(
+                    "too-many",
+                    f"claims are made about at most {WALK_LIMIT:,} configurations",
+                    self._holds.span,
+                    help="sweep fewer values, or draw some with `sample`",
+                )
+            grid.work.reset()
+            if self._where is None or self._true(self._where, bound):
+                row = tuple(bound[name].canonical for name in names)
+                yield Point(bound, row, len(kept))
+
+    def _true(self, node: syntax.Expr, bound: Bindings) -> bool:
+        return truth(evaluate(node, self._facts.grid.scope(bound)), node.span)
+
+    def _unit(self, group: Sequence[Point]) -> ClaimUnit:
+        shared = {name: group[0].bound[name] for name in self.shared}
+        scope = self._facts.grid.scope(shared)
+
+        found, low, high = self._bounds(scope)
+        self._require_shape(found)
+        chosen = {place: self._chosen(place, group) for place in _places(found)}
+        self._note(chosen)
+        if isinstance(found, Ratio):
+            self.is_ratio = True
+            factors = {found.top: found.factor, found.bottom: Fraction(1)}
+        else:
+            factors = dict(found.parts)
+        order = _places(found)
+        terms = tuple(self._term(p, factors[p], chosen[p], scope) for p in order)
+        (shift,), _ = in_si([found.shift], found.dimension)
+        first = self._readings[order[0]]
+        self.unit = "1" if self.is_ratio or first.test else first.unit
+        return ClaimUnit(terms, shift, low, high)
+
+    def _bounds(self, scope: Scope) -> tuple[Quantified, float | None, float | None]:
+        """Return what is compared, and its bounds in SI units."""
+
+        def made(node: syntax.Expr) -> Quantified:
+            return quantified(node, scope, lambda c: self._readings[c.span.start].dimension)
+
+        if isinstance(self._right, syntax.Interval):
+            found = made(self._left)
+            ends = []
+            for node in (self._right.first, self._right.last):
+                end = arithmetic.quantity(evaluate(node, scope), scope.names)
+                require_same(found, end, self._holds.span)
+                ends.append(end)
+            if ends[0].number > ends[1].number:
+                fail("empty-range", "this range is empty: its end is before its start", self._right.span,
+                     note=f"{ends[0].canonical} is more than {ends[1].canonical}")  # fmt: skip
+            low, high = (_si(end) for end in ends)
+            return found, low, high
+        left, right, relation = made(self._left), made(self._right), self._written
+        require_same(left, right, self._holds.span)
+        if left.is_constant:
+            left, right = right, left
+            relation = cast(Relation, FLIPPED[relation])
+        if right.is_constant:
+            assert isinstance(right, Sum)
+            bound = _si(Quantity(right.shift, right.dimension, right.span))
+        else:
+            left, bound = difference(left, right, self._holds.span), 0.0
+        self.relation = relation
+        return left, (None if "<" in relation else bound), (bound if "<" in relation else None)
+
+    def _require_shape(self, found: Quantified) -> None:
+        places = _places(found)
+        readings = [self._readings[place] for place in places]
+        if not places:
+            fail(
+                "claim-form",
+                "this compares no statistic of a metric",
+                self._holds.span,
+                note=SHAPES,
+                help="for example `holds = median(fairness.F) > 0.2`",
+            )
+        kinds = [reading.statistic for reading in readings]
+        if len(places) > 2 or (len(places) == 2 and set(kinds) not in ({"median"}, {"mean"})):
+            fail("claim-form", "this has no interval that could decide a claim", self._holds.span,
+                 note=f"{SHAPES}, both medians or both means")  # fmt: skip
+        if self.over == "mean" and not set(kinds) <= {"median", "mean"}:
+            fail("claim-form", f"`for = mean` takes `mean` or `median`, not `{kinds[0]}`",
+                 readings[0].span, help="write `for = each`")  # fmt: skip
+        if self.over == "mean" and "median" in kinds and not self._facts.common:
+            fail(
+                "claim-form",
+                "the mean over configurations that draw on their own is of means, not of medians",
+                readings[0].span,
+                help="write `mean(...)`, whose interval is Welch's",
+            )
+
+    def _chosen(self, place: int, group: Sequence[Point]) -> Point:
+        """Return the one configuration of a group that a statistic is of."""
+        reading = self._readings[place]
+        where = reading.where
+        found = [p for p in group if where is None or self._true(where, p.bound)]
+        if len(found) != 1:
+            self._refuse(found, group, reading)
+        return found[0]
+
+    def _refuse(self, found: Sequence[Point], group: Sequence[Point], reading: Reading) -> NoReturn:
+        """Raise CompileError for a statistic of no configuration, or of several."""
+        where = reading.where
+        shared = ", ".join(f"{name} = {group[0].bound[name].canonical}" for name in self.shared)
+        within = f" where {shared}" if shared else ""
+        at = where.span if where is not None else reading.span
+        if not found:
+            fail(
+                "empty-claim",
+                f"no configuration meets this condition{within}",
+                at,
+                help="leave such configurations out with the claim's own `where`",
+            )
+        differ = [
+            name
+            for i, name in enumerate(self._facts.names)
+            if len({point.row[i] for point in found}) > 1
+        ]
+        fail(
+            "several-configurations",
+            f"this statistic is of {len(found)} configurations at once{within}",
+            at,
+            note="repetitions are never pooled across configurations",
+            help=f"choose one with `where: {differ[0]} == {found[0].bound[differ[0]].canonical}`",
+        )
+
+    def _note(self, chosen: Mapping[int, Point]) -> None:
+        """Remember which interval a unit gets, and how many repetitions it has."""
+        points = list(chosen.values())
+        self.least = min(self.least, *(point.repetitions for point in points), 10**9)
+        reading = self._readings[next(iter(chosen))]
+        share = 0.5
+        kind: str = reading.statistic
+        if kind == "percentile":
+            assert reading.share is not None
+            share = float(self._share(reading.share, Scope({}, self._facts.lets)))
+        paired = self._facts.common or points[0].row == points[-1].row
+        if kind == "median" and len(points) == 2 and not paired:
+            kind = "independent"
+        self.kinds.add((kind, share))
+
+    def _share(self, node: syntax.Expr, scope: Scope) -> Fraction:
+        return P.kind.take(evaluate(node, scope), "`p` of `percentile`", node.span).number / 100
+
+    def _term(self, place: int, factor: Fraction, point: Point, scope: Scope) -> ClaimTerm:
+        reading = self._readings[place]
+        relation, bound, share = "", 0.0, 0.5
+        if reading.share is not None:
+            share = float(self._share(reading.share, scope))
+        if reading.test is not None:
+            relation, node = reading.test
+            value = arithmetic.quantity(evaluate(node, scope), scope.names)
+            if value.dimension != reading.of_metric and {value.dimension, reading.of_metric} != {
+                NUMBER,
+                SHARE,
+            }:
+                fail(
+                    "wrong-dimension",
+                    f"`{reading.metric}` is {reading.of_metric}, and is compared with {value.dimension}",
+                    node.span,
+                )
+            bound = _si(value)
+        return ClaimTerm(
+            reading.statistic, reading.metric, reading.flow, reading.load, share, relation, bound,
+            float(factor), point.row,
+        )  # fmt: skip
+
+
+def _compared(holds: syntax.Expr) -> tuple[syntax.Expr, Relation, syntax.Expr]:
+    """Return both sides of a claim's comparison and what is between them. Raises CompileError."""
+    node = holds
+    while isinstance(node, syntax.Group):
+        node = node.inner
+    if isinstance(node, syntax.Within):
+        if isinstance(node.right, syntax.Interval):
+            return node.left, "in", node.right
+        fail("claim-form", "a claim compares with a range here", node.right.span,
+             help="for example `in 1.8..2.2`")  # fmt: skip
+    if isinstance(node, syntax.Logic):
+        fail(
+            "claim-form",
+            f"a claim makes one comparison: `{node.operator}` joins several",
+            node.span,
+            help="write several claims, or a range: `median(plt) in 1s..2s`",
+        )
+    if not isinstance(node, syntax.Compare):
+        fail(
+            "claim-form",
+            "`holds` is a comparison of statistics",
+            node.span,
+            note="this compares nothing",
+            help="for example `holds = median(fairness.F) > 0.2`",
+        )
+    if node.operator in ("==", "!="):
+        fail(
+            "claim-form",
+            f"no interval decides `{node.operator}`",
+            node.span,
+            note="a measured value is never exactly a number",
+            help="give a range: `in 0.9..1.1`",
+        )
+    return node.left, cast(Relation, node.operator), node.right
+
+
+def _places(found: Quantified) -> tuple[int, ...]:
+    """Return the places of the statistics: of a ratio the upper one first, else as written."""
+    return (found.top, found.bottom) if isinstance(found, Ratio) else tuple(found.parts)
+
+
+def _si(value: Quantity) -> float:
+    """Return a bound in its SI unit."""
+    return in_si([value.number], value.dimension)[0][0]
+
+
+def written(node: syntax.Expr) -> str:
+    """Return an expression as it is written, on one line."""
+    return " ".join(node.span.text.split())

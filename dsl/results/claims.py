@@ -1,0 +1,210 @@
+"""`claim`: what the run is to decide, resolved to configurations, statistics and bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fairc.dsl import model
+from fairc.dsl.blocks import Block
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.source import Span
+from fairc.dsl.expressions.evaluate import Scope
+from fairc.dsl.model.claims import Claim
+from fairc.dsl.text import syntax
+from fairc.words.blocks.claim import CLAIM, FOR, HOLDS, WHERE
+from fairc.words.blocks.flow import USERS
+
+from .claim_forms import is_statistic
+from .claim_readings import ClaimFacts, Reading, check_where, read
+from .claim_units import PAIR_LIMIT, Resolved, written
+from .figures import Facts
+
+LEVEL = 0.05
+"""Of all claims together."""
+
+
+@dataclass
+class _Made:
+    """A claim, where it stands, and the least number of repetitions that a unit of it needs and has."""
+
+    claim: Claim
+    span: Span
+    has: int
+    kinds: set[tuple[str, float]]
+
+
+def check_claims(
+    nodes: Sequence[syntax.Claim],
+    flows: Sequence[syntax.Flow],
+    facts: Facts,
+    measured: Sequence[model.MetricRequest] | None,
+    common: bool,
+    diagnostics: Diagnostics,
+) -> tuple[Claim, ...]:
+    """Return the claims of an experiment that is right so far; add what is wrong to the diagnostics.
+
+    common: whether the configurations of a repetition draw alike.
+    """
+    if not nodes or diagnostics.errors:
+        return ()
+    on_users = {
+        flow.name.text
+        for flow in flows
+        if any(setting.key.text == USERS.name for setting in flow.settings.items)
+    }
+    checker = ClaimChecker(
+        ClaimFacts(
+            axes=facts.axes,
+            grid=facts.grid,
+            first=facts.first,
+            lets=facts.lets,
+            words=facts.words,
+            measured=measured,
+            flows=[name for name in facts.flows if name not in on_users],
+            on_users=[name for name in facts.flows if name in on_users],
+            groups=list(facts.users),
+            loads=facts.loads,
+            common=common,
+        )
+    )
+    for node in nodes:
+        try:
+            checker.add(node)
+        except CompileError as error:
+            for diagnostic in error.diagnostics:
+                diagnostics.add(diagnostic)
+    for warning in checker.warnings():
+        diagnostics.add(warning)
+    return checker.claims
+
+
+class ClaimChecker:
+    """Checks the claims of an experiment against its metrics and its grid."""
+
+    def __init__(self, facts: ClaimFacts) -> None:
+        self._facts = facts
+        self._made: list[_Made] = []
+        self._texts: dict[str, Span] = {}
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims that are right."""
+        return tuple(made.claim for made in self._made)
+
+    def add(self, node: syntax.Claim) -> None:
+        """Resolve a claim. Raises CompileError with everything wrong in it."""
+        gather = Gather()
+        text = " ".join(node.text.value.split())
+        with gather.attempt():
+            self._check_text(text, node.text.span)
+        block = Block(node.text.span, node.settings.items, CLAIM, "a claim")
+        with gather.attempt():
+            block.checked()
+        over: str = "each"
+        with gather.attempt():
+            over = block.get(FOR, Scope({}))
+        where = block.settings.get(WHERE.name)
+        if where is not None:
+            with gather.attempt():
+                check_where(where.value, self._facts)
+        holds = block.settings.get(HOLDS.name)
+        readings: dict[int, Reading] = {}
+        if holds is not None:
+            calls = [
+                n for n in holds.value.walk() if isinstance(n, syntax.Call) and is_statistic(n)
+            ]
+            for call in calls:
+                with gather.attempt():
+                    readings[call.span.start] = read(call, self._facts)
+        gather.finish()
+        assert holds is not None
+        made = Resolved(self._facts, holds.value, readings, over, where.value if where else None)
+        units = tuple(made.units())
+        self._made.append(
+            _Made(
+                Claim(
+                    text=text,
+                    over=made.over,
+                    condition=written(where.value) if where else "",
+                    holds=written(holds.value),
+                    form="ratio" if made.is_ratio else "sum",
+                    relation=made.relation,
+                    unit=made.unit,
+                    shared=made.shared,
+                    units=units,
+                ),
+                node.text.span,
+                made.least,
+                made.kinds,
+            )
+        )
+        if (pairs := self._pairs()) > PAIR_LIMIT:
+            fail(
+                "too-many",
+                f"the claims of this experiment make {pairs:,} pairs of claim and configuration;"
+                f" the limit is {PAIR_LIMIT:,}",
+                node.text.span,
+                help="claim less: fix swept names with `where`, or write `for = mean`",
+            )
+
+    def _check_text(self, text: str, span: Span) -> None:
+        if not text:
+            fail("missing-argument", "a claim says in words what it claims", span,
+                 help='for example `claim "CUBIC takes more than its share" { ... }`')  # fmt: skip
+        if text in self._texts:
+            fail(
+                "duplicate-claim",
+                "two claims have the same text",
+                span,
+                labels=(Label(self._texts[text], "the first time"),),
+                help="give one of them other words",
+            )
+        self._texts[text] = span
+
+    def _pairs(self) -> int:
+        return sum(1 if m.claim.over == "mean" else len(m.claim.units) for m in self._made)
+
+    def warnings(self) -> Iterator[Diagnostic]:
+        """Yield what the repetitions cannot decide, whatever comes out."""
+        pairs = self._pairs()
+        for made in self._made:
+            needed = max((_needed(kind, share, pairs) for kind, share in made.kinds), default=0)
+            if made.has < needed:
+                have = "1 repetition" if made.has == 1 else f"{made.has} repetitions"
+                yield Diagnostic(
+                    "few-repetitions",
+                    f"{have} cannot decide this claim, whatever comes out",
+                    made.span,
+                    note=f"it needs at least {needed}",
+                    notes=(
+                        (
+                            f"the claims make {pairs} {'pair' if pairs == 1 else 'pairs'} of claim"
+                            f" and configuration, decided together at 95 %"
+                        ),
+                    ),
+                    help=f"`repeat = {needed}` at least; or claim less",
+                    severity=Severity.WARNING,
+                )
+
+
+def _needed(kind: str, share: float, pairs: int) -> int:
+    """Return the least number of repetitions with which an interval at 1 - 0.05/m is closed, m = pairs.
+
+    Order statistics: minimum and maximum enclose a quantile q with 1 - q^n - (1 - q)^n; two independent
+    samples: the least p of Mann and Whitney's test is 2 / C(2n, n).
+    """
+    tail = LEVEL / (2 * pairs)
+    if kind == "independent":
+        n = 1
+        while 1 / math.comb(2 * n, n) > tail:
+            n += 1
+        return n
+    if kind == "mean":
+        return 2
+    if kind == "count":
+        return 1
+    worst = max(share, 1 - share)
+    return math.ceil(round(math.log(tail) / math.log(worst), 9))

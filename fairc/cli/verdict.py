@@ -1,0 +1,58 @@
+"""`fairc verdict`: what a run says of its claims, and whether its cells are valid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import console
+from .failures import Status
+from .options import quiet, type_path
+from .packs import run_of
+
+if TYPE_CHECKING:
+    from fairc.runtime.claims.forms import Answer
+
+
+@click.command()
+@click.argument("run", metavar="RUN|PACK", type=type_path)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json", "junit", "md")),
+    default="text",
+    show_default=True,
+    help="junit and md are for a CI and its comments.",
+)
+@click.option("--strict", is_flag=True, help="Also exit with 1 when a claim is undecided.")
+@quiet()
+def verdict(run: Path, form: str, strict: bool) -> int:
+    """Decide the claims of a run, and count its cells that are valid.
+
+    The exit status is 1 when a claim fails or a cell is not valid; with --strict also when a claim is undecided
+    or cells of the plan were not run.
+    """
+    from fairc.runtime.claims.forms import FORMS
+    from fairc.runtime.store.folder import read_plan
+
+    run = run_of(run)
+    read_plan(run)  # or a mistyped name would become a directory
+    found = answered(run, strict)
+    for line in FORMS[form](found):
+        console.result(line)
+    return Status.WELL if found.well else Status.NOT_ALL_VALID
+
+
+def answered(run: Path, strict: bool) -> Answer:
+    """Return claims and validity of a run directory; its tables are brought up to date."""
+    from fairc.runtime.claims import decide
+    from fairc.runtime.claims.forms import Answer, validity
+    from fairc.runtime.store.folder import Store, read_plan
+
+    from .results import TABLES, fresh_tables
+
+    fresh_tables(run)
+    plan, lock = read_plan(run), Store(run).lock
+    return Answer(plan, decide(plan, run / TABLES, lock), validity(plan, run / TABLES), strict)

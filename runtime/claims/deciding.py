@@ -1,0 +1,189 @@
+"""Verdicts of all claims of a run: from intervals that hold together, never from points.
+
+With m pairs of claim and configuration each interval is at 1 - 0.05/m (Bonferroni), so that with 95 % none of
+them misses what it estimates. A claim holds in a configuration where the whole interval is within its bounds, it
+fails where the whole interval is outside, and is undecided otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from fairc.compiler.plan import Claim, ClaimUnit, Plan
+from fairc.runtime.run.history import claims_before
+from fairc.runtime.statistics.estimates import CONFIDENCE, Estimate
+
+from . import intervals
+from .intervals import Found
+from .power import Needed, needed, together
+from .values import Values
+
+Verdict = Literal["holds", "fails", "undecided"]
+Kind = Literal["confirmatory", "exploratory", "not known"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One pair of claim and configuration.
+
+    where: the swept names with their values that tell it apart; empty: there is one, or it is the mean. low,
+    high: its bounds, SI unit. needed: how many repetitions would decide it; None: it is decided, or nobody knows.
+    reason: why there is no interval.
+    """
+
+    where: tuple[tuple[str, str], ...]
+    verdict: Verdict
+    estimate: Estimate
+    low: float | None
+    high: float | None
+    method: str
+    needed: Needed | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why there is no interval; empty where there is one."""
+        return self.estimate.reason if self.estimate.low is None else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A claim with its verdict: fails where one unit fails, holds where all hold.
+
+    kind: whether it was made before there were results. declared: when, and how many results there were.
+    """
+
+    claim: Claim
+    verdict: Verdict
+    units: tuple[Unit, ...]
+    kind: Kind = "not known"
+    declared: tuple[int, str] | None = None
+
+    @property
+    def needed(self) -> Needed | None:
+        """How many repetitions would decide it; None: it is decided, or nobody knows."""
+        if self.verdict != "undecided":
+            return None
+        return together([unit.needed for unit in self.units if unit.verdict == "undecided"])
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """All claims of a run. pairs: how many intervals hold together; level: of each of them."""
+
+    claims: tuple[Decided, ...]
+    pairs: int
+    level: float
+
+    def of(self, verdict: Verdict) -> tuple[Decided, ...]:
+        """Return the claims with a verdict."""
+        return tuple(decided for decided in self.claims if decided.verdict == verdict)
+
+    @property
+    def verdict(self) -> Verdict:
+        """`fails` where a claim fails, else `undecided` where one is, else `holds`."""
+        return _all([decided.verdict for decided in self.claims])
+
+
+def decide(plan: Plan, folder: Path, lock: Mapping[str, Any] | None = None) -> Decision:
+    """Decide the claims of a plan. folder: of the tables. lock: says what was claimed before results were there.
+
+    Raises TableError when the tables cannot be read.
+    """
+    pairs = sum(claim.pairs for claim in plan.claims)
+    level = 1 - (1 - CONFIDENCE) / max(1, pairs)
+    values = Values(folder, tuple(axis.name for axis in plan.axes)) if plan.claims else None
+    before = claims_before(plan, lock or {})
+    made = []
+    for number, claim in enumerate(plan.claims):
+        assert values is not None
+        units = tuple(_units(claim, plan, values, level))
+        declared = None if before is None else before.get(number)
+        kind: Kind = "not known"
+        if declared is not None:
+            kind = "exploratory" if declared[0] else "confirmatory"
+        made.append(Decided(claim, _all([unit.verdict for unit in units]), units, kind, declared))
+    return Decision(tuple(made), pairs, level)
+
+
+def _all(verdicts: list[Verdict]) -> Verdict:
+    if "fails" in verdicts:
+        return "fails"
+    return "undecided" if "undecided" in verdicts else "holds"
+
+
+def _units(claim: Claim, plan: Plan, values: Values, level: float) -> list[Unit]:
+    names = [axis.name for axis in plan.axes]
+    common = bool(plan.common)
+    if claim.over == "mean":
+        found = _mean(claim, values, level, common=common)
+        low, high = _mean_bound(claim, "low"), _mean_bound(claim, "high")
+        return [_judged(claim, (), found, low, high, level)]
+    units = []
+    for unit in claim.units:
+        cells = dict(zip(names, unit.terms[0].cells, strict=True))
+        where = tuple((name, cells[name]) for name in claim.shared)
+        found = _each(claim, unit, values, level, common=common)
+        units.append(_judged(claim, where, found, unit.low, unit.high, level))
+    return units
+
+
+def _each(claim: Claim, unit: ClaimUnit, values: Values, level: float, *, common: bool) -> Found:
+    of_terms = [values.of(term) for term in unit.terms]
+    known = [found for found in of_terms if not isinstance(found, str)]
+    if len(known) < len(of_terms):
+        return intervals.nothing(next(found for found in of_terms if isinstance(found, str)))
+    return intervals.of_unit(unit, claim.form, known, level, common=common)
+
+
+def _mean(claim: Claim, values: Values, level: float, *, common: bool) -> Found:
+    every: list[list[intervals.ByRepetition]] = []
+    for unit in claim.units:
+        of_terms = [values.of(term) for term in unit.terms]
+        known = [found for found in of_terms if not isinstance(found, str)]
+        if len(known) < len(of_terms):
+            return intervals.nothing("a configuration has no value")
+        every.append(list(known))
+    return intervals.of_mean(claim.units, claim.form, every, level, common=common)
+
+
+def _mean_bound(claim: Claim, end: Literal["low", "high"]) -> float | None:
+    """Return a bound of the mean over units: the mean of their bounds."""
+    bounds = [unit.low if end == "low" else unit.high for unit in claim.units]
+    known = [bound for bound in bounds if bound is not None]
+    return sum(known) / len(known) if len(known) == len(bounds) and known else None
+
+
+def _judged(
+    claim: Claim,
+    where: tuple[tuple[str, str], ...],
+    found: Found,
+    low: float | None,
+    high: float | None,
+    level: float,
+) -> Unit:
+    estimate = found.estimate
+    verdict = _verdict(claim.relation, estimate, low, high)
+    open_ = needed(found, low, high, level) if verdict == "undecided" else None
+    return Unit(where, verdict, estimate, low, high, found.method, open_)
+
+
+def _verdict(relation: str, estimate: Estimate, low: float | None, high: float | None) -> Verdict:
+    """Return where an interval lies."""
+    if estimate.low is None or estimate.high is None:
+        return "undecided"
+    if low is not None:
+        strict = relation == ">"
+        if estimate.high < low or (strict and estimate.high == low):
+            return "fails"
+        if estimate.low < low or (strict and estimate.low == low):
+            return "undecided"
+    if high is not None:
+        strict = relation == "<"
+        if estimate.low > high or (strict and estimate.low == high):
+            return "fails"
+        if estimate.high > high or (strict and estimate.high == high):
+            return "undecided"
+    return "holds"

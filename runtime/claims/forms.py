@@ -1,0 +1,216 @@
+"""Claims and validity of a run as data: for a CI, a pull request, or a program."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from fairc.compiler.plan import Plan
+from fairc.runtime.report.page import escape_markdown
+from fairc.runtime.store import tables
+
+from .deciding import Decided, Decision
+from .words import METHODS, level_words, lines, summed_up, told
+
+
+NONE = "\N{EN DASH}"
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """How many cells came out how; missing: of the plan, without a result. reasons: of those not valid."""
+
+    valid: int
+    flagged: int
+    invalid: int
+    failed: int
+    missing: int
+    reasons: tuple[tuple[str, str, str], ...]
+
+    @property
+    def all_valid(self) -> bool:
+        """Whether every cell that has a result is valid."""
+        return not (self.flagged or self.invalid or self.failed)
+
+    @property
+    def words(self) -> str:
+        """Say it."""
+        total = self.valid + self.flagged + self.invalid + self.failed
+        more = f", {self.missing} of the plan not run" if self.missing else ""
+        return (
+            f"{total} {'cell' if total == 1 else 'cells'}: {self.valid} valid, {self.flagged}"
+            f" flagged, {self.invalid} invalid, {self.failed} failed{more}"
+        )
+
+
+def validity(plan: Plan, folder: Path) -> Validity:
+    """Count the cells of a run. folder: of the tables. Raises TableError."""
+    counts = dict.fromkeys(("valid", "flagged", "invalid", "failed"), 0)
+    reasons = []
+    query = "SELECT cell, status, verdict, coalesce(reasons, []) FROM cells ORDER BY ALL"
+    with tables.connect(folder) as connection:
+        for cell, status, verdict, why in connection.execute(query).fetchall():
+            word = verdict if status == "ok" and verdict else "failed"
+            counts[word] += 1
+            if word != "valid":
+                reasons.append((str(cell), word, "; ".join(map(str, why))))
+    missing = max(0, plan.cells - sum(counts.values()))
+    return Validity(**counts, missing=missing, reasons=tuple(reasons))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a form writes. strict: whether what is undecided counts as a failure."""
+
+    plan: Plan
+    decision: Decision
+    validity: Validity
+    strict: bool
+
+    @property
+    def well(self) -> bool:
+        """Whether no claim fails (or, strictly, all hold) and every cell is valid."""
+        held = self.decision.verdict == "holds" or (
+            self.decision.verdict == "undecided" and not self.strict
+        )
+        return held and self.validity.all_valid and not (self.strict and self.validity.missing)
+
+
+def as_text(answer: Answer) -> Iterator[str]:
+    """Yield for people."""
+    if not answer.decision.claims:
+        yield f"the experiment `{answer.plan.experiment}` makes no claim"
+    yield from lines(answer.decision)
+    yield answer.validity.words
+    for cell, word, why in answer.validity.reasons[:8]:
+        yield f"  {word}: {cell}{f': {why}' if why else ''}"
+    if len(answer.validity.reasons) > 8:
+        yield f"  ... and {len(answer.validity.reasons) - 8} more: --format json"
+
+
+def as_json(answer: Answer) -> Iterator[str]:
+    """Yield the object that docs/cli.md describes."""
+    validity_ = answer.validity
+    document = {
+        "experiment": answer.plan.experiment,
+        "well": answer.well,
+        "verdict": answer.decision.verdict if answer.decision.claims else None,
+        "pairs": answer.decision.pairs,
+        "level": answer.decision.level,
+        "claims": [as_data(decided) for decided in answer.decision.claims],
+        "cells": {
+            "valid": validity_.valid,
+            "flagged": validity_.flagged,
+            "invalid": validity_.invalid,
+            "failed": validity_.failed,
+            "missing": validity_.missing,
+        },
+        "remarks": [
+            {"cell": cell, "verdict": word, "reason": why} for cell, word, why in validity_.reasons
+        ],
+    }
+    yield json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def as_data(decided: Decided) -> dict[str, Any]:
+    """Return a claim as JSON has it; numbers in SI units."""
+    needed = decided.needed
+    return {
+        "claim": decided.claim.text,
+        "verdict": decided.verdict,
+        "kind": decided.kind,
+        "for": decided.claim.over,
+        "where": decided.claim.condition,
+        "holds": decided.claim.holds,
+        "unit": decided.claim.unit,
+        "needed": None if needed is None else {"from": needed[0], "to": needed[1]},
+        "configurations": [
+            {
+                "by": dict(unit.where),
+                "verdict": unit.verdict,
+                "n": unit.estimate.n,
+                "value": unit.estimate.value,
+                "ci_low": unit.estimate.low,
+                "ci_high": unit.estimate.high,
+                "low": unit.low,
+                "high": unit.high,
+                "interval": METHODS[unit.method],
+                "reason": unit.reason,
+                "needed": None
+                if unit.needed is None
+                else {"from": unit.needed[0], "to": unit.needed[1]},
+            }
+            for unit in decided.units
+        ],
+    }
+
+
+def as_junit(answer: Answer) -> Iterator[str]:
+    """Yield JUnit's XML: a suite of claims, a case for each configuration, and one of cells that are not valid."""
+    root = ET.Element("testsuites", name=answer.plan.experiment)
+    claims = ET.SubElement(root, "testsuite", name="claims")
+    for decided in answer.decision.claims:
+        for row in told(decided):
+            case = ET.SubElement(
+                claims,
+                "testcase",
+                classname=_xml(decided.claim.text),
+                name=_xml(row.where or "claim"),
+            )
+            if row.verdict == "fails" or (row.verdict == "undecided" and answer.strict):
+                ET.SubElement(case, "failure", message=_xml(f"{row.verdict}: {row.sentence}"))
+            elif row.verdict == "undecided":
+                ET.SubElement(case, "skipped", message=_xml(f"undecided: {row.sentence}"))
+    cells = ET.SubElement(root, "testsuite", name="validity")
+    found = answer.validity
+    case = ET.SubElement(cells, "testcase", classname="validity", name="every cell is valid")
+    if not found.all_valid:
+        failure = ET.SubElement(case, "failure", message=found.words)
+        failure.text = _xml("\n".join(f"{w}: {c}: {why}" for c, w, why in found.reasons[:100]))
+    for suite in (claims, cells):
+        for word, tag in (("failures", "failure"), ("skipped", "skipped")):
+            suite.set(word, str(sum(child.tag == tag for case in suite for child in case)))
+        suite.set("tests", str(len(suite)))
+    ET.indent(root)
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield ET.tostring(root, encoding="unicode")
+
+
+def _xml(text: str) -> str:
+    """Return text that XML 1.0 can hold."""
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+
+
+def as_markdown(answer: Answer) -> Iterator[str]:
+    """Yield a table, for a comment on a pull request."""
+    yield f"### {escape_markdown(answer.plan.title or answer.plan.experiment)}"
+    yield ""
+    decision = answer.decision
+    if not decision.claims:
+        yield "The experiment makes no claim."
+    else:
+        yield f"{summed_up(decision)} ({level_words(decision)})."
+        yield ""
+        yield "| Claim | Configuration | Verdict | Value | Interval | Claimed | n | |"
+        yield "|---|---|---|---:|---:|---|---:|---|"
+        for decided in decision.claims:
+            for row in told(decided):
+                cells = (
+                    *(decided.claim.text, row.where or NONE, row.verdict, row.value or NONE),
+                    *(row.interval or NONE, row.bound, str(row.n), row.note),
+                )
+                yield f"| {' | '.join(map(escape_markdown, cells))} |"
+    yield ""
+    yield f"{escape_markdown(answer.validity.words)}."
+
+
+FORMS: Mapping[str, Callable[[Answer], Iterator[str]]] = MappingProxyType(
+    {"text": as_text, "json": as_json, "junit": as_junit, "md": as_markdown}
+)

@@ -1,0 +1,258 @@
+"""The interval of one quantity of a claim at a given level, and the values that it is made of.
+
+    one sample                            order statistics (median, percentile), Student (mean)
+    two, repetition by repetition         the same of their differences, of a ratio of their log-ratios
+    two independent                       Hodges and Lehmann's, of a ratio on logarithms; means: Welch's
+    share of the repetitions              Clopper and Pearson's
+    mean over configurations              of the quantity in each repetition; independent means: Welch-Satterthwaite
+
+Repetitions are independent of each other, so that a mean over configurations within each repetition is one
+sample, however the configurations depend on each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from fairc.compiler.plan import ClaimUnit
+from fairc.runtime.statistics.agreement import shift
+from fairc.runtime.statistics.estimates import Estimate, mean, median, percentile
+
+Method = Literal[
+    "order statistics", "hodges-lehmann", "student", "welch", "clopper-pearson", "none"
+]
+CONSTANT = "all values are equal; `count` has an interval then"
+
+ByRepetition = Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A quantity with its interval.
+
+    values: of each repetition, where the quantity has one there; else (independent samples) of the pairs that
+    repetitions of equal number make. share: the quantile that is estimated. method: of the interval.
+    """
+
+    estimate: Estimate
+    values: tuple[float, ...]
+    share: float
+    method: Method
+
+
+def nothing(reason: str) -> Found:
+    """Return a quantity that nothing is known of."""
+    return Found(Estimate(0, None, reason=reason), (), 0.5, "none")
+
+
+def of_unit(
+    unit: ClaimUnit, form: str, values: Sequence[ByRepetition], level: float, *, common: bool
+) -> Found:
+    """Return the quantity of a unit. values: of each of its terms; form: sum or ratio, as in the plan.
+
+    common: whether the configurations of a repetition draw alike; terms of one configuration always do.
+    """
+    first = unit.terms[0]
+    if len(unit.terms) == 1:
+        return _one(unit, tuple(values[0].values()), level)
+    paired = common or first.cells == unit.terms[1].cells
+    together = by_repetition(unit, form, values)
+    if isinstance(together, str):
+        return nothing(together)
+    if paired:
+        if form == "ratio":
+            logs = {r: math.log((y - unit.shift) / first.factor) for r, y in together.items()}
+            inner = median(list(logs.values()), level)
+            found = _affine(_exp(inner), first.factor, unit.shift)
+            return Found(_told(found), tuple(together.values()), 0.5, "order statistics")
+        return _plain(first.statistic, tuple(together.values()), level)
+    return _independent(unit, form, values, level, tuple(together.values()))
+
+
+def of_mean(
+    units: Sequence[ClaimUnit],
+    form: str,
+    values: Sequence[Sequence[ByRepetition]],
+    level: float,
+    *,
+    common: bool,
+) -> Found:
+    """Return the mean over units of their quantities. values: of each term of each unit."""
+    statistic = units[0].terms[0].statistic
+    if statistic == "mean" and not common:
+        return _satterthwaite(units, values, level)
+    each = []
+    for unit, of_terms in zip(units, values, strict=True):
+        made = by_repetition(unit, form, of_terms)
+        if isinstance(made, str):
+            return nothing(made)
+        each.append(made)
+    shared = sorted(set.intersection(*(set(made) for made in each)))
+    if not shared:
+        return nothing("no repetition counts in every configuration")
+    return _plain(
+        statistic, tuple(math.fsum(m[r] for m in each) / len(each) for r in shared), level
+    )
+
+
+def by_repetition(
+    unit: ClaimUnit, form: str, values: Sequence[ByRepetition]
+) -> dict[int, float] | str:
+    """Return the quantity in each repetition that all its terms have, or why there is none."""
+    shared = sorted(set.intersection(*(set(found) for found in values)))
+    if not shared:
+        return "no repetition counts on both sides"
+    if form == "ratio":
+        top, bottom = values
+        if min(*top.values(), *bottom.values()) <= 0:
+            return "a ratio needs positive values, and some are not"
+        return {r: unit.shift + unit.terms[0].factor * top[r] / bottom[r] for r in shared}
+    return {
+        r: unit.shift + math.fsum(t.factor * v[r] for t, v in zip(unit.terms, values, strict=True))
+        for r in shared
+    }
+
+
+def clopper_pearson(hits: int, n: int, level: float) -> tuple[float, float]:
+    """Return the interval of a share of which `hits` of n were seen, 0 <= hits <= n, n >= 1.
+
+    Source: Clopper and Pearson, The use of confidence or fiducial limits illustrated in the case of the
+    binomial, Biometrika 26, 1934.
+    """
+    from scipy.special import betaincinv
+
+    tail = (1 - level) / 2
+    low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
+    high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
+    return low, high
+
+
+TESTS = {
+    "<": lambda x, bound: x < bound,
+    "<=": lambda x, bound: x <= bound,
+    ">": lambda x, bound: x > bound,
+    ">=": lambda x, bound: x >= bound,
+}
+
+
+def _one(unit: ClaimUnit, values: tuple[float, ...], level: float) -> Found:
+    term = unit.terms[0]
+    if term.statistic == "count":
+        hits = [float(TESTS[term.relation](x, term.bound)) for x in values]
+        low, high = clopper_pearson(round(sum(hits)), len(hits), level)
+        share = Estimate(len(hits), sum(hits) / len(hits), low, high)
+        as_is = (term.factor, unit.shift) == (1.0, 0.0)
+        method: Method = "clopper-pearson" if as_is else "none"
+        return Found(_affine(share, term.factor, unit.shift), tuple(hits), 0.5, method)
+    made = tuple(unit.shift + term.factor * x for x in values)
+    if term.statistic == "percentile":
+        share_of = term.share if term.factor >= 0 else 1 - term.share
+        found = _told(percentile(made, 100 * share_of, level))
+        return Found(found, made, share_of, "order statistics")
+    return _plain(term.statistic, made, level)
+
+
+def _plain(statistic: str, values: tuple[float, ...], level: float) -> Found:
+    if statistic == "mean":
+        return Found(_told(mean(values, level)), values, 0.5, "student")
+    return Found(_told(median(values, level)), values, 0.5, "order statistics")
+
+
+def _independent(
+    unit: ClaimUnit,
+    form: str,
+    values: Sequence[ByRepetition],
+    level: float,
+    together: tuple[float, ...],
+) -> Found:
+    first, second = unit.terms
+    a, b = (list(found.values()) for found in values)
+    if form == "ratio":
+        logs = shift([math.log(x) for x in b], [math.log(x) for x in a], level)
+        found = _affine(_exp(logs), first.factor, unit.shift)
+        return Found(_told(found), together, 0.5, "hodges-lehmann")
+    a, b = [first.factor * x for x in a], [-second.factor * x for x in b]
+    if first.statistic == "mean":
+        return _satterthwaite([unit], [values], level)
+    return Found(
+        _told(_affine(shift(b, a, level), 1.0, unit.shift)), together, 0.5, "hodges-lehmann"
+    )
+
+
+def _satterthwaite(
+    units: Sequence[ClaimUnit], values: Sequence[Sequence[ByRepetition]], level: float
+) -> Found:
+    """Return the mean over units of sums of means of independent samples.
+
+    (sum c_k m_k) +- t(df) sqrt(sum v_k), v_k = c_k^2 s_k^2 / n_k, df = (sum v_k)^2 / sum(v_k^2 / (n_k - 1)).
+    Terms of one configuration are taken together first, for they are not independent.
+
+    Source: Satterthwaite, An approximate distribution of estimates of variance components, Biometrics 2, 1946;
+    Welch, The generalization of Student's problem when several different population variances are involved,
+    Biometrika 34, 1947.
+    """
+    value, parts = 0.0, []
+    for unit, of_terms in zip(units, values, strict=True):
+        value += unit.shift / len(units)
+        samples: list[list[float]] = []
+        if len(unit.terms) == 2 and unit.terms[0].cells == unit.terms[1].cells:
+            made = by_repetition(replaced(unit), "sum", of_terms)
+            if isinstance(made, str):
+                return nothing(made)
+            samples.append(list(made.values()))
+        else:
+            samples += [
+                [t.factor * x for x in found.values()]
+                for t, found in zip(unit.terms, of_terms, strict=True)
+            ]
+        for sample in samples:
+            n = len(sample)
+            if n < 2:
+                return nothing("a mean needs 2 repetitions at least")
+            centre = math.fsum(sample) / n
+            value += centre / len(units)
+            variance = math.fsum((x - centre) ** 2 for x in sample) / (n - 1)
+            parts.append((variance / n / len(units) ** 2, n - 1))
+    total = math.fsum(v for v, _ in parts)
+    n = min(free for _, free in parts) + 1
+    if total == 0:
+        return Found(Estimate(n, value, reason=CONSTANT), (), 0.5, "welch")
+    from scipy.special import stdtrit
+
+    freedom = total**2 / math.fsum(v**2 / free for v, free in parts)
+    half = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt(total)
+    return Found(Estimate(n, value, value - half, value + half), (), 0.5, "welch")
+
+
+def replaced(unit: ClaimUnit) -> ClaimUnit:
+    """Return a unit without its constant."""
+    return unit.model_copy(update={"shift": 0.0})
+
+
+def _told(estimate: Estimate) -> Estimate:
+    """Say what helps where values do not vary."""
+    return (
+        replace(estimate, reason=CONSTANT) if estimate.reason.startswith("all values") else estimate
+    )
+
+
+def _exp(estimate: Estimate) -> Estimate:
+    value, low, high = (
+        None if x is None else math.exp(x) for x in (estimate.value, estimate.low, estimate.high)
+    )
+    return replace(estimate, value=value, low=low, high=high)
+
+
+def _affine(estimate: Estimate, factor: float, constant: float) -> Estimate:
+    value, low, high = (
+        None if x is None else factor * x + constant
+        for x in (estimate.value, estimate.low, estimate.high)
+    )
+    return (
+        replace(estimate, value=value, low=low, high=high)
+        if factor >= 0
+        else replace(estimate, value=value, low=high, high=low)
+    )

@@ -1,0 +1,150 @@
+"""Verdicts of claims in words: numbers in a unit that suits all of a claim, bounds, what would decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fairc.runtime.report.words import Scale, counted, decimals_for, number, quantity, scale_for
+
+from .deciding import Decided, Decision, Unit
+from .power import Needed
+
+METHODS = {
+    "order statistics": "order statistics",
+    "hodges-lehmann": "Hodges-Lehmann",
+    "student": "Student",
+    "welch": "Welch-Satterthwaite",
+    "clopper-pearson": "Clopper-Pearson",
+    "none": "",
+}
+SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A unit in words. interval: empty where there is none, then note has the reason. bound: `> 0.2`."""
+
+    where: str
+    verdict: str
+    value: str
+    interval: str
+    bound: str
+    n: int
+    note: str
+
+    @property
+    def sentence(self) -> str:
+        """All of it on one line, without the configuration and the verdict."""
+        found = " ".join(filter(None, (self.value, self.interval)))
+        return "; ".join(filter(None, (f"{found or 'no value'}, claimed {self.bound}", self.note)))
+
+
+def format_of(decided: Decided) -> tuple[Scale, int]:
+    """Return the unit and the decimals in which all numbers of a claim are written."""
+    numbers = [
+        x
+        for unit in decided.units
+        for x in (unit.estimate.value, unit.estimate.low, unit.estimate.high, unit.low, unit.high)
+        if x is not None
+    ]
+    scale = scale_for(decided.claim.unit, numbers)
+    return scale, decimals_for((x / scale.factor for x in numbers), 4)
+
+
+def told(decided: Decided) -> tuple[Told, ...]:
+    """Return each unit of a claim in words."""
+    scale, decimals = format_of(decided)
+    return tuple(_told(decided, unit, scale, decimals) for unit in decided.units)
+
+
+def _told(decided: Decided, unit: Unit, scale: Scale, decimals: int) -> Told:
+    def shown(x: float) -> str:
+        return number(x / scale.factor, decimals)
+
+    estimate = unit.estimate
+    value = "" if estimate.value is None else f"{shown(estimate.value)} {scale.unit}".rstrip()
+    interval = ""
+    if estimate.low is not None and estimate.high is not None:
+        interval = f"[{shown(estimate.low)}, {shown(estimate.high)}]"
+    note = unit.reason
+    if unit.needed is not None:
+        note = "; ".join(filter(None, (note, repetitions(unit.needed))))
+    return Told(
+        ", ".join(f"{name} = {text}" for name, text in unit.where),
+        unit.verdict,
+        value,
+        interval,
+        _bound(decided, unit),
+        estimate.n,
+        note,
+    )
+
+
+def _bound(decided: Decided, unit: Unit) -> str:
+    of = decided.claim.unit
+    if unit.low is not None and unit.high is not None:
+        return f"in {quantity(unit.low, of, 6)} .. {quantity(unit.high, of, 6)}"
+    bound = unit.low if unit.low is not None else unit.high
+    return f"{SIGNS[decided.claim.relation]} {'?' if bound is None else quantity(bound, of, 6)}"
+
+
+def repetitions(needed: Needed) -> str:
+    """Say how many repetitions would decide, with 80 % power."""
+    least, most = needed
+    if most is None:
+        return f"at least {least} repetitions would decide (80 % power)"
+    if most == least:
+        return f"about {least} repetitions would decide (80 % power)"
+    return f"{least} to {most} repetitions would decide (80 % power)"
+
+
+def summed_up(decision: Decision) -> str:
+    """Say how many claims came out how."""
+    parts = [
+        f"{len(found)} {words}"
+        for verdict, one, several in (
+            ("holds", "holds", "hold"), ("fails", "fails", "fail"),
+            ("undecided", "is undecided", "are undecided"),
+        )
+        if (found := [d for d in decision.claims if d.verdict == verdict])
+        for words in (one if len(found) == 1 else several,)
+    ]  # fmt: skip
+    return f"{counted(len(decision.claims), 'claim')}: {', '.join(parts)}"
+
+
+def level_words(decision: Decision) -> str:
+    """Say at which level each interval is."""
+    if decision.pairs == 1:
+        return "its interval is at 95 %"
+    return (
+        f"{decision.pairs} intervals, each at {100 * decision.level:.4g} %, so that with 95 % all"
+        " of them hold together"
+    )
+
+
+def lines(decision: Decision, most: int = 8) -> Iterator[str]:
+    """Yield the verdicts for a terminal; of each claim the units that are open or fail first."""
+    if not decision.claims:
+        return
+    yield f"{summed_up(decision)} ({level_words(decision)})"
+    for decided in decision.claims:
+        late = (
+            ", exploratory: claimed after results were there"
+            if decided.kind == "exploratory"
+            else ""
+        )
+        yield f"{decided.verdict:>9}  {decided.claim.text}{late}"
+        rows = in_order(told(decided))
+        for row in rows[:most]:
+            where = f"{row.where}: " if row.where else ""
+            mark = f"{row.verdict}: " if row.verdict != decided.verdict else ""
+            yield f"{'':11}{where}{mark}{row.sentence}"
+        if len(rows) > most:
+            yield f"{'':11}... and {len(rows) - most} more: fairc verdict RUN --format json"
+
+
+def in_order(rows: tuple[Told, ...]) -> list[Told]:
+    """Return what fails first, then what is undecided, then what holds; each in the order of the grid."""
+    order = ("fails", "undecided", "holds")
+    return sorted(rows, key=lambda row: order.index(row.verdict))
