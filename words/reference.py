@@ -10,6 +10,7 @@ from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import UNITS, WORDS
 
 from .blocks.change import CHANGE
+from .blocks.claim import CLAIM
 from .blocks.experiment import EXPERIMENT
 from .blocks.flow import FLOW
 from .blocks.hosts import HOSTS
@@ -18,6 +19,7 @@ from .blocks.pep import PEP
 from .blocks.policer import POLICER
 from .blocks.users import USERS
 from .ccas import QUIC_CCAS, TCP_CCAS
+from .claims import STATISTICS
 from .distributions import DISTRIBUTIONS
 from .figures import FIGURES
 from .jitter import JITTERS
@@ -41,6 +43,7 @@ BLOCKS: tuple[tuple[str, Registry[Parameter[Any]]], ...] = (
     ("Keys of `pep`", PEP),
     ("Keys of `policer`", POLICER),
     ("Keys of `hosts`", HOSTS),
+    ("Keys of `claim`", CLAIM),
 )
 
 WORDS_OF: tuple[tuple[str, Registry[Any]], ...] = (
@@ -59,6 +62,7 @@ WORDS_OF: tuple[tuple[str, Registry[Any]], ...] = (
     ("Distributions", DISTRIBUTIONS),
     ("Metrics", METRICS),
     ("Figures", FIGURES),
+    ("Statistics of claims", STATISTICS),
 )
 
 

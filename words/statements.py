@@ -45,6 +45,9 @@ STATEMENTS: tuple[Statement, ...] = (
     Statement("hosts", "Settings for every host", "`experiment`", "hosts { ecn = on }"),
     Statement("report", "The figures of the report", "`experiment`",
               "report {\n  line(goodput, x: rate, by: cca)\n  table(queue_delay.p95, by: cca)\n}"),
+    Statement("claim", "What the results are to show; the run decides it", "`experiment`",
+              'claim "bbr takes more than its share" {\n  where = loss == 0%\n  for   = each\n'
+              "  holds = median(fairness.F) > 0.2\n}"),
     Statement("pep", "Two proxies that split connections on a link", "`topology`",
               "pep NAME { terminal = terminal  gateway = gateway  mode = split }"),
     Statement("policer", "Polices the traffic through a router", "`topology`",

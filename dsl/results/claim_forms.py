@@ -16,7 +16,7 @@ from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import EXAMPLES, NUMBER, SHARE, Dimension
 from fairc.dsl.core.values import Quantity
-from fairc.dsl.expressions import arithmetic
+from fairc.dsl.expressions import arithmetic, functions
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.text import syntax
 from fairc.words.claims import STATISTICS
@@ -74,6 +74,8 @@ def quantified(
     """Return what an expression over statistics is. Raises CompileError for any other shape."""
     if isinstance(node, syntax.Call) and is_statistic(node):
         return Sum({node.span.start: Fraction(1)}, Fraction(0), dimension_of(node), node.span)
+    if isinstance(node, syntax.Call) and node.name.text not in functions.BUILTINS:
+        STATISTICS.get(node.name.text, node.name.span)  # raises: nothing else is called here
     if not any(map(is_statistic, node.walk())):
         value = arithmetic.quantity(evaluate(node, scope), scope.names)
         return Sum({}, value.number, value.dimension, node.span)

@@ -17,7 +17,6 @@ from fairc.runtime.store import tables
 from .deciding import Decided, Decision
 from .words import METHODS, level_words, lines, summed_up, told
 
-
 NONE = "\N{EN DASH}"
 
 

@@ -147,12 +147,12 @@ def declared(run: Run) -> Declared:
         return Declared(dict.fromkeys(names, "not known"), (words,))
     first = [name for name in names if before.get(name, (1, ""))[0] == 0]
     late = [
-        f"{name} (on {_when(before[name][1])}, when {counted(before[name][0], 'result')}"
+        f"{name} (on {when(before[name][1])}, when {counted(before[name][0], 'result')}"
         f" {'was' if before[name][0] == 1 else 'were'} there)"
         for name in names
         if name in before and name not in first
     ]
-    times = sorted({_when(before[name][1]) for name in first})
+    times = sorted({when(before[name][1]) for name in first})
     locked = f", locked on {listed(times)}" if times else ""
     which = listed(first) or "none"
     sentences = [
@@ -169,10 +169,10 @@ def declared(run: Run) -> Declared:
     return Declared(kinds, tuple(sentences), added)
 
 
-def _when(at: str) -> str:
+def when(at: str) -> str:
     """Write a time of the lock for people.
 
-    >>> _when("2026-11-22T06:19:18Z")
+    >>> when("2026-11-22T06:19:18Z")
     '2026-11-22 06:19 UTC'
     """
     return f"{at[:10]} {at[11:16]} UTC"

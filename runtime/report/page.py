@@ -13,6 +13,7 @@ from fairc.runtime.run.history import CLAIMED, DECLARED
 
 from .answer import FLOOR, Answer, Entry, entries
 from .asked import asked, commands, declared, file_name
+from .claims import claims
 from .comparisons import comparisons
 from .differences import differences
 from .figures import Drawing, Sheet
@@ -86,6 +87,7 @@ def context(
         "rows": rows,
         "asked": asked(run),
         "declared": named,
+        "claims": claims(run),
         "glossary": definitions,
         "rules": rules(definitions),
         # What was declared is told with the metrics.
@@ -98,7 +100,7 @@ def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:
     """Return the page: one file, no script, nothing loaded from anywhere."""
     from markupsafe import Markup
 
-    style = _data("style.css")
+    style = _data("style.css") + _data("claims.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'"
     # The SVGs are our own: every text in them has been escaped by the XML writer.

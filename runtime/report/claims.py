@@ -1,0 +1,189 @@
+"""The claims at the top of the page: verdicts, and each interval drawn against its bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fairc.runtime.claims.deciding import Decided, Decision, Unit, decide
+from fairc.runtime.claims.words import METHODS, Told, in_order, level_words, summed_up, told
+
+from .asked import when
+from .run import Run
+from .words import counted, one_line
+
+SHOWN = 12
+"""Rows of a claim that are seen at once; the others can be opened."""
+
+WIDTH, HEIGHT, EDGE = 240.0, 26.0, 6.0
+COLUMNS = 31
+"""Of a picture in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One pair of claim and configuration in words, with its picture as SVG and as text (empty without a value).
+
+    text: `!` at a bound, `=` along the interval, `o` at the value.
+    """
+
+    told: Told
+    svg: str
+    text: str
+
+    @property
+    def picture(self) -> Any:
+        """The picture for a page that escapes texts."""
+        from markupsafe import Markup
+
+        return Markup(self.svg)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A claim as it is printed; more: rows that can be opened."""
+
+    text: str
+    verdict: str
+    asks: str
+    made: str
+    rows: tuple[Row, ...]
+    more: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """All claims of the page; summary: how many came out how; level: of each interval."""
+
+    views: tuple[View, ...]
+    summary: str
+    level: str
+    methods: str
+
+
+def claims(run: Run) -> Claims:
+    """Return the claims of a run, decided."""
+    decision = decide(run.plan, run.path / "tables", run.lock)
+    if not decision.claims:
+        return Claims((), "", "", "")
+    methods = sorted({METHODS[u.method] for d in decision.claims for u in d.units} - {""})
+    return Claims(
+        tuple(map(_view, decision.claims)),
+        summed_up(decision),
+        _level(decision),
+        f"Intervals: {', '.join(methods)}." if methods else "",
+    )
+
+
+def _level(decision: Decision) -> str:
+    words = level_words(decision)
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _view(decided: Decided) -> View:
+    told_ = told(decided)
+    window = _window(decided)
+    rows = {
+        row: Row(row, _svg(unit, row, window), _text(unit, window))
+        for unit, row in zip(decided.units, told_, strict=True)
+    }
+    ordered = [rows[row] for row in in_order(told_)]
+    return View(
+        decided.claim.text,
+        decided.verdict,
+        _asks(decided),
+        _made(decided),
+        tuple(ordered[:SHOWN]),
+        tuple(ordered[SHOWN:]),
+    )
+
+
+def _asks(decided: Decided) -> str:
+    claim = decided.claim
+    over = "the mean over configurations" if claim.over == "mean" else "each configuration"
+    where = f" where `{one_line(claim.condition)}`" if claim.condition else ""
+    several = over + where if len(claim.units) > 1 or where else ""
+    return f"`{one_line(claim.holds)}`{f', for {several}' if several else ''}"
+
+
+def _made(decided: Decided) -> str:
+    """Say when it was claimed."""
+    if decided.declared is None:
+        return "It is unknown whether this was claimed before there were results."
+    results, at = decided.declared
+    if results:
+        be = "was" if results == 1 else "were"
+        return f"Exploratory: claimed on {when(at)}, when {counted(results, 'result')} {be} there."
+    return f"Confirmatory: claimed before any cell had a result, on {when(at)}."
+
+
+def _window(decided: Decided) -> tuple[float, float]:
+    """Return the range that all pictures of a claim have in common."""
+    ends = [
+        x
+        for unit in decided.units
+        for x in (unit.estimate.value, unit.estimate.low, unit.estimate.high, unit.low, unit.high)
+        if x is not None
+    ]
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    room = 0.08 * ((high - low) or abs(high) or 1.0)
+    return low - room, high + room
+
+
+def _svg(unit: Unit, row: Told, window: tuple[float, float]) -> str:
+    """Draw an interval: a band where the claim holds, a line at each bound, the interval and its value.
+
+    Colours are variables of the page, so that it follows light and dark. All texts in it are numbers and
+    words of this module.
+    """
+    from xml.sax.saxutils import quoteattr
+
+    estimate = unit.estimate
+    if estimate.value is None:
+        return ""
+
+    def x(value: float) -> float:
+        share = (value - window[0]) / (window[1] - window[0])
+        return round(EDGE + share * (WIDTH - 2 * EDGE), 1)
+
+    left = EDGE if unit.low is None else x(unit.low)
+    right = WIDTH - EDGE if unit.high is None else x(unit.high)
+    middle = HEIGHT / 2
+    width = round(max(0.0, right - left), 1)
+    parts = [f'<rect x="{left}" y="3" width="{width}" height="{HEIGHT - 6}" class="holding"/>']
+    parts += [
+        f'<line x1="{at}" x2="{at}" y1="1" y2="{HEIGHT - 1}" class="bound"/>'
+        for at, bound in ((left, unit.low), (right, unit.high))
+        if bound is not None
+    ]
+    if estimate.low is not None and estimate.high is not None:
+        parts.append(
+            f'<line x1="{x(estimate.low)}" x2="{x(estimate.high)}" y1="{middle}" y2="{middle}"'
+            ' class="interval"/>'
+        )
+    parts.append(f'<circle cx="{x(estimate.value)}" cy="{middle}" r="3.5" class="point"/>')
+    label = quoteattr(f"{row.verdict}: {row.sentence}")
+    return (
+        f'<svg class="claim {unit.verdict}" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img"'
+        f" aria-label={label}>{''.join(parts)}</svg>"
+    )
+
+
+def _text(unit: Unit, window: tuple[float, float]) -> str:
+    """Draw the same in characters."""
+    estimate = unit.estimate
+    if estimate.value is None:
+        return ""
+
+    def at(value: float) -> int:
+        return round((value - window[0]) / (window[1] - window[0]) * (COLUMNS - 1))
+
+    drawn = ["."] * COLUMNS
+    if estimate.low is not None and estimate.high is not None:
+        for place in range(at(estimate.low), at(estimate.high) + 1):
+            drawn[place] = "="
+    for bound in (unit.low, unit.high):
+        if bound is not None:
+            drawn[at(bound)] = "!"
+    drawn[at(estimate.value)] = "o"
+    return "".join(drawn)

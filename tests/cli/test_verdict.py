@@ -1,0 +1,118 @@
+"""Claims after a run, and `fairc verdict`, over runs of the fake engine."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Fairc = Callable[..., Any]  # conftest.py
+
+HOLDS = 'claim "all get something" { holds = median(goodput, flow: a) > 1kbit/s }'
+FAILS = 'claim "more than the link" { where = rate == 1Mbit/s  holds = median(goodput, flow: a) > 5Mbit/s }'
+
+
+@pytest.fixture(autouse=True)
+def _without_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here reads a report, and writing one takes longer than all the rest."""
+
+    def build(path: Path, formats: object = ()) -> list[Path]:
+        return [path / "report.html"]
+
+    monkeypatch.setattr("fairc.runtime.report.build", build)
+
+
+def write(*claims: str, repeat: int = 10) -> str:
+    text = Path("tiny.fexp").read_text()
+    text = text.replace("repeat  = 3", f"repeat  = {repeat}\n  " + "\n  ".join(claims))
+    Path("claims.fexp").write_text(text)
+    return "claims.fexp"
+
+
+def verdicts(fairc: Fairc, run: str = "one") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(fairc("verdict", run, "--format", "json").out)[
+        "claims"
+    ]
+    return found
+
+
+def test_a_run_whose_claims_hold_is_well(fairc: Fairc) -> None:
+    called = fairc("run", write(HOLDS), "-o", "one")
+    assert called.status == 0
+    assert "1 claim: 1 holds (2 intervals, each at 97.5 %" in called.out
+    (found,) = verdicts(fairc)
+    assert (found["verdict"], found["kind"], found["needed"]) == ("holds", "confirmatory", None)
+    assert [row["by"] for row in found["configurations"]] == [
+        {"rate": "1Mbit/s"}, {"rate": "2Mbit/s"}
+    ]  # fmt: skip
+    assert all(row["ci_low"] > 1000 and row["n"] == 10 for row in found["configurations"])
+
+
+def test_a_run_ends_with_1_when_a_claim_fails_and_says_which(fairc: Fairc) -> None:
+    called = fairc("run", write(HOLDS, FAILS), "-o", "one")
+    assert called.status == 1
+    assert "fails  more than the link" in called.out
+    assert "10 valid" not in called.err  # cells are as valid as ever
+    assert fairc("verdict", "one").status == 1
+
+
+def test_an_undecided_claim_fails_a_run_only_with_strict(fairc: Fairc) -> None:
+    """Three repetitions have no interval."""
+    file = write(HOLDS, repeat=3)
+    called = fairc("run", file, "-o", "one")
+    assert "few-repetitions" in called.err and called.status == 0
+    assert "1 claim: 1 is undecided" in called.out
+    assert fairc("run", file, "-o", "one", "--strict").status == 1
+    assert fairc("verdict", "one").status == 0
+    assert fairc("verdict", "one", "--strict").status == 1
+
+
+def test_what_is_claimed_after_results_were_there_is_exploratory(fairc: Fairc) -> None:
+    assert fairc("run", write(HOLDS), "-o", "one").status == 0
+    assert fairc("run", write(HOLDS, FAILS), "-o", "one").status == 1
+    kinds = {row["claim"]: row["kind"] for row in verdicts(fairc)}
+    assert kinds == {"all get something": "confirmatory", "more than the link": "exploratory"}
+    moved = HOLDS.replace("1kbit/s", "2kbit/s")  # the same words with another bound
+    assert fairc("run", write(moved), "-o", "one").status == 0
+    assert [row["kind"] for row in verdicts(fairc)] == ["exploratory"]
+    renamed = HOLDS.replace("all get something", "nobody starves")
+    assert fairc("run", write(renamed), "-o", "one").status == 0
+    assert [row["kind"] for row in verdicts(fairc)] == ["confirmatory"]
+
+
+def test_a_part_of_the_cells_decides_nothing_about_the_rest(fairc: Fairc) -> None:
+    called = fairc("run", write(HOLDS), "-o", "one", "--where", "rate == 1Mbit/s")
+    assert called.status == 0
+    (found,) = verdicts(fairc)
+    assert [row["verdict"] for row in found["configurations"]] == ["holds", "undecided"]
+    assert found["verdict"] == "undecided"
+    answer = json.loads(fairc("verdict", "one", "--format", "json").out)
+    assert answer["cells"]["missing"] == 10 and answer["well"]
+
+
+def test_junit_and_markdown(fairc: Fairc) -> None:
+    fairc("run", write(HOLDS, FAILS), "-o", "one")
+    root = ET.fromstring(fairc("verdict", "one", "--format", "junit").out.split("\n", 1)[1])
+    claims, validity = root
+    assert claims.attrib == {"name": "claims", "failures": "1", "skipped": "0", "tests": "3"}
+    assert [case.get("name") for case in claims] == [
+        "rate = 1Mbit/s", "rate = 2Mbit/s", "rate = 1Mbit/s"
+    ]  # fmt: skip
+    assert validity.get("failures") == "0"
+    called = fairc("verdict", "one", "--format", "md")
+    assert called.status == 1
+    rows = [line for line in called.out.splitlines() if line.startswith("| more than")]
+    assert len(rows) == 1 and "| fails |" in rows[0] and "\\> 5 Mbit/s" not in rows[0]
+    assert "&gt; 5 Mbit/s" in rows[0]
+
+
+def test_a_run_without_claims_is_judged_by_its_cells(fairc: Fairc) -> None:
+    fairc("run", "tiny.fexp", "-o", "one")
+    called = fairc("verdict", "one")
+    assert called.status == 0
+    assert "makes no claim" in called.out and "6 cells: 6 valid" in called.out
+    assert fairc("verdict", "nothing").status == 2

@@ -1,0 +1,172 @@
+"""Claims: what they are resolved to, and what of them is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairc.dsl import Source, load
+from fairc.dsl.model import Claim
+from fairc.dsl.results.claims import _needed
+
+FILE = """fexp 1
+
+let most = 90%
+
+experiment e {{
+  sweep {{
+    cca  = [cubic, bbr]
+    loss = [0%, 1%]
+    n    = [1, 2]
+  }}
+  exclude cca == bbr and loss == 1% and n == 2
+  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, loss: loss, queue: fifo(2bdp))
+  flow a {{ cca = cca    count = n  workload = file(1MB) }}
+  flow b {{ cca = cubic  workload = file(1MB) }}
+  repeat  = {repeat}
+  {more}
+  measure = [goodput, fairness, queue_delay.p95, rtt(a)]
+  {claims}
+}}
+"""
+
+
+def checked(
+    claims: str, repeat: int = 12, more: str = ""
+) -> tuple[tuple[Claim, ...], list[tuple[str, str]]]:
+    experiment, found = load(
+        Source("file.fexp", FILE.format(claims=claims, repeat=repeat, more=more))
+    )
+    return experiment.claims if experiment else (), [(d.code, d.message) for d in found]
+
+
+def claim(body: str, **more: str) -> Claim:
+    (found,), diagnostics = checked(f'claim "x" {{ {body} }}', **more)  # type: ignore[arg-type]
+    assert not diagnostics
+    return found
+
+
+def test_a_claim_is_about_each_configuration_that_is_left() -> None:
+    found = claim("holds = median(fairness.F) > 0.2")
+    cells = [unit.terms[0].cells for unit in found.units]
+    assert len(cells) == 7 and ("bbr", "1%", "2") not in cells
+    assert found.shared == ("cca", "loss", "n") and found.unit == "1"
+    assert {(unit.low, unit.high) for unit in found.units} == {(0.2, None)}
+
+
+def test_two_selections_are_matched_over_the_names_that_they_do_not_mention() -> None:
+    found = claim(
+        "where = n == 1  holds = median(goodput, flow: a, where: cca == bbr)"
+        " < median(goodput, flow: a, where: cca == cubic)"
+    )
+    assert found.shared == ("loss", "n") and found.form == "sum" and found.relation == "<"
+    assert [[(t.cells, t.factor) for t in unit.terms] for unit in found.units] == [
+        [(("bbr", loss, "1"), 1.0), (("cubic", loss, "1"), -1.0)] for loss in ("0%", "1%")
+    ]
+    assert {(unit.low, unit.high) for unit in found.units} == {(None, 0.0)}
+
+
+def test_bounds_may_depend_on_swept_names_and_lets() -> None:
+    found = claim(
+        "where = loss == 0%  holds = median(goodput, flow: a) / n in 0.2Mbit/s * n..1Mbit/s * most"
+    )
+    assert [(u.terms[0].factor, u.low, u.high) for u in found.units] == [
+        (1.0, 0.2e6, 0.9e6), (0.5, 0.4e6, 0.9e6)
+    ] * 2  # fmt: skip
+
+
+def test_a_constant_on_the_left_turns_the_comparison() -> None:
+    found = claim("where = n == 1  holds = 50ms >= median(queue_delay.p95, flow: b) + 10ms")
+    assert found.relation == "<=" and found.unit == "s"
+    assert {(u.shift, u.low, u.high) for u in found.units} == {(0.01, None, 0.05)}
+
+
+def test_a_ratio_has_its_factor_and_no_unit() -> None:
+    found = claim(
+        "where = n == 1  holds = 2 * median(goodput, flow: a) / median(goodput, flow: b) > 1"
+    )
+    assert (found.form, found.unit) == ("ratio", "1")
+    assert [t.factor for t in found.units[0].terms] == [2.0, 1.0]
+
+
+def test_a_count_has_its_own_bound() -> None:
+    found = claim("where = n == 1  holds = count(goodput > 100kbit/s, flow: a) >= 50%")
+    term = found.units[0].terms[0]
+    assert (term.statistic, term.relation, term.bound) == ("count", ">", 100_000.0)
+    assert (found.unit, found.units[0].low) == ("1", 0.5)
+
+
+def test_the_only_flow_that_is_measured_need_not_be_named() -> None:
+    assert claim("where = n == 1  holds = median(rtt) < 1s").units[0].terms[0].flow == "a"
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "words"),
+    [
+        ("holds = median(godput) > 1", "unknown-metric", "godput"),
+        ("holds = median(fairness.G) > 1", "unknown-value", "G"),
+        ("holds = median(loss_rate) > 1%", "not-measured", "loss_rate"),
+        ("holds = median(goodput, flow: a) > 3", "wrong-dimension", "a rate and a number"),
+        ("holds = median(goodput, flow: a) > median(fairness.F)", "wrong-dimension", "same kind"),
+        ("holds = median(goodput) > 1Mbit/s", "missing-argument", "each flow"),
+        ("holds = median(goodput, flow: c) > 1Mbit/s", "unknown-flow", "c"),
+        ("holds = median(fairness.F, flow: a) > 1", "unknown-argument", "all flows"),
+        ("holds = median(rtt, load: 2) > 1s", "unknown-argument", "load"),
+        ("holds = mediam(fairness.F) > 1", "unknown-statistic", "mediam"),
+        ("holds = percentile(fairness.F) > 1", "missing-argument", "`p`"),
+        ("holds = percentile(fairness.F, 100) > 1", "out-of-range", "less than 100"),
+        ("holds = count(fairness.F) > 50%", "wrong-type", "count"),
+        ("holds = count(goodput > 3, flow: a) > 50%", "wrong-dimension", "rate"),
+        ("holds = median(fairness.F) in 2..1", "empty-range", "empty"),
+        ("holds = median(fairness.F) in [1, 2]", "claim-form", "range"),
+        ("holds = median(fairness.F) / 0 > 1", "division-by-zero", "zero"),
+        ("for = all  holds = median(fairness.F) > 1", "unknown-word", "all"),
+        ("where = repetition == 1  holds = median(fairness.F) > 1", "not-an-axis", "repetition"),
+        ("where = los == 1%  holds = median(fairness.F) > 1", "unknown-name", "los"),
+        ("when = loss == 1%  holds = median(fairness.F) > 1", "unknown-key", "when"),
+        ("where = loss == 1%", "missing-key", "holds"),
+        ("for = mean  holds = count(fairness.F > 0) > 50%", "claim-form", "mean"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(body: str, code: str, words: str) -> None:
+    _, found = checked(f'claim "x" {{ {body} }}')
+    assert (code, True) in [(c, words in message) for c, message in found], found
+
+
+def test_the_mean_over_configurations_that_draw_on_their_own_is_of_means() -> None:
+    text = 'claim "x" { for = mean  holds = STAT(fairness.F) > 0.2 }'
+    alike, found = checked(text.replace("STAT", "median"))
+    assert len(alike) == 1 and not found
+    _, found = checked(text.replace("STAT", "median"), more="draws = own")
+    assert [code for code, _ in found] == ["claim-form"]
+    own, found = checked(text.replace("STAT", "mean"), more="draws = own")
+    assert len(own) == 1 and not found
+
+
+def test_repetitions_that_several_claims_need() -> None:
+    assert [_needed("median", 0.5, m) for m in (1, 5, 20)] == [6, 8, 10]
+    assert _needed("percentile", 0.9, 1) == 36
+    assert [_needed("independent", 0.5, m) for m in (1, 20)] == [4, 6]
+
+
+def test_too_few_repetitions_are_a_warning_so_that_a_quick_try_still_runs() -> None:
+    found, diagnostics = checked('claim "x" { holds = median(fairness.F) > 0.2 }', repeat=8)
+    assert len(found) == 1
+    assert [code for code, _ in diagnostics] == ["few-repetitions"]
+    assert not checked('claim "x" { holds = median(fairness.F) > 0.2 }', repeat=9)[1]
+
+
+def test_a_claim_may_be_a_name_and_a_key_like_every_keyword() -> None:
+    text = FILE.replace("n    = [1, 2]", "n = [1, 2]  in = [1]  claim = [1]").replace(
+        "count = n", "count = n * in * claim"
+    )
+    experiment, found = load(Source("f.fexp", text.format(claims="", repeat=1, more="")))
+    assert experiment is not None and not found.errors
+    assert [axis.name for axis in experiment.axes] == ["cca", "loss", "n", "in", "claim"]
+
+
+def test_conditions_know_ranges_and_lists() -> None:
+    both = claim("where = loss in 0.5%..2% and cca in [cubic]  holds = median(fairness.F) > 0.2")
+    assert [unit.terms[0].cells for unit in both.units] == [
+        ("cubic", "1%", "1"),
+        ("cubic", "1%", "2"),
+    ]
