@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from fairc.compiler.plan import ClaimUnit
-from fairc.runtime.statistics.agreement import shift
 from fairc.runtime.statistics.estimates import Estimate, mean, median, percentile
 
 Method = Literal[
@@ -168,6 +167,8 @@ def _independent(
     level: float,
     together: tuple[float, ...],
 ) -> Found:
+    from fairc.runtime.statistics.agreement import shift  # needs numpy
+
     first, second = unit.terms
     a, b = (list(found.values()) for found in values)
     if form == "ratio":

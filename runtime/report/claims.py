@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-from fairc.runtime.claims.deciding import Decided, Decision, Unit, decide
-from fairc.runtime.claims.words import METHODS, Told, in_order, level_words, summed_up, told
+from typing import TYPE_CHECKING, Any
 
 from .asked import when
 from .run import Run
 from .words import counted, one_line
+
+if TYPE_CHECKING:
+    from fairc.runtime.claims.deciding import Decided, Decision, Unit
+    from fairc.runtime.claims.words import Told
 
 SHOWN = 12
 """Rows of a claim that are seen at once; the others can be opened."""
@@ -63,6 +64,9 @@ class Claims:
 
 def claims(run: Run) -> Claims:
     """Return the claims of a run, decided."""
+    from fairc.runtime.claims.deciding import decide
+    from fairc.runtime.claims.words import METHODS, summed_up
+
     decision = decide(run.plan, run.path / "tables", run.lock)
     if not decision.claims:
         return Claims((), "", "", "")
@@ -76,11 +80,15 @@ def claims(run: Run) -> Claims:
 
 
 def _level(decision: Decision) -> str:
+    from fairc.runtime.claims.words import level_words
+
     words = level_words(decision)
     return f"{words[0].upper()}{words[1:]}."
 
 
 def _view(decided: Decided) -> View:
+    from fairc.runtime.claims.words import in_order, told
+
     told_ = told(decided)
     window = _window(decided)
     rows = {
