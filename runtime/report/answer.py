@@ -225,7 +225,8 @@ def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]
     if len(groups) > MAX_TOLD and len(run.sessions) == 2:
         for measure in results.select(F):
             found = [results.summary(measure, c) for c in run.configurations]
-            sentences.append(_sides(run, [s for s in found if s.median is not None]))
+            if known := [s for s in found if s.median is not None]:
+                sentences.append(_sides(run, known))
     empty = sum(not any(e.median for e in g.entries) for g in groups)
     if empty == len(groups):
         sentences.append("No repetition counts, so there is no result.")

@@ -14,6 +14,7 @@ from fairc.runtime.store.writing import whole
 from . import page
 from .answer import answer
 from .choose import choose
+from .explore import explored
 from .figures import (
     DEFAULT,
     DEVIATIONS,
@@ -110,7 +111,8 @@ class _Report:
 
 def _html(report: _Report) -> list[Path]:
     path = report.run.path / "report.html"
-    _write(path, page.html(report.values, report.in_order))
+    values = report.values | {"explored": explored(report.run, report.subject.results)}
+    _write(path, page.html(values, report.in_order))
     return [path]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .run import Configuration, Run
 from .summary import GOODPUT, PLT, F, Results
 
-MAX_SHOWN = 12
+MAX_SHOWN = 4
 
 
 def choose(run: Run, results: Results) -> tuple[tuple[Configuration, ...], str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from fairc.runtime.run.history import CLAIMED, DECLARED
 
+from . import explore
 from .answer import FLOOR, Answer, Entry, entries
 from .asked import asked, commands, declared, file_name
 from .claims import claims
@@ -50,7 +51,11 @@ class MetricRow:
 
 
 def context(
-    run: Run, results: Results, found: Answer, choice: str, missing: Sequence[Missing]
+    run: Run,
+    results: Results,
+    found: Answer,
+    choice: str,
+    missing: Sequence[Missing],
 ) -> dict[str, Any]:
     """Return what both templates print, but the figures."""
     counts, remarks = validity(run)
@@ -97,12 +102,18 @@ def context(
 
 
 def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:
-    """Return the page: one file, no script, nothing loaded from anywhere."""
+    """Return the page: one file, nothing loaded from anywhere; of a sweep with the script that explores it."""
     from markupsafe import Markup
 
-    style = _data("style.css") + _data("claims.css")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'"
+    style, script, data = _data("style.css") + _data("claims.css"), "", ""
+    scripts = ""
+    if values["explored"] is not None:
+        style += explore.style()
+        script, data = explore.script(), explore.as_json(values["explored"])
+        scripts = f" script-src '{_digest(script)}';"
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}';{scripts} img-src data:; base-uri 'none'"
+    )
     # The SVGs are our own: every text in them has been escaped by the XML writer.
     inline: list[tuple[str, Drawing | Sheet, list[Markup] | None]] = []
     for r in figures:
@@ -112,8 +123,21 @@ def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:
             svgs = [Markup(themed(svg, f"figure {width}")) for width, svg in r.svg.items()]
             inline.append((r.drawing.section, r.drawing, svgs))
     template = _environment(html=True).get_template("report.html.j2")
-    page: str = template.render(values, style=Markup(style), policy=policy, figures=inline)
+    # JSON without `<`, `>` and `&` is data wherever it stands; the scripts are our own.
+    page: str = template.render(
+        values,
+        style=Markup(style),
+        script=Markup(script),
+        explored_json=Markup(data),
+        policy=policy,
+        figures=inline,
+    )
     return page
+
+
+def _digest(text: str) -> str:
+    """Return the hash by which the page's policy lets a style or a script through."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def markdown(values: dict[str, Any], figures: Sequence[Drawing | Sheet]) -> str:

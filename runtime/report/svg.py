@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-from .figures.style import VARIABLES
+from .figures.style import PICK, VARIABLES
 
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "http://www.w3.org/1999/xlink"
@@ -37,6 +37,8 @@ def tidy(raw: str, name: str, alt: str) -> str:
     for element in root.iter():
         _unstyle(element)
         old = element.attrib.pop("id", None)
+        if old is not None and old.startswith(PICK):
+            element.set("data-pick", old.removeprefix(PICK))
         if old in ids:
             element.set("id", f"{name}-{ids[old]}")
         link = element.attrib.pop(f"{{{_XLINK}}}href", None)

@@ -149,6 +149,12 @@ def mixture(cases: Iterable[Case], swept: Sequence[str], sampled: bool) -> tuple
     return names_to_add(origins, swept, sampled=sampled)
 
 
+def only(cases: Iterable[Case]) -> str:
+    """Return the configuration that all cases are of; empty: they are of several."""
+    found = {case.configuration for case in cases}
+    return found.pop() if len(found) == 1 else ""
+
+
 def load(subject: Subject, request: FigureRequest) -> Cases:
     """Return the values that a figure asks for. Raises NothingToDraw where there is none."""
     from fairc.runtime.metrics.registry import value_named

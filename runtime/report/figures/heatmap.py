@@ -22,13 +22,14 @@ from .cases import (
     by_words,
     load,
     names_of,
+    only,
     stem,
     told_apart,
     worded,
 )
 from .colours import FAIR_TO_UNFAIR, UNIFORM, ink_on
-from .layout import Key, draw_keys, key_height, short
-from .style import INK, MUTED, WIDTHS, Width
+from .layout import Key, columns_for, draw_keys, key_height, short
+from .style import INK, MUTED, WIDTHS, Width, pick
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,13 +47,14 @@ class Tile:
     """One place of a map: its value (in the shown unit), and how many cells it is made of.
 
     side: -1 or 1 where that session dominates, and 0 for neither; sure: whether one value or an
-    interval without 0 says so.
+    interval without 0 says so. of: the configuration that it is of alone, or empty.
     """
 
     value: float
     n: int
     side: int = 0
     sure: bool = True
+    of: str = ""
 
 
 Place = tuple[str, str]
@@ -117,7 +119,10 @@ def _maps(
             if e.value is not None:
                 side = (e.value > 0) - (e.value < 0) if signed else 0
                 outside = e.low is not None and e.high is not None and (e.low > 0 or e.high < 0)
-                tiles[place] = Tile(e.value / cases.scale.factor, e.n, side, e.n == 1 or outside)
+                tiles[place] = Tile(
+                    e.value / cases.scale.factor, e.n, side, e.n == 1 or outside,
+                    only(found[i] for i in members),
+                )  # fmt: skip
         left_out: dict[Place, int] = {}
         for gap in cases.gaps:
             if _belongs(gap, facet, key):
@@ -225,7 +230,7 @@ def _draw(
 
 def _across(width: Width, maps: int, columns: int) -> int:
     """Return how many maps stand side by side, so that a tile is wide enough for a marker."""
-    most = 1 if width == "column" else 3
+    most = 1 if width == "column" else columns_for(width, maps)
     widest = WIDTHS[width] - 0.8
     while most > 1 and widest / most / columns < 0.16:
         most -= 1
@@ -284,7 +289,7 @@ def _tiles(
             shade = paint(norm(abs(here.value) if signed else here.value))[:3]
             ink = ink_on(shade)
             axes.add_patch(Rectangle((along, down), 1, 1, facecolor=shade, edgecolor=MUTED,
-                                     linewidth=0.3))  # fmt: skip
+                                     linewidth=0.3, gid=pick(here.of)))  # fmt: skip
             centre = along + 0.5
             if writes:
                 text = number(abs(here.value) if signed else here.value, digits)

@@ -19,6 +19,7 @@ from .cases import (
     grouped,
     load,
     names_of,
+    only,
     stem,
     summing,
     told_apart,
@@ -27,7 +28,7 @@ from .cases import (
 )
 from .layout import WIDE_LEFT, columns_for, grid, label_room, short
 from .points import Point
-from .style import MUTED, Width, colour, dash, label_ends
+from .style import MUTED, Width, colour, dash, label_ends, pick
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +73,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         axis = named_axis(subject.run.plan, name, cases.orders[name])
         found = {
             key: [
-                Point(axis.places[value], e.value, e.low, e.high, e.n)
+                Point(axis.places[value], e.value, e.low, e.high, e.n, only(at))
                 for (value,), at in grouped(members, x, cases.orders)
                 if (e := sums(at)).value is not None
             ]
@@ -203,9 +204,12 @@ def _line(axes: Axes, line: Line, factor: float, axis: NamedAxis | None, shift: 
     high = np.array([nan if p.high is None else p.high / factor for p in line.points])
     known = ~np.isnan(low)
     marker = "" if axis is None or len(x) > 60 else "o"
+    of = [p.of for p in line.points] if marker and any(p.of for p in line.points) else []
     # A connected line claims that there is something between the values.
     joined = dash(line.index) if axis is None or axis.numeric else "none"
-    axes.plot(x, y, color=paint, linestyle=joined, marker=marker, markersize=2.4)
+    axes.plot(x, y, color=paint, linestyle=joined, marker="" if of else marker, markersize=2.4)
+    for here, there, name in zip(x, y, of, strict=False):
+        axes.plot(here, there, color=paint, marker="o", markersize=2.4, gid=pick(name))
     if not known.any():
         return
     if joined != "none" and known.sum() > 1:

@@ -90,6 +90,15 @@ def paper_style() -> Iterator[None]:
         yield
 
 
+PICK = "pick-"
+"""What the id of a mark begins with that stands for one configuration."""
+
+
+def pick(configuration: str) -> str | None:
+    """Return the id of a mark that stands for a configuration: the page makes it a button (`svg.tidy`)."""
+    return f"{PICK}{configuration}" if configuration else None
+
+
 def colour(index: int) -> str:
     """Return the colour of the n-th flow."""
     return SERIES[index % len(SERIES)]
