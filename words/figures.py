@@ -56,6 +56,10 @@ _CI = P("ci", _LEVEL, "confidence level of intervals", "95%")
 _STAT = P("stat", Words("statistic", ("median", "mean")), "how cells are summarised", "median")
 _A_PERCENT = Quantities((NUMBER,), low=0, high=100)
 _PERCENTILE = P("percentile", _A_PERCENT, "which percentile of each group, instead of `stat`")
+_LOG = P(
+    "log", Words("axes", ("x", "y", "xy")), "logarithmic axes, which take positive values only"
+)
+_LOG_X = P("log", Words("axis", ("x",)), "a logarithmic axis, which takes positive values only")
 
 
 MAX_LINES = 12
@@ -122,6 +126,7 @@ FIGURES: Registry[FigureEntry] = Registry(
             _BY,
             _CI,
             _STAT,
+            _LOG,
             most=(12, 12 * 12),
             lines=MAX_LINES,
         ),
@@ -147,6 +152,7 @@ FIGURES: Registry[FigureEntry] = Registry(
                 "none",
             ),
             _CI,
+            _LOG_X,
             most=(12, 80),
         ),
         _figure(
@@ -154,6 +160,7 @@ FIGURES: Registry[FigureEntry] = Registry(
             "Cumulative distribution",
             _METRIC,
             _BY,
+            _LOG_X,
             most=(12, 12 * 12),
             lines=MAX_LINES,
         ),

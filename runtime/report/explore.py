@@ -15,8 +15,6 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from fairc.runtime.measurement import SLOT_S
-
 from .answer import entry, format_of
 from .lead import leading
 from .links import capacity, changing, named
@@ -237,6 +235,8 @@ _SPANNED = {"low": "min(low)", "high": "max(high)"}
 def _charts(run: Run, chosen: Sequence[Chosen]) -> dict[str, list[Chart]]:
     """Return the charts of each chosen cell: rates, window, RTT, a queue each."""
     import numpy as np
+
+    from fairc.runtime.measurement import SLOT_S
 
     if not chosen:
         return {}

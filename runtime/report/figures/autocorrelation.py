@@ -112,7 +112,7 @@ def _draw(panels: list[Panel], width: Width) -> Figure:
         axes.set_title(heading if len(heading) <= letters else heading[: letters - 1] + "…")
     for row in made.rows:
         row[0].set_ylabel("r")
-    for axes in made.panels[-columns:]:
+    for axes in made.lowest:
         axes.set_xlabel("lag (repetitions)")
     return made.figure
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairc.compiler.plan import Plan
+from fairc.compiler.plan import FigureRequest, Plan
 from fairc.runtime.report.words import one_line
+
+from .base import NothingToDraw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,17 +25,19 @@ class NamedAxis:
     """A name, and the place of each of its values on an axis.
 
     numeric: whether places are the values themselves (in SI units), else they are 0, 1, 2, ...
+    forced: whether it is logarithmic because the experiment asks for it.
     """
 
     name: str
     places: Mapping[str, float]
     numeric: bool
+    forced: bool = False
 
     @property
     def log(self) -> bool:
         """Whether the axis is logarithmic."""
         low, high = min(self.places.values()), max(self.places.values())
-        return self.numeric and low > 0 and high / low >= LOG_RATIO
+        return self.numeric and low > 0 and (self.forced or high / low >= LOG_RATIO)
 
     def apply(self, axes: Axes, width: float) -> None:
         """Set scale, limits and ticks of a horizontal axis that is `width` inches wide.
@@ -89,8 +93,20 @@ def thinned(labels: Sequence[tuple[float, int]]) -> list[int]:
     return sorted(kept)
 
 
-def named_axis(plan: Plan, name: str, values: Sequence[str]) -> NamedAxis:
-    """Return the axis of a name for the values that are shown, in their order."""
+def wants_log(request: FigureRequest, axis: str, values: Iterable[float]) -> bool:
+    """Whether a figure asks for a logarithmic axis (`x` or `y`). values: what it is to show.
+
+    Raises NothingToDraw where they are not all positive.
+    """
+    if axis not in str(request.options.get("log", "")):
+        return False
+    if (smallest := min(values, default=1.0)) <= 0:
+        raise NothingToDraw(f"a logarithmic axis takes positive values, and there is {smallest:g}")
+    return True
+
+
+def named_axis(plan: Plan, name: str, values: Sequence[str], request: FigureRequest) -> NamedAxis:
+    """Return the axis of a name for the values that are shown, in their order. Raises NothingToDraw."""
     numbers: dict[str, float] = {}
     for axis in plan.axes:
         if axis.name == name and axis.numbers:
@@ -98,5 +114,8 @@ def named_axis(plan: Plan, name: str, values: Sequence[str]) -> NamedAxis:
     if name in ("repetition", "load"):
         numbers = {value: float(value) for value in values}
     if values and all(value in numbers for value in values):
-        return NamedAxis(name, {v: numbers[v] for v in values}, numeric=True)
+        places = {v: numbers[v] for v in values}
+        return NamedAxis(name, places, True, wants_log(request, "x", places.values()))
+    if "x" in str(request.options.get("log", "")):
+        raise NothingToDraw(f"the values of {one_line(name)} are no numbers for a logarithmic axis")
     return NamedAxis(name, {v: float(i) for i, v in enumerate(values)}, numeric=False)

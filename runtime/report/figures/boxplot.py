@@ -13,6 +13,7 @@ from fairc.runtime.report.words import listed, one_line, quantity
 from fairc.runtime.statistics import Estimate, median
 from fairc.runtime.statistics.multiple import holm
 
+from .axis import wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
     Case,
@@ -28,12 +29,14 @@ from .cases import (
     valued,
     worded,
 )
+from .layout import fitted
 from .style import INK, MUTED, SERIES, WIDTHS, Width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_NARROW = 18  # boxes of a column above which its panels stand in twos
 _ROW, _NOTE = 0.43, 0.17  # inches, of which the label of a box takes the upper part
 _ABOVE, _HEADING, _BELOW, _SIDE = 0.08, 0.18, 0.42, 0.14
 _BOX = 0.18
@@ -146,6 +149,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     boxes = [(p.heading, row) for p in panels for row in p.rows if isinstance(row, Box)]
     if len(boxes) > limits("boxplot").groups or len(panels) > limits("boxplot").panels:
         raise NothingToDraw(f"{len(boxes)} boxes are more than {limits('boxplot').groups}")
+    log = wants_log(request, "x", (v for _, box in boxes for v in box.values))
     medians = [
         f"{', '.join(filter(None, (h, b.label))) or 'all'}: {quantity(b.middle.value, cases.unit)}"
         for h, b in boxes
@@ -168,7 +172,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
             )
         ),
         alt=f"Box plot of {cases.metric}. Medians: {listed(medians, 8)}.",
-        draw=lambda width: _draw(cases, panels, width),
+        draw=lambda width: _draw(cases, panels, width, log),
     )
 
 
@@ -273,11 +277,12 @@ def _tested(test: TestOf | None, pooled: bool, by: tuple[str, ...]) -> str:
     )
 
 
-def _draw(cases: Cases, panels: list[Panel], width: Width) -> Figure:
+def _draw(cases: Cases, panels: list[Panel], width: Width, log: bool) -> Figure:
     from matplotlib.figure import Figure
 
     full = WIDTHS[width]
-    across = 2 if width == "page" and len(panels) > 1 else 1
+    boxes = sum(isinstance(row, Box) for panel in panels for row in panel.rows)
+    across = 2 if len(panels) > 1 and (width == "page" or boxes > _NARROW) else 1
     lines = [panels[i : i + across] for i in range(0, len(panels), across)]
     heights = [max(_height(panel) for panel in line) for line in lines]
     heading = _HEADING if any(p.heading for p in panels) else 0.0
@@ -297,9 +302,11 @@ def _draw(cases: Cases, panels: list[Panel], width: Width) -> Figure:
                     own / total,
                 )
             )
+            if log:
+                axes.set_xscale("log")
             _panel(axes, panel, cases, slot - 2 * _SIDE)
         top -= height + _BELOW
-    return figure
+    return fitted(figure)
 
 
 def _height(panel: Panel) -> float:
@@ -324,7 +331,8 @@ def _panel(axes: Axes, panel: Panel, cases: Cases, inches: float) -> None:
                   style="normal" if isinstance(row, Box) else "italic",
                   transform=axes.get_yaxis_transform())  # fmt: skip
     axes.set_yticks([])
-    axes.locator_params(axis="x", nbins=6)
+    if axes.get_xscale() != "log":
+        axes.locator_params(axis="x", nbins=6)
     axes.set_ylim(top, 0)
     axes.grid(visible=True, axis="x")
     axes.spines["left"].set_visible(False)

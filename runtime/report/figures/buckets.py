@@ -100,7 +100,7 @@ def _draw(panels: list[Panel], width: Width) -> Figure:
         axes.set_ylim(low - margin, high + margin)
         axes.set_title(panel.heading)
         axes.set_ylabel(panel.unit)
-    for axes in made.panels[-columns:]:
+    for axes in made.lowest:
         axes.set_xlabel("time (s)")
     return made.figure
 

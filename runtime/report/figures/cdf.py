@@ -9,6 +9,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import listed, one_line, quantity
 
 from . import within
+from .axis import wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import Cases, by_words, grouped, load, names_of, stem, told_apart, valued, worded
 from .layout import Key, columns_for, draw_keys, grid, key_height
@@ -65,6 +66,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         for p in panels
         for i, v in p.lines
     ]
+    log = wants_log(request, "x", (v for panel in panels for _, own in panel.lines for v in own))
     cut = f", {MAX_STEPS} of them drawn" if sizes[-1] > MAX_STEPS else ""
     return Drawing(
         name=stem(subject, request),
@@ -75,7 +77,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
             f" {cases.basis((*by, *facet))}"
         ),
         alt=f"Cumulative distribution of {cases.metric}. {listed(spans, 6)}.",
-        draw=lambda width: _draw(cases, panels, [worded(by, g) for g in groups], width),
+        draw=lambda width: _draw(cases, panels, [worded(by, g) for g in groups], width, log),
     )
 
 
@@ -91,7 +93,7 @@ def steps(values: tuple[float, ...]) -> tuple[list[float], list[float]]:
     return [values[0], *(values[r - 1] for r in kept)], [0.0, *(r / n for r in kept)]
 
 
-def _draw(cases: Cases, panels: list[Panel], groups: list[str], width: Width) -> Figure:
+def _draw(cases: Cases, panels: list[Panel], groups: list[str], width: Width, log: bool) -> Figure:
     columns = columns_for(width, len(panels))
     keys = [Key(one_line(g), colour(i), dash(i)) for i, g in enumerate(groups) if g]
     single = len(panels) == 1
@@ -111,8 +113,11 @@ def _draw(cases: Cases, panels: list[Panel], groups: list[str], width: Width) ->
         axes.set_title(one_line(panel.heading))
     for row in made.rows:
         row[0].set_ylabel("share of values")
-    made.panels[0].locator_params(axis="x", nbins=5)
-    for axes in made.panels[-columns:]:
+    if log:
+        made.panels[0].set_xscale("log")
+    else:
+        made.panels[0].locator_params(axis="x", nbins=5)
+    for axes in made.lowest:
         axes.set_xlabel(cases.label)
     return made.figure
 

@@ -214,7 +214,7 @@ def _draw(cases: Cases, panels: list[Panel], width: Width) -> Figure:
         axes.set_title(one_line(panel.heading))
     for row in made.rows:
         row[0].set_ylabel(cases.label)
-    for axes in made.panels[-columns:]:
+    for axes in made.lowest:
         axes.set_xlabel("configurations drawn")
     return made.figure
 

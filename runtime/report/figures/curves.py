@@ -134,7 +134,7 @@ def _draw(look: Look, panels: Sequence[Panel], width: Width) -> Figure:
         axes.set_title(heading if not single or panel.heading else "")
     for row in made.rows:
         row[0].set_ylabel(look.y)
-    for axes in made.panels[-columns:]:
+    for axes in made.lowest:
         axes.set_xlabel(look.x)
     return made.figure
 

@@ -11,7 +11,7 @@ from fairc.runtime.report.summary import F, Measure, Results, Summary
 from fairc.runtime.report.words import MINUS, number, one_line
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
-from .layout import short
+from .layout import fitted, short
 from .style import INK, LIMIT, MUTED, SERIES, WIDTHS, Width
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # More rows than this make a strip nobody reads; the table has them all.
-MAX_ROWS = 40
+MAX_ROWS = 16
 _ROW = 0.24  # inches; a single row has room for more
 _SINGLE = 0.42
 
@@ -125,7 +125,7 @@ def _draw(
     for (measure, rows), (x, y, w, h) in zip(panels, boxes, strict=True):
         axes = figure.add_axes((x / full, y / total, w / full, h / total))
         _strip(axes, measure, rows, sessions, label_line / (row + label_line))
-    return figure
+    return fitted(figure)
 
 
 def _strip(

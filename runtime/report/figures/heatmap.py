@@ -28,7 +28,7 @@ from .cases import (
     worded,
 )
 from .colours import FAIR_TO_UNFAIR, UNIFORM, ink_on
-from .layout import Key, columns_for, draw_keys, key_height, short
+from .layout import Key, columns_for, draw_keys, fitted, key_height, short
 from .style import INK, MUTED, WIDTHS, Width, pick
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def _draw(
             axes.set_xlabel(short(axes_names[1]))
     _bar(figure, paint, norm, "|F|" if sides else cases.label, total)
     draw_keys(figure, keys, width)
-    return figure
+    return fitted(figure)
 
 
 def _across(width: Width, maps: int, columns: int) -> int:

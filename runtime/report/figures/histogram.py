@@ -111,7 +111,7 @@ def _draw(cases: Cases, panels: list[Panel], edges: list[float], width: Width) -
     for row in made.rows:
         row[0].set_ylabel("values")
     made.panels[0].locator_params(axis="x", nbins=5)
-    for axes in made.panels[-columns:]:
+    for axes in made.lowest:
         axes.set_xlabel(cases.label)
     return made.figure
 

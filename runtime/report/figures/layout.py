@@ -21,6 +21,10 @@ _TOP = 0.18
 WIDE_LEFT = 0.6  # where the vertical axis has a name and numbers such as -0.025
 _ABOVE = 0.26  # between rows, for a panel's heading and the tick labels above it
 MAX_LABEL = 16
+MAX_HEIGHT = 9.0
+"""What the text of a page is high, in a paper, inches: no figure is higher."""
+_MIN_PANEL = 0.5
+_MIN_TEXT = 3.5  # points
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +35,27 @@ class Grid:
     rows: list[list[Axes]]
 
     @property
+    def lowest(self) -> list[Axes]:
+        """The axes with no others below them in their columns, or next to those: they name the horizontal axis."""
+        return self.panels[-len(self.rows[0]) :]
+
+    @property
     def panels(self) -> list[Axes]:
         """The axes row by row."""
         return [axes for row in self.rows for axes in row]
+
+
+def fitted(figure: Figure) -> Figure:
+    """Return a figure squeezed to `MAX_HEIGHT`, its text made smaller, where it is higher."""
+    from matplotlib.text import Text
+
+    share = MAX_HEIGHT / float(figure.get_figheight())
+    if share < 1:
+        figure.set_figheight(MAX_HEIGHT)
+        for text in figure.findobj(Text):
+            assert isinstance(text, Text)
+            text.set_fontsize(max(_MIN_TEXT, float(text.get_fontsize()) * share))
+    return figure
 
 
 def short(label: str) -> str:
@@ -66,8 +88,9 @@ def grid(
     left: float = _LEFT,
     share: bool = True,
 ) -> Grid:
-    """Return `count` panels in `columns` columns, each `height` inches high.
+    """Return `count` panels in `columns` columns, each `height` inches high, or less: see `MAX_HEIGHT`.
 
+    Panels that would be too low for it stand in more columns.
     right: inches kept free at the right of each panel. headings: whether panels have a title.
     above: inches kept free above all panels. left: for the names and numbers of the vertical axis
     of each panel. share: whether the horizontal axis is shared; then
@@ -76,10 +99,14 @@ def grid(
     from matplotlib.figure import Figure
 
     full = WIDTHS[width]
-    rows = -(-count // columns)
     gap = _ABOVE if headings else 0.12
     top = above + (_TOP if headings else 0.06)
     gap += 0.0 if share else 0.16
+    rows = -(-count // columns)
+    while (MAX_HEIGHT - top - _BOTTOM + gap) / rows - gap < _MIN_PANEL and columns < count:
+        columns += 1
+        rows = -(-count // columns)
+    height = min(height, (MAX_HEIGHT - top - _BOTTOM + gap) / rows - gap)
     total = top + rows * height + (rows - 1) * gap + _BOTTOM
     figure = Figure(figsize=(full, total))
     slot = full / columns

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.summary import MIN_REPETITIONS
 from fairc.runtime.report.words import listed, one_line, quantity, scale_for
 
 from . import overtime
-from .axis import NamedAxis, named_axis
+from .axis import NamedAxis, named_axis, wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
     Cases,
@@ -55,7 +55,7 @@ class Panel:
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
-    """Make the figure; options: `x`, `by`, `facet`, `ci`, `stat`."""
+    """Make the figure; options: `x`, `by`, `facet`, `ci`, `stat`, `log`."""
     assert request is not None, "not a default figure"
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
@@ -70,7 +70,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         unit, of = series.unit, f" {series.caption}"
     else:
         name = str(request.options["x"])
-        axis = named_axis(subject.run.plan, name, cases.orders[name])
+        axis = named_axis(subject.run.plan, name, cases.orders[name], request)
         found = {
             key: [
                 Point(axis.places[value], e.value, e.low, e.high, e.n, only(at))
@@ -89,6 +89,11 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         raise NothingToDraw(
             f"{len(panels)} panels with {most} lines are more than {limit.panels} with {limits('line').lines}"
         )
+    shown = [p for panel in panels for line in panel.lines for p in line.points]
+    ends = [v for p in shown for v in (p.value, p.low, p.high) if v is not None]
+    logs = Logs(
+        timed and wants_log(request, "x", (p.x for p in shown)), wants_log(request, "y", ends)
+    )
     title = cases.title(f"against {one_line(str(request.options['x']))}", by_words((*by, *facet)))
     return Drawing(
         name=stem(subject, request),
@@ -96,8 +101,15 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         title=title,
         caption=f"{_reading(panels, sums, timed)}{of} {cases.basis((*x, *by, *facet))}",
         alt=_alt(cases, panels, unit),
-        draw=lambda width: _draw(cases, panels, axis, unit, width),
+        draw=lambda width: _draw(cases, panels, axis, unit, width, logs),
     )
+
+
+class Logs(NamedTuple):
+    """Which axes are logarithmic: that of time, the vertical one. Of names, their axis knows."""
+
+    time: bool
+    values: bool
 
 
 def _panels(
@@ -150,7 +162,12 @@ def _alt(cases: Cases, panels: list[Panel], unit: str) -> str:
 
 
 def _draw(
-    cases: Cases, panels: list[Panel], axis: NamedAxis | None, unit: str, width: Width
+    cases: Cases,
+    panels: list[Panel],
+    axis: NamedAxis | None,
+    unit: str,
+    width: Width,
+    logs: Logs,
 ) -> Figure:
     columns = columns_for(width, len(panels))
     names = [line.name for panel in panels for line in panel.lines]
@@ -163,11 +180,15 @@ def _draw(
     ends = [v for p in points for v in (p.value, p.low, p.high) if v is not None]
     scale = scale_for(unit, ends)
     low, high = min(ends) / scale.factor, max(ends) / scale.factor
-    if low >= 0:
-        low = 0.0
-    margin = 0.05 * (high - low) or 0.5
+    limits = (low / 1.2, high * 1.2)
+    if not logs.values:
+        low = min(low, 0.0)
+        margin = 0.05 * (high - low) or 0.5
+        limits = (low - (margin if low < 0 else 0), high + margin)
     for axes, panel in zip(made.panels, panels, strict=True):
-        axes.set_ylim(low - (margin if low < 0 else 0), high + margin)
+        if logs.values:
+            axes.set_yscale("log")
+        axes.set_ylim(*limits)
         if low < 0 < high:
             axes.axhline(0, color=MUTED, linewidth=0.6)
         labels = []
@@ -184,10 +205,14 @@ def _draw(
     if axis:
         axis.apply(made.panels[0], inches)
     else:
-        made.panels[0].set_xlim(0, max(p.x for p in points))
+        made.panels[0].set_xlim(
+            min(p.x for p in points) if logs.time else 0, max(p.x for p in points)
+        )
+        if logs.time:
+            made.panels[0].set_xscale("log")
     for row in made.rows:
         row[0].set_ylabel(f"{cases.metric} ({scale.unit})" if scale.unit else cases.metric)
-    for axes in made.panels[-columns:]:
+    for axes in made.lowest:
         axes.set_xlabel(short(axis.name) if axis else "time (s)")
     return made.figure
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.links import named
 from fairc.runtime.report.run import Configuration, Outcome, Run
 from fairc.runtime.report.words import Scale, scale_for
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
-from .traces import BINS, Line, Panel, chosen_words, draw_panels, representatives
+from .traces import BINS, Line, Panel, chosen_words, draw_panels, representatives, shaded
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
@@ -34,7 +35,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         title="Bottleneck queue",
         caption=(
             f"Backlog at the end of each slot; dashed: the limit. {chosen_words(found)} Each bin"
-            " of time keeps its smallest and its largest value."
+            f" of time keeps its smallest and its largest value.{shaded(panels)}"
         ),
         alt=f"Line chart of the backlog over time. {'; '.join(parts)}.",
         draw=lambda width: draw_panels(panels, width, per_configuration=1),
@@ -53,6 +54,7 @@ def _panels(
     )
     panels = []
     for name in sorted(set(table["queue"].tolist())):
+        link = named(run.scenes[configuration.id], name)
         mine = {k: v[table["queue"] == name] for k, v in table.items()}
         node, _, interface = name.partition("/")
         queue = run.queue_of(configuration.id, node, interface)
@@ -65,10 +67,11 @@ def _panels(
         if times:
             panels.append(
                 Panel(
-                    f"{heading}: {name}" if heading else name,
+                    f"{heading}: {link}" if heading else link,
                     scale.unit,
                     (Line("backlog", 0, times, values),),
                     (limit / scale.factor, "limit") if limit else None,
+                    run.scenes[configuration.id].warmup_ns * 1e-9,
                 )
             )
     return panels

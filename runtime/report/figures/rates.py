@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.links import capacity, changing
 from fairc.runtime.report.run import Configuration, Run, in_list
 from fairc.runtime.report.words import Scale, counted, quantity, scale_for
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, panel_names
 from .layout import columns_for, grid, label_room, short
-from .style import Width, colour, dash, label_ends
+from .style import LIMIT, Width, colour, dash, label_ends
+from .traces import shade
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,11 +31,15 @@ class Series:
 
     t_s: shape (bins,), middle of each bin, s. bin_s: width of a bin, s.
     rates: flow -> shape (repetitions, bins), bit/s of IP bytes; NaN where the flow is not active.
+    capacity: shape (bins,), bit/s on the wire, where the rate of the only bottleneck changes.
+    warmup_s: what metrics leave out, s.
     """
 
     t_s: NDArray[Any]
     bin_s: float
     rates: Mapping[str, NDArray[Any]]
+    capacity: NDArray[Any] | None = None
+    warmup_s: float = 0.0
 
 
 def load(run: Run, configuration: Configuration, max_bins: int = MAX_BINS) -> Series | None:
@@ -75,7 +81,12 @@ def load(run: Run, configuration: Configuration, max_bins: int = MAX_BINS) -> Se
             rates[flow][row] = total * 8 / (slots * slot_s)
     start = float(table["t_s"][low])
     middle = start + (np.arange(bins) + 0.5) * per_bin * slot_s
-    return Series(middle, per_bin * slot_s, rates)
+    scene, step_s = run.scenes[configuration.id], per_bin * slot_s
+    link = changing(scene)
+    carried = None
+    if link is not None:
+        carried = capacity(link, np.maximum(0, start + np.arange(bins + 1) * step_s))
+    return Series(middle, step_s, rates, carried, scene.warmup_ns * 1e-9)
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
@@ -101,6 +112,10 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         f"Rate of each flow at the bottleneck's exit (IP bytes), averaged over the slots in each"
         f" {bins} in which its application is active. {made_of} A line is drawn while at least half of the repetitions have the flow active."
     )
+    if any(s.capacity is not None for _, s in data):
+        caption += " Dashed: the rate of the link, on the wire."
+    if any(s.warmup_s for _, s in data):
+        caption += " Shaded: the warm-up."
     return Drawing(
         name="rates",
         section="time",
@@ -135,6 +150,9 @@ def _draw(data: list[tuple[Configuration, Series]], width: Width) -> Figure:
     height = 1.5 if len(data) == 1 else 1.05
     made = grid(width, columns, len(data), height, label_room(flows), headings=len(data) > 1)
     largest = max(float(np.nanmax(r, initial=0.0)) for _, s in data for r in s.rates.values())
+    for _, series in data:
+        if series.capacity is not None:
+            largest = max(largest, float(series.capacity.max()))
     scale: Scale = scale_for("bit/s", [largest])
     order = {flow: i for i, flow in enumerate(dict.fromkeys(flows))}
     last = max(float(s.t_s[-1]) + s.bin_s / 2 for _, s in data)
@@ -142,6 +160,17 @@ def _draw(data: list[tuple[Configuration, Series]], width: Width) -> Figure:
         axes.set_ylim(0, largest / scale.factor * 1.05 or 1)
         axes.set_xlim(min(0.0, float(data[0][1].t_s[0])), last)
         ends: list[tuple[float, str, str]] = []
+        shade(axes, series.warmup_s)
+        if series.capacity is not None:
+            line = series.capacity / scale.factor
+            axes.plot(
+                series.t_s,
+                line,
+                color=LIMIT,
+                linewidth=0.7,
+                linestyle=(0, (4, 2)),
+                drawstyle="steps-mid",
+            )
         for flow, rates in series.rates.items():
             paint = colour(order[flow])
             shown = np.isfinite(rates).sum(axis=0) * 2 >= len(rates)
@@ -166,7 +195,7 @@ def _draw(data: list[tuple[Configuration, Series]], width: Width) -> Figure:
             axes.set_title(name)
     for row in made.rows:
         row[0].set_ylabel(scale.unit)
-    for axes in made.panels[-columns:]:
+    for axes in made.lowest:
         axes.set_xlabel("time (s)")
     return made.figure
 

@@ -318,7 +318,7 @@ def _draw(panels: Sequence[Panel], groups: Sequence[str], width: Width) -> Figur
         axes.set_title(one_line(panel.heading))
     for row in made.rows:
         row[0].set_ylabel(f"bytes received ({scale.unit})")
-    for axes in made.panels[-columns:]:
+    for axes in made.lowest:
         axes.set_xlabel("time since connectStart (s)")
     return made.figure
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import log
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -142,6 +143,8 @@ def label_ends(axes: Axes, labels: Sequence[tuple[float, str, str]]) -> None:
     assert figure is not None
     points = box.height * figure.get_figheight() * 72
     gap = 8.5 / points
+    if axes.get_yscale() == "log":
+        low, high, labels = log(low), log(high), [(log(y), t, c) for y, t, c in labels]
     heights = spread([(y - low) / (high - low) for y, _, _ in labels], gap)
     over = max((b for b in heights), default=0) - 1
     heights = [h - max(0.0, over) for h in heights]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,9 +10,10 @@ from fairc.runtime.report.run import Configuration, Outcome
 
 from .base import NothingToDraw, Subject
 from .layout import columns_for, grid, label_room, short
-from .style import LIMIT, Width, colour, dash, label_ends
+from .style import GRID, LIMIT, Width, colour, dash, label_ends
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Bins across a panel for each panel in a row; each keeps its smallest and largest value.
@@ -32,12 +34,27 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Lines over time with one unit; limit: a value to mark with a line, and its name."""
+    """Lines over time with one unit; limit: a value to mark with a line, and its name.
+
+    warmup_s: the time that metrics leave out, from 0, s.
+    """
 
     heading: str
     unit: str
     lines: tuple[Line, ...]
     limit: tuple[float, str] | None = None
+    warmup_s: float = 0.0
+
+
+def shaded(panels: Sequence[Panel]) -> str:
+    """Say what the shading is, where there is some: for the end of a caption."""
+    return " Shaded: the warm-up." if any(panel.warmup_s for panel in panels) else ""
+
+
+def shade(axes: Axes, warmup_s: float) -> None:
+    """Shade the warm-up, from 0 s on, behind everything."""
+    if warmup_s:
+        axes.axvspan(0, warmup_s, color=GRID, alpha=0.55, linewidth=0, zorder=0)
 
 
 def representatives(subject: Subject) -> list[tuple[Configuration, Outcome, str]]:
@@ -103,9 +120,10 @@ def draw_panels(panels: list[Panel], width: Width, per_configuration: int) -> Fi
             axes.axhline(panel.limit[0], color=LIMIT, linewidth=0.8, linestyle=(0, (5, 2)))
             ends.append((panel.limit[0], short(panel.limit[1]), LIMIT))
         label_ends(axes, ends)
+        shade(axes, panel.warmup_s)
         axes.set_xlim(first, last)
         axes.set_title(panel.heading)
         axes.set_ylabel(panel.unit)
-    for axes in made.panels[-columns:]:
+    for axes in made.lowest:
         axes.set_xlabel("time (s)")
     return made.figure

@@ -8,7 +8,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.run import Outcome, Run, by_flow
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
-from .traces import BINS, Line, Panel, chosen_words, draw_panels, representatives
+from .traces import BINS, Line, Panel, chosen_words, draw_panels, representatives, shaded
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
@@ -19,12 +19,13 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     bins = BINS if len(found) == 1 else BINS // 2
     panels: list[Panel] = []
     several = False
-    for (_, outcome, _), heading in zip(found, headings, strict=True):
+    for (configuration, outcome, _), heading in zip(found, headings, strict=True):
         windows, rtts, many = _lines(subject.run, outcome, bins)
         several = several or many
         lead = f"{heading}: " if heading else ""
-        panels.append(Panel(f"{lead}congestion window", "packets", windows))
-        panels.append(Panel(f"{lead}smoothed RTT", "ms", rtts))
+        warm = subject.run.scenes[configuration.id].warmup_ns * 1e-9
+        panels.append(Panel(f"{lead}congestion window", "packets", windows, None, warm))
+        panels.append(Panel(f"{lead}smoothed RTT", "ms", rtts, None, warm))
     panels = [p for p in panels if p.lines]
     if not panels:
         raise NothingToDraw("no samples of cwnd and RTT")
@@ -45,7 +46,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         title="Congestion window and RTT",
         caption=(
             f"Sampled inside the sender. {chosen_words(found)} Each bin of time keeps"
-            f" its smallest and its largest sample.{summed}{split}"
+            f" its smallest and its largest sample.{shaded(panels)}{summed}{split}"
         ),
         alt=_alt(panels),
         draw=lambda width: draw_panels(panels, width, per_configuration=2),

@@ -18,7 +18,7 @@ from fairc.runtime.report.words import listed, one_line, quantity, scale_for
 from fairc.runtime.statistics import Estimate, median
 from fairc.words.metrics import METRICS
 
-from .axis import LOG_RATIO
+from .axis import LOG_RATIO, wants_log
 from .base import Drawing, NothingToDraw, Subject, limits
 from .cases import (
     LOAD,
@@ -146,6 +146,8 @@ def make(subject: Subject, request: FigureRequest) -> Drawing | None:
     if not own:
         return None
     places = _places(own, source)
+    if log := wants_log(request, "x", places[:1]):
+        places = _places(own, source, log=True)
     cases = replace(cases, scale=scale_for(cases.unit, list(places)))
     ranked = [key for key, _ in cases.groups(by)]
     panels: dict[tuple[str, ...], list[Line]] = {}
@@ -170,7 +172,7 @@ def make(subject: Subject, request: FigureRequest) -> Drawing | None:
         caption=_caption(source, made, cases.basis((*by, *facet)), own),
         alt=_alt(cases, made, ranked, places),
         draw=lambda width: _draw(
-            cases, made, [worded(by, g) for g in ranked], places, width, source.word
+            cases, made, [worded(by, g) for g in ranked], places, width, source.word, log
         ),
     )
 
@@ -229,7 +231,7 @@ def _values(
     return own
 
 
-def _places(own: Own, source: Source) -> tuple[float, ...]:
+def _places(own: Own, source: Source, *, log: bool = False) -> tuple[float, ...]:
     """Return the times to look at: from the shortest to the longest that ended."""
     import numpy as np
 
@@ -237,7 +239,7 @@ def _places(own: Own, source: Source) -> tuple[float, ...]:
     if not ends:
         raise NothingToDraw(f"no {source.word} with a value in any cell that counts")
     low, high = min(first for first, _ in ends), max(last for _, last in ends)
-    spaced = np.geomspace if _log(low, high) else np.linspace
+    spaced = np.geomspace if log or _log(low, high) else np.linspace
     places = spaced(low, high, POINTS)
     places[0], places[-1] = low, high
     return tuple(places.tolist())
@@ -317,6 +319,7 @@ def _draw(
     places: tuple[float, ...],
     width: Width,
     things: str,
+    log: bool,
 ) -> Figure:
     from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
@@ -334,7 +337,7 @@ def _draw(
             tint = colour(line.index)
             axes.fill_between(x, line.low, line.high, color=tint, alpha=0.2, linewidth=0)
             axes.plot(x, line.share, color=tint, linestyle=dash(line.index))
-        if _log(places[0], places[-1]):
+        if log or _log(places[0], places[-1]):
             axes.set_xscale("log")
             axes.xaxis.set_major_locator(FixedLocator(_ticks(x[0], x[-1])))
             axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -343,6 +346,6 @@ def _draw(
         axes.set_title(one_line(panel.heading))
     for row in made.rows:
         row[0].set_ylabel(f"share of {things}")
-    for axes in made.panels[-columns:]:
+    for axes in made.lowest:
         axes.set_xlabel(cases.label)
     return made.figure

@@ -1,0 +1,131 @@
+"""Logarithmic axes, the height of figures, and what is drawn over time beyond the lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fairc.compiler import plan
+from fairc.runtime.report.build import _Report
+from fairc.runtime.report.choose import choose
+from fairc.runtime.report.figures import DEFAULT, FAIRNESS, FIGURES, Drawing, NothingToDraw, Subject
+from fairc.runtime.report.figures.layout import MAX_HEIGHT
+from fairc.runtime.report.figures.style import WIDTHS, paper_style
+from fairc.runtime.report.run import Run
+from fairc.runtime.report.summary import Results
+
+Maker = Callable[..., Path]
+Options = dict[str, str | float | tuple[str, ...]]
+
+
+def subject_of(path: Path) -> Subject:
+    run = Run(path)
+    results = Results(run)
+    return Subject(run, results, *choose(run, results))
+
+
+def made(
+    subject: Subject, kind: str, metric: str, **options: str | float | tuple[str, ...]
+) -> Drawing:
+    kinds = {found.name: found for found in FIGURES}
+    request = plan.FigureRequest(kind=kind, metric=metric, options=options)
+    drawing = kinds[kind].make(subject, request)
+    assert isinstance(drawing, Drawing)
+    return drawing
+
+
+LINE: Options = {"x": "n", "ci": 0.95, "stat": "median"}
+BOX: Options = {"by": ("n",), "notch": "off", "test": "none", "ci": 0.95}
+
+
+def numbered(*values: str) -> dict[str, object]:
+    axis = plan.Axis(name="n", values=values, numbers=tuple(map(float, values)), unit="1")
+    return {"sweep": {"n": values}, "axes": (axis,), "repeat": 2, "duration_s": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "scales"),
+    [
+        ("line", LINE, ("linear", "linear")),
+        ("line", LINE | {"log": "x"}, ("log", "linear")),
+        ("line", LINE | {"log": "y"}, ("linear", "log")),
+        ("line", LINE | {"log": "xy"}, ("log", "log")),
+        ("line", LINE | {"x": "time", "log": "xy"}, ("log", "log")),
+        ("cdf", {"log": "x"}, ("log", "linear")),
+        ("boxplot", BOX | {"log": "x"}, ("log", "linear")),
+    ],
+)
+def test_axes_are_logarithmic_where_asked(
+    make_run: Maker, kind: str, options: Options, scales: tuple[str, str]
+) -> None:
+    subject = subject_of(make_run(**numbered("1", "2", "5")))
+    drawing = made(subject, kind, "goodput", **options)
+    for width in WIDTHS:
+        with paper_style():
+            axes = drawing.draw(width).axes[0]
+        assert (axes.get_xscale(), axes.get_yscale()) == scales
+
+
+def test_what_is_not_positive_has_no_logarithm(make_run: Maker) -> None:
+    subject = subject_of(make_run(**numbered("0", "2", "5")))
+    with pytest.raises(NothingToDraw, match="takes positive values, and there is 0"):
+        made(subject, "line", "goodput", **LINE, log="x")
+    with pytest.raises(NothingToDraw, match="takes positive values, and there is -0"):
+        made(subject, "cdf", "fairness.F", log="x")
+    words = subject_of(make_run(sweep={"n": ("a", "b")}, repeat=1, duration_s=1.0))
+    with pytest.raises(NothingToDraw, match="the values of n are no numbers"):
+        made(words, "line", "goodput", **LINE, log="x")
+
+
+def test_no_figure_is_taller_than_a_page(make_run: Maker) -> None:
+    many = tuple(str(i) for i in range(1, 13))
+    big = subject_of(make_run(**numbered(*many)))
+    few = subject_of(make_run(**numbered("1", "2", "3", "4")))
+    wide = subject_of(make_run(flows=tuple(f"f{i}" for i in range(6)), **numbered(*many)))
+    drawings = [
+        *(kind.make(few, None) for kind in (*DEFAULT, FAIRNESS)),
+        FAIRNESS.make(big, None),
+        made(big, "line", "goodput", **LINE, facet=("n",)),
+        made(big, "cdf", "goodput", facet=("n",)),
+        made(big, "boxplot", "goodput", **BOX),
+        made(wide, "boxplot", "goodput", **(BOX | {"by": ("flow",)}), facet=("n",)),
+        made(wide, "heatmap", "goodput", x="n", y="flow", facet=("repetition",), stat="median"),
+    ]
+    for drawing in drawings:
+        assert isinstance(drawing, Drawing)
+        for width, inches in WIDTHS.items():
+            with paper_style():
+                figure = drawing.draw(width)
+            assert figure.get_figheight() <= MAX_HEIGHT + 1e-9, (drawing.name, width)
+            assert figure.get_figwidth() == inches
+
+
+def test_the_warm_up_is_shaded_and_a_changing_capacity_drawn(make_run: Maker) -> None:
+    path = make_run(repeat=2, duration_s=5.0)
+    cells = path / "cells.jsonl"
+    still = {f.name: f.caption for f in _Report(path).figures}
+    assert not any("Shaded" in c or "rate of the link" in c for c in still.values())
+    lines = [plan.Cell.model_validate_json(line) for line in cells.read_text("utf-8").splitlines()]
+    nodes = tuple(
+        node.model_copy(update={"interfaces": tuple(
+            end.model_copy(update={"changes": (plan.Change(at_ns=10**9, rate_bps=5_000_000),)})
+            if end.bottleneck else end
+            for end in node.interfaces
+        )})
+        for node in lines[0].nodes
+    )  # fmt: skip
+    moved = [cell.model_copy(update={"warmup_ns": 2 * 10**9, "nodes": nodes}) for cell in lines]
+    cells.write_text("".join(cell.model_dump_json() + "\n" for cell in moved), "utf-8")
+    drawn = {f.name: f for f in _Report(path).figures if isinstance(f, Drawing)}
+    for name in ("rates", "window", "queue"):
+        assert "Shaded: the warm-up." in drawn[name].caption
+    assert "Dashed: the rate of the link" in drawn["rates"].caption
+    with paper_style():
+        (axes,) = drawn["rates"].draw("page").axes
+    assert max(
+        float(np.nanmax(np.asarray(line.get_ydata(), float))) for line in axes.lines
+    ) == pytest.approx(5)
+    assert "r1 → r2" in drawn["queue"].alt
