@@ -80,6 +80,7 @@ class Compilation:
             experiment=experiment.name,
             title=experiment.title,
             citation=experiment.citation,
+            deviates=experiment.deviates,
             file=experiment.file.base_name,
             source=experiment.file.text,
             source_sha256=hashlib.sha256(experiment.file.text.encode()).hexdigest(),

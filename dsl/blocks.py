@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
@@ -47,6 +47,9 @@ def sort_settings(
                     note=f"did you mean `{near}`?" if near else "",
                     help=f"known: {', '.join(keys.names())}" if keys.names() else None,
                 )
+            if name in found and keys.get(name, setting.key.span).repeated:
+                found[name] = _together(found[name], setting)
+                continue
             if name in found:
                 fail(
                     "duplicate-key",
@@ -59,6 +62,16 @@ def sort_settings(
     if gather.found:
         raise PartialError(gather.found, found)
     return found
+
+
+def _together(first: syntax.Setting, more: syntax.Setting) -> syntax.Setting:
+    """Return two statements of a key as one, whose value is a list."""
+    values = [
+        item
+        for one in (first, more)
+        for item in (one.value.items if isinstance(one.value, syntax.ListOf) else (one.value,))
+    ]
+    return replace(first, value=syntax.ListOf(items=tuple(values), span=more.value.span))
 
 
 class PartialError(CompileError):

@@ -147,6 +147,7 @@ class Checker:
                 self.diagnostics.add(warning)
         title = self._text(block, keys.TITLE, static)
         citation = self._text(block, keys.SOURCE, static)
+        deviates = self._try(block.given, keys.DEVIATES, static) or ()
         common, paired = self._try(draws, block, static) or Draws()
         claims = check_claims(
             self._of(syntax.Claim), flows, facts, measure, common or paired, self.diagnostics
@@ -155,6 +156,7 @@ class Checker:
             name=experiment.name.text,
             title=title,
             citation=citation,
+            deviates=tuple(text.value for text in deviates),
             file=experiment.span.source,
             axes=axes,
             repeat=repeat,

@@ -40,6 +40,7 @@ class CheckedExperiment:
     imported: tuple[Source, ...] = ()
     settings: tuple[model.Setting, ...] = ()
     claims: tuple[model.Claim, ...] = ()
+    deviates: tuple[str, ...] = ()
 
     def configurations(self, repetition: int = 1) -> Iterator[model.Configuration]:
         """Yield every configuration that keeps a repetition and is drawn, as they are to be run.

@@ -102,6 +102,7 @@ class Plan(Model):
     common: in words, what of `varied` all configurations of a repetition draw alike, so that they are compared
     repetition by repetition; left out where nothing is: of one configuration, or with `draws = own`.
     claims: what the run decides, in file order; left out where nothing is claimed.
+    deviates: what differs from the publication that `citation` names; left out where the file says nothing.
     """
 
     format: Literal["fairc-plan"] = "fairc-plan"
@@ -132,6 +133,7 @@ class Plan(Model):
     ] = ()
     common: Annotated[tuple[Text, ...], Field(exclude_if=empty)] = ()
     claims: Annotated[tuple[Claim, ...], Field(exclude_if=empty)] = ()
+    deviates: Annotated[tuple[Text, ...], Field(exclude_if=empty)] = ()
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

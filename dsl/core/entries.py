@@ -25,8 +25,8 @@ class Parameter(Generic[T]):
 
     default: what holds when it is not given, as a literal of the language, of which `fallback` is the
     value; otherwise: that in words, where it depends on something else. required: it must be given;
-    repeated: takes all remaining positional arguments, or exactly `count` of them; runs: False if it
-    cannot be used yet.
+    repeated: takes all remaining positional arguments, or exactly `count` of them; of a key: may be given
+    several times, as if its values were one list; runs: False if it cannot be used yet.
     """
 
     name: str

@@ -274,6 +274,19 @@ class Lists(Generic[T]):
 
 
 @dataclass(frozen=True)
+class OneOrMoreTexts:
+    """A string, or a list of strings."""
+
+    words: str = 'a text in "quotes", or a list of texts'
+
+    def take(self, value: Value, use: str, at: Span | None = None) -> tuple[Text, ...]:
+        """Return the texts. Raises CompileError for anything else."""
+        if isinstance(value, ListValue | TupleValue):
+            return Lists(Texts()).take(value, use, at)
+        return (Texts().take(value, use, at),)
+
+
+@dataclass(frozen=True)
 class Groups:
     """One or more groups of equal things: `2kB`, `40 of 20kB`, `[10 of 5kB, 2 of 200kB]`."""
 

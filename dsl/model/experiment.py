@@ -88,6 +88,11 @@ class Experiment(Protocol):
         ...
 
     @property
+    def deviates(self) -> tuple[str, ...]:
+        """What differs from that publication: every `deviates` of the file."""
+        ...
+
+    @property
     def file(self) -> Source:
         """The text that it comes from."""
         ...

@@ -28,7 +28,7 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
     yield f"# {escape_markdown(plan.title or plan.experiment)}"
     yield ""
     if plan.citation:
-        yield f"After: {escape_markdown(plan.citation)}."
+        yield f"Source: {escape_markdown(plan.citation)}."
         yield ""
     yield (
         f"An experiment of {counted(plan.configurations, 'configuration')} and"
@@ -58,6 +58,14 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
     yield ""
     yield from _expected(store)
     yield ""
+    if plan.deviates:
+        yield "## Deviations from the original study"
+        yield ""
+        yield "| | |"
+        yield "|---:|---|"
+        for place, text in enumerate(plan.deviates, 1):
+            yield f"| {place} | {escape_markdown(text)} |"
+        yield ""
     yield "## Time and machine"
     yield ""
     yield from _machine(store)

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from fairc.compiler.plan import Plan
-from fairc.runtime.run.history import INVOCATIONS, results_before
+from fairc.runtime.run.history import DECLARED, INVOCATIONS, LOCKED, results_before
 
 from .run import Run
 from .words import counted, listed, one_line
@@ -167,6 +167,20 @@ def declared(run: Run) -> Declared:
         sentences.append(added)
     kinds: dict[str, Kind] = {n: "confirmatory" if n in first else "exploratory" for n in names}
     return Declared(kinds, tuple(sentences), added)
+
+
+def locked(run: Run) -> str:
+    """Say when the first run locked the directory, by the lock; empty where an earlier version kept no time."""
+    found = run.lock.get(LOCKED) or next(iter(run.lock.get(DECLARED, [])), None)
+    if not found:
+        return ""
+    results = found["results"]
+    there = (
+        "before any cell had a result"
+        if not results
+        else f"with {counted(results, 'result')} there"
+    )
+    return f"Locked on {when(found['at'])}, {there}."
 
 
 def when(at: str) -> str:

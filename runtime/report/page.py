@@ -13,7 +13,7 @@ from fairc.runtime.run.history import CLAIMED, DECLARED
 
 from . import explore
 from .answer import FLOOR, Answer, Entry, entries
-from .asked import asked, commands, declared, file_name
+from .asked import asked, commands, declared, file_name, locked
 from .claims import claims
 from .comparisons import comparisons
 from .differences import differences
@@ -93,6 +93,7 @@ def context(
         "asked": asked(run),
         "declared": named,
         "claims": claims(run),
+        "locked": locked(run),
         "glossary": definitions,
         "rules": rules(definitions),
         # What was declared is told with the metrics.

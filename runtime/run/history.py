@@ -1,7 +1,8 @@
-"""What was asked of a run directory, and what was declared before there were results to see.
+"""What was asked of a run directory, when, and what was declared before there were results to see.
 
-`lock.json` carries both from one `fairc run` to the next:
+`lock.json` carries it from one `fairc run` to the next:
 
+    locked       when the first run of a directory locked it, and how many results were there by then
     invocations  how cells came to be: the settings, engine and condition of each command, each once, in order
     declared     the metrics of `measure`, each with the time at which a run first named it, and with the
                  number of results that were there by then: 0 makes it confirmatory (measurement.md, rule 22)
@@ -24,7 +25,8 @@ from fairc.runtime.store.folder import LOCK, Store, StoreError
 
 from . import lock, machines
 
-INVOCATIONS, DECLARED, CLAIMED = "invocations", "declared", "claimed"
+LOCKED, INVOCATIONS = "locked", "invocations"
+DECLARED, CLAIMED = "declared", "claimed"
 
 
 def invocation(store: Store, where: str | None = None, *, phases: bool = False) -> dict[str, Any]:
@@ -48,14 +50,18 @@ def invocation(store: Store, where: str | None = None, *, phases: bool = False) 
 def carried(
     store: Store, asked: Mapping[str, Any], before: Callable[[object], int] | None = None
 ) -> dict[str, Any]:
-    """Return both parts of the lock that a store is about to get, from the lock that it has.
+    """Return these parts of the lock that a store is about to get, from the lock that it has.
 
     asked: of `invocation`. before: how many results were there when a metric (of `as_declared`) was
     first named, where cells come from elsewhere; else those that the store has. Raises StoreError.
     """
     old = _old(store)
     invocations = [entry for entry in old.get(INVOCATIONS, []) if entry != asked]
+    # A lock of an earlier version has no time of its own: it is that of what it declared first.
+    known = old.get(DECLARED) or [{"at": _now(), "results": store.count_results()}]
+    first = {key: known[0][key] for key in ("at", "results")}
     found = {
+        LOCKED: old.get(LOCKED, first),
         INVOCATIONS: [*invocations, dict(asked)],
         DECLARED: _declared(store, old.get(DECLARED, []), before),
     }

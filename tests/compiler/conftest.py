@@ -136,6 +136,7 @@ class MadeExperiment:
     name: str = "made"
     title: str = "Made by hand"
     citation: str = ""
+    deviates: tuple[str, ...] = ()
     file: Source = SOURCE
     axes: tuple[Axis, ...] = ()
     repeat: int = 1

@@ -195,3 +195,27 @@ def test_what_the_page_links_to_is_on_it(make_run: Maker) -> None:
         assert f"Rule {number}: " in text
     for content in (page, text):
         assert not re.search(r"\w\.md\b", content)
+
+
+def test_deviations_from_the_study_and_the_time_of_the_lock(make_run: Maker) -> None:
+    path = make_run(repeat=1, duration_s=2.0)
+    document = json.loads((path / "plan.json").read_text("utf-8"))
+    texts = ["no cross traffic", "<script>alert(1)</script> | 2"]
+    document |= {"deviates": texts, "citation": "A study, 2019"}
+    (path / "plan.json").write_text(json.dumps(document), "utf-8")
+    page, text = (file.read_text("utf-8") for file in build(path, ["html", "md"]))
+    table = html.unescape(page.split('id="deviations"')[1].split("</table>")[0])
+    assert "A study, 2019" in table
+    assert table.index(texts[0]) < table.index(texts[1])
+    assert "<script>alert(1)" not in page
+    assert "| 1 | no cross traffic |" in text
+    said = "Locked on 2026-11-22 06:19 UTC, before any cell had a result."
+    assert said in page and said in text, (
+        "by what was declared, of a lock without a time of its own"
+    )
+    lock = json.loads((path / "lock.json").read_text("utf-8"))
+    lock["locked"] = {"at": "2026-11-20T01:02:03Z", "results": 4}
+    (path / "lock.json").write_text(json.dumps(lock), "utf-8")
+    assert "Locked on 2026-11-20 01:02 UTC, with 4 results there." in build(path)[0].read_text(
+        "utf-8"
+    )

@@ -57,7 +57,9 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What `within` draws, instead of drawing it."""
     seen: dict[str, Any] = {}
 
-    def keep(_: object, panels: Any, groups: Any, places: Any, width: object, word: str) -> None:
+    def keep(
+        _: object, panels: Any, groups: Any, places: Any, width: object, word: str, log: bool
+    ) -> None:
         seen.update(panels=panels, groups=groups, places=places, word=word)
 
     monkeypatch.setattr(within, "_draw", keep)

@@ -11,6 +11,7 @@ from fairc.dsl.core.kinds import (
     A_TIME,
     A_WHOLE,
     Lists,
+    OneOrMoreTexts,
     Quantities,
     Texts,
     Words,
@@ -22,6 +23,12 @@ from fairc.words.presets import TOPOLOGIES
 
 TITLE = Parameter("title", Texts(), "the question, in one line")
 SOURCE = Parameter("source", Texts(), "the publication that the experiment comes from")
+DEVIATES = Parameter(
+    "deviates",
+    OneOrMoreTexts(),
+    "what differs from that publication, and why; may be given several times",
+    repeated=True,
+)
 TOPOLOGY = Parameter("topology", Entries(TOPOLOGIES), "the network")
 DURATION = Parameter("duration", A_POSITIVE_TIME, "a fixed length of each cell")
 WARMUP = Parameter("warmup", A_TIME, "the start of each cell, which metrics ignore", "0s")
@@ -72,6 +79,7 @@ EXPERIMENT: Registry[Parameter[Any]] = Registry(
     [
         TITLE,
         SOURCE,
+        DEVIATES,
         TOPOLOGY,
         DURATION,
         WARMUP,
