@@ -239,7 +239,7 @@ def read(seed: int, number: int, folder: Path) -> Outcome:
     own = [sandbox.work / "out", sandbox.work / "results"]
     before = inspection.listing(folder, *own, sandbox.said)
     pages = number % 4 == 0
-    commands = rng.choice(
+    commands: list[tuple[str, ...]] = rng.choice(
         [
             [("verify", "p.zip", "--sample", "1")],
             [("run", "p.zip", "-o", "out"), ("table", "out", "goodput", "--by", "flow")],
