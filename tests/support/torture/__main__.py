@@ -6,11 +6,13 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from . import campaign, page
+from . import campaign, engines, page
 from .every import STRATEGIES
 from .record import Record
+from .strategy import Strategy
 
 RECORD = campaign.ROOT / "tests" / "torture" / "record.jsonl"
 PAGE = campaign.ROOT / "docs" / "reliability.md"
@@ -37,11 +39,21 @@ def main() -> int:
     if not chosen:
         print(f"no strategy is called {given.only}; known: {', '.join(e.name for e in STRATEGIES)}")
         return 2
-    if given.number is not None:
-        outcome = campaign.one(chosen[0], given.seed, given.number)
-        print(f"{chosen[0].name} {given.number} of seed {given.seed}: {outcome.ending}")
-        print(outcome.problem or "no problem")
-        return 1 if outcome.problem else 0
+    with engines.docker(chosen):
+        return one(given, chosen[0]) if given.number is not None else several(given, chosen)
+
+
+def one(given: argparse.Namespace, strategy: Strategy) -> int:
+    """Try once; exit status 1 for a problem."""
+    with campaign.workers([strategy], 1) as pool:  # what descends from this process is not only of the try
+        _, outcome = pool.apply(campaign.job, ((strategy.name, given.seed, given.number),))
+    print(f"{strategy.name} {given.number} of seed {given.seed}: {outcome.ending}")
+    print(outcome.problem or "no problem")
+    return 1 if outcome.problem else 0
+
+
+def several(given: argparse.Namespace, chosen: Sequence[Strategy]) -> int:
+    """Try as long as there is time, and record it."""
     campaign.remove_leftovers()
     record = Record(given.record)
     record.compact()

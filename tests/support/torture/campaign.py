@@ -74,7 +74,8 @@ def _attempt(strategy: Strategy, seed: int, number: int, folder: Path) -> Outcom
 _STRATEGIES: dict[str, Strategy] = {}
 
 
-def _job(job: tuple[str, int, int]) -> tuple[int, Outcome]:
+def job(job: tuple[str, int, int]) -> tuple[int, Outcome]:
+    """Try, in a worker: (name, seed, number) -> number and outcome."""
     name, seed, number = job
     return number, one(_STRATEGIES[name], seed, number)
 
@@ -141,7 +142,7 @@ class Campaign:
         done, started = Slice(number, number), time.monotonic()
         chunk = max(1, min(200, size // (8 * self.jobs)))
         try:
-            for n, outcome in pool.imap(_job, jobs, chunk):
+            for n, outcome in pool.imap(job, jobs, chunk):
                 done.add(n, outcome.ending, outcome.problem)
                 if outcome.problem and done.problems[kind_of(outcome.problem)][1] == 1:
                     print(
@@ -173,7 +174,7 @@ class Campaign:
         known = {each.name for each in self.strategies}
         for name, seed, number, _ in list(self.record.open()):
             if name in known and time.monotonic() < end:
-                _, outcome = pool.apply(_job, ((name, seed, number),))
+                _, outcome = pool.apply(job, ((name, seed, number),))
                 told = (outcome.ending, outcome.problem)
                 self.record.again(self.date, self.version, name, seed, number, *told)
                 print(f"again: {name} {number} of seed {seed}: {outcome.problem or 'no problem'}")

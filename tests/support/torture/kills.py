@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fairc.runtime.engines.base import EngineUnavailable
 
-from . import inspection, network, tree
+from . import engines, inspection, network, tree
 from .sandbox import Ended, Running, Sandbox, no_report, preload
 from .strategy import Outcome, Strategy, dice
 
@@ -195,6 +195,8 @@ def _after(ended: Ended, name: str, whom: str, sandbox: Sandbox, run: Path) -> s
         problem = "interrupted without a word"
     if not problem and (found := tree.left()):
         problem = f"processes are left: {', '.join(sorted(set(found.values())))}"
+    if not problem and sandbox.engine == "docker":
+        problem = engines.left()
     return problem or inspection.half_written(run)
 
 

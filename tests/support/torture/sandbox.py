@@ -22,7 +22,7 @@ from . import tree
 LIMIT_S = 120.0
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 POLL_S = 0.005
-ENDPOINTS = "FAIRC_ENDPOINTS"
+PASSED = ("FAIRC_ENDPOINTS", "DOCKER_HOST")
 # Each is known, and says what it means (docs/cli.md).
 STATUSES = (0, 1, 2, 3, 130)
 
@@ -128,7 +128,7 @@ class Sandbox:
             "OPENBLAS_NUM_THREADS": "1",
             "LANG": "C.UTF-8",
             "MPLCONFIGDIR": fonts(),
-            **{name: os.environ[name] for name in (ENDPOINTS,) if name in os.environ},
+            **{name: os.environ[name] for name in PASSED if name in os.environ},
             **more,
         }
         return {name: value for name, value in base.items() if value is not None}
