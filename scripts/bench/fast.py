@@ -9,6 +9,7 @@ import statistics
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
@@ -91,7 +92,7 @@ def fast(engine: UmlEngine) -> Iterator[Figure]:
         cell = only_cell(
             CELL.format(rate=f"{rate}Mbit/s", workload="bulk", rest=f"duration = {seconds}s")
         )
-        value = middle(lambda cell=cell: cpu_s(engine, cell), count)  # type: ignore[misc]
+        value = middle(partial(cpu_s, engine, cell), count)
         other = simulator.cpu_s(rate, seconds)
         beside = (
             "" if other is None else f"; ns-3: {other:.2f} s, {other / value:.1f} times as much"
