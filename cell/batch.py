@@ -9,7 +9,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from .document import End, Node, Route
 
@@ -94,7 +94,8 @@ def node_lines(node: Node) -> Iterator[str]:
 def _route(route: Route) -> str:
     words = [" local" if route.get("local") else "", f" {route['destination']}"]
     keys = (("via", "via"), ("interface", "dev"), ("table", "table"), ("mtu", "mtu"))
+    given: Mapping[str, object] = route
     for key, name in (*keys, ("initcwnd", "initcwnd"), ("initrwnd", "initrwnd")):
-        if key in route:
-            words.append(f" {name} {route[key]}")  # type: ignore[literal-required]
+        if key in given:
+            words.append(f" {name} {given[key]}")
     return "".join(words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from . import document, iperf3, roles
 from .batch import is_beyond_tc, line, node_lines, word
@@ -30,6 +30,21 @@ _FILE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,246}", re.ASCII)
 Place = tuple[str, str]
 
 
+@dataclass(frozen=True)
+class _Lookup:
+    """What is asked of a network again and again: by node, and by node and interface.
+
+    own: interfaces in the order of the links. peers: the other end of the link. netems: what delays
+    packets below an interface of a host.
+    """
+
+    own: dict[str, list[End]]
+    ends: dict[Place, End]
+    peers: dict[Place, End]
+    mtus: dict[Place, int]
+    netems: dict[Place, Netem]
+
+
 def expand(
     network: Network, experiment: Experiment, late_ns: int = LATE_NS, epoch_ns: int | None = None
 ) -> Document:
@@ -38,41 +53,17 @@ def expand(
     late_ns: how late the clock's timers may be, ns; 0 in virtual time. epoch_ns: as in the document.
     Raises ValueError for a name, address or value that could be more than that in a command.
     """
-    ends = {(end.node, end.interface): end for link in network.links for end in (link.a, link.b)}
-    own: dict[str, list[End]] = {node: [] for node in network.nodes}
-    for end in ends.values():
-        own[end.node].append(end)
-    flows = [_complete(flow, own) for flow in experiment.flows]
-    mtus = {
-        (end.node, end.interface): link.mtu for link in network.links for end in (link.a, link.b)
-    }
-    peers = {
-        (a.node, a.interface): b
-        for link in network.links
-        for a, b in ((link.a, link.b), (link.b, link.a))
-    }
+    at = _lookup(network, experiment)
+    flows = [_complete(flow, at.own) for flow in experiment.flows]
+    qdiscs = _qdiscs(network, experiment, at, late_ns)
     processing = experiment.processing
-    netems = _processing(experiment)
-    qdiscs: dict[str, list[str]] = {node: [] for node in network.nodes}
-    for egress in experiment.egress:
-        qdiscs[egress.node] += egress_lines(egress, _frame(egress, mtus), late_ns)
-    for (node, name), netem in netems.items():
-        qdiscs[node].append(
-            line(f"qdisc add dev {lower_name(name)} root handle 1: {netem.words()}")
-        )
-    patience_ns = _proxy_lead_ns(experiment)
     made = Document(
         id=word(experiment.id),
         epoch_ns=epoch_ns,
-        lead_ns=LEAD_NS
-        + patience_ns
-        + BROWSER_LEAD_NS * sum(flow.browser for flow in flows)
-        + IMAGE_LEAD_NS * any(flow.image is not None for flow in flows)
-        + LEAD_PER_PROGRAM_NS * roles.count(experiment, flows)
-        + iperf3.early_ns(flows),
+        lead_ns=_lead_ns(experiment, flows),
         duration_ns=experiment.duration_ns,
         deadline_ns=experiment.deadline_ns,
-        drain_ns=_drain_ns(experiment, mtus),
+        drain_ns=_drain_ns(experiment, at.mtus),
         stop=experiment.stop,
         processing_ns=processing.bound_ns if processing else 0,
         network=document.Network(
@@ -80,32 +71,89 @@ def expand(
                 document.Node(
                     name=word(name),
                     sysctls=sysctls(name, kind, flows, experiment.peps),
-                    interfaces=[_interface(end, mtus, netems) for end in own[name]],
-                    neighbours=[_neighbour(end, peers) for end in own[name]],
-                    routes=list(_routes(name, own[name], experiment, flows)),
-                    rules=list(pep_rules(name, _addresses(own[name]), experiment.peps)),
+                    interfaces=[_interface(end, at) for end in at.own[name]],
+                    neighbours=[_neighbour(end, at.peers) for end in at.own[name]],
+                    routes=list(_routes(name, at.own[name], experiment, flows)),
+                    rules=list(pep_rules(name, _addresses(at.own[name]), experiment.peps)),
                     qdiscs=[text for text in qdiscs[name] if not is_beyond_tc(text)],
                     beyond_tc=[text for text in qdiscs[name] if is_beyond_tc(text)],
                 )
                 for name, kind in network.nodes.items()
             ],
-            cables=[(_end(link.a, netems), _end(link.b, netems)) for link in network.links],
+            cables=[(_end(link.a, at.netems), _end(link.b, at.netems)) for link in network.links],
         ),
         modules=modules(flows, experiment.peps),
         window_bytes=iperf3.window_bytes(flows),
         objects=dict(experiment.objects),
-        seeds=[
-            document.Seed(node=egress.node, interface=egress.interface, seed=egress.netem.seed)
-            for egress in experiment.egress
-            if egress.netem is not None and egress.netem.seed is not None
-        ]
-        + [
-            document.Seed(node=node, interface=lower_name(name), seed=netem.seed)
-            for (node, name), netem in netems.items()
-            if netem.seed is not None
-        ],
-        changes=[
-            document.Changes(
+        seeds=list(_seeds(experiment, at.netems)),
+        changes=list(_changes(experiment, at.mtus, late_ns)),
+        captures=[roles.capture(capture) for capture in experiment.captures],
+        pings=[_ping(flow) for flow in flows],
+        monitor=roles.monitor(),
+        proxies=[program for pep in experiment.peps for program in roles.proxies(pep)],
+        policers=list(_policers(experiment, flows, at)),
+        patience_ns=_proxy_lead_ns(experiment),
+        servers=[roles.server(flow, experiment) for flow in flows if not iperf3.uses(flow)],
+        clients=[roles.client(flow, experiment) for flow in flows if not iperf3.uses(flow)],
+        tests=list(iperf3.tests(flows)),
+    )
+    _refuse(made)
+    return made
+
+
+def _lookup(network: Network, experiment: Experiment) -> _Lookup:
+    own: dict[str, list[End]] = {node: [] for node in network.nodes}
+    ends, peers, mtus = {}, {}, {}
+    for link in network.links:
+        for end, peer in ((link.a, link.b), (link.b, link.a)):
+            place = (end.node, end.interface)
+            ends[place], peers[place], mtus[place] = end, peer, link.mtu
+    for end in ends.values():
+        own[end.node].append(end)
+    return _Lookup(own, ends, peers, mtus, _processing(experiment))
+
+
+def _qdiscs(
+    network: Network, experiment: Experiment, at: _Lookup, late_ns: int
+) -> dict[str, list[str]]:
+    """Return the lines of tc of each node."""
+    lines: dict[str, list[str]] = {node: [] for node in network.nodes}
+    for egress in experiment.egress:
+        lines[egress.node] += egress_lines(egress, _frame(egress, at.mtus), late_ns)
+    for (node, name), netem in at.netems.items():
+        lines[node].append(line(f"qdisc add dev {lower_name(name)} root handle 1: {netem.words()}"))
+    return lines
+
+
+def _lead_ns(experiment: Experiment, flows: Sequence[Flow]) -> int:
+    """Return how long before the epoch the first program starts, ns."""
+    return (
+        LEAD_NS
+        + _proxy_lead_ns(experiment)
+        + BROWSER_LEAD_NS * sum(flow.browser for flow in flows)
+        + IMAGE_LEAD_NS * any(flow.image is not None for flow in flows)
+        + LEAD_PER_PROGRAM_NS * roles.count(experiment, flows)
+        + iperf3.early_ns(flows)
+    )
+
+
+def _seeds(experiment: Experiment, netems: dict[Place, Netem]) -> Iterator[document.Seed]:
+    for egress in experiment.egress:
+        if egress.netem is not None and egress.netem.seed is not None:
+            yield document.Seed(
+                node=egress.node, interface=egress.interface, seed=egress.netem.seed
+            )
+    for (node, name), netem in netems.items():
+        if netem.seed is not None:
+            yield document.Seed(node=node, interface=lower_name(name), seed=netem.seed)
+
+
+def _changes(
+    experiment: Experiment, mtus: dict[Place, int], late_ns: int
+) -> Iterator[document.Changes]:
+    for egress in experiment.egress:
+        if egress.changes:
+            yield document.Changes(
                 node=egress.node,
                 interface=egress.interface,
                 repeat_ns=egress.repeat_ns,
@@ -114,41 +162,26 @@ def expand(
                     for at_ns, change in egress.changes
                 ],
             )
-            for egress in experiment.egress
-            if egress.changes
-        ],
-        captures=[roles.capture(capture) for capture in experiment.captures],
-        pings=[
-            document.Ping(
-                flow=flow.name,
-                client=flow.client,
-                server=flow.server,
-                address=flow.address,
-                expected_ns=flow.base_rtt_ns,
-            )
-            for flow in flows
-        ],
-        monitor=roles.monitor(),
-        proxies=[program for pep in experiment.peps for program in roles.proxies(pep)],
-        policers=[
-            roles.policer(
-                policer,
-                {flow.name: flow for flow in flows},
-                (
-                    mac_address(peers[policer.node, policer.egress].address),
-                    mac_address(ends[policer.node, policer.egress].address),
-                ),
-                mtus[policer.node, policer.ingress],
-            )
-            for policer in experiment.policers
-        ],
-        patience_ns=patience_ns,
-        servers=[roles.server(flow, experiment) for flow in flows if not iperf3.uses(flow)],
-        clients=[roles.client(flow, experiment) for flow in flows if not iperf3.uses(flow)],
-        tests=list(iperf3.tests(flows)),
+
+
+def _ping(flow: Flow) -> document.Ping:
+    return document.Ping(
+        flow=flow.name,
+        client=flow.client,
+        server=flow.server,
+        address=flow.address,
+        expected_ns=flow.base_rtt_ns,
     )
-    _refuse(made)
-    return made
+
+
+def _policers(
+    experiment: Experiment, flows: Sequence[Flow], at: _Lookup
+) -> Iterator[document.Policer]:
+    by_name = {flow.name: flow for flow in flows}
+    for policer in experiment.policers:
+        out = (policer.node, policer.egress)
+        macs = (mac_address(at.peers[out].address), mac_address(at.ends[out].address))
+        yield roles.policer(policer, by_name, macs, at.mtus[policer.node, policer.ingress])
 
 
 def mac_address(address: str) -> str:
@@ -203,14 +236,14 @@ def _frame(egress: Egress, mtus: dict[Place, int]) -> int:
     return frame_bytes(mtus[egress.node, egress.interface])
 
 
-def _interface(end: End, mtus: dict[Place, int], netems: dict[Place, Netem]) -> document.Interface:
+def _interface(end: End, at: _Lookup) -> document.Interface:
     place = (end.node, end.interface)
     return document.Interface(
         name=word(end.interface),
         address=word(end.address),
         mac=mac_address(end.address),
-        mtu=mtus[place],
-        lower=lower_name(end.interface) if place in netems else None,
+        mtu=at.mtus[place],
+        lower=lower_name(end.interface) if place in at.netems else None,
     )
 
 

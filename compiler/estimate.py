@@ -9,13 +9,9 @@ from .costs import Costs, costs_of
 from .plan import (
     SAMPLE_EVERY_NS,
     Cell,
-    FileWorkload,
     Flow,
     Iperf3Workload,
     LoadWorkload,
-    OnOffWorkload,
-    RequestsWorkload,
-    VideoWorkload,
 )
 from .plan.frames import segment_bytes
 
@@ -133,29 +129,14 @@ def length(cell: Cell) -> float:
 
 def wanted_bytes(flow: Flow) -> int | None:
     """Return what all connections of a flow move; None if that has no end."""
-    workload = flow.workload
-    if isinstance(workload, FileWorkload):
-        return workload.bytes * flow.connections
-    if isinstance(workload, LoadWorkload):
-        return sum(item.bytes for item in workload.page) * len(workload.protocols)
-    if isinstance(workload, VideoWorkload):
-        return workload.bitrate_bps * workload.length_ns // (8 * 10**9) * flow.connections
-    if isinstance(workload, Iperf3Workload):
-        return workload.bytes
-    return None
+    return flow.workload.total_bytes(flow.connections)
 
 
 def own_s(flow: Flow) -> float:
     """Return how long a flow takes where the network is no limit, s."""
-    if isinstance(flow.workload, VideoWorkload):
-        return flow.workload.length_ns / 1e9
     if isinstance(flow.workload, LoadWorkload):
         return pages_s(flow, flow.workload)
-    if isinstance(flow.workload, FileWorkload) and flow.rate_bps is not None:
-        return flow.workload.bytes * 8 / flow.rate_bps
-    if isinstance(flow.workload, Iperf3Workload) and flow.workload.bytes and flow.rate_bps:
-        return flow.workload.bytes * 8 / (flow.rate_bps * flow.connections)
-    return 0.0
+    return flow.workload.own_s(flow.connections, flow.rate_bps)
 
 
 def pages_s(flow: Flow, workload: LoadWorkload) -> float:
@@ -192,16 +173,7 @@ def browser_load_s(costs: Costs, workload: LoadWorkload) -> float:
 
 def offered_bps(flow: Flow) -> float | None:
     """Return what a flow without an end sends on average, bit/s; None: what the network takes."""
-    workload = flow.workload
-    each: float | None = flow.rate_bps
-    if isinstance(workload, OnOffWorkload):
-        share = workload.on.mean / (workload.on.mean + workload.off.mean)
-        each = workload.rate_bps * share
-    elif isinstance(workload, RequestsWorkload):
-        each = 8 * workload.size.mean / workload.every.mean
-        if workload.shared is not None:  # of all connections together
-            return each * (workload.shared.high - workload.shared.low)
-    return None if each is None else each * flow.connections
+    return flow.workload.offered_bps(flow.connections, flow.rate_bps)
 
 
 def work_s(cell: Cell, flow: Flow) -> float:

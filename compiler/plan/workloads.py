@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -25,16 +25,49 @@ from .numbers import (
 from .text import MimeType, ObjectPath, ParameterName
 
 
-class FileWorkload(Model):
+class Moved(Model):
+    """What every workload says of itself, beside its parameters.
+
+    greedy: whether a server always has something to send until everything has been sent. paced: whether
+    a server is meant to wait for its send buffer.
+    """
+
+    greedy: ClassVar[bool] = False
+    paced: ClassVar[bool] = False
+
+    def total_bytes(self, connections: int) -> int | None:
+        """Return what all connections move together; None if that has no end."""
+        return None
+
+    def own_s(self, connections: int, rate_bps: int | None) -> float:
+        """Return how long it takes where the network is no limit, s; rate_bps: the flow's own limit."""
+        return 0.0
+
+    def offered_bps(self, connections: int, rate_bps: int | None) -> float | None:
+        """Return what all connections send on average, bit/s; None: what the network takes."""
+        return None if rate_bps is None else float(rate_bps) * connections
+
+
+class FileWorkload(Moved):
     """Each connection moves exactly `bytes` and ends."""
 
+    greedy = True
     kind: Literal["file"] = "file"
     bytes: Size
 
+    def total_bytes(self, connections: int) -> int:
+        """Return the files' bytes."""
+        return self.bytes * connections
 
-class BulkWorkload(Model):
+    def own_s(self, connections: int, rate_bps: int | None) -> float:
+        """Return the time of a file at the flow's own rate, s."""
+        return 0.0 if rate_bps is None else self.bytes * 8 / rate_bps
+
+
+class BulkWorkload(Moved):
     """Each connection sends until it is stopped."""
 
+    greedy = True
     kind: Literal["bulk"] = "bulk"
 
 
@@ -73,13 +106,14 @@ class Distribution(Model):
         return given["value" if self.kind == "constant" else "mean"]
 
 
-class VideoWorkload(Model):
+class VideoWorkload(Moved):
     """A progressive download and its player.
 
     burst_ns of playing time are sent at full speed, then a chunk at a time at `factor` times the
     bit rate. The player starts with play_ns buffered, and stalls below stall_ns.
     """
 
+    paced = True
     kind: Literal["video"] = "video"
     bitrate_bps: Rate
     length_ns: TimeNs
@@ -89,6 +123,14 @@ class VideoWorkload(Model):
     play_ns: TimeNs
     stall_ns: TimeNs
     send_buffer_bytes: Buffer
+
+    def total_bytes(self, connections: int) -> int:
+        """Return the videos' bytes."""
+        return self.bitrate_bps * self.length_ns // (8 * 10**9) * connections
+
+    def own_s(self, connections: int, rate_bps: int | None) -> float:
+        """Return the playing time, s."""
+        return self.length_ns / 1e9
 
 
 class SharedArrivals(Model):
@@ -109,7 +151,7 @@ class SharedArrivals(Model):
         return self
 
 
-class RequestsWorkload(Model):
+class RequestsWorkload(Moved):
     """Answers of `size` (bytes), asked for every so often (s), the first at the start.
 
     seed: of both streams of random numbers; each connection has its own pair. shared: `every` is that
@@ -122,19 +164,31 @@ class RequestsWorkload(Model):
     seed: Seed
     shared: Annotated[SharedArrivals | None, Field(exclude_if=absent)] = None
 
+    def offered_bps(self, connections: int, rate_bps: int | None) -> float:
+        """Return the answers' size over their interval, bit/s."""
+        each = 8 * self.size.mean / self.every.mean
+        if self.shared is not None:  # of all connections together
+            return each * (self.shared.high - self.shared.low)
+        return each * connections
 
-class OnOffWorkload(Model):
+
+class OnOffWorkload(Moved):
     """A rate (bit/s of IP) while `on` (s), nothing while `off` (s); begins with `on`.
 
     packet_bytes: IP bytes of a datagram over UDP.
     """
 
+    paced = True
     kind: Literal["onoff"] = "onoff"
     rate_bps: Rate
     on: Distribution
     off: Distribution
     packet_bytes: MtuBytes
     seed: Seed
+
+    def offered_bps(self, connections: int, rate_bps: int | None) -> float:
+        """Return the rate times the share of the time that a source is on, bit/s."""
+        return self.rate_bps * (self.on.mean / (self.on.mean + self.off.mean)) * connections
 
 
 class PageObject(Model):
@@ -150,7 +204,7 @@ class PageObject(Model):
     parent: Annotated[int, Field(ge=0, le=1000)] | None
 
 
-class LoadWorkload(Model):
+class LoadWorkload(Moved):
     """A page, loaded several times one after the other by one client with one profile.
 
     client: `chromium`, or `plain`: a client without a browser. protocols: the HTTP version of each
@@ -178,8 +232,12 @@ class LoadWorkload(Model):
             raise ValueError("each load of a page has a protocol and a pause")
         return self
 
+    def total_bytes(self, connections: int) -> int:
+        """Return the bytes of all loads."""
+        return sum(item.bytes for item in self.page) * len(self.protocols)
 
-class Iperf3Workload(Model):
+
+class Iperf3Workload(Moved):
     """The program iperf3, with the flow's connections as parallel streams.
 
     time_s, bytes: when it ends, bytes counted over all streams; with neither it lasts as the flow.
@@ -199,6 +257,14 @@ class Iperf3Workload(Model):
         if self.time_s is not None and self.bytes is not None:
             raise ValueError("iperf3 ends after a time or after a number of bytes, not after both")
         return self
+
+    def total_bytes(self, connections: int) -> int | None:
+        """Return the bytes of all streams together."""
+        return self.bytes
+
+    def own_s(self, connections: int, rate_bps: int | None) -> float:
+        """Return the time of its bytes at the flow's own rate, s."""
+        return self.bytes * 8 / (rate_bps * connections) if self.bytes and rate_bps else 0.0
 
 
 Workload = Annotated[

@@ -22,7 +22,7 @@ from fairc.dsl.model import MTU
 
 from . import images, iperf3, mininet, processing, runner
 from .binary import NAME, find_endpoints
-from .code import code
+from .code import code, types
 from .values import document, experiment, network
 
 # What is reserved for tests of networks (RFC 2544, RFC 6890) is not used by others on a machine.
@@ -217,7 +217,7 @@ def render(cell: Cell, job: Job) -> str:
     addresses = {c.name: [a.address for a in c.attachments] for c in job.containers}
     return mininet.template("containers.py.j2").render(
         header=list(mininet.header(cell)),
-        imports=mininet.imports((network(resolved), what), "containers", ("run",)),
+        imports=mininet.imports(types((network(resolved), what)), "containers", ("run",)),
         network=mininet.literal(network(resolved)),
         addresses=mininet.literal(addresses),
         code=code(what, mininet.comments(cell)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -12,13 +11,15 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from fairc.cell import experiment as values
+from fairc.cell.batch import word
 from fairc.cell.expansion import expand
 from fairc.cell.links import MTU
-from fairc.compiler.plan import Cell, LoadWorkload
+from fairc.compiler.plan import Capture, Cell, LoadWorkload, Node
 
 from . import images, iperf3, processing, runner
 from .binary import NAME, find_endpoints
-from .code import COLUMNS, code
+from .code import COLUMNS, INDENT, arguments, code, types
+from .shared import Kept, shared
 from .single import single_file
 from .values import experiment, network
 
@@ -54,27 +55,62 @@ def render(cell: Cell) -> str:
     """
     resolved = processing.resolved(cell, computing_is_free=False)
     net, what = network(resolved), experiment(resolved)
-    expand(net, what)  # refuses what is not data
+    _refuse(cell, net, what)
     runs = ("run",) if {*net.nodes.values()} == {"host"} else ("Router", "run")
+    fields, used = _fields(cell, what)
     return template("mininet.py.j2").render(
         header=list(header(cell)),
         iperf3=any(map(iperf3.uses, cell.flows)),
         browsers=browsers(cell),
-        imports=imports(what, "topology", runs),
+        imports=imports(used, "topology", runs),
         nodes=[_node(name, kind) for name, kind in net.nodes.items()],
-        links=list(_links(cell, net)),
-        code=code(what, comments(cell)),
+        links=_links(cell.nodes, net),
+        code="\n".join(["Experiment(", *(f"    {field}," for field in fields), ")"]),
     )
 
 
-def imports(what: object, runs: str, names: tuple[str, ...]) -> str:
+_EXPANDED = Kept[bool]()
+_FIELDS = Kept[tuple[str, frozenset[str]]]()
+
+
+def _refuse(cell: Cell, net: values.Network, what: values.Experiment) -> None:
+    """Raise ValueError for what is not data: once for cells that differ in numbers and workloads only."""
+    word(cell.id)
+    flows = tuple(
+        (flow.workload.kind, *(v for n, v in vars(flow).items() if n not in _VARIED))
+        for flow in cell.flows
+    )
+    parts = (cell.nodes, cell.cables, cell.captures, cell.peps, cell.policers, flows)
+    _EXPANDED.of(parts, lambda: bool(expand(net, what)))
+
+
+_VARIED = ("starts_ns", "workload")
+
+
+def _fields(cell: Cell, what: values.Experiment) -> tuple[list[str], frozenset[str]]:
+    """Return the fields of an experiment as they are written, and the classes that they need."""
+    said = comments(cell)
+    of = {"routes=": cell.nodes, "egress=": cell.nodes, "captures=": cell.captures}
+    texts, used = [], {"Experiment"}
+    for prefix, part in arguments(what):
+
+        def field(prefix: str = prefix, part: object = part) -> tuple[str, frozenset[str]]:
+            return prefix + code(part, said, INDENT, len(prefix)), types(part)
+
+        text, names = _FIELDS.of((prefix, of[prefix]), field) if prefix in of else field()
+        texts.append(text)
+        used |= names
+    return texts, frozenset(used)
+
+
+@cache
+def imports(used: frozenset[str], runs: str, names: tuple[str, ...]) -> str:
     """Return the lines that import what an experiment is written with, and what runs it."""
-    used = sorted({type(part).__name__ for part in _walk(what)})
     of = dict.fromkeys(used, "experiment")
     of |= dict.fromkeys(("Egress", "GilbertElliott", "Netem", "Shaper"), "links")
     of |= dict.fromkeys(_QUEUES, "queues")
     wanted = {"experiment": list[str](), "links": list[str](), "queues": list[str]()}
-    for name in used:
+    for name in sorted(used):
         wanted[of[name]].append(name)
     lines = [(module, found) for module, found in (*wanted.items(), (runs, [*names])) if found]
     return "\n".join(_import(module, found) for module, found in sorted(lines))
@@ -102,36 +138,14 @@ def _import(module: str, names: list[str]) -> str:
     return f"from cell.{module} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
 
 
-def _walk(value: object) -> Iterator[object]:
-    """Yield the typed values of which a value is made."""
-    if isinstance(value, values.Workload):
-        yield value
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        yield value
-        for field in dataclasses.fields(value):
-            given = getattr(value, field.name)
-            if given != field.default:
-                yield from _walk(given)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _walk(item)
-    elif isinstance(value, dict):
-        yield from _walk([*value.values()])
-
-
 def comments(cell: Cell) -> Callable[[object], str]:
     """Return what is said above a value: the line of the file, what a capture shows."""
-    places = {(node.name, i.name): i.source for node in cell.nodes for i in node.interfaces}
+    places = _sources(cell.nodes)
     named = {
         "Flow": {flow.name: flow.source for flow in cell.flows},
         "Pep": {pep.name: pep.source for pep in cell.peps},
         "Policer": {policer.name: policer.source for policer in cell.policers},
-        "Capture": {
-            capture.name: MEANINGS.get(
-                capture.point, f"{capture.point} of the bottleneck {'/'.join(capture.queue)}"
-            )
-            for capture in cell.captures
-        },
+        "Capture": _meanings(cell.captures),
     }
 
     def said(value: object) -> str:
@@ -141,6 +155,23 @@ def comments(cell: Cell) -> Callable[[object], str]:
         return comment(named.get(type(value).__name__, {}).get(name, ""))
 
     return said
+
+
+@shared
+def _sources(nodes: tuple[Node, ...]) -> dict[tuple[str, str], str]:
+    """Return the line of the file from which each interface comes."""
+    return {(node.name, i.name): i.source for node in nodes for i in node.interfaces}
+
+
+@shared
+def _meanings(captures: tuple[Capture, ...]) -> dict[str, str]:
+    """Return what each capture shows."""
+    return {
+        capture.name: MEANINGS.get(
+            capture.point, f"{capture.point} of the bottleneck {'/'.join(capture.queue)}"
+        )
+        for capture in captures
+    }
 
 
 KINDS = {"host": ")", "router": ", cls=Router)", "hop": ", cls=Router)  # a hop"}
@@ -155,11 +186,12 @@ def literal(value: object) -> str:
     return code(value, lambda _: "")
 
 
-def _links(cell: Cell, net: values.Network) -> Iterator[tuple[str, str]]:
-    """Yield (line of the file, statement) for each cable; interfaces have Mininet's names if they can."""
-    sources = {(node.name, i.name): i.source for node in cell.nodes for i in node.interfaces}
+@shared
+def _links(nodes: tuple[Node, ...], net: values.Network) -> list[tuple[str, str]]:
+    """Return (line of the file, statement) for each cable; interfaces have Mininet's names if they can."""
+    sources = _sources(nodes)
     ports = dict.fromkeys(net.nodes, 0)
-    last = ""
+    found, last = [], ""
     for link in net.links:
         words = [literal(end.node) for end in (link.a, link.b)]
         for number, end in ((1, link.a), (2, link.b)):
@@ -177,8 +209,9 @@ def _links(cell: Cell, net: values.Network) -> Iterator[tuple[str, str]]:
                 inner = f",\n{12 * ' '}".join(words) + ","
             statement = f"self.addLink(\n{12 * ' '}{inner}\n{8 * ' '})"
         source = sources[link.a.node, link.a.interface]
-        yield ("" if source == last else source), statement
+        found.append(("" if source == last else source, statement))
         last = source
+    return found
 
 
 def browsers(cell: Cell) -> int:

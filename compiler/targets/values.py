@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from fairc.cell import experiment as values
@@ -13,6 +14,7 @@ from fairc.cell.expansion import expand
 from fairc.compiler import plan
 
 from . import processing
+from .shared import shared
 
 Place = tuple[str, str]
 
@@ -34,14 +36,19 @@ def document(
 
 def network(cell: plan.Cell) -> values.Network:
     """Return the nodes of a cell, and the cables between them."""
-    interfaces = {(n.name, i.name): i for n in cell.nodes for i in n.interfaces}
+    return _network(cell.nodes, cell.cables)
+
+
+@shared
+def _network(nodes: tuple[plan.Node, ...], cables: tuple[plan.Cable, ...]) -> values.Network:
+    interfaces = {(n.name, i.name): i for n in nodes for i in n.interfaces}
 
     def end(place: Place) -> values.End:
         return values.End(*place, interfaces[place].address)
 
     return values.Network(
-        {node.name: node.kind for node in cell.nodes},
-        [values.Link(end(cable.a), end(cable.b), interfaces[cable.a].mtu) for cable in cell.cables],
+        {node.name: node.kind for node in nodes},
+        [values.Link(end(cable.a), end(cable.b), interfaces[cable.a].mtu) for cable in cables],
     )
 
 
@@ -62,18 +69,9 @@ def experiment(cell: plan.Cell) -> values.Experiment:
         repetition=cell.repetition,
         deadline_ns=cell.deadline_ns,
         flows=[flow(each, cell, first) for each in cell.flows],
-        routes={
-            node.name: [values.Route(r.destination, r.via, r.mtu) for r in node.routes]
-            for node in cell.nodes
-            if node.routes
-        },
-        egress=[
-            egress(node.name, interface)
-            for node in cell.nodes
-            for interface in node.interfaces
-            if interface.queue or interface.impairment
-        ],
-        captures=[values.Capture(c.node, c.interface, c.direction, c.name) for c in cell.captures],
+        routes=_routes(cell.nodes),
+        egress=_egress(cell.nodes),
+        captures=_captures(cell.captures),
         peps=[_same(values.Pep, pep) for pep in cell.peps],
         policers=[
             _same(
@@ -91,10 +89,41 @@ def experiment(cell: plan.Cell) -> values.Experiment:
     )
 
 
+@shared
+def _routes(nodes: tuple[plan.Node, ...]) -> dict[str, list[values.Route]]:
+    return {
+        node.name: [values.Route(r.destination, r.via, r.mtu) for r in node.routes]
+        for node in nodes
+        if node.routes
+    }
+
+
+@shared
+def _egress(nodes: tuple[plan.Node, ...]) -> list[values.Egress]:
+    return [
+        egress(node.name, interface)
+        for node in nodes
+        for interface in node.interfaces
+        if interface.queue or interface.impairment
+    ]
+
+
+@shared
+def _captures(captures: tuple[plan.Capture, ...]) -> list[values.Capture]:
+    return [values.Capture(c.node, c.interface, c.direction, c.name) for c in captures]
+
+
 def first_addresses(cell: plan.Cell) -> dict[str, str]:
     """Return the address of each node's first cable: what a flow has that names none."""
+    return _first_addresses(cell.nodes, cell.cables)
+
+
+@shared
+def _first_addresses(
+    nodes: tuple[plan.Node, ...], cables: tuple[plan.Cable, ...]
+) -> dict[str, str]:
     found: dict[str, str] = {}
-    for link in network(cell).links:
+    for link in _network(nodes, cables).links:
         for end in (link.a, link.b):
             found.setdefault(end.node, end.address.partition("/")[0])
     return found
@@ -120,11 +149,16 @@ def flow(
         values.Flow,
         flow,
         workload=values.Workload(flow.workload.kind, **parameters),
-        options=values.Options(**flow.options.model_dump()),
+        options=_options(flow.options),
         gaps_seed=None if cell is None else processing.gaps_seed(flow, cell),
         **given,
     )
     return made
+
+
+@shared
+def _options(options: plan.TransportOptions) -> values.Options:
+    return values.Options(**options.model_dump())
 
 
 def egress(node: str, interface: plan.Interface) -> values.Egress:
@@ -168,5 +202,10 @@ def netem(impairment: plan.Impairment) -> links.Netem:
 
 def _same(kind: Any, part: plan.Model, **others: Any) -> Any:
     """Return a value whose fields are those of a part of the plan, but for others."""
-    fields = (field.name for field in dataclasses.fields(kind) if field.init)
-    return kind(**{n: getattr(part, n) for n in fields if n not in others}, **others)
+    return kind(**{n: getattr(part, n) for n in _given(kind) if n not in others}, **others)
+
+
+@cache
+def _given(kind: type) -> tuple[str, ...]:
+    """Return the names of what a value is made from."""
+    return tuple(field.name for field in dataclasses.fields(kind) if field.init)

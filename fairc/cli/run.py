@@ -120,14 +120,12 @@ def run(
 def prepared(name: str, allow_image: bool) -> Engine:
     """Return an engine that is ready to run. Raises EngineUnavailable."""
     from fairc.runtime import engines
+    from fairc.runtime.engines.base import RunsImages
     from fairc.runtime.host.clean import remove_temporary
 
     remove_temporary()  # what killed runs left
     made = engines.make(name, console.say)
-    if allow_image and name == "docker":
-        from fairc.runtime.engines.docker import DockerEngine
-
-        assert isinstance(made, DockerEngine)
+    if allow_image and isinstance(made, RunsImages):
         made.allow_images = True
     try:
         made.prepare()

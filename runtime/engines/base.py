@@ -91,6 +91,16 @@ class Engine(Protocol):
 
 
 @runtime_checkable
+class RunsImages(Protocol):
+    """An engine that runs third-party images, when it is allowed to.
+
+    allow_images: whether it is.
+    """
+
+    allow_images: bool
+
+
+@runtime_checkable
 class Pinning(Protocol):
     """An engine that can keep each of its cells on a core of its own.
 

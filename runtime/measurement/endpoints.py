@@ -111,7 +111,9 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
 
     if isinstance(flow.workload, LoadWorkload):
         page_loads = loads.read(client["load"], flow.workload, client_file)
-        return _of_loads(flow, page_loads, server, client, times(server["accepted"], server_file))
+        return _of_loads(
+            flow, flow.workload, page_loads, server, client, times(server["accepted"], server_file)
+        )
     done = times(client["done"], client_file)
     opened = times(client["opened"], client_file)
     first = times(client["first-byte"], client_file)
@@ -157,13 +159,13 @@ def _told(flow: Flow, server: Events, client: Events) -> dict[str, Any]:
 
 def _of_loads(
     flow: Flow,
+    workload: LoadWorkload,
     page_loads: tuple[PageLoad, ...],
     server: Events,
     client: Events,
     accepted_s: Mapping[int, float],
 ) -> Endpoints:
     """Return a flow that loads pages: what arrived of each object arrived evenly."""
-    assert isinstance(flow.workload, LoadWorkload)
     server_file = f"{flow.name}.server.ndjson"
     transports: dict[int, str] = {}
     for event in server["accepted"]:
@@ -171,7 +173,7 @@ def _of_loads(
         if transport not in ("tcp", "quic"):
             raise ArtefactError(f"{server_file}: a connection over {transport!r} was accepted")
         transports[field(event, "connection", server_file)] = transport
-    planned = len(flow.workload.protocols)
+    planned = len(workload.protocols)
     for event in client["done"]:
         if event.get("loads") != len(page_loads):
             raise ArtefactError(

@@ -60,11 +60,14 @@ class Report:
 
 
 def load(
-    artefacts: Artefacts, flow: Flow, paths: Paths, queue: QueueRecord, ended_s: float
+    artefacts: Artefacts,
+    flow: Flow,
+    workload: Iperf3Workload,
+    paths: Paths,
+    queue: QueueRecord,
+    ended_s: float,
 ) -> Endpoints:
     """Read what both programs of a flow printed; ended_s: the end of the cell. Raises ArtefactError."""
-    workload = flow.workload
-    assert isinstance(workload, Iperf3Workload)
     client, server = (read(artefacts, f"{flow.name}.{side}") for side in ("client", "server"))
     sender, receiver = (server, client) if workload.reverse else (client, server)
     clock = Clock(flow, workload, paths, queue, _ports(client, "local_port"))

@@ -88,7 +88,7 @@ def _flow(
         raise ArtefactError(f"the plan has no capture at the bottleneck of flow {flow.name}")
     queue = by_place[flow.bottleneck]
     if isinstance(flow.workload, Iperf3Workload):
-        told = iperf3.load(artefacts, flow, Paths(cell), queue, ending.ended_ns * NS)
+        told = iperf3.load(artefacts, flow, flow.workload, Paths(cell), queue, ending.ended_ns * NS)
     else:
         told = endpoints.load(artefacts, flow, ending.ended_ns * NS)
     if flow.image is not None:

@@ -74,7 +74,8 @@ def _netem(entry: Mapping[str, Any]) -> Netem:
     """Read what `tc -j qdisc show` says; its times are in s."""
     options = entry.get("options")
     try:
-        assert isinstance(options, dict)
+        if not isinstance(options, dict):
+            raise TypeError("no options")
         delay = options.get("delay", {})
         return Netem(
             delay_ns=round(delay.get("delay", 0) * 1e9),
@@ -83,5 +84,5 @@ def _netem(entry: Mapping[str, Any]) -> Netem:
             seed=options.get("seed"),
             in_order="rate" in options,
         )
-    except (AssertionError, AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ArtefactError(f"{QDISCS} has a netem that is not as documented: {error!r}") from None

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import (
-    BulkWorkload,
     Cell,
-    FileWorkload,
     Flow,
     Iperf3Workload,
     LoadWorkload,
@@ -142,7 +140,7 @@ class FlowRecord:
     @property
     def is_greedy(self) -> bool:
         """Whether its server always has something to send, until everything has been."""
-        return isinstance(self.plan.workload, FileWorkload | BulkWorkload)
+        return self.plan.workload.greedy
 
     @property
     def plays_videos(self) -> bool:

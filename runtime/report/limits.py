@@ -22,7 +22,6 @@ NAMES = {
     "send_buffer": "its send buffer",
     "application": "its application",
 }
-GREEDY = ("file", "bulk")
 
 
 def limits(run: Run) -> tuple[str, ...]:
@@ -81,7 +80,7 @@ def _percent(share: float) -> str:
 def _greedy(run: Run, name: str) -> bool:
     """Whether a flow always has something to send, until everything has been."""
     flows = (flow for scene in run.scenes.values() for flow in scene.flows)
-    return all(flow.workload.kind in GREEDY for flow in flows if flow.name == name)
+    return all(flow.workload.greedy for flow in flows if flow.name == name)
 
 
 def _of(run: Run, name: str, limit: str) -> str:

@@ -76,7 +76,8 @@ def _flows(scenes: list[Cell]) -> str:
 
 
 def _flow(flow: Flow) -> str:
-    what = _WORKLOADS[flow.workload.kind](flow.workload)
+    kind = flow.workload.kind
+    what = _WORKLOADS[kind](flow.workload) if kind in _WORKLOADS else kind
     times = f"{flow.connections} connections, " if flow.connections > 1 else ""
     return f"{one_line(flow.name)} ({times}{what}, {_control(flow)})"
 
@@ -95,14 +96,12 @@ def _iperf3(test: Iperf3Workload) -> str:
     return f"iperf3 of {quantity(test.bytes, 'B')}" if test.bytes is not None else "iperf3"
 
 
-# Kinds of workloads, in words.
+# What is said of a workload, where its name does not say it all.
 _WORKLOADS: Mapping[str, Callable[[Any], str]] = {
     "file": lambda file: f"{quantity(file.bytes, 'B')} file",
-    "bulk": lambda _: "bulk",
     "video": lambda video: (
         f"{quantity(video.length_ns / 1e9, 's')} video of {quantity(video.bitrate_bps, 'bit/s')}"
     ),
-    "requests": lambda _: "requests",
     "load": _page_loads,
     "onoff": lambda source: f"{quantity(source.rate_bps, 'bit/s')} on and off",
     "iperf3": _iperf3,

@@ -16,8 +16,6 @@ from .finding import Finding
 from .schedule import LATE_S
 
 LIMITED_SHARE = 0.01
-PACED = frozenset({"video", "onoff"})
-"""Workloads whose server waits for its send buffer by design."""
 
 SIDES = ("server", "client")
 
@@ -126,7 +124,7 @@ def datagrams(measurement: Measurement) -> Iterator[Finding]:
 def _limits_of_plan(flow: Flow) -> frozenset[str]:
     """Return the limits that the experiment itself sets."""
     receiver = flow.options.receive_window_bytes or flow.receive_buffer_bytes
-    sender = flow.send_buffer_bytes or flow.workload.kind in PACED
+    sender = flow.send_buffer_bytes or flow.workload.paced
     asked = {
         _RECEIVERS[flow.transport]: receiver,
         _SENDER: sender,

@@ -81,9 +81,12 @@ def _shares_arrivals(flow: FlowRecord) -> bool:
 
 
 def _late_begin(measurement: Measurement, flow: FlowRecord) -> float:
-    if flow.runs_iperf3:
-        return _late_test(measurement, flow)
-    return _late_load(flow) if flow.loads_pages else _late_start(measurement, flow)
+    workload = flow.plan.workload
+    if isinstance(workload, Iperf3Workload):
+        return _late_test(measurement, flow, workload)
+    if isinstance(workload, LoadWorkload):
+        return _late_load(flow, workload)
+    return _late_start(measurement, flow)
 
 
 def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
@@ -113,13 +116,12 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
     return late_s
 
 
-def _late_test(measurement: Measurement, flow: FlowRecord) -> float:
+def _late_test(measurement: Measurement, flow: FlowRecord, workload: Iperf3Workload) -> float:
     """Return by how much iperf3 asked for its control connection late, s.
 
     What follows takes the round trips that the network has, which is no fault of a host.
     """
-    queue, paths, workload = flow.queue, measurement.paths, flow.plan.workload
-    assert isinstance(workload, Iperf3Workload)
+    queue, paths = flow.queue, measurement.paths
     packets = queue.entered
     # Over UDP its control connection is none of the flow's packets.
     plan = flow.plan.model_copy(update={"transport": "tcp"})
@@ -137,13 +139,12 @@ def _late_test(measurement: Measurement, flow: FlowRecord) -> float:
     return 0.0 if lossy and late_s > RETRY_S - LATE_S else late_s
 
 
-def _late_load(flow: FlowRecord) -> float:
+def _late_load(flow: FlowRecord, workload: LoadWorkload) -> float:
     """Return by how much a client without a browser began a load late, s.
 
     A browser takes its time to begin what it is told to, by nature; its loads count from connectStart.
     """
-    workload, begins_s, worst = flow.plan.workload, flow.start_s, 0.0
-    assert isinstance(workload, LoadWorkload)
+    begins_s, worst = flow.start_s, 0.0
     if workload.client != "plain":
         return 0.0
     for load in flow.endpoints.loads:

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md: every path that it names is there."""
+"""CONTRIBUTING.md: every path that it names is there, and as many as its table says."""
 
 from __future__ import annotations
 
@@ -23,3 +23,11 @@ def test_a_place_for_a_new_word_is_a_folder_with_others_of_its_kind() -> None:
         if re.search("NAME|CODE", path):
             place = ROOT / path
             assert list(place.parent.glob(f"*{place.suffix}")), path
+
+
+def test_the_table_counts_the_files_that_it_names() -> None:
+    rows = re.findall(r"^\| ([\w ]+) \| (\d) \| (.*) \|$", TEXT, re.MULTILINE)
+    assert len(rows) == 11
+    for word, number, places in rows:
+        if word != "diagnostic":  # stands where it is found
+            assert len(re.findall(r"`[^`]*/[^`]*`", places)) == int(number), word

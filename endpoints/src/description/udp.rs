@@ -192,9 +192,7 @@ fn pattern(fields: &mut Fields) -> Result<Pattern, String> {
             let packet_bytes = onoff.packet_bytes;
             Ok(Pattern { times: Times::OnOff(onoff), packet_bytes, bytes: None })
         }
-        Workload::Video(_) | Workload::Requests(_) => {
-            Err("`workload.kind` is not `file`, `bulk` or `onoff`, which UDP can carry".into())
-        }
+        _ => Err("`workload.kind` is not `file`, `bulk` or `onoff`, which UDP can carry".into()),
     }
 }
 
