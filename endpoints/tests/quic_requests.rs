@@ -116,8 +116,8 @@ fn a_request_waits_for_a_server_that_is_not_there_yet() {
     common::wait_until(|| client.blocks_sigterm());
     let server = serve(&server(port, 1, &workload));
     let left = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("r{port}.keys"));
-    // Long enough for an attempt after the first one, each 100 ms.
-    std::thread::sleep(std::time::Duration::from_millis(700));
+    // Long enough for an attempt after the first one, each 100 ms, also on a busy machine.
+    std::thread::sleep(std::time::Duration::from_secs(2));
     client.signal(libc::SIGTERM);
     let ended = client.end();
     server.signal(libc::SIGTERM);

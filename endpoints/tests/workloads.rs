@@ -5,6 +5,9 @@ mod common;
 use common::{client, file, free_port, now_ns, options, server, wait_until, Ended, Role, NEVER};
 use serde_json::{json, Value};
 
+/// Long enough that something happens on a machine whose cores are busy with something else, ns.
+const A_SECOND: i64 = 1_000_000_000;
+
 /// Runs a server and a client to their ends; a server that does not end by itself is told to.
 fn run(
     workload: &Value,
@@ -62,8 +65,9 @@ fn a_video_comes_at_its_rate_and_is_played_for_its_length() {
             *all.iter().find(|one| one["connection"] == connection).expect("one of each")
         };
         assert_eq!(number(one("done"), "bytes"), 500_000);
-        // 300,000 bytes in 30 chunks, 8 ms from one to the next, the first right after the burst.
-        assert!(t_ns(one("done")) - t_ns(one("connected")) >= 29 * 8_000_000);
+        // 300,000 bytes in 30 chunks, 8 ms from one to the next, the first right after the burst. A client on
+        // a busy machine may notice late that it is connected.
+        assert!(t_ns(one("done")) - t_ns(one("opened")) >= 29 * 8_000_000);
         assert!(one("playing")["buffered_s"].as_f64().expect("a number") >= 0.1);
         if client.all("stalled").is_empty() {
             assert_eq!(t_ns(one("played")) - t_ns(one("playing")), 500_000_000);
@@ -97,7 +101,7 @@ fn a_video_that_comes_too_slowly_stalls_and_is_played_to_its_end() {
 
 #[test]
 fn a_video_that_is_stopped_is_not_played_to_its_end() {
-    let (server, client) = run(&video(60_000, 10, 1.25), 1, Some(100_000_000), &options());
+    let (server, client) = run(&video(60_000, 10, 1.25), 1, Some(A_SECOND), &options());
     assert_eq!((server.status, client.status), (0, 0), "{:?}", client.events);
     assert!(client.all("played").is_empty() && client.all("done").is_empty());
     assert!(number(client.one("stopped"), "bytes") > 0);
@@ -108,11 +112,11 @@ fn a_video_that_is_stopped_is_not_played_to_its_end() {
 fn an_on_off_source_sends_no_faster_than_it_may() {
     let workload = json!({"kind": "onoff", "rate_bps": 8_000_000, "on": constant(0.05),
         "off": constant(0.05), "packet_bytes": 1000, "seed": 1});
-    let (server, client) = run(&workload, 1, Some(400_000_000), &options());
+    let (server, client) = run(&workload, 1, Some(A_SECOND), &options());
     assert_eq!((server.status, client.status), (0, 0), "{:?}", client.events);
     assert!(server.one("request")["bytes"].is_null());
     let bytes = number(client.one("stopped"), "bytes");
-    let passed_ns = t_ns(client.one("stopped")) - t_ns(client.one("connected"));
+    let passed_ns = t_ns(client.one("stopped")) - t_ns(client.one("opened"));
     // 52 of the 1000 bytes are headers; on for 50 of every 100 ms, in which 50 packets go out.
     let periods = passed_ns / 100_000_000 + 1;
     assert!(bytes > 0 && bytes <= periods * 50 * 948, "{bytes} bytes in {passed_ns} ns");
@@ -121,7 +125,7 @@ fn an_on_off_source_sends_no_faster_than_it_may() {
 
 #[test]
 fn every_request_is_a_connection_of_its_own_at_its_own_time() {
-    let (server, client) = run(&requests(5_000.0, 0.01), 2, Some(200_000_000), &options());
+    let (server, client) = run(&requests(5_000.0, 0.01), 2, Some(A_SECOND), &options());
     assert_eq!((server.status, client.status), (0, 0), "{:?}", client.events);
     for connection in 0..2 {
         let of = |ended: &Ended, event: &str| -> Vec<Value> {
@@ -158,7 +162,7 @@ fn requests_do_not_wait_for_each_other() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let mut asking = client(port, 1, &requests(5_000.0, 0.005));
-    asking["stop_ns"] = json!(200_000_000);
+    asking["stop_ns"] = json!(A_SECOND);
     let ended = Role::start("tcp-client", &asking).end();
     assert_eq!(ended.status, 0, "{:?}", ended.events);
     let unfinished = ended.all("unfinished");
@@ -179,7 +183,7 @@ fn requests_wait_for_a_server_and_fail_without_one() {
     serving["workload"] = workload.clone();
     let server = Role::serve(&serving);
     let opened = now_ns();
-    wait_until(|| now_ns() > opened + 400_000_000);
+    wait_until(|| now_ns() > opened + 2 * A_SECOND);
     client.signal(libc::SIGTERM);
     let client = client.end();
     server.signal(libc::SIGTERM);
