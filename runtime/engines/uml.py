@@ -46,6 +46,7 @@ class UmlEngine:
         self._kernel: kernel.Kernel | None = None
         self._tracing = ""  # as of `trial.boot`
         self._initrds: dict[tuple[str, bool], bytes] = {}  # by variant, and whether with `cell/`
+        self._initrd_hashes: dict[str, str] = {}  # by variant, without `cell/`
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._cores: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -72,7 +73,7 @@ class UmlEngine:
         parts = {
             "kernel": self._kernel.sha256,
             "image": image.require(variant).digest,
-            "initramfs": hashlib.sha256(self._initrd(variant, runner=False)).hexdigest(),
+            "initramfs": self._initrd_sha256(variant),
             "arguments": machine.kernel_arguments(variant, memory_bytes=memory_bytes),
             "programs": runner.identity(),
         }
@@ -126,6 +127,13 @@ class UmlEngine:
                     initramfs.guest_entries("init-uml", busybox, [], files)
                 )
             return self._initrds[variant.name, runner]
+
+    def _initrd_sha256(self, variant: recipe.Variant) -> str:
+        """Return the hash of the initramfs without `cell/`, which is part of every cell's key."""
+        if variant.name not in self._initrd_hashes:
+            content = self._initrd(variant, runner=False)
+            self._initrd_hashes[variant.name] = hashlib.sha256(content).hexdigest()
+        return self._initrd_hashes[variant.name]
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Boot a machine, run the cell's program in it, and fetch what it left."""

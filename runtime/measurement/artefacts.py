@@ -14,6 +14,7 @@ NS = 1e-9
 """A nanosecond in seconds: what is in the files, to what is measured."""
 US = 1e-6
 """A microsecond in seconds."""
+_decode = json.JSONDecoder().decode
 
 
 class ArtefactError(Exception):
@@ -80,7 +81,7 @@ class Artefacts:
     @staticmethod
     def _record(name: str, number: int, line: bytes) -> dict[str, Any]:
         try:
-            record = json.loads(line)
+            record = _decode(line.decode())
         except (ValueError, RecursionError) as error:
             raise ArtefactError(f"{name}, line {number} is not JSON: {error}") from None
         if not isinstance(record, dict) or not isinstance(record.get("t_ns"), int):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node
 
 Place = tuple[str, str]  # (node, interface)
+# Cells of a run have the same addresses, and each is looked at hundreds of times.
+_interface = lru_cache(maxsize=65_536)(IPv4Interface)
+_network = lru_cache(maxsize=65_536)(IPv4Network)
 
 
 class PathError(ValueError):
@@ -36,6 +39,11 @@ class Paths:
         """Every interface by its place."""
         return {(n.name, i.name): i for n in self.cell.nodes for i in n.interfaces}
 
+    @cached_property
+    def _ways(self) -> dict[tuple[str, int], tuple[Place, ...]]:
+        """What `to` has found."""
+        return {}
+
     def egress(self, node: str, destination: int) -> str | None:
         """Return the interface by which a node sends to an address (longest prefix), or None.
 
@@ -43,14 +51,14 @@ class Paths:
         """
         target = IPv4Address(destination)
         found: tuple[int, str] | None = None
-        connected = [(IPv4Interface(i.address), i.name) for i in self._nodes[node].interfaces]
+        connected = [(_interface(i.address), i.name) for i in self._nodes[node].interfaces]
         if any(address.ip == target for address, _ in connected):
             return None
         for address, name in connected:
             if target in address.network:
                 found = max(found or (-1, ""), (address.network.prefixlen, name))
         for route in self._nodes[node].routes:
-            network = IPv4Network(route.destination)
+            network = _network(route.destination)
             if target in network and (found is None or network.prefixlen > found[0]):
                 via = IPv4Address(route.via)
                 names = [name for address, name in connected if via in address.network]
@@ -62,6 +70,8 @@ class Paths:
 
         Raises PathError when it does not get there.
         """
+        if (start := (node, destination)) in self._ways:
+            return self._ways[start]
         places: list[Place] = []
         while (interface := self.egress(node, destination)) is not None:
             place = (node, interface)
@@ -70,15 +80,16 @@ class Paths:
             places.append(place)
             node = self._peers[place][0]
         if not any(
-            IPv4Interface(i.address).ip == IPv4Address(destination)
+            _interface(i.address).ip == IPv4Address(destination)
             for i in self._nodes[node].interfaces
         ):
             raise PathError(f"{node} has no route to {IPv4Address(destination)}")
-        return tuple(places)
+        self._ways[start] = tuple(places)
+        return self._ways[start]
 
     def of(self, flow: Flow) -> tuple[Place, ...]:
         """Return the egress interfaces of a flow's data, from its server to its client."""
-        client = IPv4Interface(self._nodes[flow.client].interfaces[0].address).ip
+        client = _interface(self._nodes[flow.client].interfaces[0].address).ip
         return self.to(flow.server, int(client))
 
     def back(self, flow: Flow) -> tuple[Place, ...]:

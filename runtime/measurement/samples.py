@@ -126,8 +126,12 @@ def read(events: list[dict[str, Any]], transport: str, file: str) -> Samples:
     def column(source: _Source) -> Floats:
         if not source.fields:
             return np.full(len(events), np.nan)
-        columns = ([number(e, key) for e in events] for key in source.fields)
-        return source.make(*(np.array(c, np.float64) for c in columns))
+        return source.make(*(np.array(numbers(key), np.float64) for key in source.fields))
+
+    def numbers(key: str) -> Sequence[float]:
+        values: list[Any] = [event.get(key) for event in events]
+        # As nearly always; what is something else is looked at one by one.
+        return values if set(map(type, values)) == {int} else [number(e, key) for e in events]
 
     sources = _TRANSPORTS[transport]
     names = (name for name in Samples.__slots__ if name not in ("connection", "t_s"))
