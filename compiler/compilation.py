@@ -158,9 +158,9 @@ class Compilation:
         """
         kept: dict[tuple[str, ...], Lowered] = {}
         for repetition in range(1, self._experiment.repeat + 1):
-            for configuration in self._experiment.configurations(repetition):
-                key = tuple(configuration.bindings.values())
-                ready = kept.get(key) or self._lower(configuration)
+            for bindings, build in self._experiment.points(repetition):
+                key = tuple(bindings.values())
+                ready = kept.get(key) or self._lower(build())
                 if ready is None:
                     continue
                 if repetition == 1 < self._experiment.repeat and len(kept) < KEPT_CONFIGURATIONS:

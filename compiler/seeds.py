@@ -6,10 +6,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 
+# Made once: `json.dumps` makes one for every call.
+_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
 
 def canonical(value: object) -> str:
     """Write a value as canonical JSON: keys sorted, no white space, characters as they are."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _JSON.encode(value)
 
 
 def identity(text: str) -> str:

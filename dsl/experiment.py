@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from . import model
 from .core.diagnostics import CompileError, Diagnostics
 from .core.render import runnable
 from .core.source import Source
-from .grid.sampling import Point
+from .grid.sampling import Bindings, Point
 from .grid.sweeps import Grid
 from .scenarios import Builder
 
@@ -47,24 +47,41 @@ class CheckedExperiment:
 
         Raises CompileError, also for what cannot run yet: nothing is ever half-run.
         """
+        return (build() for _, build in self.points(repetition))
+
+    def points(
+        self, repetition: int
+    ) -> Iterator[tuple[dict[str, str], Callable[[], model.Configuration]]]:
+        """Yield the bindings of the same configurations, and what builds each: many need no second one.
+
+        Raises CompileError as `configurations`.
+        """
         if self.is_shuffled:
-            return self._built(self.grid.shuffled(self.seed, repetition))
-        return self._built(self.grid.configurations())
+            return self._points(self.grid.shuffled(self.seed, repetition))
+        return self._points(self.grid.configurations())
 
     def some(self, most: int) -> Iterator[model.Configuration]:
         """Yield at most so many configurations, evenly spread over all. Raises CompileError."""
         step = -(-self.count().configurations // most)
-        return self._built(islice(self.grid.configurations(), 0, None, max(1, step)))
+        chosen = islice(self.grid.configurations(), 0, None, max(1, step))
+        return (build() for _, build in self._points(chosen))
 
-    def _built(self, points: Iterator[Point]) -> Iterator[model.Configuration]:
+    def _points(
+        self, points: Iterator[Point]
+    ) -> Iterator[tuple[dict[str, str], Callable[[], model.Configuration]]]:
         runnable(self.diagnostics).raise_if_errors()
         for bound, kept in points:
-            try:
-                scenario = self.builder.build(bound)
-            except CompileError as error:
-                raise CompileError(runnable(Diagnostics(error.diagnostics))) from None
             text = {name: value.canonical for name, value in bound.items()}
-            yield model.Configuration(text, kept, scenario)
+            yield text, partial(self._built, text, bound, kept)
+
+    def _built(
+        self, text: dict[str, str], bound: Bindings, kept: tuple[int, ...]
+    ) -> model.Configuration:
+        try:
+            scenario = self.builder.build(bound)
+        except CompileError as error:
+            raise CompileError(runnable(Diagnostics(error.diagnostics))) from None
+        return model.Configuration(text, kept, scenario)
 
     def files(self) -> dict[str, bytes]:
         """Return every file that it comes from, by path from the folder of its own file.

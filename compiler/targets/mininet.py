@@ -14,11 +14,11 @@ from fairc.cell import experiment as values
 from fairc.cell.batch import word
 from fairc.cell.expansion import expand
 from fairc.cell.links import MTU
-from fairc.compiler.plan import Capture, Cell, LoadWorkload, Node
+from fairc.compiler.plan import Capture, Cell, Flow, LoadWorkload, Node
 
 from . import images, iperf3, processing, runner
 from .binary import NAME, find_endpoints
-from .code import COLUMNS, INDENT, arguments, code, types
+from .code import COLUMNS, INDENT, Comment, arguments, code, types
 from .shared import Kept, shared
 from .single import single_file
 from .values import experiment, network
@@ -71,6 +71,7 @@ def render(cell: Cell) -> str:
 
 _EXPANDED = Kept[bool]()
 _FIELDS = Kept[tuple[str, frozenset[str]]]()
+_FLOWS = Kept[tuple[list[str], frozenset[str]]]()
 
 
 def _refuse(cell: Cell, net: values.Network, what: values.Experiment) -> None:
@@ -90,17 +91,54 @@ _VARIED = ("starts_ns", "workload")
 def _fields(cell: Cell, what: values.Experiment) -> tuple[list[str], frozenset[str]]:
     """Return the fields of an experiment as they are written, and the classes that they need."""
     said = comments(cell)
-    of = {"routes=": cell.nodes, "egress=": cell.nodes, "captures=": cell.captures}
+    net = network(cell)  # the very same for the same nodes
+    of: dict[str, object] = {"routes=": net, "egress=": net, "captures=": cell.captures}
     texts, used = [], {"Experiment"}
     for prefix, part in arguments(what):
 
         def field(prefix: str = prefix, part: object = part) -> tuple[str, frozenset[str]]:
             return prefix + code(part, said, INDENT, len(prefix)), types(part)
 
-        text, names = _FIELDS.of((prefix, of[prefix]), field) if prefix in of else field()
+        if prefix == "flows=" and all(map(said, what.flows)):
+            text, names = _flows(cell, what, said)
+        else:
+            text, names = _FIELDS.of((prefix, of[prefix]), field) if prefix in of else field()
         texts.append(text)
         used |= names
     return texts, frozenset(used)
+
+
+def _flows(cell: Cell, what: values.Experiment, said: Comment) -> tuple[str, frozenset[str]]:
+    """Return flows that have comments as `code` writes them, and the classes that they need."""
+    lines, last, used = ["flows=["], "", frozenset[str]()
+    inner = " " * 2 * INDENT
+    for planned, flow in zip(cell.flows, what.flows, strict=True):
+        text, names = _flow(planned, flow)
+        line = said(flow)
+        lines += [f"{inner}# {line}"] * (line != last) + [f"{inner}{text},"]
+        last, used = line, used | names
+    return "\n".join([*lines, " " * INDENT + "]"]), used
+
+
+def _flow(planned: Flow, flow: values.Flow) -> tuple[str, frozenset[str]]:
+    """Return a flow as it is written; of repetitions that differ in its starts alone, these are filled in."""
+    starts = f"starts_ns={literal(flow.starts_ns)}"
+
+    def pieces() -> tuple[list[str], frozenset[str]]:
+        return code(flow, _nothing, 2 * INDENT).split(starts), types(flow)
+
+    if "\n" in starts:  # as many as do not fit on a line
+        found, names = pieces()
+    else:
+        others = (v for n, v in vars(flow).items() if n not in _VARIED)
+        varied = flow.workload.parameters.get("vary_gaps")
+        # Starts of one length leave every line as long as it is.
+        found, names = _FLOWS.of((len(starts), planned.workload, varied, *others), pieces)
+    return starts.join(found), names
+
+
+def _nothing(part: object) -> str:
+    return ""
 
 
 @cache
@@ -138,7 +176,7 @@ def _import(module: str, names: list[str]) -> str:
     return f"from cell.{module} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
 
 
-def comments(cell: Cell) -> Callable[[object], str]:
+def comments(cell: Cell) -> Comment:
     """Return what is said above a value: the line of the file, what a capture shows."""
     places = _sources(cell.nodes)
     named = {
@@ -183,7 +221,7 @@ def _node(name: str, kind: str) -> str:
 
 def literal(value: object) -> str:
     """Return an expression that makes a value."""
-    return code(value, lambda _: "")
+    return code(value, _nothing)
 
 
 @shared

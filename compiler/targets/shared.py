@@ -46,11 +46,21 @@ def shared(work: Callable[P, R]) -> Callable[P, R]:
 
 
 def _mark(part: object) -> object:
-    kind = type(part)
-    if kind is str or kind is int:
-        return part
     if isinstance(part, tuple):
-        return tuple(map(_mark, part))
+        # A call for each part of a cell would be most of the time.
+        return tuple(
+            [
+                each
+                if (kind := type(each)) is str or kind is int
+                else _mark(each)
+                if kind in _NESTED
+                else id(each)
+                for each in part
+            ]
+        )
     if isinstance(part, dict):
-        return tuple(map(_mark, part.items()))
-    return id(part)
+        return _mark(tuple(part.items()))
+    return type(part), part  # 5 and 5.0 are equal, and written in two ways
+
+
+_NESTED = frozenset((tuple, dict, float))

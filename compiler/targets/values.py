@@ -54,7 +54,7 @@ def _network(nodes: tuple[plan.Node, ...], cables: tuple[plan.Cable, ...]) -> va
 
 def experiment(cell: plan.Cell) -> values.Experiment:
     """Return what runs in the network of a resolved cell."""
-    first = first_addresses(cell)
+    common = _common(cell.nodes, cell.cables, cell.captures)
     nics = processing.nics(cell)
     delays = values.Processing(
         cell.processing_ns or 0,
@@ -68,10 +68,10 @@ def experiment(cell: plan.Cell) -> values.Experiment:
         id=cell.id,
         repetition=cell.repetition,
         deadline_ns=cell.deadline_ns,
-        flows=[flow(each, cell, first) for each in cell.flows],
-        routes=_routes(cell.nodes),
-        egress=_egress(cell.nodes),
-        captures=_captures(cell.captures),
+        flows=[flow(each, cell, common.first) for each in cell.flows],
+        routes=common.routes,
+        egress=common.egress,
+        captures=common.captures,
         peps=[_same(values.Pep, pep) for pep in cell.peps],
         policers=[
             _same(
@@ -89,41 +89,47 @@ def experiment(cell: plan.Cell) -> values.Experiment:
     )
 
 
-@shared
-def _routes(nodes: tuple[plan.Node, ...]) -> dict[str, list[values.Route]]:
-    return {
-        node.name: [values.Route(r.destination, r.via, r.mtu) for r in node.routes]
-        for node in nodes
-        if node.routes
-    }
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Common:
+    """What all repetitions of a configuration share; first: the address of each node's first cable."""
+
+    first: dict[str, str]
+    routes: dict[str, list[values.Route]]
+    egress: list[values.Egress]
+    captures: list[values.Capture]
 
 
 @shared
-def _egress(nodes: tuple[plan.Node, ...]) -> list[values.Egress]:
-    return [
-        egress(node.name, interface)
-        for node in nodes
-        for interface in node.interfaces
-        if interface.queue or interface.impairment
-    ]
-
-
-@shared
-def _captures(captures: tuple[plan.Capture, ...]) -> list[values.Capture]:
-    return [values.Capture(c.node, c.interface, c.direction, c.name) for c in captures]
+def _common(
+    nodes: tuple[plan.Node, ...],
+    cables: tuple[plan.Cable, ...],
+    captures: tuple[plan.Capture, ...],
+) -> _Common:
+    return _Common(
+        first=_first_addresses(_network(nodes, cables)),
+        routes={
+            node.name: [values.Route(r.destination, r.via, r.mtu) for r in node.routes]
+            for node in nodes
+            if node.routes
+        },
+        egress=[
+            egress(node.name, interface)
+            for node in nodes
+            for interface in node.interfaces
+            if interface.queue or interface.impairment
+        ],
+        captures=[values.Capture(c.node, c.interface, c.direction, c.name) for c in captures],
+    )
 
 
 def first_addresses(cell: plan.Cell) -> dict[str, str]:
     """Return the address of each node's first cable: what a flow has that names none."""
-    return _first_addresses(cell.nodes, cell.cables)
+    return _first_addresses(network(cell))
 
 
-@shared
-def _first_addresses(
-    nodes: tuple[plan.Node, ...], cables: tuple[plan.Cable, ...]
-) -> dict[str, str]:
+def _first_addresses(net: values.Network) -> dict[str, str]:
     found: dict[str, str] = {}
-    for link in _network(nodes, cables).links:
+    for link in net.links:
         for end in (link.a, link.b):
             found.setdefault(end.node, end.address.partition("/")[0])
     return found

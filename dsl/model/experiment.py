@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -145,6 +145,12 @@ class Experiment(Protocol):
     @property
     def diagnostics(self) -> Diagnostics:
         """Warnings found so far; making configurations may add to them."""
+        ...
+
+    def points(
+        self, repetition: int
+    ) -> Iterator[tuple[dict[str, str], Callable[[], Configuration]]]:
+        """Yield the bindings of every configuration, and what builds it; order as of `configurations`."""
         ...
 
     def configurations(self, repetition: int = 1) -> Iterator[Configuration]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import repeat
 from types import SimpleNamespace
 from typing import Any
 
@@ -151,6 +152,12 @@ class MadeExperiment:
 
     def configurations(self, repetition: int = 1) -> Iterator[Configuration]:
         yield from self.made
+
+    def points(
+        self, repetition: int
+    ) -> Iterator[tuple[dict[str, str], Callable[[], Configuration]]]:
+        for made in self.made:
+            yield dict(made.bindings), repeat(made).__next__
 
     def some(self, most: int) -> Iterator[Configuration]:
         yield from self.made[:: -(-len(self.made) // most)]
