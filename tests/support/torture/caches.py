@@ -114,7 +114,8 @@ def snapshot(seed: int, number: int, folder: Path) -> Outcome:
     if not problem and (found := tree.left()):
         problem = f"processes are left: {', '.join(sorted(set(found.values())))}"
     if not problem:
-        again = sandbox.fork(*case.command, patch=no_report).wait(2 * LIMIT_S)
+        # It boots up to eight machines until two come to the same state: minutes, on a busy host.
+        again = sandbox.fork(*case.command, patch=no_report).wait(10 * LIMIT_S)
         problem = again.problem(0) or sandbox.leftovers()
         if not problem and inspection.hashes(sandbox.work / "out") != known.hashes:
             problem = "other results"
