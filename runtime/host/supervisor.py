@@ -28,7 +28,7 @@ Stream = int | IO[bytes] | None
 class Child(subprocess.Popen[bytes]):
     """A supervised command; `returncode` is the command's, 128 + n when signal n ended it.
 
-    `kill` and `terminate` end its whole process group at once.
+    `kill` and `terminate` end its whole process group at once, or after the grace that it was given.
     """
 
     def __init__(self, argv: Sequence[str], leash: int, **options: object) -> None:
@@ -72,12 +72,14 @@ def start(
     stderr: Stream = None,
     env: Mapping[str, str] | None = None,
     deadline_s: float | None = None,
+    grace_s: float = 0.0,
 ) -> Child:
     """Start a command in a process group of its own.
 
     argv: the command; its first word is looked for on PATH.
     env: the whole environment (default: this process's); the mark is added.
     deadline_s: wall seconds after which the group is killed, > 0.
+    grace_s: how long before it is killed it is asked to end (SIGTERM); for what has to clean up, such as mounts.
     Raises FileNotFoundError when there is no such command.
     """
     program = shutil.which(argv[0])
@@ -88,7 +90,7 @@ def start(
         return Child(
             [
                 *(sys.executable, "-I", "-S", str(WATCHER)),
-                *(str(reading), str(-1 if deadline_s is None else deadline_s)),
+                *(str(reading), str(-1 if deadline_s is None else deadline_s), str(grace_s)),
                 *(str(Path(program).absolute()), *argv[1:]),
             ],
             leash=writing,

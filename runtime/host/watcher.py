@@ -1,6 +1,6 @@
 """The program between fairc and a command: it ends the command when fairc goes or time is up.
 
-Run by `supervisor.start` as `python -I -S watcher.py LEASH SECONDS COMMAND...`; it imports next to
+Run by `supervisor.start` as `python -I -S watcher.py LEASH SECONDS GRACE COMMAND...`; it imports next to
 nothing, because its start-up is paid for every cell. LEASH is the reading end of a pipe whose only
 other end fairc holds: the kernel closes that end however fairc dies.
 """
@@ -9,14 +9,15 @@ import os
 import select
 import sys
 
-SIGKILL, SIGALRM = 9, 14  # the module `signal` would cost a third of the start-up time
+SIGKILL, SIGALRM, SIGTERM = 9, 14, 15  # the module `signal` would cost a third of the start-up time
 GONE_MS = 500
 
 
-def main(leash: int, seconds: float, command: list[str]) -> int:
+def main(leash: int, seconds: float, grace: float, command: list[str]) -> int:
     """Run a command in a process group of its own and return its exit status (128 + n: signal n).
 
-    The whole group is killed when the command ends, when the leash breaks, and after `seconds`;
+    The whole group is killed when the command ends, when the leash breaks, and after `seconds`; it is asked to
+    end `grace` seconds earlier, if that is more than 0.
     in the last case this process ends itself with SIGALRM, which no exit status can imitate.
     """
     os.set_inheritable(leash, False)
@@ -31,6 +32,10 @@ def main(leash: int, seconds: float, command: list[str]) -> int:
     poll.register(leash, 0)  # POLLHUP is always reported
     poll.register(ended, select.POLLIN)
     seen = poll.poll(None if seconds < 0 else seconds * 1000)
+    if grace and ended not in (descriptor for descriptor, _ in seen):
+        os.killpg(child, SIGTERM)
+        poll.unregister(leash)
+        poll.poll(grace * 1000)
     os.killpg(child, SIGKILL)  # before the child is reaped, so the group cannot be another one
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     await_group(child)
@@ -69,4 +74,4 @@ def lives(group: int) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]))
+    sys.exit(main(int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), sys.argv[4:]))

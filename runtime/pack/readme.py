@@ -135,13 +135,15 @@ def _of_metric(store: Store, metric: str, axes: tuple[str, ...]) -> Iterator[lis
 
 def _machine(store: Store) -> Iterator[str]:
     document = store.lock
-    host, engine, program = (document.get(key, {}) for key in ("host", "engine", "fairc"))
+    host, engine, program = (document.get(key) or {} for key in ("host", "engine", "fairc"))
     results = (store.result(folder.name) for _, folder in store.finished())
     wall_s = sum(result.wall_s for result in results if result is not None)
+    cpu, kernel = (escape_markdown(str(host.get(key, "unknown"))) for key in ("cpu", "kernel"))
+    version = escape_markdown(str(program.get("version", "?")))
     yield (
         f"The cells took {wall_s / 60:.1f} min of machine time in all, one after the other, on"
-        f" {host.get('cpu', 'an unknown CPU')} ({host.get('cores', '?')} cores, Linux"
-        f" {host.get('kernel', '?')}), with fairc {program.get('version', '?')} and the engine"
+        f" the processor {cpu} ({escape_markdown(str(host.get('cores', '?')))} cores, Linux"
+        f" {kernel}), with fairc {version} and the engine"
         f" `{engine.get('name', '?')}` of identity `{str(engine.get('identity', ''))[:16]}`."
     )
 

@@ -16,8 +16,12 @@ WRITTEN = ("cells", "tables", "figures")
 """Folders of a run directory in which files are replaced."""
 
 
+LARGEST_BYTES = 256 << 20
+"""Of a document that is read as a whole; an honest one has a tenth of it with 100,000 cells."""
+
+
 class IrregularError(OSError):
-    """A pipe, a folder or a device is where a file should be."""
+    """A pipe, a folder, a device or a file without end is where a document should be."""
 
 
 def named(plan: Path) -> tuple[str, str] | None:
@@ -80,7 +84,11 @@ def is_utf8(path: Path) -> bool:
 
 
 def content(path: Path) -> bytes:
-    """Return the content of a regular file; anything else might never end. Raises OSError."""
+    """Return the content of a document: of a regular file, which ends, and soon. Raises OSError."""
     if path.exists() and not path.is_file():
         raise IrregularError(errno.EINVAL, "it is not a regular file", str(path))
-    return path.read_bytes()
+    with path.open("rb") as file:
+        found = file.read(LARGEST_BYTES + 1)
+    if len(found) > LARGEST_BYTES:
+        raise IrregularError(errno.EINVAL, "it is too large for a document", str(path))
+    return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import shlex
 import shutil
 import subprocess
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.host import supervisor
+from fairc.runtime.host import clean, supervisor
 from fairc.runtime.store.occupant import content
 from fairc.runtime.vm import image, recipe
 
@@ -122,7 +121,9 @@ def build(progress: Callable[[str], None] = lambda _: None, tarball: Path | None
         raise EngineUnavailable((f"{tarball} is not a file",), "name a linux-source tarball")
     target = folder()
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix="building-") as temporary:
+    clean.remove_temporary(target.parent)  # what killed builds left
+    prefix = supervisor.temporary_prefix("building")
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=prefix) as temporary:
         work = Path(temporary)
         work.chmod(0o755)  # mmdebstrap's user namespace has to enter it
         _compile(work, progress, tarball)
@@ -139,7 +140,7 @@ def build(progress: Callable[[str], None] = lambda _: None, tarball: Path | None
         }
         (work / "kernel").chmod(0o755)
         (work / "manifest.json").write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n")
-        finished = work.parent / f"{work.name}.done"
+        finished = work.parent / f"{work.name}done"
         work.rename(finished)
         work.mkdir()  # the context manager removes its folder
         try:
@@ -180,12 +181,10 @@ def _compile(work: Path, progress: Callable[[str], None], tarball: Path | None) 
     ]
     progress("fetching a compiler and the kernel's source (170 MB)")
     log = recipe.cache_directory() / "kernels" / "build.log"
-    environment_of_build = {**os.environ, "LC_ALL": "C"}
+    locale = {"LC_ALL": "C"}
     with (
         log.open("w") as kept,
-        supervisor.start(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment_of_build
-        ) as process,
+        image.building(command, locale, subprocess.PIPE, subprocess.STDOUT) as process,
     ):
         assert process.stdout is not None
         _follow(process.stdout, kept, progress)

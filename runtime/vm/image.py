@@ -11,15 +11,20 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
 
 from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host import clean, supervisor
 from fairc.runtime.store.occupant import content
 
 from . import recipe, verified
 
+# How long a build that is stopped may take to clean up: as a user, mmdebstrap's files are not this user's.
+GRACE_S = 20.0
 BUILD_COMMAND = "fairc image build"
 LOAD_COMMAND = "fairc image load FILE"
 TOOLS = {"mmdebstrap": "mmdebstrap", "genext2fs": "genext2fs"}
@@ -170,7 +175,9 @@ def build(
     _require_tools(TOOLS)
     target = folder(variant)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix="building-") as temporary:
+    clean.remove_temporary(target.parent)  # what killed builds left
+    prefix = supervisor.temporary_prefix("building")
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=prefix) as temporary:
         work = Path(temporary)
         work.chmod(0o755)  # mmdebstrap's user namespace has to enter it
         make_root(variant, work / "root.tar", progress)
@@ -184,7 +191,7 @@ def build(
             "kernel": (work / "kernel-release").read_text().strip(),
         }
         (work / "manifest.json").write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n")
-        finished = work.parent / f"{work.name}.done"
+        finished = work.parent / f"{work.name}done"
         work.rename(finished)
         work.mkdir()  # the context manager removes its folder
         try:
@@ -218,8 +225,7 @@ def _require_tools(tools: Iterable[str]) -> None:
 
 def _mmdebstrap(variant: recipe.Variant, tarball: Path, log: Path) -> None:
     command = [
-        "mmdebstrap",
-        "--variant=minbase",
+        *("mmdebstrap", "--variant=minbase"),
         "--include=" + ",".join(variant.packages),
         '--aptopt=Apt::Install-Recommends "false"',
         *(f'--customize-hook={recipe.GUEST / hook} "$1"' for hook in variant.hooks),
@@ -228,21 +234,44 @@ def _mmdebstrap(variant: recipe.Variant, tarball: Path, log: Path) -> None:
         *variant.sources(),
     ]
     environment = {
-        **os.environ,
         "SOURCE_DATE_EPOCH": str(recipe.SOURCE_DATE_EPOCH),
         "FAIRC_KERNEL_SERIES": recipe.KERNEL_SERIES,
         "LC_ALL": "C",
     }
-    with log.open("wb") as out:
-        status = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, check=False
-        )
-    if status.returncode:
+    with log.open("wb") as out, building(command, environment, out, out) as process:
+        process.wait()
+    if process.returncode:
         errors = [line for line in log.read_text(errors="replace").splitlines() if line[:2] == "E:"]
         why = errors[0] if errors else "it printed no reason"
         raise EngineUnavailable(
             (f"mmdebstrap could not build the image: {why}",), build_command(variant)
         )
+
+
+@contextmanager
+def building(
+    command: Sequence[str], environment: Mapping[str, str], stdout: IO[bytes] | int, stderr: Any
+) -> Iterator[supervisor.Child]:
+    """Run mmdebstrap; when it is killed, no mount of it stays, and its files go with this run or the next.
+
+    As root it mounts `/proc`, `/sys` and parts of `/dev`: in a mount namespace of its own, which ends with it.
+    """
+    clean.remove_temporary()  # what killed builds left
+    prefix = supervisor.temporary_prefix("root")
+    own = ["unshare", "--mount"] if os.geteuid() == 0 and _can_unshare() else []
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as place:
+        Path(place).chmod(0o755)  # mmdebstrap's user namespace has to enter it
+        env = {**os.environ, **environment, "TMPDIR": place}
+        with supervisor.start(
+            [*own, *command], stdout=stdout, stderr=stderr, env=env, grace_s=GRACE_S
+        ) as process:
+            yield process
+            process.wait()
+
+
+def _can_unshare() -> bool:
+    done = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False)
+    return done.returncode == 0
 
 
 def _unpack_boot_files(variant: recipe.Variant, tarball: Path, target: Path) -> None:

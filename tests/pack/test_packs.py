@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -168,3 +169,18 @@ def crate_document() -> bytes:
     store = SimpleNamespace(plan=plan, lock=lock)
     names = ("LICENSE", "plan.json", "report.html", "spec/e.fexp", "tables/cells.parquet")
     return crate.metadata(store, names)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        (None, "the processor unknown"),
+        ({"cpu": "<img src=x> [a](b) `c`", "cores": "|"}, "&lt;img src=x&gt; \\[a\\](b) \\`c\\`"),
+    ],
+)
+def test_what_a_lock_says_of_a_machine_is_text_in_the_readme(host: object, said: str) -> None:
+    from fairc.runtime.pack import readme
+
+    store: Any = SimpleNamespace(lock={"host": host, "fairc": None}, finished=list)
+    (line,) = readme._machine(store)
+    assert said in line and "<img" not in line

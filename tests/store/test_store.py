@@ -177,3 +177,17 @@ def test_names_that_no_folder_can_have_are_damage(tmp_path: Path, names: list[st
     (tmp_path / "in").mkdir()
     with pytest.raises(ValueError, match="damaged"):
         archive.unpack(tmp_path / "raw", tmp_path / "in")
+
+
+def test_a_document_that_is_too_large_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fairc.runtime.store import occupant
+
+    monkeypatch.setattr(occupant, "LARGEST_BYTES", 100)
+    (tmp_path / "plan.json").write_bytes(b" " * 101)
+    with pytest.raises(StoreError, match="cannot be read: it is too large"):
+        read_plan(tmp_path)
+    (tmp_path / "plan.json").write_bytes(b" " * 100)
+    with pytest.raises(StoreError, match="is not a plan"):
+        read_plan(tmp_path)

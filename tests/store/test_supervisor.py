@@ -71,6 +71,28 @@ def test_kill_ends_the_whole_group() -> None:
     assert running(mark()) == []
 
 
+def test_what_has_to_clean_up_is_asked_to_end_first(tmp_path: Path) -> None:
+    program = "trap 'echo cleaned > said; exit' TERM; touch ready; sleep 600 & wait"
+    for grace_s, said in ((60.0, True), (0.0, False)):
+        child = start(["sh", "-c", program], cwd=tmp_path, grace_s=grace_s)
+        eventually((tmp_path / "ready").exists)
+        child.kill()
+        child.wait()
+        assert (tmp_path / "said").exists() == said
+        assert running(mark()) == []
+        for path in tmp_path.iterdir():
+            path.unlink()
+
+
+def test_what_does_not_end_in_its_grace_is_killed(tmp_path: Path) -> None:
+    program = "trap '' TERM; touch ready; sleep 600 & wait; wait"
+    child = start(["sh", "-c", program], cwd=tmp_path, grace_s=0.05)
+    eventually((tmp_path / "ready").exists)
+    child.kill()
+    child.wait()
+    assert running(mark()) == []
+
+
 def test_it_dies_with_a_parent_that_is_killed() -> None:
     parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None

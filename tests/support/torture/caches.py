@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import tempfile
@@ -113,12 +114,69 @@ def snapshot(seed: int, number: int, folder: Path) -> Outcome:
     if not problem and (found := tree.left()):
         problem = f"processes are left: {', '.join(sorted(set(found.values())))}"
     if not problem:
-        again = sandbox.fork(*case.command, patch=no_report).wait(2 * LIMIT_S)
+        # It boots up to eight machines until two come to the same state: minutes, on a busy host.
+        again = sandbox.fork(*case.command, patch=no_report).wait(10 * LIMIT_S)
         problem = again.problem(0) or sandbox.leftovers()
         if not problem and inspection.hashes(sandbox.work / "out") != known.hashes:
             problem = "other results"
         problem = problem and f"run again: {problem}"
     return Outcome(name, problem and f"{name}: {problem}")
+
+
+# Stands for mmdebstrap, which takes minutes and hundreds of megabytes: it has children, and cleans up when asked to end.
+BUILDER = """#!/bin/sh
+place=$(mktemp -d "$TMPDIR/mmdebstrap.XXXXXX")
+mkdir "$place/proc"
+[ "$(id -u)" != 0 ] || mount -t proc proc "$place/proc"
+trap 'umount "$place/proc"; rm -r "$place"; exit 143' TERM INT HUP
+echo "I: begun" > "$BEGUN"
+(trap '' HUP; sleep 600) &
+sleep 600 &
+wait
+"""
+
+
+def build(seed: int, number: int, folder: Path) -> Outcome:
+    """Kill the build of a kernel or an image; begin it again, and interrupt that."""
+    preload()
+    rng, sandbox = dice(seed, number, "kills.build"), Sandbox(folder)
+    name, what = rng.choice(SIGNALS), ("kernel", "image")[number % 2]
+    if what == "image":  # with a kernel, which is built first
+        shutil.rmtree(linked(sandbox) / "images")
+    sandbox.cache = folder / "cache"
+    programs = folder / "programs"
+    programs.mkdir()
+    (programs / "mmdebstrap").write_text(BUILDER)
+    (programs / "mmdebstrap").chmod(0o755)
+    begun = folder / "begun"
+    env = {"PATH": f"{programs}:{os.environ['PATH']}", "BEGUN": str(begun)}
+    ending = f"{what} {name}"
+    for signalled in (name, "INT"):
+        begun.unlink(missing_ok=True)
+        running = sandbox.fork("image", "build", env=env)
+        end = time.monotonic() + LIMIT_S
+        while not begun.exists() and not running.poll() and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0.0, 0.3))
+        running.send(getattr(signal, f"SIG{signalled}"))
+        ended = running.wait()
+        problem = ended.problem(*ENDS[signalled])
+        if not problem and not begun.exists():
+            problem = f"no build was begun: {ended.last}"
+        if not problem and (found := tree.left()):
+            problem = f"processes are left: {', '.join(sorted(set(found.values())))}"
+        if not problem and (left := [*sandbox.tmp.glob("*/mmdebstrap*")]):
+            problem = f"{left[0].name} is left: it was killed before it had cleaned up"
+        if not problem and str(folder) in Path("/proc/mounts").read_text():
+            problem = "a mount is left"
+        if problem:
+            return Outcome(ending, f"{ending}, then {signalled}: {problem}")
+    left = [
+        p for place in ("kernels", "images") for p in (folder / "cache/fairc" / place).glob("*")
+    ]
+    known = [p for p in left if p.is_dir() and not (p / "manifest.json").is_file()]
+    problem = sandbox.leftovers() or (f"{known[0].name} is left in the cache" if known else "")
+    return Outcome(ending, problem and f"{ending}: {problem}")
 
 
 def _damage(engine: str) -> Strategy:
@@ -146,6 +204,16 @@ STRATEGIES = (
         weight=0.5,
         short=3,
         wanted=500,
+    ),
+    Strategy(
+        "kills.build",
+        "SIGKILL, SIGTERM, SIGINT or SIGHUP while `image build` waits for what builds the kernel or the image (a program that"
+        " stands for mmdebstrap); then again, and Ctrl-C: no process left, it could clean up, nothing is in the cache",
+        build,
+        lacking=lambda: lacks("uml"),
+        weight=0.3,
+        short=2,
+        wanted=200,
     ),
     Strategy(
         "kills.snapshot",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import (
     archives,
     caches,
+    clock,
     content,
     damage,
     documents,
@@ -16,6 +17,7 @@ from . import (
     resources,
     specs,
     strangers,
+    versions,
 )
 
 STRATEGIES = (
@@ -30,6 +32,8 @@ STRATEGIES = (
     *caches.STRATEGIES,
     *repeats.STRATEGIES,
     *resources.STRATEGIES,
+    *clock.STRATEGIES,
+    *versions.STRATEGIES,
     *content.STRATEGIES,
     *inputs.STRATEGIES,
 )

@@ -31,7 +31,7 @@ ls "$folder/tmp" > "$folder/said/tmp"
 """
 # The same over an overlay of the whole file system, as another user or without the right to write anywhere.
 OTHER = """mount --make-rprivate /
-folder="$1"; how="$2"; shift 2
+folder="$1"; how="$2"; number="$3"; shift 3
 mkdir "$folder/over"; mount -t tmpfs torture "$folder/over"
 mkdir "$folder/over/up" "$folder/over/work" "$folder/over/root"
 mount -t overlay overlay -o "lowerdir=/,upperdir=$folder/over/up,workdir=$folder/over/work" "$folder/over/root" || exit 99
@@ -39,9 +39,10 @@ root="$folder/over/root"
 mount --rbind /proc "$root/proc"; mount --rbind /dev "$root/dev"; mount --rbind /sys "$root/sys"
 user=""
 case "$how" in
-  "another user") chmod 755 "$root/root"; chown -R 65534:65534 "$root$folder"
+  "another user"|"few processes") chmod 755 "$root/root"; chown -R 65534:65534 "$root$folder"
     part="$folder"; while [ "$part" != / ]; do chmod a+rx "$root$part"; part="$(dirname "$part")"; done
-    user="setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all";;
+    user="setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all"
+    [ "$how" = "another user" ] || user="prlimit --nproc=$number $user";;
   "no /dev/shm") mount -t tmpfs -o ro,size=4k torture "$root/dev/shm";;
   "read-only but for the run") mount --bind "$root$folder/work" "$root$folder/work"; mount --bind "$root$folder/tmp" "$root$folder/tmp"
     mount -o remount,ro,bind "$root";;
@@ -55,6 +56,7 @@ exit 0
 # The status that each may end with.
 OTHERS: Mapping[str, tuple[int, ...]] = {
     "another user": (0,),
+    "few processes": (0, 3),  # threads count, too
     "no /dev/shm": (0,),
     "read-only but for the run": (0,),
     "read-only": (2, 3),
@@ -170,7 +172,7 @@ def limits(seed: int, number: int, folder: Path) -> Outcome:
 
 
 def others(seed: int, number: int, folder: Path) -> Outcome:
-    """Run as another user, without /dev/shm, or where nothing can be written."""
+    """Run as another user, with few processes, without /dev/shm, or where nothing can be written."""
     preload()
     rng = dice(seed, number, "resources.others")
     how = [*OTHERS][number % len(OTHERS)]
@@ -180,7 +182,8 @@ def others(seed: int, number: int, folder: Path) -> Outcome:
     network.write(case.spec, sandbox.work)
     fairc = (sys.executable, "-m", "fairc", *case.command)
     done = sandbox.start_other(
-        ("unshare", "--mount", "sh", "-c", OTHER, "sh"), (str(folder), how, *fairc)
+        ("unshare", "--mount", "sh", "-c", OTHER, "sh"),
+        (str(folder), how, str(rng.randint(1, 40)), *fairc),
     ).wait(240)
     if done.status != 0:
         return Outcome("problem", f"{how}, {engine}: hangs, or the script fails: {done.last}")
