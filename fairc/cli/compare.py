@@ -146,7 +146,7 @@ def pairs_as_json(rows: Rows) -> Iterator[str]:
 
 def pairs_as_csv(rows: Rows) -> Iterator[str]:
     """Yield the columns of the JSON form; what the sides are of as JSON objects."""
-    from .results import no_formula
+    from fairc.runtime.store.spreadsheet import no_formula
 
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")

@@ -16,14 +16,20 @@ from .packs import run_of
 @click.option(
     "--format",
     "forms",
-    type=click.Choice(("html", "md", "pdf", "svg")),
+    type=click.Choice(("html", "md", "pdf", "svg", "csv", "tex")),
     multiple=True,
     default=("html",),
     show_default=True,
-    help="May be repeated; pdf and svg are the figures.",
+    help="May be repeated; pdf and svg are the figures, csv and tex the tables.",
+)
+@click.option(
+    "--warmup-sensitivity",
+    "warmup",
+    is_flag=True,
+    help="Also the answer with half and with twice the warm-up, from raw artefacts.",
 )
 @quiet()
-def report(run: Path, forms: tuple[str, ...]) -> None:
+def report(run: Path, forms: tuple[str, ...], warmup: bool) -> None:
     """Build the report of RUN from what is stored; nothing is run."""
     from fairc.runtime.report import build
     from fairc.runtime.store import hashes
@@ -36,6 +42,6 @@ def report(run: Path, forms: tuple[str, ...]) -> None:
     with Store(run) as store:
         refresh(store)
         with hashes.rewriting(run):
-            built = build(run, forms)
+            built = build(run, forms, warmup=warmup)
         for path in built:
             console.result(str(path))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -179,14 +178,3 @@ def aligned(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
             for number, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield "  ".join(cells).rstrip()
-
-
-def no_formula(cell: str | None) -> str | None:
-    """Return a text for a CSV file so that no spreadsheet takes it for a formula: a quote before it."""
-    if not cell or cell[0] not in "=+-@\t\r":
-        return cell
-    return (
-        cell
-        if re.fullmatch(r"[+-]?[0-9]+([.][0-9]*)?([eE][+-]?[0-9]+)?[A-Za-z%/]*", cell)
-        else f"'{cell}"
-    )

@@ -129,7 +129,7 @@ def as_csv(rows: Sequence[Row]) -> Iterator[str]:
 
     A swept name that is also a column's, such as `n`, becomes `by.n`.
     """
-    from .results import no_formula
+    from fairc.runtime.store.spreadsheet import no_formula
 
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")

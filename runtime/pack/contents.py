@@ -16,7 +16,14 @@ from .zipped import PackError
 PROGRAMS = "programs"
 IMAGE = "image.tar.zst"
 OF_RUN = (PLAN, CELLS, EMITTED, LOCK, "files.json", "report.html", "report.md")
-BELOW = ("tables/*.parquet", "figures/*.svg", "figures/*.pdf", f"{SPEC}/**/*")
+BELOW = (
+    "tables/*.parquet",
+    "figures/*.svg",
+    "figures/*.pdf",
+    "figures/*.csv",
+    "figures/*.tex",
+    f"{SPEC}/**/*",
+)
 OF_CELL = (RESULT, SERIES, "files.json")
 
 

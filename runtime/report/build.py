@@ -11,7 +11,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.host import faults
 from fairc.runtime.store.writing import whole
 
-from . import page
+from . import page, tabular
 from .answer import answer
 from .choose import choose
 from .explore import explored
@@ -33,13 +33,16 @@ from .figures import (
 from .lead import with_picture
 from .render import Rendered, render, write_pdf, write_svg
 from .run import ReportError, Run
+from .sheets import sheets
 from .summary import Results
+from .warmup import warmup_sheet
 
 
 class _Report:
     """A report while it is built: each part is made once, and only if a format needs it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, warmup: bool = False) -> None:
+        self.warmup = warmup
         self.run = Run(path)
         results = Results(self.run)
         shown, choice = choose(self.run, results)
@@ -98,9 +101,13 @@ class _Report:
     def values(self) -> dict[str, object]:
         found = answer(self.run, self.subject.results)
         _ = self.figures  # tells what is missing
-        return page.context(
-            self.run, self.subject.results, found, self.subject.choice, self.missing
-        )
+        sheet = warmup_sheet(self.run, self.subject.results) if self.warmup else None
+        return {
+            **page.context(
+                self.run, self.subject.results, found, self.subject.choice, self.missing
+            ),
+            "warmup": sheet,
+        }
 
     @property
     def figures_folder(self) -> Path:
@@ -131,20 +138,38 @@ def _pdf(report: _Report) -> list[Path]:
     return write_pdf(report.drawings, report.figures_folder)
 
 
+def _csv(report: _Report) -> list[Path]:
+    return _tables(report, "csv", tabular.as_csv)
+
+
+def _tex(report: _Report) -> list[Path]:
+    return _tables(report, "tex", tabular.as_tex)
+
+
+def _tables(report: _Report, suffix: str, made: Callable[[Sheet], str]) -> list[Path]:
+    """Write each table of the report into the folder of the figures."""
+    paths = []
+    for sheet in sheets(report.values, report.figures):
+        paths.append(report.figures_folder / f"{sheet.name}.{suffix}")
+        _write(paths[-1], made(sheet))
+    return paths
+
+
 def _write(path: Path, text: str) -> None:
     with whole(path) as part:
         part.write_text(text, encoding="utf-8")
 
 
 FORMATS: Mapping[str, Callable[[_Report], list[Path]]] = MappingProxyType(
-    {"html": _html, "md": _markdown, "pdf": _pdf, "svg": _svg}
+    {"csv": _csv, "html": _html, "md": _markdown, "pdf": _pdf, "svg": _svg, "tex": _tex}
 )
 
 
-def build(run: Path, formats: Iterable[str] = ("html",)) -> list[Path]:
+def build(run: Path, formats: Iterable[str] = ("html",), *, warmup: bool = False) -> list[Path]:
     """Build the report of a run in each of the formats; return the files written.
 
-    run: a run directory (docs/artefacts.md). formats: names in `FORMATS`.
+    run: a run directory (docs/artefacts.md). formats: names in `FORMATS`. warmup: with the answer at half
+    and twice the warm-up, from raw artefacts.
     Raises ReportError when the directory cannot be reported on or written to, or a format is
     unknown.
     """
@@ -154,7 +179,7 @@ def build(run: Path, formats: Iterable[str] = ("html",)) -> list[Path]:
         raise ReportError(
             f"no report format is called '{unknown[0]}'; known: {', '.join(sorted(FORMATS))}"
         )
-    report = _Report(run)
+    report = _Report(run, warmup=warmup)
     try:
         return [path for name in wanted for path in FORMATS[name](report)]
     except OSError as error:

@@ -26,6 +26,11 @@ _PREFIXED = {
 }
 
 
+def prefixed() -> dict[str, str]:
+    """Return the base unit of each unit that `scale_for` prints: `Mbit/s` to `bit/s`."""
+    return {name: unit for unit, steps in _PREFIXED.items() for _, name in steps}
+
+
 def scale_for(unit: str, values: Iterable[float]) -> Scale:
     """Return the scale that prints the largest of the values with one to three integer digits.
 

@@ -24,7 +24,14 @@ from .writing import whole
 FILES = "files.json"
 MISSING = "missing"
 OF_RUN = ("plan.json", "cells.jsonl", "emitted.json", "lock.json", "report.html", "report.md")
-OF_RUN_BELOW = ("tables/*.parquet", "figures/*.svg", "figures/*.pdf", "spec/**/*")
+OF_RUN_BELOW = (
+    "tables/*.parquet",
+    "figures/*.svg",
+    "figures/*.pdf",
+    "figures/*.csv",
+    "figures/*.tex",
+    "spec/**/*",
+)
 
 _OURS = r"((tables|figures)/)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}"
 # Names that the user gave: any, but none that leaves the folder.

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from fairc.cli.results import no_formula
 from fairc.runtime.host import supervisor
 from fairc.runtime.run.progress import failure
 from fairc.runtime.store.results import CellResult
+from fairc.runtime.store.spreadsheet import no_formula
 
 Fairc = Callable[..., Any]  # conftest.py
 

@@ -1,0 +1,127 @@
+"""Every table of the report as data, for CSV and LaTeX: the same numbers as on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from .answer import Answer, Entry
+from .figures import Number, Sheet
+
+Cell = str | Number | tuple[Number, Number]
+Row = tuple[Cell, ...]
+
+
+def sheets(values: Mapping[str, Any], figures: Iterable[object]) -> tuple[Sheet, ...]:
+    """Return the tables of a report in the order of the page; those without a row are left out.
+
+    values: of `page.context`. figures: of the report, in its order.
+    """
+    made = [
+        _answer(values["answer"], [axis.name for axis in values["axes"]]),
+        *_deviations(values["plan"].deviates),
+        *(figure for figure in figures if isinstance(figure, Sheet)),
+        *_validity(values),
+        *([values["warmup"]] if values["warmup"] else []),
+        *_comparisons(values["compared"]),
+        _metrics(values),
+    ]
+    return tuple(sheet for sheet in made if sheet.rows)
+
+
+def _sheet(name: str, title: str, head: Iterable[tuple[str, bool]], rows: Iterable[Row]) -> Sheet:
+    return Sheet(name, "tables", title, "", tuple(head), tuple(rows))
+
+
+def _count(n: int) -> Number:
+    return Number(str(n), str(n))
+
+
+def _of(entry: Entry | None) -> tuple[Cell, Cell]:
+    """Return the median of an entry, and its interval or why there is none."""
+    if entry is None or entry.median is None:
+        return "", ""
+    middle = Number(entry.median.text, entry.median.exact)
+    if entry.low is None or entry.high is None:
+        return middle, ""
+    low, high = entry.low, entry.high
+    return middle, (Number(low.text, low.exact), Number(high.text, high.exact))
+
+
+def _named(entry: Entry) -> str:
+    return f"{entry.what} ({entry.unit})" if entry.unit else entry.what
+
+
+_NUMBERS = (("median", True), ("95 % interval", True), ("n", True))
+
+
+def _answer(found: Answer, axes: list[str]) -> Sheet:
+    """Return a row for each configuration, or for each metric of an only one."""
+    if found.alone:
+        (group,) = found.groups
+        rows = [(_named(e), *_of(e), _count(e.n), e.remark) for e in group.entries]
+        names = (("what", False), *_NUMBERS, ("remark", False))
+        return _sheet("table-answer", "The answer", names, rows)
+    columns = found.columns
+    head = (
+        *((axis, False) for axis in axes),
+        ("n", True),
+        *(
+            h
+            for e in columns
+            for h in ((_named(e), True), (f"{e.what}, 95 % interval{_unit(e)}", True))
+        ),
+    )
+    lines: list[Row] = []
+    for group in found.groups:
+        numbers = [part for e in columns for part in _of(group.entry(e.measure))]
+        texts = [text for _, text in group.configuration.bindings]
+        lines.append((*texts, _count(len(group.configuration.counted)), *numbers))
+    return _sheet("table-answer", "The answer", head, lines)
+
+
+def _unit(entry: Entry) -> str:
+    return f" ({entry.unit})" if entry.unit else ""
+
+
+def _deviations(texts: tuple[str, ...]) -> Iterator[Sheet]:
+    rows = [(_count(place), text) for place, text in enumerate(texts, 1)]
+    head = (("No.", True), ("what differs", False))
+    yield _sheet("table-deviations", "Deviations from the original study", head, rows)
+
+
+def _validity(values: Mapping[str, Any]) -> Iterator[Sheet]:
+    meanings = values["verdicts"]
+    rows = [(verdict, _count(n), meanings[verdict]) for verdict, n in values["counts"].items()]
+    head = (("verdict", False), ("cells", True), ("meaning", False))
+    yield _sheet("table-validity", "Cells by verdict", head, rows)
+    remarks = [
+        (r.verdict, r.reason, _count(len(r.cells)), "; ".join(r.cells)) for r in values["remarks"]
+    ]
+    names = (("verdict", False), ("reason", False), ("number", True), ("cells", False))
+    yield _sheet("table-reasons", "Reasons of verdicts", names, remarks)
+    if found := values["differences"]:
+        columns = (("condition", False), *((name, False) for name in found.transports))
+        lines = [(f"{row.condition}: {row.meaning}", *row.values) for row in found.rows]
+        yield _sheet("table-transports", "Differences between the transports", columns, lines)
+
+
+def _comparisons(compared: Any) -> Iterator[Sheet]:
+    head = ("metric", "where", "first", "second", "second - first, with 95 % interval", "tests")
+    rows = [(p.what, p.where, p.first, p.second, p.shift, p.words) for p in compared.pairs]
+    yield _sheet("table-comparisons", "Comparisons", ((name, False) for name in head), rows)
+    series = [(s.configuration, s.what, _count(s.n), s.r, s.p) for s in compared.series]
+    names = (
+        ("configuration", False), ("metric", False), ("n", True),
+        ("autocorrelation at lag 1 (95 % band)", True), ("p after Holm", True),
+    )  # fmt: skip
+    yield _sheet("table-autocorrelation", "Autocorrelation of repetitions", names, series)
+
+
+def _metrics(values: Mapping[str, Any]) -> Sheet:
+    rows = [
+        (row.configuration, _named(row.entry), *_of(row.entry), _count(row.entry.n), row.kind)
+        for row in values["rows"]
+    ]
+    head = (("configuration", False), ("metric", False), *_NUMBERS, ("kind", False))
+    return _sheet("table-metrics", "All other metrics", head, rows)

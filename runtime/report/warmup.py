@@ -1,0 +1,101 @@
+"""The table of what other warm-ups would change, for `fairc report --warmup-sensitivity`."""
+
+from __future__ import annotations
+
+from .answer import Value, entry, format_of
+from .figures import Number, Sheet
+from .lead import leading
+from .run import ReportError, Run
+from .summary import Measure, Results, Summary, summarise
+from .words import counted, one_line, quantity
+
+Cell = str | Number | tuple[Number, Number]
+DASH = "\N{EN DASH}"
+_COLUMNS = ("half", "as specified", "twice")
+
+
+def warmup_sheet(run: Run, results: Results) -> Sheet:
+    """Return the answer with half and with twice the warm-up beside the answer itself.
+
+    Raises ReportError where there is no warm-up, or raw artefacts are gone or damaged.
+    """
+    from fairc.runtime.run.warmup import HALF, TWICE, revalued
+    from fairc.runtime.store.folder import StoreError
+
+    first = leading(results)
+    measures = list(dict.fromkeys((*([first] if first else []), *results.asked)))
+    found: dict[tuple[str, str, Measure], list[float]] = {}
+    try:
+        for cell, factor, values in revalued(run.path):
+            for v in values:
+                if v.value is not None:
+                    key = cell.configuration, factor, Measure(v.metric, v.flow, v.unit, v.load)
+                    found.setdefault(key, []).append(v.value)
+    except StoreError as error:
+        raise ReportError(str(error)) from None
+    rows: list[tuple[Cell, ...]] = []
+    moved = 0
+    for configuration in run.configurations:
+        for measure in measures:
+            own = results.summary(measure, configuration)
+            if own.median is None:
+                continue
+            half, twice = (
+                summarise(tuple(found.get((configuration.id, factor, measure), ())))
+                for factor in (HALF, TWICE)
+            )
+            outside = [name for name, s in (("half", half), ("twice", twice)) if _outside(s, own)]
+            moved += bool(outside)
+            scale, decimals = format_of(results, measure.metric)
+            told = [entry(measure, s, scale, decimals, "") for s in (half, own, twice)]
+            unit = f" ({scale.unit})" if scale.unit else ""
+            cells = [
+                (Number(e.median.text, e.median.exact), _interval(e.low, e.high))
+                if e.median
+                else (DASH, "")
+                for e in told
+            ]
+            rows.append(
+                (
+                    *(one_line(text) for _, text in configuration.bindings),
+                    f"{told[1].what}{unit}",
+                    *(part for pair in cells for part in pair),
+                    f"outside the interval with {' and with '.join(outside)}" if outside else "",
+                )
+            )
+    warm = sorted({scene.warmup_ns / 1e9 for scene in run.scenes.values()})
+    length = " to ".join(dict.fromkeys((quantity(warm[0], "s"), quantity(warm[-1], "s"))))
+    verdict = (
+        "No median leaves the interval of the one as specified."
+        if not moved
+        else f"{counted(moved, 'median')} outside the interval of the one as specified."
+    )
+    return Sheet(
+        name="warmup",
+        section="warmup",
+        title="Sensitivity to the warm-up",
+        caption=(
+            f"The same artefacts with half and with twice the warm-up of {length}; nothing was run."
+            f" Medians, with their 95 % intervals where there are enough repetitions. {verdict}"
+        ),
+        head=(
+            *((one_line(axis), False) for axis in run.axes),
+            ("metric", False),
+            *(head for name in _COLUMNS for head in ((name, True), ("95 % interval", True))),
+            ("", False),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def _interval(low: Value | None, high: Value | None) -> Cell:
+    if low is None or high is None:
+        return ""
+    return Number(low.text, low.exact), Number(high.text, high.exact)
+
+
+def _outside(other: Summary, own: Summary) -> bool:
+    """Whether a median lies outside the interval of the one as specified; no interval decides nothing."""
+    if other.median is None or own.low is None or own.high is None:
+        return False
+    return not own.low <= other.median <= own.high

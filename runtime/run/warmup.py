@@ -1,0 +1,77 @@
+"""What a run's numbers would be with another warm-up: metrics computed anew from raw artefacts; nothing is run.
+
+The warm-up is chosen by hand, so a result that depends on it is no result. With half of it and with twice of it the
+same metrics are computed from the same artefacts (as Law, Simulation Modeling and Analysis, 9.5, asks of what is cut
+off at the start). A cell that is over before twice the warm-up has no value there.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from fairc.compiler.plan import Cell
+from fairc.runtime.measurement import ArtefactError, load
+from fairc.runtime.metrics import METRICS
+from fairc.runtime.metrics.split import told
+from fairc.runtime.store.folder import Store, StoreError
+from fairc.runtime.store.results import MetricValue
+
+HALF, TWICE = "half", "twice"
+FACTORS: Mapping[str, float] = {HALF: 0.5, TWICE: 2.0}
+
+
+class Revalued(NamedTuple):
+    """The metrics of a cell with another warm-up; factor: a name of `FACTORS`."""
+
+    cell: Cell
+    factor: str
+    values: tuple[MetricValue, ...]
+
+
+def revalued(path: Path) -> Iterator[Revalued]:
+    """Yield the metrics of every finished cell that counts, with each other warm-up, in order.
+
+    path: the run directory. Raises StoreError where there is no warm-up, or artefacts are missing or damaged.
+    """
+    store = Store(path)
+    cells = [
+        (cell, folder)
+        for cell, folder in store.finished()
+        if (result := store.result(folder.name)) is not None
+        and result.status == "ok"
+        and result.verdict != "invalid"
+    ]
+    if cells and not any(cell.warmup_ns for cell, _ in cells):
+        raise StoreError(f"{path} has no `warmup`, so there is nothing to change in it")
+    for cell, folder in cells:
+        if not store.has_raw(folder.name):
+            raise StoreError(
+                f"the raw artefacts of cell {cell.id} are gone, as after `fairc clean --raw`: its metrics"
+                " cannot be computed with another warm-up"
+            )
+        with tempfile.TemporaryDirectory(prefix="fairc-warmup-") as scratch:
+            try:
+                store.unpack(folder.name, Path(scratch))
+                for factor in FACTORS:
+                    yield Revalued(cell, factor, _values(store, cell, Path(scratch), factor))
+            except (OSError, ValueError, ArtefactError) as error:
+                raise StoreError(
+                    f"the raw artefacts of cell {cell.id} cannot be read: {error};"
+                    f" `fairc verify {path}` says what is damaged"
+                ) from None
+
+
+def _values(store: Store, cell: Cell, raw: Path, factor: str) -> tuple[MetricValue, ...]:
+    """Return the metrics that the plan asks for; none where the cell is over before the warm-up is."""
+    other = cell.model_copy(update={"warmup_ns": round(cell.warmup_ns * FACTORS[factor])})
+    measurement = load(other, raw)
+    if measurement.warmup_s >= measurement.ended_s:
+        return ()
+    return tuple(
+        value
+        for request in store.plan.measure
+        for value in told(measurement, request, METRICS[request.name].compute(measurement, request))
+    )

@@ -1,0 +1,14 @@
+"""CSV files that a spreadsheet may open: no cell of them is a formula."""
+
+from __future__ import annotations
+
+import re
+
+_SIGNED = re.compile(r"[+-]?[0-9]+([.][0-9]*)?([eE][+-]?[0-9]+)?[A-Za-z%/]*")
+
+
+def no_formula(cell: str | None) -> str | None:
+    """Return a text for a CSV file so that no spreadsheet takes it for a formula: a quote before it."""
+    if not cell or cell[0] not in "=+-@\t\r" or _SIGNED.fullmatch(cell):
+        return cell
+    return f"'{cell}"

@@ -1,0 +1,89 @@
+"""Every table of the report as CSV and LaTeX: the numbers of the page, and texts that stay texts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fairc.runtime.report import build
+from fairc.runtime.report.figures import Number, Sheet
+from fairc.runtime.report.run import Run
+from fairc.runtime.report.summary import GOODPUT, Results
+from fairc.runtime.report.tabular import as_csv, as_tex
+
+Maker = Callable[..., Path]
+HOSTILE = r"\input{/etc/passwd} $x_1^2$ & 50 % #1 ~ {a} [b] | <c>"
+
+
+def sheet(*rows: tuple[str | Number | tuple[Number, Number], ...]) -> Sheet:
+    head = (("name (ms)", False), ("value (Mbit/s)", True), ("95 % interval", True))
+    return Sheet("s", "tables", "A title", "", head, rows)
+
+
+TWO = Number("2.00", "2000000.0"), Number("3.50", "3500000.1")
+
+
+def test_csv_has_exact_values_in_si_units_and_no_formula() -> None:
+    text = as_csv(sheet(("rtt (ms)", TWO[0], TWO), ("=cmd()", TWO[1], "too few")))
+    assert list(csv.reader(io.StringIO(text))) == [
+        ["name (s)", "value (bit/s)", "95 % interval low", "95 % interval high"],
+        ["rtt (s)", "2000000.0", "2000000.0", "3500000.1"],
+        ["'=cmd()", "3500000.1", "too few", ""],
+    ]
+
+
+def test_latex_is_booktabs_as_printed_and_holds_no_command_of_a_text() -> None:
+    text = as_tex(sheet((HOSTILE, Number("\N{MINUS SIGN}2.00", "-2.0"), TWO), ("b", TWO[1], "")))
+    assert "\\toprule" in text and "\\begin{tabular}{lrr}" in text
+    assert "$-$2.00 & {[}2.00, 3.50{]} \\\\" in text
+    own = text.split("\\midrule\n")[1].split(" & $-$2.00")[0]
+    assert "\\input" not in own and "\\textbackslash{}input\\{/etc/passwd\\}" in own
+    assert not re.search(r"(?<!\\)[$&#_%]", own.replace("\\textbackslash{}", ""))
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
+def test_latex_compiles(tmp_path: Path) -> None:
+    table = as_tex(sheet((HOSTILE, TWO[0], TWO)))
+    document = f"\\documentclass{{article}}\\usepackage{{booktabs}}\\usepackage[T1]{{fontenc}}\\begin{{document}}\n{table}\\end{{document}}"
+    (tmp_path / "a.tex").write_text(document, "utf-8")
+    command = ["pdflatex", "-halt-on-error", "a.tex"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+
+
+def test_every_table_of_the_report_is_written(make_run: Maker) -> None:
+    path = make_run(sweep={"loss": ("0%", "1%")}, repeat=6, duration_s=5.0,
+                    bad={(1, 2): ("ok", "invalid", ["rate, too low"])})  # fmt: skip
+    plan = json.loads((path / "plan.json").read_text("utf-8"))
+    (path / "plan.json").write_text(json.dumps(plan | {"deviates": ["no cross traffic"]}), "utf-8")
+    made = build(path, ["csv", "tex"])
+    names = {
+        "answer",
+        "deviations",
+        "validity",
+        "reasons",
+        "comparisons",
+        "autocorrelation",
+        "metrics",
+    }
+    assert {p.name for p in made} == {f"table-{n}.{s}" for n in names for s in ("csv", "tex")}
+    assert [p.read_bytes() for p in made] == [p.read_bytes() for p in build(path, ["csv", "tex"])]
+    with (path / "figures/table-answer.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    run = Run(path)
+    results = Results(run)
+    for row, configuration in zip(rows, run.configurations, strict=True):
+        for measure in results.select(GOODPUT):
+            own = results.summary(measure, configuration)
+            name = f"goodput of {measure.flow}"
+            assert float(row[f"{name} (bit/s)"]) == own.median
+            if own.low is not None:
+                assert float(row[f"{name}, 95 % interval (bit/s) low"]) == own.low
+    assert rows[1]["n"] == "5"
