@@ -62,6 +62,9 @@ class Resolved:
         names = set(facts.names)
         inner = [r.where for r in readings.values() if r.where is not None]
         apart = {name for name in used_names(inner, facts.lets) if name in names}
+        for group in facts.grid.groups:  # names that are bound together change together
+            if apart & set(group.names):
+                apart |= set(group.names)
         self.shared = tuple(name for name in facts.names if name not in apart)
         self.least = 10**9
         self.kinds: set[tuple[str, float]] = set()
