@@ -14,17 +14,19 @@ from . import console
 from .failures import Status
 
 if TYPE_CHECKING:
-    from fairc.runtime.pack.checking import Checks
+    from fairc.runtime.pack.checks import Checks
 
 
 def verify_pack(pack: Path, sample: int | None, jobs: int | None, form: str) -> int:
     """Check a pack; return the exit status. sample: how many cells to run again, None: all."""
     from fairc.runtime.host import supervisor
     from fairc.runtime.pack import checking, zipped
+    from fairc.runtime.pack.checks import Checks
+    from fairc.runtime.pack.claims import claims_again
     from fairc.runtime.store.folder import read_plan
     from fairc.runtime.store.verification import verify
 
-    checks = checking.Checks()
+    checks = Checks()
     with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("pack")) as scratch:
         folder, again = Path(scratch, "pack"), Path(scratch, "again")
         folder.mkdir()
@@ -67,6 +69,8 @@ def verify_pack(pack: Path, sample: int | None, jobs: int | None, form: str) -> 
                     checks,
                     console.say,
                 )
+        if compilation is not None:
+            claims_again(folder, compilation, again, Path(scratch, "claims"), checks)
     return _answer(pack, checks, form)
 
 

@@ -7,9 +7,7 @@ is run is compiled here from the spec inside, on an engine in virtual time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from fairc import compiler, dsl
 from fairc.compiler.emission import SPEC
@@ -29,36 +27,10 @@ from fairc.runtime.statistics.agreement import AGREE
 from fairc.runtime.store import tables
 from fairc.runtime.store.folder import LOCK, Store, read_cells, read_plan
 
+from .checks import Checks
 from .contents import PROGRAMS
 
-Verdict = Literal["holds", "differs", "cannot tell", "not done"]
 MARGIN = Margin(0.05, relative=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A row of the answer: what was checked, the verdict, and what was found. decides: of the whole."""
-
-    what: str
-    verdict: Verdict
-    found: str
-    decides: bool = True
-
-
-@dataclass(slots=True)
-class Checks:
-    """All rows."""
-
-    rows: list[Check] = field(default_factory=list)
-
-    def add(self, what: str, verdict: Verdict, found: str, decides: bool = True) -> None:
-        """Add a row."""
-        self.rows.append(Check(what, verdict, found, decides))
-
-    @property
-    def holds(self) -> bool:
-        """Whether every row that decides holds."""
-        return all(row.verdict == "holds" for row in self.rows if row.decides)
 
 
 def plan_again(folder: Path, checks: Checks) -> compiler.Compilation | None:
