@@ -107,18 +107,19 @@ def cells_again(
     progress: Progress,
     checks: Checks,
     say: Callable[[str], None],
+    what: str = "cells",
 ) -> None:
     """Run cells again, from the plan compiled here, and compare them with the pack's results.
 
     Where engine and build are the pack's, cells must come out equal to the byte. Elsewhere all repetitions of
-    the chosen configurations are run, and every metric must agree within 5 %.
+    the chosen configurations are run, and every metric must agree within 5 %. what: the name of the row.
     """
     packed = Store(folder)
     ours = {cell.id: cell for cell in compilation.cells()}
     stored = {cell.id: where for cell, where in packed.finished() if cell.id in ours}
     if not stored:
         checks.add(
-            "cells",
+            what,
             "not done",
             "none of the pack's results belongs to a cell that the spec gives here",
         )
@@ -142,13 +143,18 @@ def cells_again(
         store.write_json(LOCK, lock.describe(store.path, engine))
         Sweep(store, engine, progress, jobs, lambda cell: cell.id in wanted).run()
         if equal:
-            _same_bytes(packed, store, stored, wanted, checks)
+            _same_bytes(packed, store, stored, wanted, checks, what)
         else:
-            _agreement(packed, store, wanted, checks)
+            _agreement(packed, store, wanted, checks, what)
 
 
 def _same_bytes(
-    packed: Store, store: Store, stored: dict[str, Path], wanted: set[str], checks: Checks
+    packed: Store,
+    store: Store,
+    stored: dict[str, Path],
+    wanted: set[str],
+    checks: Checks,
+    what: str,
 ) -> None:
     again = {cell.id: store.result(where.name) for cell, where in store.finished()}
     differing = []
@@ -164,10 +170,10 @@ def _same_bytes(
     words = f"{len(wanted)} run again: {len(wanted) - len(differing)} equal to the byte"
     if differing:
         words += f"; not so {', '.join(differing[:4])}"
-    checks.add("cells", "differs" if differing else "holds", words)
+    checks.add(what, "differs" if differing else "holds", words)
 
 
-def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks) -> None:
+def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks, what: str) -> None:
     axes = tuple(axis.name for axis in packed.plan.axes)
     results = (tables.read_stored(cell, where) for cell, where in store.finished())
     tables.write(store.path / "tables", axes, results)
@@ -184,13 +190,13 @@ def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks) ->
         " within 5 %"
     )
     if "differ" in verdicts:
-        checks.add("cells", "differs", f"{words}, {verdicts.count('differ')} differ")
+        checks.add(what, "differs", f"{words}, {verdicts.count('differ')} differ")
     elif other:
         checks.add(
-            "cells", "cannot tell", f"{words}; {other} cannot be decided with so few repetitions"
+            what, "cannot tell", f"{words}; {other} cannot be decided with so few repetitions"
         )
     else:
-        checks.add("cells", "holds" if rows else "not done", words)
+        checks.add(what, "holds" if rows else "not done", words)
 
 
 def obstacle(plan: Plan) -> str:
