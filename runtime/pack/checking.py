@@ -13,7 +13,7 @@ from fairc import compiler, dsl
 from fairc.compiler.emission import SPEC
 from fairc.compiler.engine_choice import VIRTUAL_TIME
 from fairc.compiler.plan import Cell, Plan
-from fairc.compiler.targets import mininet
+from fairc.compiler.targets import mininet, runner
 from fairc.compiler.targets.binary import NAME as ENDPOINTS
 from fairc.compiler.targets.binary import find_endpoints
 from fairc.dsl.core.diagnostics import CompileError
@@ -81,7 +81,12 @@ def programs_again(folder: Path, checks: Checks) -> None:
     cells = list(read_cells(folder))
     same = sum(packed.get(f"{cell.id}.py") == mininet.render(cell).encode() for cell in cells)
     words = f"{same} of {len(cells)} are what this version of fairc writes"
-    checks.add("programs", "holds" if same == len(cells) else "differs", words, decides=False)
+    modules = folder / PROGRAMS / "cells" / runner.PACKAGE
+    packed_modules = {f"{runner.PACKAGE}/{p.name}": p.read_bytes() for p in modules.glob("*.py")}
+    equal = packed_modules == runner.files()
+    words += "" if equal else f"; the `{runner.PACKAGE}/` that runs them is not this installation's"
+    whole = equal and same == len(cells)
+    checks.add("programs", "holds" if whole else "differs", words, decides=False)
     binary = folder / PROGRAMS / "cells" / ENDPOINTS
     if binary.is_file():
         equal = lock.digest([binary]) == lock.digest([find_endpoints()])
@@ -189,7 +194,10 @@ def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks, wh
         f"{len(wanted)} run again on another build: {agreeing} of {len(rows)} values agree"
         " within 5 %"
     )
-    if "differ" in verdicts:
+    again = [store.result(where.name) for cell, where in store.finished() if cell.id in wanted]
+    if failed := sum(result is None or result.status != "ok" for result in again):
+        checks.add(what, "differs", f"{words}; {failed} of them failed here")
+    elif "differ" in verdicts:
         checks.add(what, "differs", f"{words}, {verdicts.count('differ')} differ")
     elif other:
         checks.add(

@@ -200,3 +200,14 @@ def test_a_verdict_that_the_results_do_not_give_is_found(claimed: Fairc) -> None
     called = claimed("verify", "changed.zip", "--sample", "0", "--format", "json")
     assert called.status == 1
     assert claims_of(called)["verdict"] == "differs"
+
+
+def test_programs_of_a_pack_that_are_not_ours_are_reported(packed: Fairc) -> None:
+    with zipfile.ZipFile(PACK) as opened:
+        files = {n: opened.read(n) for n in opened.namelist() if n != zipped.SUMS}
+    files["programs/cells/cell/clock.py"] += b"# a stranger's"
+    zipped.write(Path("changed.zip"), files)
+    called = packed("verify", "changed.zip", "--sample", "0", "--format", "json")
+    rows = {row["what"]: row for row in json.loads(called.out)["checks"]}
+    assert rows["programs"]["verdict"] == "differs" and "`cell/`" in rows["programs"]["found"]
+    assert packed("verify", "results/tiny", "--trust").status == 2

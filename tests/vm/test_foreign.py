@@ -48,16 +48,18 @@ def test_the_guest_gets_the_packs_programs_and_not_ours(folder: Path) -> None:
     assert files["agent.py"] == (recipe.GUEST / "agent.py").read_bytes()
 
 
+def many(folder: Path) -> None:
+    for i in range(250):
+        (folder / f"x{i}.py").touch()
+
+
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "no endpoints": (lambda f: (f / NAME).unlink(), "no programs"),
     "a script for endpoints": (lambda f: (f / NAME).write_text("#!/bin/sh"), "is no program"),
     "another kind of file": (lambda f: (f / "cell" / "a.so").write_text(""), "a.so"),
     "a folder": (lambda f: (f / "cell" / "x.py").mkdir(), "x.py"),
     "a large module": (lambda f: (f / "cell" / "x.py").write_bytes(b"#" * (1 << 21)), "larger"),
-    "many modules": (
-        lambda f: [(f / "cell" / f"x{chr(97 + i % 26)}{i}.py").touch() for i in range(250)],
-        "more than",
-    ),
+    "many modules": (lambda f: many(f / "cell"), "more than"),
 }
 
 
