@@ -301,7 +301,7 @@ class Checker:
         """Warn about swept names on which nothing depends."""
         nodes: list[syntax.Node] = [s.value for s in block.settings.values()]
         nodes += [*flows, *excludes, *self._topologies.values(), *self._of(syntax.InlineTopology)]
-        nodes += [*self._of(syntax.Users), *self._of(syntax.Hosts)]
+        nodes += [*self._of(syntax.Users), *self._of(syntax.Hosts), *self._of(syntax.Claim)]
         used = used_names([*nodes, *(b.value for b in bindings)], lets)
         for binding in bindings:
             for word in binding.names:

@@ -27,7 +27,7 @@ WALK_LIMIT = 100_000
 PAIR_LIMIT = 1000
 """So many pairs of claim and configuration may there be: more would need 17 repetitions and a day to read."""
 
-FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+FLIPPED: dict[Relation, Relation] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True)
@@ -51,17 +51,20 @@ class Resolved:
         facts: ClaimFacts,
         holds: syntax.Expr,
         readings: Mapping[int, Reading],
-        over: str,
+        over: Over,
         where: syntax.Expr | None,
     ) -> None:
         self._facts, self._holds, self._readings = facts, holds, readings
-        self.over = cast(Over, over)
+        self.over: Over = over
         self._where = where
         self._left, self._written, self._right = _compared(holds)
         self.relation: Relation = self._written
         names = set(facts.names)
         inner = [r.where for r in readings.values() if r.where is not None]
         apart = {name for name in used_names(inner, facts.lets) if name in names}
+        for group in facts.grid.groups:  # names that are bound together change together
+            if apart & set(group.names):
+                apart |= set(group.names)
         self.shared = tuple(name for name in facts.names if name not in apart)
         self.least = 10**9
         self.kinds: set[tuple[str, float]] = set()
@@ -154,11 +157,12 @@ class Resolved:
                      note=f"{ends[0].canonical} is more than {ends[1].canonical}")  # fmt: skip
             low, high = (_si(end) for end in ends)
             return found, low, high
-        left, right, relation = made(self._left), made(self._right), self._written
+        left, right = made(self._left), made(self._right)
+        relation: Relation = self._written
         require_same(left, right, self._holds.span)
         if left.is_constant:
             left, right = right, left
-            relation = cast(Relation, FLIPPED[relation])
+            relation = FLIPPED[relation]
         if right.is_constant:
             assert isinstance(right, Sum)
             bound = _si(Quantity(right.shift, right.dimension, right.span))

@@ -12,7 +12,7 @@ from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics, La
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.expressions.evaluate import Scope
-from fairc.dsl.model.claims import Claim
+from fairc.dsl.model.claims import Claim, Over
 from fairc.dsl.text import syntax
 from fairc.words.blocks.claim import CLAIM, FOR, HOLDS, WHERE
 from fairc.words.blocks.flow import USERS
@@ -103,7 +103,7 @@ class ClaimChecker:
         block = Block(node.text.span, node.settings.items, CLAIM, "a claim")
         with gather.attempt():
             block.checked()
-        over: str = "each"
+        over: Over = "each"
         with gather.attempt():
             over = block.get(FOR, Scope({}))
         where = block.settings.get(WHERE.name)

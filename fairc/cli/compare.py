@@ -26,14 +26,20 @@ Rows = Sequence["Compared"]
 
 @click.command()
 @click.argument("first", metavar="RUN", type=type_path)
-@click.argument("second", metavar="RUN", type=type_path)
+@click.argument("second", metavar="[RUN]", type=type_path, required=False)
+@click.option(
+    "--baseline",
+    metavar="RUN|PACK",
+    type=type_path,
+    help="Instead of a second run: what changed since this one, claims first.",
+)
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("text", "json")),
+    type=click.Choice(("text", "json", "md")),
     default="text",
     show_default=True,
-    help="json is in SI base units.",
+    help="json is in SI base units; md: with --baseline.",
 )
 @click.option(
     "--margin",
@@ -44,17 +50,29 @@ Rows = Sequence["Compared"]
     " metric (fairness.F=0.02, SI base unit). May be repeated.  [between engines: 5%]",
 )
 @quiet()
-def compare(first: Path, second: Path, form: str, margins: tuple[str, ...]) -> None:
+def compare(
+    first: Path, second: Path | None, baseline: Path | None, form: str, margins: tuple[str, ...]
+) -> None:
     """Compare two runs, metric by metric: identical, same, different, undecided or missing.
 
     Between runs of two engines, or with --margin: agree, differ, or cannot tell, by the 95 % interval
     of the shift from the first to the second. The exit status is 1 unless everything is identical or
-    the same, or agrees.
+    the same, or agrees; with --baseline also when a claim has another verdict.
     """
     from fairc.runtime.compare.comparison import IDENTICAL, SAME, compare_runs
 
     from .results import TABLES, fresh_tables
 
+    if baseline is not None:
+        if second is not None or margins:
+            raise Wrong("--baseline stands for the other run, and takes no --margin")
+        from .baseline import against
+
+        sys.exit(against(first, baseline, form))
+    if second is None:
+        raise Wrong("compare takes two runs", "fairc compare RUN RUN, or RUN --baseline RUN")
+    if form == "md":
+        raise Wrong("--format md is for --baseline")
     for run in dict.fromkeys((first, second)):
         require_whole(run)
     axes = fresh_tables(first), fresh_tables(second)
@@ -107,7 +125,7 @@ def as_text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str
     for row in told:
         missing += row["verdict"] == MISSING
         if row["verdict"] != MISSING or missing <= SHOWN_ROWS:
-            yield f"{row['metric']}{_of(row['by'])}: {_medians(row)}{row['words']}"
+            yield f"{row['metric']}{of(row['by'])}: {values_of(row)}{row['words']}"
     if missing > SHOWN_ROWS:
         yield f"... and {missing - SHOWN_ROWS} more are missing in one run: --format json"
 
@@ -135,8 +153,8 @@ def pairs_as_text(rows: Rows) -> Iterator[str]:
     if not rows:
         yield "fewer than two groups: nothing to compare"
     for row in rows:
-        sides = f"{_of(row['by']).lstrip(', ')} against {_of(row['by_second']).lstrip(', ')}"
-        yield f"{row['metric']}, {sides}: {_medians(row)}{row['words']}"
+        sides = f"{of(row['by']).lstrip(', ')} against {of(row['by_second']).lstrip(', ')}"
+        yield f"{row['metric']}, {sides}: {values_of(row)}{row['words']}"
 
 
 def pairs_as_json(rows: Rows) -> Iterator[str]:
@@ -173,22 +191,37 @@ PAIR_FORMS: dict[str, Callable[[Rows], Iterator[str]]] = {
 }
 
 
-def _of(by: Mapping[str, str | None]) -> str:
+def of(by: Mapping[str, str | None]) -> str:
+    """Write what a value is of, behind its name."""
     return "".join(f", {key} = {value}" for key, value in by.items() if value is not None)
 
 
-def _medians(row: Compared) -> str:
-    """Write both medians in a unit that suits them, if both are there."""
-    from fairc.runtime.report.words import decimals_for, number, scale_for
+def values_of(row: Compared) -> str:
+    """Write both medians in a unit that suits them, if both are there, and by how much they differ."""
+    from fairc.runtime.report.words import decimals_for, scale_for
 
     both = [m for m in (row["median_first"], row["median_second"]) if m is not None]
     if len(both) < 2:
         return ""
     scale = scale_for(row["unit"], both)
     decimals = decimals_for(m / scale.factor for m in both)
-    a, b = (number(m / scale.factor, decimals) for m in both)
+    a, b = medians_of(row)
     unit = f" {scale.unit}" if scale.unit else ""
-    return f"medians {a}{unit} and {b}{unit}; {_shift(row, scale.factor, decimals, unit)}"
+    return f"medians {a} and {b}; {_shift(row, scale.factor, decimals, unit)}"
+
+
+def medians_of(row: Compared) -> tuple[str, str]:
+    """Write each median in a unit that suits both; empty where there is none."""
+    from fairc.runtime.report.words import decimals_for, number, scale_for
+
+    both = (row["median_first"], row["median_second"])
+    scale = scale_for(row["unit"], [m for m in both if m is not None])
+    decimals = decimals_for(m / scale.factor for m in both if m is not None)
+    a, b = (
+        "" if m is None else f"{number(m / scale.factor, decimals)} {scale.unit}".rstrip()
+        for m in both
+    )
+    return a, b
 
 
 def _shift(row: Compared, factor: float, decimals: int, unit: str) -> str:

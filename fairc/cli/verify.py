@@ -32,13 +32,21 @@ SHOWN = 40
 @click.option(
     "-j", "--jobs", type=click.IntRange(1), help="Cells at a time.  [default: one per CPU]"
 )
+@click.option(
+    "--trust",
+    is_flag=True,
+    help="Of a pack: also run its own programs and endpoints, inside of the engine vm only.",
+)
 @quiet()
-def verify(target: Path, form: str, sample: int | None, everything: bool, jobs: int | None) -> int:
+def verify(
+    target: Path, form: str, sample: int | None, everything: bool, jobs: int | None, trust: bool
+) -> int:
     """Check that stored files are unchanged. RUN is a run directory, PACK a file of `fairc pack`.
 
     Of a run directory every file is compared with the hash that was recorded when it was written; nothing
     is changed, and what is damaged is listed with its repair. Of a pack the hashes are checked, the spec inside
-    is compiled again, and some of its cells are run again; nothing that the pack brings is executed. The exit
+    is compiled again, its claims are decided again, and some of its cells are run again; nothing that the pack
+    brings is executed, unless --trust asks for it. The exit
     status is 1 when something is damaged or differs.
     """
     if target.is_file():
@@ -47,11 +55,15 @@ def verify(target: Path, form: str, sample: int | None, everything: bool, jobs: 
         if everything and sample is not None:
             raise Wrong("--all and --sample contradict each other")
         return verify_pack(
-            target, None if everything else 3 if sample is None else sample, jobs, form
+            target,
+            None if everything else 3 if sample is None else sample,
+            jobs,
+            form,
+            trust=trust,
         )
-    if everything or sample is not None or jobs:
+    if everything or sample is not None or jobs or trust:
         raise Wrong(
-            "--sample, --all and --jobs are for packs; a run directory only has its hashes compared"
+            "--sample, --all, --jobs and --trust are for packs; a run directory only has its hashes compared"
         )
     found = looked_at(target)
     for line in FORMS[form](target, found):

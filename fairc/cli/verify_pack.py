@@ -14,17 +14,25 @@ from . import console
 from .failures import Status
 
 if TYPE_CHECKING:
-    from fairc.runtime.pack.checking import Checks
+    from fairc.compiler import Compilation
+    from fairc.runtime.pack.checks import Checks
 
 
-def verify_pack(pack: Path, sample: int | None, jobs: int | None, form: str) -> int:
-    """Check a pack; return the exit status. sample: how many cells to run again, None: all."""
+def verify_pack(
+    pack: Path, sample: int | None, jobs: int | None, form: str, *, trust: bool = False
+) -> int:
+    """Check a pack; return the exit status.
+
+    sample: how many cells to run again, None: all. trust: also with the pack's own programs, in the engine vm.
+    """
     from fairc.runtime.host import supervisor
     from fairc.runtime.pack import checking, zipped
+    from fairc.runtime.pack.checks import Checks
+    from fairc.runtime.pack.claims import claims_again
     from fairc.runtime.store.folder import read_plan
     from fairc.runtime.store.verification import verify
 
-    checks = checking.Checks()
+    checks = Checks()
     with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("pack")) as scratch:
         folder, again = Path(scratch, "pack"), Path(scratch, "again")
         folder.mkdir()
@@ -67,7 +75,53 @@ def verify_pack(pack: Path, sample: int | None, jobs: int | None, form: str) -> 
                     checks,
                     console.say,
                 )
+        if trust:
+            _trusted(folder, compilation, Path(scratch), sample, jobs, checks)
+        if compilation is not None:
+            claims_again(folder, compilation, again, Path(scratch, "claims"), checks)
     return _answer(pack, checks, form)
+
+
+def _trusted(
+    folder: Path,
+    compilation: Compilation | None,
+    scratch: Path,
+    sample: int | None,
+    jobs: int | None,
+    checks: Checks,
+) -> None:
+    """Run cells with the programs of the pack, inside of the emulated machine, and compare."""
+    from fairc.compiler.targets.binary import NAME
+    from fairc.runtime.engines.vm import VmEngine
+    from fairc.runtime.pack import checking, contents
+    from fairc.runtime.store.folder import read_plan
+    from fairc.runtime.vm.foreign import of_folder
+
+    what, home = "trusted programs", scratch / "machine"
+    home.mkdir()
+    programs = of_folder(folder / contents.PROGRAMS / "cells", NAME, home)
+    if isinstance(programs, str):
+        checks.add(what, "not done", programs)
+    elif compilation is None or sample == 0:
+        checks.add(what, "not done", "no cell was run again")
+    elif why := checking.obstacle(read_plan(folder)):
+        checks.add(what, "not done", why)
+    else:
+        console.say("running the pack's own programs in an emulated machine (--trust)")
+        with closing(VmEngine(console.say, programs)) as engine:
+            engine.prepare()
+            checking.cells_again(
+                folder,
+                compilation,
+                scratch / "trusted",
+                engine,
+                sample,
+                jobs or len(os.sched_getaffinity(0)),
+                console.progress(),
+                checks,
+                console.say,
+                what,
+            )
 
 
 def _answer(pack: Path, checks: Checks, form: str) -> int:

@@ -19,6 +19,7 @@ from fairc.runtime.host import bounds, faults, supervisor
 from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
 from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot
+from fairc.runtime.vm.foreign import Foreign
 
 from . import guest_job
 
@@ -33,7 +34,7 @@ CLOCK_EVERY_S, CLOCK_LIMIT_S = 5.0, 1.0
 class VmEngine:
     """Runs the emitted Mininet script of a cell in virtual time. Needs no root.
 
-    pinned: keep each machine on a core of its own, which makes it a fifth faster; wrong where other
+    foreign: somebody else's programs, run in place of this installation's. pinned: keep each machine on a core of its own, which makes it a fifth faster; wrong where other
     processes like this one share the cores, for all would choose the same.
     """
 
@@ -42,8 +43,11 @@ class VmEngine:
     shift = 0
     pinned = True
 
-    def __init__(self, progress: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, progress: Callable[[str], None] = lambda _: None, foreign: Foreign | None = None
+    ) -> None:
         self._progress = progress
+        self._foreign = foreign
         self._endpoints = Path()
         self._snapshots: dict[str, snapshot.Snapshot] = {}  # by the name of their variant
         self._lock = threading.Lock()
@@ -56,12 +60,12 @@ class VmEngine:
     @property
     def identity(self) -> str:
         """Hash of image, kernel arguments, guest files, QEMU version, and `cell/`."""
-        return _identity(self._snapshot(recipe.PLAIN))
+        return self._identity(self._snapshot(recipe.PLAIN))
 
     def identity_for(self, cell: Cell) -> str:
         """Return the identity of the machine that the cell needs. Raises EngineUnavailable."""
         refuse_images(cell)
-        return _identity(self._snapshot(guest_job.variant_of(cell)))
+        return self._identity(self._snapshot(guest_job.variant_of(cell)))
 
     def emitted(self, cell: Cell) -> str:
         """Return the hash of what the guest's conductor works from."""
@@ -77,7 +81,7 @@ class VmEngine:
                 found |= {
                     f"kernel{of}": saved.image.kernel,
                     f"image{of}": saved.image.digest,
-                    f"machine{of}": _identity(saved),
+                    f"machine{of}": self._identity(saved),
                 }
         return found
 
@@ -89,7 +93,7 @@ class VmEngine:
             max(exchange.SIZE, memory), memory + exchange.SIZE + 4096 * recipe.PLAIN.blocks
         )
         try:
-            self._endpoints = find_endpoints()
+            self._endpoints = self._foreign.endpoints if self._foreign else find_endpoints()
         except EndpointsMissing as problem:
             raise EngineUnavailable((str(problem),), "make setup") from problem
         self._snapshot(recipe.PLAIN)
@@ -99,9 +103,17 @@ class VmEngine:
         with self._lock:
             if variant.name not in self._snapshots:
                 self._snapshots[variant.name] = snapshot.obtain(
-                    image.require(variant), self._endpoints, self._progress, self.shift
+                    image.require(variant),
+                    self._endpoints,
+                    self._progress,
+                    self.shift,
+                    self._foreign,
                 )
             return self._snapshots[variant.name]
+
+    def _identity(self, saved: snapshot.Snapshot) -> str:
+        programs = self._foreign.identity if self._foreign else runner.identity()
+        return hashlib.sha256(f"{saved.machine} {programs}".encode()).hexdigest()
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Restore the snapshot, run the cell's script, and fetch what it left."""
@@ -191,7 +203,3 @@ class HalfSpeedVmEngine(VmEngine):
 
     name = "vm-half"
     shift = 1
-
-
-def _identity(saved: snapshot.Snapshot) -> str:
-    return hashlib.sha256(f"{saved.machine} {runner.identity()}".encode()).hexdigest()

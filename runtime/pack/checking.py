@@ -7,15 +7,13 @@ is run is compiled here from the spec inside, on an engine in virtual time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from fairc import compiler, dsl
 from fairc.compiler.emission import SPEC
 from fairc.compiler.engine_choice import VIRTUAL_TIME
 from fairc.compiler.plan import Cell, Plan
-from fairc.compiler.targets import mininet
+from fairc.compiler.targets import mininet, runner
 from fairc.compiler.targets.binary import NAME as ENDPOINTS
 from fairc.compiler.targets.binary import find_endpoints
 from fairc.dsl.core.diagnostics import CompileError
@@ -29,36 +27,10 @@ from fairc.runtime.statistics.agreement import AGREE
 from fairc.runtime.store import tables
 from fairc.runtime.store.folder import LOCK, Store, read_cells, read_plan
 
+from .checks import Checks
 from .contents import PROGRAMS
 
-Verdict = Literal["holds", "differs", "cannot tell", "not done"]
 MARGIN = Margin(0.05, relative=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A row of the answer: what was checked, the verdict, and what was found. decides: of the whole."""
-
-    what: str
-    verdict: Verdict
-    found: str
-    decides: bool = True
-
-
-@dataclass(slots=True)
-class Checks:
-    """All rows."""
-
-    rows: list[Check] = field(default_factory=list)
-
-    def add(self, what: str, verdict: Verdict, found: str, decides: bool = True) -> None:
-        """Add a row."""
-        self.rows.append(Check(what, verdict, found, decides))
-
-    @property
-    def holds(self) -> bool:
-        """Whether every row that decides holds."""
-        return all(row.verdict == "holds" for row in self.rows if row.decides)
 
 
 def plan_again(folder: Path, checks: Checks) -> compiler.Compilation | None:
@@ -109,7 +81,12 @@ def programs_again(folder: Path, checks: Checks) -> None:
     cells = list(read_cells(folder))
     same = sum(packed.get(f"{cell.id}.py") == mininet.render(cell).encode() for cell in cells)
     words = f"{same} of {len(cells)} are what this version of fairc writes"
-    checks.add("programs", "holds" if same == len(cells) else "differs", words, decides=False)
+    modules = folder / PROGRAMS / "cells" / runner.PACKAGE
+    packed_modules = {f"{runner.PACKAGE}/{p.name}": p.read_bytes() for p in modules.glob("*.py")}
+    equal = packed_modules == runner.files()
+    words += "" if equal else f"; the `{runner.PACKAGE}/` that runs them is not this installation's"
+    whole = equal and same == len(cells)
+    checks.add("programs", "holds" if whole else "differs", words, decides=False)
     binary = folder / PROGRAMS / "cells" / ENDPOINTS
     if binary.is_file():
         equal = lock.digest([binary]) == lock.digest([find_endpoints()])
@@ -135,18 +112,19 @@ def cells_again(
     progress: Progress,
     checks: Checks,
     say: Callable[[str], None],
+    what: str = "cells",
 ) -> None:
     """Run cells again, from the plan compiled here, and compare them with the pack's results.
 
     Where engine and build are the pack's, cells must come out equal to the byte. Elsewhere all repetitions of
-    the chosen configurations are run, and every metric must agree within 5 %.
+    the chosen configurations are run, and every metric must agree within 5 %. what: the name of the row.
     """
     packed = Store(folder)
     ours = {cell.id: cell for cell in compilation.cells()}
     stored = {cell.id: where for cell, where in packed.finished() if cell.id in ours}
     if not stored:
         checks.add(
-            "cells",
+            what,
             "not done",
             "none of the pack's results belongs to a cell that the spec gives here",
         )
@@ -170,13 +148,18 @@ def cells_again(
         store.write_json(LOCK, lock.describe(store.path, engine))
         Sweep(store, engine, progress, jobs, lambda cell: cell.id in wanted).run()
         if equal:
-            _same_bytes(packed, store, stored, wanted, checks)
+            _same_bytes(packed, store, stored, wanted, checks, what)
         else:
-            _agreement(packed, store, wanted, checks)
+            _agreement(packed, store, wanted, checks, what)
 
 
 def _same_bytes(
-    packed: Store, store: Store, stored: dict[str, Path], wanted: set[str], checks: Checks
+    packed: Store,
+    store: Store,
+    stored: dict[str, Path],
+    wanted: set[str],
+    checks: Checks,
+    what: str,
 ) -> None:
     again = {cell.id: store.result(where.name) for cell, where in store.finished()}
     differing = []
@@ -192,10 +175,10 @@ def _same_bytes(
     words = f"{len(wanted)} run again: {len(wanted) - len(differing)} equal to the byte"
     if differing:
         words += f"; not so {', '.join(differing[:4])}"
-    checks.add("cells", "differs" if differing else "holds", words)
+    checks.add(what, "differs" if differing else "holds", words)
 
 
-def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks) -> None:
+def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks, what: str) -> None:
     axes = tuple(axis.name for axis in packed.plan.axes)
     results = (tables.read_stored(cell, where) for cell, where in store.finished())
     tables.write(store.path / "tables", axes, results)
@@ -211,14 +194,17 @@ def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks) ->
         f"{len(wanted)} run again on another build: {agreeing} of {len(rows)} values agree"
         " within 5 %"
     )
-    if "differ" in verdicts:
-        checks.add("cells", "differs", f"{words}, {verdicts.count('differ')} differ")
+    again = [store.result(where.name) for cell, where in store.finished() if cell.id in wanted]
+    if failed := sum(result is None or result.status != "ok" for result in again):
+        checks.add(what, "differs", f"{words}; {failed} of them failed here")
+    elif "differ" in verdicts:
+        checks.add(what, "differs", f"{words}, {verdicts.count('differ')} differ")
     elif other:
         checks.add(
-            "cells", "cannot tell", f"{words}; {other} cannot be decided with so few repetitions"
+            what, "cannot tell", f"{words}; {other} cannot be decided with so few repetitions"
         )
     else:
-        checks.add("cells", "holds" if rows else "not done", words)
+        checks.add(what, "holds" if rows else "not done", words)
 
 
 def obstacle(plan: Plan) -> str:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from fairc.compiler.emission import SPEC
 from fairc.compiler.targets import mininet
+from fairc.runtime.claims import decide
 from fairc.runtime.store.folder import CELLS, EMITTED, LOCK, PLAN, RAW, RESULT, SERIES, Store
 
-from . import crate, readme
+from . import claims, crate, readme
 from .zipped import PackError
 
 PROGRAMS = "programs"
@@ -57,6 +58,8 @@ def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict
     found |= programs(store, scratch)
     if image is not None:
         found[IMAGE] = image
+    if store.plan.claims:
+        found[claims.NAME] = claims.as_json(decide(store.plan, run / "tables", store.lock))
     found["LICENSE"] = _licence()
     found["CITATION.cff"] = readme.citation(store.plan)
     found["README.md"] = readme.readme(store, raw=raw, image=image is not None)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Plan
+from fairc.runtime.claims import decide
+from fairc.runtime.claims.words import level_words, summed_up, told
 from fairc.runtime.compare.summary import summarise
 from fairc.runtime.report.asked import again_by
 from fairc.runtime.report.page import escape_markdown
@@ -54,6 +56,7 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
     yield ""
     yield "Without fairc: `sudo python3 programs/cells/CELL.py` runs one cell in Mininet."
     yield ""
+    yield from _claimed(store)
     yield "## What to expect"
     yield ""
     yield from _expected(store)
@@ -80,6 +83,8 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
         " the numbers |"
     )
     yield "| `report.html`, `figures/`, `tables/` | the report, its figures, tables as Parquet |"
+    if plan.claims:
+        yield "| `claims.json` | verdicts and intervals of the claims |"
     yield f"| `cells/` | the result of each cell{', with its raw artefacts' if raw else ''} |"
     yield "| `programs/` | a Mininet program per cell, and the program that they start in hosts |"
     if image:
@@ -91,6 +96,45 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
         yield "| no image | `fairc image build` builds what the engine runs |"
     yield "| `ro-crate-metadata.json` | all of this for machines (RO-Crate 1.2) |"
     yield "| `SHA256SUMS` | `sha256sum -c SHA256SUMS` |"
+
+
+def _claimed(store: Store) -> Iterator[str]:
+    """Yield the claims: each with its command, its verdict and the interval to expect."""
+    decision = decide(store.plan, store.path / "tables", store.lock)
+    if not decision.claims:
+        return
+    yield "## What is claimed"
+    yield ""
+    yield f"{summed_up(decision)}; {level_words(decision)}. To decide again:"
+    yield ""
+    yield "```sh"
+    yield "fairc verdict study.zip               # from the results in the pack"
+    yield "fairc verify study.zip --all          # from cells run again"
+    yield "```"
+    for decided in decision.claims:
+        claim = decided.claim
+        where = f", where {claim.condition}" if claim.condition else ""
+        yield ""
+        yield f"**{escape_markdown(claim.text)}** ({decided.verdict}, {decided.kind}):"
+        yield f"{escape_markdown(claim.holds + where)}"
+        yield ""
+        yield "| configuration | verdict | expected value | expected interval | claimed | n |"
+        yield "|---|---|---|---|---|---|"
+        for row in told(decided)[:MAX_ROWS]:
+            shown = (
+                *(
+                    row.where or "all",
+                    row.verdict,
+                    row.value or "-",
+                    row.interval or row.note or "-",
+                ),
+                *(row.bound, str(row.n)),
+            )
+            yield f"| {' | '.join(map(escape_markdown, shown))} |"
+        if len(decided.units) > MAX_ROWS:
+            yield ""
+            yield f"And {len(decided.units) - MAX_ROWS} more: `claims.json`."
+    yield ""
 
 
 def _expected(store: Store) -> Iterator[str]:

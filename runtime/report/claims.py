@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fairc.runtime.claims.deciding import Decided, Decision, Unit
     from fairc.runtime.claims.words import Told
 
-SHOWN = 12
+SHOWN = 6
 """Rows of a claim that are seen at once; the others can be opened."""
 
 WIDTH, HEIGHT, EDGE = 240.0, 26.0, 6.0

@@ -22,6 +22,7 @@ from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.host import supervisor
 
 from . import exchange, initramfs, qemu, recipe, verified
+from .foreign import Foreign
 from .guest_files import guest_files
 from .image import Image
 
@@ -108,9 +109,12 @@ def digest(folder: Path) -> str:
     return found
 
 
-def boot_archive(image: Image, endpoints: Path, runner: bool = True) -> bytes:
-    """Return the initramfs that the machine boots from; runner: with `cell/` in it."""
-    files = guest_files(image.variant, endpoints, "machine_qemu.py", runner)
+def boot_archive(
+    image: Image, endpoints: Path, runner: bool = True, foreign: Foreign | None = None
+) -> bytes:
+    """Return the initramfs that the machine boots from; runner: with `cell/` in it, or that of `foreign`."""
+    modules = foreign.modules if foreign else None
+    files = guest_files(image.variant, endpoints, "machine_qemu.py", runner, modules)
     files["modules"] = ("\n".join(recipe.MODULES) + "\n").encode()
     if image.variant is recipe.BROWSER:
         files["warm_browser.py"] = (recipe.GUEST / "warm_browser.py").read_bytes()
@@ -121,18 +125,23 @@ def boot_archive(image: Image, endpoints: Path, runner: bool = True) -> bytes:
 
 
 def obtain(
-    image: Image, endpoints: Path, progress: Callable[[str], None], shift: int = 0
+    image: Image,
+    endpoints: Path,
+    progress: Callable[[str], None],
+    shift: int = 0,
+    foreign: Foreign | None = None,
 ) -> Snapshot:
     """Return the snapshot for an image and an endpoints binary; take it if there is none.
 
     One that is damaged is taken anew. progress: called with a line of text when there is something to wait for. shift: an instruction
     takes 2^shift ns. A snapshot that is there is used without a lock, also out of a folder that
-    cannot be written: in a container, or on a disk that many machines share. Raises
+    cannot be written: in a container, or on a disk that many machines share. foreign: whose programs run
+    in it; its snapshot is kept in their folder. Raises
     EngineUnavailable when QEMU is missing, the machine does not come up, or it cannot be saved.
     """
-    archive = boot_archive(image, endpoints)
+    archive = boot_archive(image, endpoints, foreign=foreign)
     identity = _identity(image, archive, shift)
-    home = recipe.cache_directory() / "snapshots"
+    home = foreign.home if foreign else recipe.cache_directory() / "snapshots"
     machine = _identity(image, boot_archive(image, endpoints, runner=False), shift)
     snapshot = Snapshot(home / identity[:16], identity, image, machine)
     if not snapshot.whole():

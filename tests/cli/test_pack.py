@@ -146,3 +146,68 @@ def test_a_link_in_a_run_puts_no_file_of_this_machine_into_a_pack(
     assert called.status == 2
     assert "is a link" in called.err
     assert not PACK.exists()
+
+
+CLAIMS = """
+  claim "something arrives" { holds = median(goodput, flow: a) > 1kbit/s }
+  claim "more than the link" { where = rate == 1Mbit/s  holds = median(goodput, flow: a) > 5Mbit/s }
+"""
+
+
+@pytest.fixture
+def claimed(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
+    """A pack of ten repetitions of each configuration, with a claim that holds and one that fails."""
+
+    def build(path: Path, formats: object = ()) -> list[Path]:
+        (path / "report.html").write_text("")
+        return [path / "report.html"]
+
+    monkeypatch.setattr("fairc.runtime.report.build", build)
+    text = Path("tiny.fexp").read_text().replace("repeat  = 3", f"repeat  = 10{CLAIMS}")
+    Path("tiny.fexp").write_text(text)
+    assert fairc("run", "tiny.fexp").status == 1
+    assert fairc("pack", "results/tiny").status == 0
+    return fairc
+
+
+def claims_of(called: Any) -> dict[str, str]:
+    rows = json.loads(called.out)["checks"]
+    (found,) = [row for row in rows if row["what"] == "claims"]
+    return dict(found)
+
+
+def test_a_pack_states_its_claims_with_command_and_interval(claimed: Fairc) -> None:
+    with zipfile.ZipFile(PACK) as opened:
+        readme = opened.read("README.md").decode()
+        verdicts = json.loads(opened.read("claims.json"))["claims"]
+    assert "**something arrives** (holds, confirmatory)" in readme
+    assert "fairc verify study.zip --all" in readme and "| rate = 1Mbit/s | fails |" in readme
+    assert [row["verdict"] for row in verdicts] == ["holds", "fails"]
+    called = claimed("verdict", PACK)
+    assert called.status == 1 and "fails  more than the link" in called.out
+
+
+def test_claims_of_a_pack_are_decided_again(claimed: Fairc) -> None:
+    found = claims_of(claimed("verify", PACK, "--all", "--format", "json"))
+    assert found["verdict"] == "holds"
+    assert "3 of 3 pairs of claim and configuration come out so again" in found["found"]
+    found = claims_of(claimed("verify", PACK, "--sample", "2", "--format", "json"))
+    assert found["verdict"] == "holds" and "(--all)" in found["found"]
+
+
+def test_a_verdict_that_the_results_do_not_give_is_found(claimed: Fairc) -> None:
+    changed("claims.json", b'"verdict": "fails"', b'"verdict": "holds"')
+    called = claimed("verify", "changed.zip", "--sample", "0", "--format", "json")
+    assert called.status == 1
+    assert claims_of(called)["verdict"] == "differs"
+
+
+def test_programs_of_a_pack_that_are_not_ours_are_reported(packed: Fairc) -> None:
+    with zipfile.ZipFile(PACK) as opened:
+        files = {n: opened.read(n) for n in opened.namelist() if n != zipped.SUMS}
+    files["programs/cells/cell/clock.py"] += b"# a stranger's"
+    zipped.write(Path("changed.zip"), files)
+    called = packed("verify", "changed.zip", "--sample", "0", "--format", "json")
+    rows = {row["what"]: row for row in json.loads(called.out)["checks"]}
+    assert rows["programs"]["verdict"] == "differs" and "`cell/`" in rows["programs"]["found"]
+    assert packed("verify", "results/tiny", "--trust").status == 2

@@ -116,3 +116,40 @@ def test_a_run_without_claims_is_judged_by_its_cells(fairc: Fairc) -> None:
     assert called.status == 0
     assert "makes no claim" in called.out and "6 cells: 6 valid" in called.out
     assert fairc("verdict", "nothing").status == 2
+
+
+def test_a_baseline_that_nothing_has_changed_against(fairc: Fairc) -> None:
+    fairc("run", write(HOLDS), "-o", "one")
+    Path("one/report.html").write_text("")
+    assert fairc("pack", "one", "-o", "base.zip").status == 0
+    called = fairc("compare", "one", "--baseline", "base.zip")
+    assert called.status == 0
+    assert (
+        "1 claim as before" in called.out
+        and "cells in both, raw artefacts byte-identical: 20" in called.out
+    )
+
+
+def test_a_baseline_shows_claims_and_metrics_that_changed(fairc: Fairc) -> None:
+    fairc("run", write(HOLDS, FAILS), "-o", "one")
+    text = Path("claims.fexp").read_text()
+    Path("claims.fexp").write_text(
+        text.replace("rtt: 50ms", "rtt: 400ms").replace("5Mbit/s", "50kbit/s")
+    )
+    assert fairc("run", "claims.fexp", "-o", "two").status in (0, 1)
+    called = fairc("compare", "two", "--baseline", "one", "--format", "json")
+    found = json.loads(called.out)
+    assert called.status == 1 and found["changed"]
+    assert [row["claim"] for row in found["claims"]] == ["more than the link"]
+    assert found["claims"][0]["before"] == "fails" != found["claims"][0]["after"]
+    assert {row["verdict"] for row in found["metrics"]} >= {"different"}
+    page = fairc("compare", "two", "--baseline", "one", "--format", "md").out
+    assert "| more than the link | fails |" in page and "| different |" in page
+
+
+def test_a_baseline_that_is_not_there_is_refused(fairc: Fairc) -> None:
+    fairc("run", write(HOLDS), "-o", "one")
+    assert fairc("compare", "one", "--baseline", "base.zip").status == 2
+    assert fairc("compare", "one").status == 2
+    assert fairc("compare", "one", "one", "--baseline", "one").status == 2
+    assert fairc("compare", "one", "one", "--format", "md").status == 2

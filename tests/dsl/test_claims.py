@@ -65,6 +65,19 @@ def test_two_selections_are_matched_over_the_names_that_they_do_not_mention() ->
     assert {(unit.low, unit.high) for unit in found.units} == {(None, 0.0)}
 
 
+def test_names_that_are_bound_together_change_together() -> None:
+    text = FILE.replace("n    = [1, 2]", "(n, m) = [(1, 5), (2, 6)]").replace(
+        "count = n ", "count = n * m "
+    )
+    body = 'claim "x" { holds = median(rtt, where: n == 1) < median(rtt, where: n == 2) }'
+    experiment, found = load(Source("f.fexp", text.format(claims=body, repeat=12, more="")))
+    assert experiment is None  # of bbr at 1 % there is no n == 2
+    assert [d.code for d in found] == ["empty-claim"]
+    body = body.replace("{ holds", "{ where = cca == cubic  holds")
+    experiment, found = load(Source("f.fexp", text.format(claims=body, repeat=12, more="")))
+    assert experiment is not None and experiment.claims[0].shared == ("cca", "loss")
+
+
 def test_bounds_may_depend_on_swept_names_and_lets() -> None:
     found = claim(
         "where = loss == 0%  holds = median(goodput, flow: a) / n in 0.2Mbit/s * n..1Mbit/s * most"

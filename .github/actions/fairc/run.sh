@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Runs SPEC into RUN, decides its claims, and compares it with BASELINE. Leaves RUN-ci/comment.md, junit.xml and
+# study.zip (the next baseline). Exit status: that of `fairc run`.
+set -euo pipefail
+: "${SPEC:?the .fexp file}" "${RUN:=results/ci}" "${BASELINE:=}" "${STRICT:=false}"
+
+strict=()
+[ "$STRICT" = true ] && strict=(--strict)
+
+# 0 and 1 are answers (claims hold, or one fails); anything else is an error.
+answer() {
+  local status=0
+  "$@" || status=$?
+  [ "$status" -le 1 ] || exit "$status"
+  return 0
+}
+
+result=0
+fairc run "$SPEC" -o "$RUN" --quiet "${strict[@]}" || result=$?
+[ "$result" -le 1 ] || exit "$result"
+
+out="$RUN-ci"
+mkdir -p "$out"
+answer fairc verdict "$RUN" --format junit > "$out/junit.xml"
+answer fairc verdict "$RUN" --format md > "$out/comment.md"
+if [ -n "$BASELINE" ]; then
+  echo >> "$out/comment.md"
+  answer fairc compare "$RUN" --baseline "$BASELINE" --format md >> "$out/comment.md"
+fi
+fairc pack "$RUN" -o "$out/study.zip" --quiet
+
+cat "$out/comment.md" >> "${GITHUB_STEP_SUMMARY:-/dev/null}"
+echo "comment=$out/comment.md" >> "${GITHUB_OUTPUT:-/dev/null}"
+exit "$result"

@@ -1,0 +1,184 @@
+"""`fairc compare RUN --baseline BASELINE`: what has changed since a stored run."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import console
+from .failures import Status, Wrong
+
+if TYPE_CHECKING:
+    from fairc.runtime.claims import Decided, Decision
+    from fairc.runtime.compare.comparison import Cells, Compared
+
+MAX_ROWS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A claim whose verdict is another one than in the baseline; empty: it is not there."""
+
+    claim: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What is different: claims, metrics; cells: how many both have, byte for byte."""
+
+    baseline: Path
+    run: Path
+    cells: Cells
+    claims: tuple[Change, ...]
+    kept: int
+    rows: Sequence[Compared]
+
+    @property
+    def metrics(self) -> list[Compared]:
+        """The values that are not identical or the same."""
+        from fairc.runtime.compare.comparison import IDENTICAL, SAME
+
+        return [row for row in self.rows if row["verdict"] not in (IDENTICAL, SAME)]
+
+    @property
+    def any(self) -> bool:
+        """Whether anything changed."""
+        return bool(self.claims or self.metrics)
+
+
+def against(run: Path, baseline: Path, form: str) -> int:
+    """Print what changed from a baseline to a run; return the exit status. Raises Wrong, PackError, StoreError."""
+    from fairc.runtime.compare.comparison import compare_runs
+
+    from .compare import require_whole
+    from .results import TABLES, fresh_tables
+
+    with ExitStack() as stack:
+        before = _folder(baseline, stack)
+        for folder in dict.fromkeys((before, run)):
+            require_whole(folder)
+        axes = fresh_tables(before), fresh_tables(run)
+        cells, rows = compare_runs(before / TABLES, axes[0], run / TABLES, axes[1])
+        changed, kept = _claims(_decision(before), _decision(run))
+    found = Changes(baseline, run, cells, changed, kept, rows)
+    for line in FORMS[form](found):
+        console.result(line)
+    return Status.NOT_ALL_VALID if found.any else Status.WELL
+
+
+def _folder(baseline: Path, stack: ExitStack) -> Path:
+    """Return the run directory of a baseline; a pack is unpacked for as long as the stack is open."""
+    from fairc.runtime.host.supervisor import temporary_prefix
+    from fairc.runtime.pack import zipped
+
+    if baseline.is_dir():
+        return baseline
+    if not baseline.is_file():
+        raise Wrong(f"there is no baseline {baseline}", "`fairc pack RUN -o FILE` stores one")
+    scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix=temporary_prefix("pack")))
+    folder = Path(scratch, "pack")
+    folder.mkdir()
+    zipped.unpack(baseline, folder)
+    return folder
+
+
+def _decision(run: Path) -> Decision:
+    from fairc.runtime.claims import decide
+    from fairc.runtime.store.folder import Store, read_plan
+
+    from .results import TABLES
+
+    return decide(read_plan(run), run / TABLES, Store(run).lock)
+
+
+def _claims(before: Decision, after: Decision) -> tuple[tuple[Change, ...], int]:
+    """Return the claims with another verdict, by their words, and how many have the same."""
+
+    def by_text(decision: Decision) -> dict[str, Decided]:
+        return {decided.claim.text: decided for decided in decision.claims}
+
+    old, new = by_text(before), by_text(after)
+    changed = []
+    for text in dict.fromkeys((*new, *old)):
+        was = old[text].verdict if text in old else ""
+        now = new[text].verdict if text in new else ""
+        if was != now:
+            changed.append(Change(text, was, now))
+    return tuple(changed), len({*old, *new}) - len(changed)
+
+
+def as_text(found: Changes) -> Iterator[str]:
+    """Yield for people: claims first, then metrics."""
+    from .compare import of, values_of
+
+    cells = found.cells
+    yield (
+        f"baseline: {found.baseline}; {cells.both} cells in both, raw artefacts byte-identical:"
+        f" {cells.identical}"
+    )
+    for change in found.claims:
+        yield f"claim: {change.claim}: {change.before or 'not there'} -> {change.after or 'not there'}"
+    if found.kept:
+        yield f"{found.kept} {'claim' if found.kept == 1 else 'claims'} as before"
+    for row in found.metrics[:MAX_ROWS]:
+        yield f"{row['metric']}{of(row['by'])}: {values_of(row)}{row['words']}"
+    if len(found.metrics) > MAX_ROWS:
+        yield f"... and {len(found.metrics) - MAX_ROWS} more: --format json"
+    same = len(found.rows) - len(found.metrics)
+    yield f"{same} of {len(found.rows)} values identical or the same"
+
+
+def as_json(found: Changes) -> Iterator[str]:
+    """Yield the object that docs/cli.md describes."""
+    document = {
+        "baseline": str(found.baseline),
+        "run": str(found.run),
+        "changed": found.any,
+        "cells": asdict(found.cells),
+        "claims": [asdict(change) for change in found.claims],
+        "metrics": [
+            {key: value for key, value in row.items() if key != "by_second"} for row in found.rows
+        ],
+    }
+    yield json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def as_markdown(found: Changes) -> Iterator[str]:
+    """Yield the text of a comment: what changed, and how much did not."""
+    from fairc.runtime.report.page import escape_markdown
+
+    from .compare import medians_of, of
+
+    yield "### What changed against the baseline"
+    yield ""
+    cells = found.cells
+    yield f"{cells.both} cells in both, {cells.identical} of them equal to the byte."
+    if found.claims:
+        yield from ("", "| Claim | Baseline | Now |", "|---|---|---|")
+        for change in found.claims:
+            words = (change.claim, change.before or "not there", change.after or "not there")
+            yield f"| {' | '.join(map(escape_markdown, words))} |"
+    yield ""
+    if not found.metrics:
+        yield f"All {len(found.rows)} values are identical or the same."
+        return
+    yield from ("| Value | Verdict | Baseline | Now | |", "|---|---|---:|---:|---|")
+    for row in found.metrics[:MAX_ROWS]:
+        before, after = medians_of(row)
+        shown = (f"{row['metric']}{of(row['by'])}", row["verdict"], before, after, row["words"])
+        yield f"| {' | '.join(map(escape_markdown, shown))} |"
+    if len(found.metrics) > MAX_ROWS:
+        yield from ("", f"And {len(found.metrics) - MAX_ROWS} more.")
+    yield ""
+    same = len(found.rows) - len(found.metrics)
+    yield f"{same} of {len(found.rows)} values identical or the same."
+
+
+FORMS = {"text": as_text, "json": as_json, "md": as_markdown}

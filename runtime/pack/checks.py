@@ -1,0 +1,34 @@
+"""What `fairc verify PACK` answers: a row for each thing that was checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Verdict = Literal["holds", "differs", "cannot tell", "not done"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A row of the answer: what was checked, the verdict, and what was found. decides: of the whole."""
+
+    what: str
+    verdict: Verdict
+    found: str
+    decides: bool = True
+
+
+@dataclass(slots=True)
+class Checks:
+    """All rows."""
+
+    rows: list[Check] = field(default_factory=list)
+
+    def add(self, what: str, verdict: Verdict, found: str, decides: bool = True) -> None:
+        """Add a row."""
+        self.rows.append(Check(what, verdict, found, decides))
+
+    @property
+    def holds(self) -> bool:
+        """Whether every row that decides holds."""
+        return all(row.verdict == "holds" for row in self.rows if row.decides)

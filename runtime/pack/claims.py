@@ -1,0 +1,96 @@
+"""Claims in a pack: their verdicts as data, and whether they come out again.
+
+Nothing that a pack says of its verdicts is believed: they are decided from its cells' results, with the claims of
+the spec as it compiles here; and, as far as cells were run again, from what came out here.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from fairc import compiler
+from fairc.compiler.plan import Plan
+from fairc.runtime.claims import Decision, decide
+from fairc.runtime.claims.forms import as_data
+from fairc.runtime.claims.words import summed_up
+from fairc.runtime.store import tables
+from fairc.runtime.store.folder import Store, read_plan
+
+from .checks import Checks
+
+NAME = "claims.json"
+
+
+def as_json(decision: Decision) -> bytes:
+    """Return the verdicts of a run for its pack."""
+    document = {
+        "pairs": decision.pairs,
+        "level": decision.level,
+        "claims": [as_data(decided) for decided in decision.claims],
+    }
+    return f"{json.dumps(document, indent=1, ensure_ascii=False)}\n".encode()
+
+
+def claims_again(
+    folder: Path, compilation: compiler.Compilation, again: Path, scratch: Path, checks: Checks
+) -> None:
+    """Decide the claims of an unpacked pack again.
+
+    again: the run directory of cells that were run again; it may not exist. scratch: an empty folder.
+    """
+    plan = compilation.plan
+    if not plan.claims:
+        if read_plan(folder).claims:
+            checks.add("claims", "differs", "the spec in the pack claims nothing, its plan does")
+        return
+    try:
+        packed = _decided(plan, Store(folder), scratch / "packed")
+    except tables.TableError as error:
+        checks.add("claims", "differs", f"the pack's results cannot be read: {error}")
+        return
+    said = _said(folder)
+    found = [(d.claim.text, d.verdict) for d in packed.claims]
+    if said != found:
+        words = "`claims.json` says something other than the pack's results do"
+        checks.add("claims", "differs", words)
+        return
+    words = f"{summed_up(packed)}, decided from the pack's results"
+    if not again.is_dir():
+        checks.add("claims", "holds", f"{words}; no cell was run again")
+        return
+    here = _decided(plan, Store(again), scratch / "again")
+    pairs = [
+        (before, now)
+        for claim, other in zip(packed.claims, here.claims, strict=True)
+        for before, now in zip(claim.units, other.units, strict=True)
+        if before.estimate.n and now.estimate.n >= before.estimate.n
+    ]
+    same = sum(before.verdict == now.verdict for before, now in pairs)
+    turned = sum({before.verdict, now.verdict} == {"holds", "fails"} for before, now in pairs)
+    if not pairs:
+        more = "no claim has all of its repetitions among the cells that were run again (--all)"
+        checks.add("claims", "holds", f"{words}; {more}")
+        return
+    more = f"{same} of {len(pairs)} pairs of claim and configuration come out so again"
+    verdict = "differs" if turned else "holds" if same == len(pairs) else "cannot tell"
+    checks.add("claims", verdict, f"{words}; {more}")  # type: ignore[arg-type]
+
+
+def _decided(plan: Plan, store: Store, folder: Path) -> Decision:
+    """Decide from the results of a store's cells; its own tables are not looked at."""
+    axes = tuple(axis.name for axis in plan.axes)
+    folder.mkdir(parents=True)
+    results = (tables.read_stored(cell, where) for cell, where in store.finished())
+    tables.write(folder, axes, results)
+    return decide(plan, folder)
+
+
+def _said(folder: Path) -> list[tuple[Any, Any]]:
+    """Return claim and verdict as the pack has them; empty where it has none that can be read."""
+    try:
+        document = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        return [(row["claim"], row["verdict"]) for row in document["claims"]]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return []

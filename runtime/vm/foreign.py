@@ -1,0 +1,62 @@
+"""Programs of somebody else for a machine of their own: endpoints and `cell/` out of a pack.
+
+They run inside the emulated machine only. Its snapshot lies in a folder of its own, never in the cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairc.compiler.targets import runner
+
+_MODULE = re.compile(r"[a-z_][a-z0-9_]*\.py")
+# fairc's own have 10 MB and 40 kB.
+MOST_ENDPOINTS, MOST_MODULE, MOST_MODULES = 64 << 20, 1 << 20, 200
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """endpoints: the program. modules: of `cell/`, by path. home: where the snapshot is kept."""
+
+    endpoints: Path
+    modules: Mapping[str, bytes]
+    home: Path
+
+    @property
+    def identity(self) -> str:
+        """What stands for `cell/` in a machine's identity: ours where it is ours."""
+        if dict(self.modules) == runner.files():
+            return runner.identity()
+        total = hashlib.sha256()
+        for name, content in sorted(self.modules.items()):
+            total.update(f"{name}\n{len(content)}\n".encode() + content)
+        return f"foreign {total.hexdigest()}"
+
+
+def of_folder(folder: Path, endpoints: str, home: Path) -> Foreign | str:
+    """Return the programs in a folder, or in words what is missing or refused.
+
+    endpoints: the name of their program. home: an empty folder for the snapshot.
+    """
+    program, package = folder / endpoints, folder / runner.PACKAGE
+    if not program.is_file() or not package.is_dir():
+        return "it holds no programs that run cells"
+    if program.stat().st_size > MOST_ENDPOINTS:
+        return f"its {endpoints} is larger than {MOST_ENDPOINTS >> 20} MiB"
+    with program.open("rb") as file:
+        if file.read(4) != b"\x7fELF":
+            return f"its {endpoints} is no program"
+    paths = sorted(package.iterdir())
+    if len(paths) > MOST_MODULES:
+        return f"its {runner.PACKAGE}/ has more than {MOST_MODULES} modules"
+    for path in paths:
+        if not _MODULE.fullmatch(path.name) or not path.is_file():
+            return f"its {runner.PACKAGE}/ holds something other than modules: {path.name[:80]!r}"
+        if path.stat().st_size > MOST_MODULE:
+            return f"its {runner.PACKAGE}/{path.name} is larger than {MOST_MODULE >> 20} MiB"
+    modules = {f"{runner.PACKAGE}/{path.name}": path.read_bytes() for path in paths}
+    return Foreign(program, modules, home)

@@ -1,0 +1,131 @@
+"""The GitHub action: its script over the fake engine, its comment against a server of the test's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+ACTION = ROOT / ".github" / "actions" / "fairc"
+
+SPEC = """fexp 1
+experiment tiny {
+  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, queue: fifo(2bdp))
+  flow a { cca = cubic  workload = file(100kB) }
+  repeat  = 6
+  measure = [goodput]
+  claim "something arrives" { holds = median(goodput) > BOUND }
+}
+"""
+
+
+def run(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "FAIRC_ENGINE": "fake",
+        "XDG_STATE_HOME": str(folder / "state"),
+        "GITHUB_OUTPUT": str(folder / "output"),
+        "GITHUB_STEP_SUMMARY": str(folder / "summary"),
+        "SPEC": "tiny.fexp",
+        **more,
+    }
+    return subprocess.run(
+        [ACTION / "run.sh"],
+        cwd=folder,
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_it_runs_decides_and_compares(tmp_path: Path) -> None:
+    (tmp_path / "tiny.fexp").write_text(SPEC.replace("BOUND", "1kbit/s"))
+    done = run(tmp_path, RUN="one")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "output").read_text() == "comment=one-ci/comment.md\n"
+    comment = (tmp_path / "one-ci" / "comment.md").read_text()
+    assert "1 claim: 1 holds" in comment and "baseline" not in comment
+    assert "<testsuite " in (tmp_path / "one-ci" / "junit.xml").read_text()
+
+    (tmp_path / "tiny.fexp").write_text(SPEC.replace("BOUND", "1Gbit/s"))
+    done = run(tmp_path, RUN="two", BASELINE="one-ci/study.zip")
+    assert done.returncode == 1, done.stderr
+    comment = (tmp_path / "summary").read_text()
+    assert "| something arrives | holds | fails |" in comment
+    assert "6 cells in both, 6 of them equal to the byte" in comment
+
+
+def test_an_error_is_no_answer(tmp_path: Path) -> None:
+    (tmp_path / "tiny.fexp").write_text(SPEC.replace("BOUND", "1kbit"))
+    assert run(tmp_path).returncode == 2
+    assert not (tmp_path / "output").exists()
+
+
+def test_the_action_gives_its_script_and_nothing_else_the_inputs() -> None:
+    """An expression inside `run` would be a way to run what an input says."""
+    action = yaml.safe_load((ACTION / "action.yml").read_text())
+    steps = action["runs"]["steps"]
+    given = {name for step in steps for name in step.get("env", {})}
+    assert given == {"SPEC", "BASELINE", "RUN", "STRICT", "TOKEN", "COMMENT", "PULL"}
+    assert all("${{" not in step.get("run", "") for step in steps)
+    assert set(action["inputs"]) == {"spec", "baseline", "run", "strict", "comment", "token"}
+
+
+@pytest.mark.parametrize(
+    ("pull", "path"),
+    [("", "/repos/o/r/commits/abc/comments"), ("7", "/repos/o/r/issues/7/comments")],
+)
+def test_it_comments_on_a_pull_request_or_on_the_commit(
+    tmp_path: Path, pull: str, path: str
+) -> None:
+    seen: list[tuple[str, str, dict[str, str]]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            seen.append((self.path, self.headers["Authorization"], body))
+            self.send_response(201)
+            self.end_headers()
+            self.wfile.write(b'{"html_url": "there"}')
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.handle_request)
+    thread.start()
+    (tmp_path / "comment.md").write_text("| a | b |\n" + "x" * 70_000)
+    environment = {
+        **os.environ,
+        "GITHUB_API_URL": f"http://127.0.0.1:{server.server_port}",
+        "GITHUB_REPOSITORY": "o/r",
+        "GITHUB_SHA": "abc",
+        "TOKEN": "t",
+        "PULL": pull,
+        "COMMENT": str(tmp_path / "comment.md"),
+        "no_proxy": "127.0.0.1",
+    }
+    done = subprocess.run(
+        [sys.executable, ACTION / "comment.py"],
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    thread.join(timeout=10)
+    server.server_close()
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "there\n"
+    ((where, token, body),) = seen
+    assert (where, token) == (path, "Bearer t")
+    assert body["body"].startswith("| a | b |") and len(body["body"]) < 65_536
