@@ -197,11 +197,14 @@ def summarise(
     Raises UnknownName, and TableError when the tables cannot be read.
     """
     try:
-        summary = repeats.statistic(stat)
+        summary, of_mixtures = repeats.statistic(stat), FIXED.statistic(stat)
     except KeyError:
         raise UnknownName("statistic", stat, (*STATISTICS, "p90", "p99.9", "...")) from None
     name, unit, groups = samples(folder, axes, metric, by, where, sampled)
-    return [_row(name, unit, stat, group, summary(group.values)) for group in groups]
+    return [
+        _row(name, unit, stat, group, (of_mixtures if group.mixed else summary)(group.values))
+        for group in groups
+    ]
 
 
 def measured(folder: Path) -> dict[str, str]:

@@ -49,6 +49,7 @@ class Entry:
     n: int
     note: str = ""
     remark: str = ""
+    needed: int = MIN_REPETITIONS
 
     @property
     def interval(self) -> str:
@@ -177,7 +178,7 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
         note = "no value"
     return Entry(
         measure, what, scale.unit, value(summary.median), value(summary.low), value(summary.high),
-        summary.n, note, remark,
+        summary.n, note, remark, summary.needed,
     )  # fmt: skip
 
 
@@ -242,7 +243,7 @@ def _sides(run: Run, summaries: Sequence[Summary]) -> str:
         return (
             f"By the sign of F, {first} dominates in {below} and {second} in"
             f" {sum(s.median is not None and s.median > 0 for s in summaries)}; with fewer than"
-            f" {MIN_REPETITIONS} repetitions each that is too few for a confidence interval."
+            f" {run.repeated.needed} repetitions each that is too few for a confidence interval."
         )
     below = sum(s.high is not None and s.high < 0 for s in summaries)
     above = sum(s.low is not None and s.low > 0 for s in summaries)

@@ -98,8 +98,9 @@ class Endings:
         members = tuple(self.groups[values])
         missed: tuple[Missed, ...] = ()
         for look in self.looks:
-            there = {name: [c for c in found.get(name, ()) if c.repetition <= look]
-                     for name in members}  # fmt: skip
+            there = {
+                name: [c for c in found.get(name, ()) if c.repetition <= look] for name in members
+            }
             if any(len(cells) < look for cells in there.values()):
                 return Ending(values, members, look, "unfinished", missed)
             missed = self.missed([cell for cells in there.values() for cell in cells])

@@ -40,13 +40,23 @@ class Repeated:
         return self.least is not None and self.most is not None and has_ranks(self.least, self.most)
 
     @property
+    def needed(self) -> int:
+        """The least number of values whose median has a 95 % interval."""
+        return LEAST if self.is_range else estimates.values_needed(0.5)
+
+    @property
     def interval(self) -> str:
-        """How intervals of medians and percentiles are made."""
+        """How intervals of medians are made."""
         if not self.is_range:
             return "order statistics"
         if self.looks_at_ranks:
             return "order statistics that hold at every look"
         return "confidence sequence"
+
+    @property
+    def interval_of_percentiles(self) -> str:
+        """The same of other percentiles, which have no ranks of their own for looks."""
+        return "confidence sequence" if self.is_range else self.interval
 
     def counted(self, values: Sequence[T]) -> Sequence[T]:
         """Return the values that summaries use, in order of repetition: up to the largest look reached."""
