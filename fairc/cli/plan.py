@@ -106,7 +106,9 @@ def plan(
     for reason in choice.words:
         console.result(f"engine {choice.engine}: {reason}")
     if ends:
-        few = [*map(str, taken)] if len(taken) <= 8 else [*map(str, taken[:4]), "...", str(taken[-1])]
+        few = (
+            [*map(str, taken)] if len(taken) <= 8 else [*map(str, taken[:4]), "...", str(taken[-1])]
+        )
         console.result(f"looked at after {', '.join(few)} repetitions")
     if count.configurations > LOOKED_AT:
         console.result(f"estimated from {LOOKED_AT} configurations, evenly spread")
