@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .run import Configuration, Run
-from .summary import GOODPUT, MIN_REPETITIONS, PLT, TTR, F, Measure, Results, Summary
+from .summary import GOODPUT, PLT, TTR, F, Measure, Results, Summary
 from .words import Scale, counted, decimals_for, listed, number, one_line, scale_for
 
 # Up to here configurations have their numbers in large type; beyond, a picture of all.
@@ -49,7 +49,6 @@ class Entry:
     n: int
     note: str = ""
     remark: str = ""
-    needed: int = MIN_REPETITIONS
 
     @property
     def interval(self) -> str:
@@ -178,7 +177,7 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
         note = "no value"
     return Entry(
         measure, what, scale.unit, value(summary.median), value(summary.low), value(summary.high),
-        summary.n, note, remark, summary.needed,
+        summary.n, note, remark,
     )  # fmt: skip
 
 

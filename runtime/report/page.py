@@ -91,7 +91,6 @@ def context(
         "limits": limits(run),
         "phases": phases(run),
         "ended": ended(run, results),
-        "how": run.repeated.interval,
         "rows": rows,
         "asked": asked(run),
         "declared": named,

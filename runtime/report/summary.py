@@ -15,8 +15,6 @@ from .words import Scale
 GOODPUT = "goodput"
 F = "fairness.F"
 PLT, TTR = "plt", "ttr"
-# Below this number no two order statistics enclose the median with 95 % (measurement.md, 13).
-MIN_REPETITIONS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +42,13 @@ class Summary:
     """Values of one measure over the repetitions of one configuration.
 
     values: in order of repetition. low, high: the 95 % interval of the median (runtime/statistics/repeated.py),
-    None where there is none. needed: how many values would give one.
+    None where there is none.
     """
 
     values: tuple[float, ...]
     median: float | None
     low: float | None
     high: float | None
-    needed: int = MIN_REPETITIONS
 
     @property
     def n(self) -> int:
@@ -68,7 +65,7 @@ def summarise(values: tuple[float, ...], repeats: Repeated = FIXED) -> Summary:
     """Return median and interval of the values, in order of repetition; repeats: how often a run repeats."""
     used = tuple(repeats.counted(values))
     estimate = repeats.median(used)
-    return Summary(used, estimate.value, estimate.low, estimate.high, repeats.needed)
+    return Summary(used, estimate.value, estimate.low, estimate.high)
 
 
 class Results:

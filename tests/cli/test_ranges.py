@@ -143,7 +143,7 @@ def test_what_was_run_beyond_the_end_does_not_count(ran: Fairc) -> None:
     expected = numbers("one")
     called = ran("run", "ranges.fexp", "-o", "one", "--set", "repeat=12")
     assert "precision-ignored" in called.err
-    assert cells("one") == dict.fromkeys(ENDS, list(range(1, 13)))
+    assert cells("one") == {key: list(range(1, 13)) for key in ENDS}
     called = ran("run", "ranges.fexp", "-o", "one")
     assert called.status == 0 and "to run" not in called.err
     assert "20 cells: 20 valid" in called.out
@@ -155,7 +155,7 @@ def test_configurations_that_are_compared_end_together(ran: Fairc) -> None:
     Path("ranges.fexp").write_text(text)
     called = ran("run", "ranges.fexp", "-o", "one")
     assert called.status == 0
-    assert cells("one") == dict.fromkeys(ENDS, list(range(1, 13)))
+    assert cells("one") == {key: list(range(1, 13)) for key in ENDS}
     assert "after 8 repetitions: none of 2 configurations are precise enough" in called.err
     assert "after 12 repetitions: 2 of 2 configurations are precise enough" in called.err
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import pytest
@@ -117,7 +118,7 @@ def test_ranges_of_looks_are_looked_at_there_alone() -> None:
     assert looks(1, 9) == (8, 9)
     many = looks(8, 1000)
     assert many[-1] == 1000 and len(many) < 60
-    assert all(after > before for before, after in zip(many, many[1:], strict=False))
+    assert all(after > before for before, after in itertools.pairwise(many))
     assert values_needed() == LEAST
 
 
