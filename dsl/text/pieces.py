@@ -92,7 +92,9 @@ def marks(tree: syntax.File, found: list[Piece]) -> Marks:
             syntax.Setting | syntax.Binding | syntax.Goal | syntax.Change | syntax.Outage,
         ):
             items.add(node.span.start)
-        if isinstance(node, syntax.Setting | syntax.Binding | syntax.Let | syntax.Parameter):
+        if isinstance(
+            node, syntax.Setting | syntax.Binding | syntax.Goal | syntax.Let | syntax.Parameter
+        ):
             keys.add(node.span.start)
     return Marks(
         declarations, frozenset(statements), frozenset(items), frozenset(keys),

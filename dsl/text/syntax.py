@@ -385,16 +385,7 @@ class Claim(Node):
 
 
 Statement = (
-    Setting
-    | Sweep
-    | Exclude
-    | Precision
-    | Hosts
-    | Users
-    | Flow
-    | Report
-    | Claim
-    | InlineTopology
+    Setting | Sweep | Exclude | Precision | Hosts | Users | Flow | Report | Claim | InlineTopology
 )
 
 

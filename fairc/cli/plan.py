@@ -98,7 +98,7 @@ def plan(
         "wall_s": f"{span([duration(e.wall_s) for e in both])} on {estimate.jobs}"
         f" {'core' if estimate.jobs == 1 else 'cores'}",
         "disk_bytes": span([size(e.disk_bytes) for e in both]),
-        "processing": f"{processing(compilation.processing_ns)}per packet",
+        "processing": f"{processing(compilation.processing_ns)}, per packet",
     }
     for key, label in LABELS:
         if key in words:

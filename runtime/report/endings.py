@@ -104,12 +104,9 @@ def _came_to(found: Iterable[Ending]) -> str:
         "used up": "ended after all {}, not precise enough",
         "unfinished": "not finished: a cell of the first {} is missing",
     }
-    return listed(
-        [
-            f"{counted(size, 'configuration')} {words[why].format(counted(look, 'repetition'))}"
-            for (why, look), size in sizes.items()
-        ],
-        limit=8,
+    return "; ".join(
+        f"{counted(size, 'configuration')} {words[why].format(counted(look, 'repetition'))}"
+        for (why, look), size in sorted(sizes.items())
     )
 
 
@@ -134,16 +131,22 @@ def _missed(run: Run, miss: Missed) -> str:
     if miss.imprecision is None:
         size = "without an interval"
     else:
-        size = f"within {_size(miss.goal, miss.imprecision)}"
+        goal = _size(miss.goal, miss.goal.within)
+        sizes = (_size(miss.goal, miss.imprecision, digits) for digits in (3, 4, 5, 6))
+        size = (
+            f"within {next((text for text in sizes if text != goal), f'barely more than {goal}')}"
+        )
     scene = run.scenes.get(miss.configuration)
     bindings = scene.bindings if scene else {}
     where = ", ".join(f"{one_line(k)} = {one_line(v)}" for k, v in bindings.items())
     return f"{one_line(miss.goal.metric)}{flow}{load} {size}{f' ({where})' if where else ''}"
 
 
-def _size(goal: Goal, size: float) -> str:
+def _size(goal: Goal, size: float, digits: int = 3) -> str:
     """Write a precision as its goal is written: relative, or in the unit of the value."""
-    return quantity(100 * size, "%") if goal.relative else quantity(size, _unit(goal.metric))
+    if goal.relative:
+        return quantity(100 * size, "%", digits)
+    return quantity(size, _unit(goal.metric), digits)
 
 
 @cache
