@@ -82,6 +82,7 @@ def goodputs(run: str, rate: str) -> list[list[float]]:
     with duckdb.connect() as connection:
         query = (
             f"SELECT list(value ORDER BY repetition) FROM '{run}/tables/metrics.parquet'"
+            f" JOIN (SELECT cell, repetition FROM '{run}/tables/cells.parquet') USING (cell)"
             f" WHERE metric = 'goodput' AND rate = '{rate}' GROUP BY flow ORDER BY flow"
         )
         return [values for (values,) in connection.execute(query).fetchall()]
