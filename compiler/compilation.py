@@ -21,7 +21,18 @@ from .cells.variation import PAIRED, WITHOUT_LOSSES, in_order, variations
 from .claimed import claimed
 from .engine_choice import Asks, Choice
 from .passes.lower import Lowering
-from .plan import Axis, Cell, FigureRequest, Input, MetricRequest, Plan, Selection, Setting
+from .plan import (
+    Axis,
+    Cell,
+    FigureRequest,
+    Goal,
+    Input,
+    MetricRequest,
+    Plan,
+    Precision,
+    Selection,
+    Setting,
+)
 
 KEPT_CONFIGURATIONS = 2000  # some 30 kB each; those beyond are lowered again per repetition
 
@@ -126,6 +137,7 @@ class Compilation:
             ),
             common=self._common(),
             claims=tuple(map(claimed, experiment.claims)),
+            precision=_precision(experiment.precision),
         )
 
     @property
@@ -280,6 +292,15 @@ def _as_the_plan_has_it() -> Iterator[None]:
                 )
             ]
         ) from None
+
+
+def _precision(found: model.Precision | None) -> Precision | None:
+    if found is None:
+        return None
+    goals = tuple(
+        Goal(metric=goal.metric, within=goal.within, relative=goal.relative) for goal in found.goals
+    )
+    return Precision(least=found.least, goals=goals, per=found.per)
 
 
 def _selection(found: model.Selection | None) -> Selection | None:

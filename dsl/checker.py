@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import ParamSpec, TypeVar
 
+from fairc.compiler.plan.looks import LEAST
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks.hosts import HOSTS, OFFLOAD, TCP_METRICS_SAVE
+from fairc.words.repetitions import Repeat
 
 from . import model
 from .blocks import Block
@@ -28,6 +30,7 @@ from .grid.sweeps import RESERVED, Grid
 from .imports import imported
 from .results.claims import check_claims
 from .results.figures import Facts, FigureChecker, condition
+from .results.goals import build_precision, refuse_excluded_repetitions, refuse_range_alone
 from .results.measures import build_measures
 from .scenarios import Builder, Parts
 from .text import syntax
@@ -98,7 +101,8 @@ class Checker:
         self._try(self._overrides.apply, bindings, lets, block)
         self._try(block.checked)
         static = Scope({}, lets)
-        repeat = self._count(block, keys.REPEAT, static)
+        given = self._try(block.get, keys.REPEAT, static)
+        repeat = given or Repeat(1, 1)
         flows = self._unique(syntax.Flow, "flow")
         if not flows:
             self._error(
@@ -109,9 +113,9 @@ class Checker:
             )
         users = self._unique(syntax.Users, "users")
         excludes = list(self._of(syntax.Exclude))
-        grid = self._try(Grid, bindings, excludes, lets, repeat, self._overrides.names)
+        grid = self._try(Grid, bindings, excludes, lets, repeat.most, self._overrides.names)
         if grid is None:  # go on without the sweep; what its names then lack is not news
-            grid = Grid([], [], lets, repeat)
+            grid = Grid([], [], lets, repeat.most)
             excludes = []
             self._silent = {word.text for binding in bindings for word in binding.names}
         topology = self._topology(experiment, block)
@@ -125,6 +129,7 @@ class Checker:
         axes = self._try(grid.axes) or ()
         words = self._conditions(grid, excludes)
         measure = self._measure(experiment, block, flows, lets)
+        precision = self._precision(block, given, measure, grid, lets)
         one = Quantity(_ONE, NUMBER, self._file.span)
         facts = Facts(
             axes=axes,
@@ -159,7 +164,8 @@ class Checker:
             deviates=tuple(text.value for text in deviates),
             file=experiment.span.source,
             axes=axes,
-            repeat=repeat,
+            repeat=repeat.most,
+            precision=precision,
             seed=seed,
             paired=paired,
             common=common,
@@ -284,6 +290,48 @@ class Checker:
             group.name.text for group in self._of(syntax.Users) if group.name.text not in names
         ]
         return self._try(build_measures, setting.value, names, lets)
+
+    def _precision(
+        self,
+        block: Block,
+        repeat: Repeat | None,
+        measure: Sequence[model.MetricRequest] | None,
+        grid: Grid,
+        lets: Mapping[str, syntax.Expr],
+    ) -> model.Precision | None:
+        """Return what ends a range of repetitions; None for a number of them, or where it is wrong.
+
+        repeat: None where it is wrong itself, which has been said.
+        """
+        repeat = repeat or Repeat(LEAST, LEAST, is_range=bool(self._of(syntax.Precision)))
+        setting = block.settings.get(keys.REPEAT.name)
+        at = setting.value.span if setting else None
+        blocks = self._of(syntax.Precision)
+        for extra in blocks[1:]:
+            self._error(
+                "duplicate-key",
+                "`precision` is given twice",
+                extra.span,
+                labels=(Label(blocks[0].span, "given here first"),),
+                help="put all values into one",
+            )
+        if repeat.is_range:
+            excludes = list(self._of(syntax.Exclude))
+            used = [used_names([exclude.condition], lets) for exclude in excludes]
+            self._try(refuse_excluded_repetitions, excludes, used)
+        if not blocks:
+            self._try(refuse_range_alone, repeat, at)
+            return None
+        if not repeat.is_range and keys.REPEAT.name in self._overrides.names:
+            self._warn(
+                "precision-ignored",
+                f"`repeat = {repeat.most}` is no range, so nothing ends at a precision",
+                at or blocks[0].span,
+                "a range, such as `--set repeat=8..30`, ends when `precision` says so",
+            )
+            return None
+        names = None if measure is None else [request.name for request in measure]
+        return self._try(build_precision, blocks[0], repeat, at, names, grid, lets)
 
     def _figures(self, checker: FigureChecker) -> tuple[model.FigureRequest, ...]:
         calls = [figure for report in self._of(syntax.Report) for figure in report.figures]

@@ -27,6 +27,7 @@ class CheckedExperiment:
     file: Source
     axes: tuple[model.Axis, ...]
     repeat: int
+    precision: model.Precision | None
     seed: int
     paired: bool
     common: bool

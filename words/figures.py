@@ -216,6 +216,15 @@ FIGURES: Registry[FigureEntry] = Registry(
             P("draws", A_COUNT, "random subsets of each size", "1000"),
             most=(12, 12),
         ),
+        _figure(
+            "pairs",
+            "A percentile over the configurations of each pair of sessions, with its bootstrap interval",
+            _METRIC,
+            _BY,
+            P("percentile", _A_PERCENT, "which percentile", "10"),
+            _CI,
+            most=(1, 500),
+        ),
     ],
 )
 

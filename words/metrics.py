@@ -88,7 +88,8 @@ class MetricEntry(Entry):
     flow. has_curves: whether it has curves, which figures of their own show. every: its parameter for the time
     between samples of connections, where it is made of them. of_cell: whether it is of all flows of a cell
     together. units: SI units of sub-values that have another one than the first. module: where it is computed,
-    if not in the module of its name in runtime/metrics.
+    if not in the module of its name in runtime/metrics. signed: the values, by their names in `measure`, that may be
+    negative.
     """
 
     need: Need | None = None
@@ -99,6 +100,7 @@ class MetricEntry(Entry):
     module: str = ""
     of_cell: bool = False
     units: Mapping[str, str] = field(default_factory=dict)
+    signed: frozenset[str] = frozenset()
     runs: bool = True
 
     def unit_of(self, value: str) -> str:
@@ -191,6 +193,7 @@ METRICS: Registry[MetricEntry] = Registry(
                 *("F", "dominance", "jain_session", "jain_slots", "floor", "competition_time"),
                 *("product", "epsilon_fairness"),
             ),
+            signed=frozenset({"fairness", "fairness.F", "fairness.dominance"}),
             need=_SEVERAL,
             of_cell=True,
             units={"competition_time": "s"},
@@ -211,6 +214,7 @@ METRICS: Registry[MetricEntry] = Registry(
                 *("fairness", "fairness_rel", "K", "K_rel", "K_pair"),
                 *("jain", "product", "epsilon_fairness"),
             ),
+            signed=frozenset({"fmp.K", "fmp.K_rel", "fmp.K_pair"}),
             need=_SEVERAL,
             of_cell=True,
         ),
@@ -223,6 +227,7 @@ METRICS: Registry[MetricEntry] = Registry(
             "Tokens, drops and level of a user's bucket, and windows that are too small",
             _FLOW,
             values=("tokens", "loss", "drops", "level", "empty", "small_window", "unexposed"),
+            signed=frozenset({"policing.level"}),
             units={
                 **dict.fromkeys(("loss", "empty", "small_window"), "1"),
                 **dict.fromkeys(("drops", "unexposed"), "packets"),
@@ -249,6 +254,7 @@ METRICS: Registry[MetricEntry] = Registry(
             _FLOW,
             _SLOT,
             values=("statistic", "p", "autocorrelation"),
+            signed=frozenset({"stationarity.autocorrelation"}),
         ),
         _metric(
             "deviations",

@@ -38,6 +38,8 @@ STATEMENTS: tuple[Statement, ...] = (
               " (10Mbit/s, 2bdp)]\n}"),
     Statement("exclude", "Leaves out the cells for which a condition holds", "`experiment`",
               "exclude cca == bbr and repetition > 2"),
+    Statement("precision", "Ends a range of repetitions when values are precise enough",
+              "`experiment`", "repeat = 8..30\nprecision { goodput = 5%  fairness.F = 0.02 }"),
     Statement("flow", "One session: its CCA, its ends, its workload", "`experiment`",
               "flow NAME { cca = cubic  workload = file(10MB) }"),
     Statement("users", "A group of hosts, each with the flows that run on it", "`experiment`",

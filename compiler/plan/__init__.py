@@ -19,6 +19,7 @@ From the smallest part to the whole:
     consistency  what a cell may not say
     cells      a cell, its captures
     claims     what the run decides
+    looks      after how many repetitions a range of them is looked at
     requests   what a header may not say
     header     the plan: what was swept, what is measured and shown
 """
@@ -31,9 +32,11 @@ from .header import (
     PLAN_VERSION,
     Axis,
     FigureRequest,
+    Goal,
     Input,
     MetricRequest,
     Plan,
+    Precision,
     Selection,
     Setting,
 )
@@ -81,6 +84,7 @@ __all__ = [
     "FqCoDel",
     "FqPie",
     "GilbertElliott",
+    "Goal",
     "Impairment",
     "Input",
     "Interface",
@@ -97,6 +101,7 @@ __all__ = [
     "Plan",
     "Policed",
     "Policer",
+    "Precision",
     "Qdisc",
     "Queue",
     "Red",

@@ -6,9 +6,9 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .base import MAX_PROCESSING_NS, Model, empty, false
+from .base import MAX_PROCESSING_NS, Model, absent, empty, false
 from .claims import Claim
-from .numbers import Number, Real, Repetition, Seed
+from .numbers import Above, Number, Real, Repetition, Seed
 from .requests import contradiction
 from .text import Below, Document, EngineName, FileName, FlowName, MetricName, Sha256, Text, Word
 
@@ -44,6 +44,28 @@ class MetricRequest(Model):
     def shown(self) -> tuple[str, ...]:
         """The names of the values that are asked for."""
         return self.values or (self.name,)
+
+
+class Goal(Model):
+    """How precise a value must be before repetitions end: `metric` as in `measure` (`fairness.F`).
+
+    within: the larger half of its interval at most; relative: as a part of the value, else in its SI unit.
+    """
+
+    metric: MetricName
+    within: Above
+    relative: bool
+
+
+class Precision(Model):
+    """When repetitions end: after `least` of them, or later, at the first look that finds every goal reached.
+
+    per: the axes whose values tell apart what ends together; empty: all configurations end together.
+    """
+
+    least: Repetition
+    goals: Annotated[tuple[Goal, ...], Field(min_length=1)]
+    per: tuple[Word, ...] = ()
 
 
 class Selection(Model):
@@ -103,6 +125,8 @@ class Plan(Model):
     repetition by repetition; left out where nothing is: of one configuration, or with `draws = own`.
     claims: what the run decides, in file order; left out where nothing is claimed.
     deviates: what differs from the publication that `citation` names; left out where the file says nothing.
+    repeat: the number of repetitions; with `precision` the most of them. precision: what ends them before; left
+    out where nothing does.
     """
 
     format: Literal["fairc-plan"] = "fairc-plan"
@@ -134,6 +158,7 @@ class Plan(Model):
     common: Annotated[tuple[Text, ...], Field(exclude_if=empty)] = ()
     claims: Annotated[tuple[Claim, ...], Field(exclude_if=empty)] = ()
     deviates: Annotated[tuple[Text, ...], Field(exclude_if=empty)] = ()
+    precision: Annotated[Precision | None, Field(exclude_if=absent)] = None
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

@@ -75,6 +75,9 @@ Real = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """Such a number that is not below zero."""
 
+Above = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+"""Such a number that is above zero."""
+
 Tokens = Annotated[float, Field(ge=1, le=10**9, allow_inf_nan=False)]
 """What a token bucket holds when it is full, packets."""
 

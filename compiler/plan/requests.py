@@ -37,6 +37,23 @@ def contradiction(plan: Plan) -> str:
         for claim in plan.claims:
             if why := claims.contradiction(claim, points):
                 return f"the claim `{claim.text}` {why}"
+    return _precision(plan, names)
+
+
+def _precision(plan: Plan, axes: set[str]) -> str:
+    """Say what is wrong with what ends the repetitions."""
+    ends = plan.precision
+    if ends is None:
+        return ""
+    if ends.least > plan.repeat:
+        return "the least number of repetitions is above the most"
+    if not set(ends.per) <= axes:
+        return "what ends together is told apart by what is no axis"
+    measured = {request.name for request in plan.measure}
+    if not {goal.metric.partition(".")[0] for goal in ends.goals} <= measured:
+        return "a precision is of a metric that is not measured"
+    if len({goal.metric for goal in ends.goals}) != len(ends.goals):
+        return "a value has two precisions"
     return ""
 
 

@@ -22,7 +22,12 @@ def draw_sample(block: Block, grid: Grid, seed: int) -> None:
     value = block.given(SAMPLE, Scope({}))
     if value is None:
         return
-    per = block.settings["sample"].per
+    names = names_behind_per(block.settings["sample"].per, grid)
+    grid.draw(Sample(value.whole, names, seed), value.span)
+
+
+def names_behind_per(per: syntax.Expr | None, grid: Grid) -> tuple[str, ...]:
+    """Return the swept names behind `per`: none, one, or a tuple of them. Raises CompileError."""
     parts = per.items if isinstance(per, syntax.TupleOf | syntax.ListOf) else (per,)
     swept = [name for group in grid.groups for name in group.names]
     gather = Gather()
@@ -31,7 +36,7 @@ def draw_sample(block: Block, grid: Grid, seed: int) -> None:
         with gather.attempt():
             names.append(_swept_name(part, swept))
     gather.finish()
-    grid.draw(Sample(value.whole, tuple(names), seed), value.span)
+    return tuple(names)
 
 
 def _swept_name(node: syntax.Expr | None, swept: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ from .links import (
 from .network import Link, Network, Node, Pep
 from .pages import Page, PageObject
 from .queues import Queue, Size
-from .requests import Axis, FigureRequest, MetricRequest, Selection, Setting
+from .requests import Axis, FigureRequest, Goal, MetricRequest, Precision, Selection, Setting
 from .workloads import Distribution, OnPath, Workload
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "FigureRequest",
     "Flow",
     "GilbertElliott",
+    "Goal",
     "Input",
     "Jitter",
     "JitterDistribution",
@@ -69,6 +70,7 @@ __all__ = [
     "PageObject",
     "Pep",
     "Policer",
+    "Precision",
     "Queue",
     "Scenario",
     "Selection",

@@ -13,7 +13,7 @@ from .claims import Claim
 from .flows import Flow
 from .inputs import Input
 from .network import Network
-from .requests import Axis, FigureRequest, MetricRequest, Setting
+from .requests import Axis, FigureRequest, MetricRequest, Precision, Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,12 @@ class Experiment(Protocol):
 
     @property
     def repeat(self) -> int:
-        """The number of repetitions of each configuration, >= 1."""
+        """The number of repetitions of each configuration, or the most of them, >= 1."""
+        ...
+
+    @property
+    def precision(self) -> Precision | None:
+        """What ends the repetitions before there are `repeat` of them; None: nothing does."""
         ...
 
     @property

@@ -48,6 +48,30 @@ class MetricRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Goal:
+    """How precise a value must be: `metric` as in `measure` (`fairness.F`).
+
+    within: the larger half of its interval at most, relative to the value or in the value's SI unit.
+    """
+
+    metric: str
+    within: float
+    relative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """When repetitions end: after the least number of them as soon as every goal is reached.
+
+    per: the swept names whose values tell apart what ends together; empty: all configurations do.
+    """
+
+    least: int
+    goals: tuple[Goal, ...]
+    per: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
     """The cells for which a condition holds, without the condition.
 

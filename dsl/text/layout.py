@@ -24,6 +24,7 @@ NO_BREAK_BEFORE = frozenset(
 NO_BREAK_AFTER = frozenset(
     {"_DOT", "_DOTDOT", "ARROW", "FEXP", "IMPORT", "LET", "TOPOLOGY", "EXPERIMENT", "FLOW",
      "USERS", "SWEEP", "HOSTS", "REPORT", "CLAIM", "NODE", "ROUTER", "LINK", "PEP", "POLICER", "EXCLUDE",
+     "PRECISION",
      "AT", "DOWN", "FROM", "TO"}
 )  # fmt: skip
 TIGHT_BEFORE = frozenset({"_COMMA", "_COLON", "_RPAR", "_RSQB", "_DOT", "_DOTDOT"})

@@ -214,6 +214,15 @@ class Builder:
     def _exclude(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.Exclude(span, self._expr(c[1]))
 
+    def _precision(self, span: Span, c: list[Any]) -> syntax.Node:
+        nodes = self._all([child for child in c if not isinstance(child, str)])
+        goals = tuple(node for node in nodes if isinstance(node, syntax.Goal))
+        per = nodes[0] if len(nodes) > len(goals) else None
+        return syntax.Precision(span, cast("syntax.Expr | None", per), goals)
+
+    def _goal(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Goal(span, cast(syntax.Name, self.build(c[0])), self._expr(c[1]))
+
     def _hosts(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.Hosts(span, self._settings_of(c[1]))
 

@@ -87,9 +87,14 @@ def marks(tree: syntax.File, found: list[Piece]) -> Marks:
             tuples[node.span.start] = len(node.items) == 1
         elif isinstance(node, syntax.Binding) and node.is_tuple:
             tuples[node.span.start] = False
-        if isinstance(node, syntax.Setting | syntax.Binding | syntax.Change | syntax.Outage):
+        if isinstance(
+            node,
+            syntax.Setting | syntax.Binding | syntax.Goal | syntax.Change | syntax.Outage,
+        ):
             items.add(node.span.start)
-        if isinstance(node, syntax.Setting | syntax.Binding | syntax.Let | syntax.Parameter):
+        if isinstance(
+            node, syntax.Setting | syntax.Binding | syntax.Goal | syntax.Let | syntax.Parameter
+        ):
             keys.add(node.span.start)
     return Marks(
         declarations, frozenset(statements), frozenset(items), frozenset(keys),

@@ -51,7 +51,10 @@ OPERATORS = frozenset(
 
 
 BLOCKS = frozenset(
-    {"FLOW", "SWEEP", "EXPERIMENT", "EXCLUDE", "USERS", "HOSTS", "REPORT", "CLAIM", "TOPOLOGY"}
+    {
+        *("FLOW", "SWEEP", "EXPERIMENT", "EXCLUDE", "PRECISION", "USERS", "HOSTS", "REPORT"),
+        *("CLAIM", "TOPOLOGY"),
+    }
 )
 KEYWORDS = BLOCKS | {"FEXP", "IMPORT", "LET", "NODE", "ROUTER", "LINK", "PEP", "POLICER"}
 

@@ -331,6 +331,22 @@ class Exclude(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Goal(Node):
+    """`metric.value = quantity` in a `precision`."""
+
+    name: Name
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Precision(Node):
+    """`precision { ... }`, perhaps with `per` and names."""
+
+    per: Expr | None
+    goals: tuple[Goal, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Hosts(Node):
     """`hosts { ... }`."""
 
@@ -368,7 +384,9 @@ class Claim(Node):
     settings: Settings
 
 
-Statement = Setting | Sweep | Exclude | Hosts | Users | Flow | Report | Claim | InlineTopology
+Statement = (
+    Setting | Sweep | Exclude | Precision | Hosts | Users | Flow | Report | Claim | InlineTopology
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,9 @@ def check_phases(
 
     from .results import refresh
 
+    if run.plan.precision:  # of a range, what it took
+        took = {cell.id for cell, _ in run.finished()}
+        asked, wanted = wanted, lambda cell: cell.id in took and asked(cell)
     with Store(run.path / phase.FOLDER) as store:
         configurations = phase.adopt(run, store, engine, wanted)
         cells = store.plan.cells

@@ -42,6 +42,7 @@ def plan(
 ) -> None:
     """Show cells, estimated time and disk, and warnings; run nothing."""
     from fairc.compiler.estimate import Estimate
+    from fairc.compiler.plan.looks import looks
     from fairc.compiler.targets.processing import words as processing
     from fairc.runtime.run.progress import duration
 
@@ -54,6 +55,13 @@ def plan(
     for cell, repetitions in cells:
         estimate.add(cell, repetitions)
     estimate.extrapolate(count.cells)
+    ends = experiment.precision
+    taken = looks(ends.least, experiment.repeat) if ends else (experiment.repeat,)
+    # Where repetitions end at a precision: what they cost if they end at the first look.
+    least = Estimate(jobs, choice.engine)
+    for cell, _ in cells:
+        least.add(cell, taken[0])
+    least.extrapolate(count.configurations * taken[0])
     document: dict[str, Any] = {
         "experiment": experiment.name,
         "configurations": count.configurations,
@@ -70,26 +78,50 @@ def plan(
         document["processing_s"] = [ns / 1e9 for ns in compilation.processing_ns]
     if count.unsampled:
         document["unsampled"] = count.unsampled
+    if ends:
+        document["looks"] = list(taken)
+        document["least"] = {
+            "cells": least.cells,
+            "virtual_s": round(least.virtual_s, 3),
+            "wall_s": round(least.wall_s, 1),
+            "disk_bytes": round(least.disk_bytes),
+        }
     if form == "json":
         console.result(json.dumps(document, indent=2, ensure_ascii=False))
         return
+    both = [least, estimate] if ends else [estimate]
     words = {
         **document,
-        "repetitions": experiment.repeat,
-        "virtual_s": duration(estimate.virtual_s),
-        "wall_s": f"{duration(estimate.wall_s)} on {estimate.jobs}"
+        "repetitions": span([str(n) for n in ((taken[0], taken[-1]) if ends else taken)]),
+        "cells": span([str(e.cells) for e in both]),
+        "virtual_s": span([duration(e.virtual_s) for e in both]),
+        "wall_s": f"{span([duration(e.wall_s) for e in both])} on {estimate.jobs}"
         f" {'core' if estimate.jobs == 1 else 'cores'}",
-        "disk_bytes": size(estimate.disk_bytes),
-        "processing": f"{processing(compilation.processing_ns)}per packet",
+        "disk_bytes": span([size(e.disk_bytes) for e in both]),
+        "processing": f"{processing(compilation.processing_ns)}, per packet",
     }
     for key, label in LABELS:
         if key in words:
             console.result(f"{label:<18}{words[key]}")
     for reason in choice.words:
         console.result(f"engine {choice.engine}: {reason}")
+    if ends:
+        few = (
+            [*map(str, taken)] if len(taken) <= 8 else [*map(str, taken[:4]), "...", str(taken[-1])]
+        )
+        console.result(f"looked at after {', '.join(few)} repetitions")
     if count.configurations > LOOKED_AT:
         console.result(f"estimated from {LOOKED_AT} configurations, evenly spread")
     show_warnings(compilation)
+
+
+def span(ends: list[str]) -> str:
+    """Write what something costs at least and at most; once, where that is equal.
+
+    >>> span(["8", "30"]), span(["8", "8"]), span(["8"])
+    ('8 to 30', '8', '8')
+    """
+    return " to ".join(dict.fromkeys(ends))
 
 
 def size(count: float) -> str:

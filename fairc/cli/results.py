@@ -81,9 +81,11 @@ def fresh_tables(run: Path) -> tuple[str, ...]:
 def summary(run: Path) -> Iterator[str]:
     """Yield the lines of the table that a run ends with: what was measured, per configuration."""
     from fairc.runtime.compare.summary import UnknownName, summarise
+    from fairc.runtime.statistics.repeated import repeated
     from fairc.runtime.store.folder import read_plan
 
     plan = read_plan(run)
+    repeats = repeated(plan)
     axes = tuple(axis.name for axis in plan.axes)
     asked = list(dict.fromkeys(name for request in plan.measure for name in request.shown))
     # Many read goodput and fairness first; they keep their place.
@@ -91,10 +93,12 @@ def summary(run: Path) -> Iterator[str]:
     found = []
     for metric in first + [name for name in asked if name not in first]:
         try:
-            rows = summarise(run / TABLES, axes, metric)
+            rows = summarise(run / TABLES, axes, metric, repeats=repeats)
             if metric == "fairness" and all(row["value"] is None for row in rows):
                 # F is of two sessions, Jain's index of any number.
-                rows = summarise(run / TABLES, axes, "fairness.jain_session") or rows
+                rows = (
+                    summarise(run / TABLES, axes, "fairness.jain_session", repeats=repeats) or rows
+                )
         except UnknownName:
             continue  # it has no number of its own: a course of time, or a plug-in that is not here
         if rows:

@@ -151,8 +151,7 @@ def sweep(
     asked: what the lock keeps of this command (runtime/run/history.py). phases: also the phase check.
     strict: of `conclude`.
     """
-    from fairc.runtime.run import history, lock
-    from fairc.runtime.run.sweep import Sweep
+    from fairc.runtime.run import history, lock, rounds
     from fairc.runtime.store.folder import LOCK
 
     if not any(map(wanted, store.cells())):
@@ -160,7 +159,6 @@ def sweep(
     interruption.keeps("finished cells are kept; the same command resumes")
     told = history.carried(store, asked)
     store.write_json(LOCK, {**lock.describe(store.path, engine), **told})
-    runs = Sweep(store, engine, console.progress(), jobs, wanted, fresh)
-    counts = runs.run()
-    checked = check_phases(store, engine, runs.jobs, wanted, fresh) if phases else None
+    counts = rounds.run(store, engine, console.progress(), jobs, wanted, fresh, console.say)
+    checked = check_phases(store, engine, jobs, wanted, fresh) if phases else None
     return conclude(store, counts, checked, strict=strict)

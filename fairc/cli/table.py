@@ -53,6 +53,7 @@ def table(
     """Print one table of METRIC (fairness.F, goodput, ...): value, n and 95 % confidence interval."""
     from fairc.runtime.compare.comparison import Mixture, compare_groups
     from fairc.runtime.compare.summary import UnknownName, summarise
+    from fairc.runtime.statistics.repeated import repeated
     from fairc.runtime.store.folder import read_plan
 
     from .compare import PAIR_FORMS
@@ -69,7 +70,11 @@ def table(
             lines = PAIR_FORMS[form](compare_groups(*looked_at, sampled=sampled, common=common))
         else:
             names = _words(stat) or [stat]
-            rows = [row for name in names for row in summarise(*looked_at, name, sampled=sampled)]
+            rows = [
+                row
+                for name in names
+                for row in summarise(*looked_at, name, sampled=sampled, repeats=repeated(plan))
+            ]
             lines = FORMS[form](rows)
     except (UnknownName, Mixture) as error:
         raise Wrong(str(error)) from None

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from fairc.runtime.metrics import value_named
-from fairc.runtime.statistics import STATISTICS, Estimate, statistic
+from fairc.runtime.statistics import STATISTICS, Estimate
+from fairc.runtime.statistics.repeated import FIXED, Repeated
 from fairc.runtime.store import tables
 
 from .mixtures import Origin, names_to_add, ticked
@@ -183,6 +184,7 @@ def summarise(
     where: Where | None = None,
     stat: str = "median",
     sampled: bool = False,
+    repeats: Repeated = FIXED,
 ) -> list[Row]:
     """Summarise a metric over the cells of each group.
 
@@ -190,16 +192,19 @@ def summarise(
     `fairness.F`; a metric of several values stands for its first one. by: what makes a group, out
     of the axes, `flow`, `repetition`, `load` and `protocol`; None: all axes and `flow`. where: whether a cell is
     looked at, of its bindings, `repetition` and `load` as text. Groups come in the order of the plan.
-    sampled: whether the configurations are a random sample. Mixtures have no interval (mixtures.py).
+    sampled: whether the configurations are a random sample. repeats: how often they were repeated. Mixtures have no interval (mixtures.py).
 
     Raises UnknownName, and TableError when the tables cannot be read.
     """
     try:
-        summary = statistic(stat)
+        summary, of_mixtures = repeats.statistic(stat), FIXED.statistic(stat)
     except KeyError:
         raise UnknownName("statistic", stat, (*STATISTICS, "p90", "p99.9", "...")) from None
     name, unit, groups = samples(folder, axes, metric, by, where, sampled)
-    return [_row(name, unit, stat, group, summary(group.values)) for group in groups]
+    return [
+        _row(name, unit, stat, group, (of_mixtures if group.mixed else summary)(group.values))
+        for group in groups
+    ]
 
 
 def measured(folder: Path) -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .run import Configuration, Run
-from .summary import GOODPUT, MIN_REPETITIONS, PLT, TTR, F, Measure, Results, Summary
+from .summary import GOODPUT, PLT, TTR, F, Measure, Results, Summary
 from .words import Scale, counted, decimals_for, listed, number, one_line, scale_for
 
 # Up to here configurations have their numbers in large type; beyond, a picture of all.
@@ -242,7 +242,7 @@ def _sides(run: Run, summaries: Sequence[Summary]) -> str:
         return (
             f"By the sign of F, {first} dominates in {below} and {second} in"
             f" {sum(s.median is not None and s.median > 0 for s in summaries)}; with fewer than"
-            f" {MIN_REPETITIONS} repetitions each that is too few for a confidence interval."
+            f" {run.repeated.needed} repetitions each that is too few for a confidence interval."
         )
     below = sum(s.high is not None and s.high < 0 for s in summaries)
     above = sum(s.low is not None and s.low > 0 for s in summaries)

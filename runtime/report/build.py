@@ -16,17 +16,20 @@ from .answer import answer
 from .choose import choose
 from .explore import explored
 from .figures import (
+    COURSE,
     DEFAULT,
     DEVIATIONS,
     FAIRNESS,
     FIGURES,
     PAGE_LOADS,
+    PAIRS,
     POLICING,
     Drawing,
     FigureKind,
     NothingToDraw,
     Sheet,
     Subject,
+    histogram,
     loads_pages,
     polices,
 )
@@ -66,6 +69,15 @@ class _Report:
         asked = {request.kind for request in self.run.plan.figures}
         return self._measures("deviations") and kind.name not in asked
 
+    def _of_fmp(self) -> list[FigureKind]:
+        """Return what a report of the Fairness Measurement Procedure shows though nobody asks for it."""
+        if not self._measures("fmp"):
+            return []
+        asked = {request.kind for request in self.run.plan.figures}
+        several = len(self.run.configurations) > 1
+        pairs = [PAIRS] if several and PAIRS.name not in asked else []
+        return [COURSE, *pairs, *(histogram.of_k(self.subject) if several else [])]
+
     def _measures(self, name: str) -> bool:
         return any(request.name == name for request in self.run.plan.measure)
 
@@ -76,6 +88,7 @@ class _Report:
             *([(FAIRNESS, None)] if self._measures_fairness else []),
             *([(PAGE_LOADS, None)] if loads_pages(self.subject) else []),
             *([(POLICING, None)] if polices(self.subject) else []),
+            *((kind, None) for kind in self._of_fmp()),
             *((kind, None) for kind in DEVIATIONS if self._brings(kind)),
             *((known.get(request.kind), request) for request in self.run.plan.figures),
         ]

@@ -15,7 +15,7 @@ from fairc.compiler.plan import FigureRequest
 from .answer import MAX_TOLD, Answer, Entry
 from .figures import FIGURES, Drawing, NothingToDraw, Sheet, Subject
 from .figures.cases import FLOW, LOAD
-from .summary import GOODPUT, MIN_REPETITIONS, F, Measure, Results
+from .summary import GOODPUT, F, Measure, Results
 from .words import counted
 
 if TYPE_CHECKING:
@@ -98,9 +98,11 @@ def basis(results: Results) -> str:
         n = f"{sizes[0]} to {n if sizes[-1] == 1 else counted(sizes[-1], 'repetition')}"
     if sizes == [1]:
         return "One repetition: single values, no intervals."
-    if sizes[-1] < MIN_REPETITIONS:
-        return f"Medians of {n}: too few for a 95 % confidence interval, which needs {MIN_REPETITIONS}."
-    return f"Medians of {n}; in brackets their 95 % confidence intervals (order statistics)."
+    needed = run.repeated.needed
+    if sizes[-1] < needed:
+        return f"Medians of {n}: too few for a 95 % confidence interval, which needs {needed}."
+    how = run.repeated.interval
+    return f"Medians of {n}; in brackets their 95 % confidence intervals ({how})."
 
 
 def with_picture(

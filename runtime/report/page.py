@@ -17,6 +17,7 @@ from .asked import asked, commands, declared, file_name, locked
 from .claims import claims
 from .comparisons import comparisons
 from .differences import differences
+from .endings import ended
 from .figures import Drawing, Sheet
 from .glossary import glossary, rules
 from .lead import basis, tiles
@@ -89,6 +90,7 @@ def context(
         "compared": comparisons(run, results),
         "limits": limits(run),
         "phases": phases(run),
+        "ended": ended(run, results),
         "rows": rows,
         "asked": asked(run),
         "declared": named,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from fairc.compiler.plan import Cell, LoadWorkload, Queue
+from fairc.runtime.statistics.repeated import Repeated, repeated
 from fairc.runtime.store.folder import Store, StoreError, read_plan
 
 if TYPE_CHECKING:
@@ -193,6 +194,11 @@ class Run:
         except (OSError, UnicodeDecodeError) as error:
             raise ReportError(f"{self.path / 'cells.jsonl'} cannot be read: {error}") from None
         return scenes
+
+    @cached_property
+    def repeated(self) -> Repeated:
+        """How often the plan repeats its configurations."""
+        return repeated(self.plan)
 
     @cached_property
     def flows(self) -> tuple[str, ...]:

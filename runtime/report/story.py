@@ -27,11 +27,14 @@ def headline(run: Run) -> str:
     plan = run.plan
     flows = _flows(scenes)
     network = _several([_network(s) for s in scenes], _ranges(scenes))
-    size = [counted(plan.repeat, "repetition")]
+    ends = plan.precision
+    most = counted(plan.repeat, "repetition")
+    size = [f"{ends.least} to {most}" if ends else most]
     if plan.axes:
         size.insert(0, counted(plan.configurations, "configuration"))
     number = _several([counted(len(s.flows), "flow") for s in scenes], "Flows")
-    text = f"{number} over {network}: {flows}. {listed(size)}, {counted(plan.cells, 'cell')} in all"
+    cells = f"{counted(plan.cells, 'cell')} {'at most' if ends else 'in all'}"
+    text = f"{number} over {network}: {flows}. {listed(size)}, {cells}"
     if plan.excluded:
         text += f" ({plan.excluded} excluded)"
     there = sum(len(c.outcomes) for c in run.configurations)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+
+from fairc.runtime.statistics.repeated import FIXED, Repeated
 
 from .run import Configuration, Outcome, Run
 from .words import Scale
@@ -12,8 +15,6 @@ from .words import Scale
 GOODPUT = "goodput"
 F = "fairness.F"
 PLT, TTR = "plt", "ttr"
-# Below this number no two order statistics enclose the median with 95 % (measurement.md, 13).
-MIN_REPETITIONS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,8 @@ class Measure:
 class Summary:
     """Values of one measure over the repetitions of one configuration.
 
-    values: in order of repetition. low, high: the 95 % interval of the median from order
-    statistics (runtime/statistics), None where there is none.
+    values: in order of repetition. low, high: the 95 % interval of the median (runtime/statistics/repeated.py),
+    None where there is none.
     """
 
     values: tuple[float, ...]
@@ -60,12 +61,11 @@ class Summary:
         return self.n > 1 and min(self.values) == max(self.values)
 
 
-def summarise(values: tuple[float, ...]) -> Summary:
-    """Return median and interval of the values."""
-    from fairc.runtime.statistics import median
-
-    estimate = median(values)
-    return Summary(values, estimate.value, estimate.low, estimate.high)
+def summarise(values: tuple[float, ...], repeats: Repeated = FIXED) -> Summary:
+    """Return median and interval of the values, in order of repetition; repeats: how often a run repeats."""
+    used = tuple(repeats.counted(values))
+    estimate = repeats.median(used)
+    return Summary(used, estimate.value, estimate.low, estimate.high)
 
 
 class Results:
@@ -156,12 +156,17 @@ class Results:
         pairs = ((outcome, values.get(outcome.cell)) for outcome in configuration.outcomes)
         return tuple((o, v) for o, v in pairs if v is not None and o.status == "ok")
 
+    def cells(self, measure: Measure, configuration: str) -> Mapping[str, float | None]:
+        """Return the value of each cell of a configuration, by its id; None where it is not defined."""
+        return self._values.get(measure, {}).get(configuration, {})
+
     def summary(self, measure: Measure, configuration: Configuration) -> Summary:
         """Summarise the cells that count; those without a value are left out of n."""
         key = (measure, configuration.id)
         if key not in self._summaries:
             points = self.points(measure, configuration)
-            self._summaries[key] = summarise(tuple(v for o, v in points if o.counts))
+            values = tuple(v for o, v in points if o.counts)
+            self._summaries[key] = summarise(values, self.run.repeated)
         return self._summaries[key]
 
     def representative(self, configuration: Configuration) -> tuple[Outcome, str] | None:

@@ -23,6 +23,7 @@ from fairc.runtime.store import damage, tables
 from fairc.runtime.store.folder import LOCK, RESULT, Store, StoreError, key_of, read_cells
 from fairc.runtime.store.hashes import FILES
 from fairc.runtime.store.occupant import content
+from fairc.runtime.store.ranges import endings
 
 from . import cluster, history, lock
 from .progress import Progress
@@ -226,7 +227,28 @@ def collect(
     sweep = Sweep(store, engine, progress, jobs, lambda cell: cell.id in taken.present)
     counts = sweep.run()
     counts.failed += len(taken.failed)
+    if store.plan.precision:
+        return _up_to_the_end(store, taken), taken
     return counts, taken
+
+
+def _up_to_the_end(store: Store, taken: Taken) -> Counts:
+    """Count the cells of ranges up to their ends; what is beyond the next look is not missing yet."""
+    counts = Counts()
+    for _, folder in store.finished():
+        if result := store.result(folder.name):
+            counts.add(result)
+    look = {name: ending.look for ending in endings(store) for name in ending.configurations}
+    beyond = {
+        index
+        for index, cell in enumerate(store.cells())
+        if cell.repetition > look[cell.configuration]
+    }
+    taken.missing = [index for index in taken.missing if index not in beyond]
+    for found in (taken.failed, taken.damaged):
+        for index in beyond & found.keys():
+            del found[index]
+    return counts
 
 
 def _take(plan: Path, store: Store, machine: Machine) -> Taken:

@@ -108,7 +108,12 @@ def adopt(run: Store, store: Store, engine: Engine, wanted: Callable[[Cell], boo
                 configurations.add(cell.configuration)
                 number += 1
         header = run.plan.model_copy(
-            update={"cells": number, "configurations": len(configurations), "figures": ()}
+            update={
+                "cells": number,
+                "configurations": len(configurations),
+                "figures": (),
+                "precision": None,
+            }
         )
         (folder / PLAN).write_text(header.model_dump_json(indent=2) + "\n", encoding="utf-8")
 

@@ -57,8 +57,10 @@ class Tally:
     began_s: float = field(default=0.0)
 
     def begin(self, todo: int) -> None:
-        """Start counting."""
+        """Start counting, from nothing: a run may have several sweeps."""
         self.todo, self.began_s = todo, self.clock()
+        self.done = self.failed = 0
+        self.virtual_s = 0.0
 
     def add(self, result: CellResult) -> None:
         """Count a cell."""

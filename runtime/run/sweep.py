@@ -45,6 +45,11 @@ class Counts:
         word = result.verdict if result.status == "ok" and result.verdict else "failed"
         setattr(self, word, getattr(self, word) + 1)
 
+    def include(self, other: Counts) -> None:
+        """Count the cells of another sweep, too."""
+        for word in ("valid", "flagged", "invalid", "failed"):
+            setattr(self, word, getattr(self, word) + getattr(other, word))
+
     @property
     def total(self) -> int:
         """All of them."""
@@ -70,7 +75,8 @@ class Sweep:
     """A sweep of the store's plan on a prepared engine.
 
     wanted: which of the plan's cells. jobs: how many at once, >= 1. fresh: run all of them, also
-    those that are there. The store's lock is held by the caller.
+    those that are there. emitted: what `emitted` of an earlier sweep of the same plan had, so that nothing is
+    written down twice. The store's lock is held by the caller.
     """
 
     def __init__(
@@ -81,6 +87,7 @@ class Sweep:
         jobs: int,
         wanted: Callable[[Cell], bool] = lambda _: True,
         fresh: bool = False,
+        emitted: dict[str, str] | None = None,
     ) -> None:
         self.store = store
         self.engine = engine
@@ -91,7 +98,7 @@ class Sweep:
         self._requests = store.plan.measure
         self._analysis = lock.analysis_identity(self._requests)
         self._todo: dict[str, bool] = {}
-        self._emitted: dict[str, str] = {}
+        self.emitted: dict[str, str] = emitted or {}
         self._stop = threading.Event()
         self._ran: queue.SimpleQueue[Ran | None] = queue.SimpleQueue()
         self._outcomes: queue.SimpleQueue[CellResult | BaseException | None] = queue.SimpleQueue()
@@ -169,15 +176,17 @@ class Sweep:
 
     def _emit(self) -> None:
         """Write down what the engine emits for each cell."""
-        self._emitted = {cell.id: self.engine.emitted(cell) for cell in self.store.cells()}
-        if any(self._emitted.values()):
-            self.store.write_json(EMITTED, self._emitted)
+        if self.emitted:
+            return
+        self.emitted = {cell.id: self.engine.emitted(cell) for cell in self.store.cells()}
+        if any(self.emitted.values()):
+            self.store.write_json(EMITTED, self.emitted)
 
     def _survey(self) -> Counts:
         """Find out what is missing: key -> whether only the analysis is; count the rest."""
         counts = Counts()
         for cell in filter(self.wanted, self.store.cells()):
-            key = self._key(cell)
+            key = self.key(cell)
             result = None if self.fresh else self.store.result(key)
             damaged = {} if self.fresh else damage.of_cell(cell, self.store.folder(key))
             if self.fresh or RAW in damaged:
@@ -192,13 +201,14 @@ class Sweep:
                 self._todo[key] = self.store.has_raw(key)
         return counts
 
-    def _key(self, cell: Cell) -> str:
+    def key(self, cell: Cell) -> str:
+        """Return where a cell's result is stored, once the sweep has run."""
         identity = self.engine.identity_for(cell)
-        return key_of(cell, self.engine.name, identity, self._emitted[cell.id])
+        return key_of(cell, self.engine.name, identity, self.emitted[cell.id])
 
     def _missing(self) -> Iterator[tuple[Cell, str]]:
         for cell in filter(self.wanted, self.store.cells()):
-            key = self._key(cell)
+            key = self.key(cell)
             if key in self._todo:
                 yield cell, key
 
@@ -279,7 +289,7 @@ class Sweep:
             wall_s=raw.wall_s,
             engine=self.engine.name,
             image=self.engine.identity_for(ran.cell),
-            emitted=self._emitted[ran.cell.id],
+            emitted=self.emitted[ran.cell.id],
             result_sha256=raw.sha256,
             analysis=self._analysis,
         )

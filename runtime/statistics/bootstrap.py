@@ -1,4 +1,4 @@
-"""The BCa bootstrap interval of a mean: where the values are skewed and Student's does not hold.
+"""Bootstrap intervals: of a mean (BCa), where values are skewed and Student's does not hold; of a quantile.
 
     G: distribution of the means of B resamples, drawn with replacement
     z0 = Phi^-1(share of them below the mean; half of those equal to it)
@@ -8,13 +8,16 @@
 Second-order accurate; the resamples are drawn from a fixed seed, so the same values give the same
 interval. Below MIN_VALUES the resamples know too little of the tails.
 
+A quantile's interval is that of the quantiles of resamples, without correction: its jackknife, which BCa needs, is not
+consistent.
+
 Source: Efron, Better bootstrap confidence intervals, JASA 82, 1987; DiCiccio and Efron, Bootstrap
 confidence intervals, Statistical Science 11, 1996, section 2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -45,10 +48,25 @@ def bca_mean(values: Sequence[float], confidence: float) -> tuple[float, float]:
     return end((1 - confidence) / 2), end((1 + confidence) / 2)
 
 
-def _resampled(x: np.ndarray) -> np.ndarray:
-    draw = np.random.Generator(np.random.PCG64(_SEED))
-    step = max(1, _DRAWN_AT_ONCE // len(x))
-    counts = [min(step, RESAMPLES - done) for done in range(0, RESAMPLES, step)]
-    return np.concatenate(
-        [x[draw.integers(0, len(x), (count, len(x)))].mean(axis=1) for count in counts]
+def quantile_interval(
+    values: Sequence[float], q: float, confidence: float, seed: int
+) -> tuple[float, float]:
+    """Return the interval of the q-quantile (by linear interpolation), 0 < q < 1; seed: of the resamples."""
+    x = np.sort(np.array(values, np.float64))
+    found = np.concatenate(
+        [np.quantile(rows, q, axis=1) for rows in _resamples(x, np.random.PCG64(seed))]
     )
+    low, high = np.quantile(found, ((1 - confidence) / 2, (1 + confidence) / 2))
+    return float(low), float(high)
+
+
+def _resampled(x: np.ndarray) -> np.ndarray:
+    return np.concatenate([rows.mean(axis=1) for rows in _resamples(x, np.random.PCG64(_SEED))])
+
+
+def _resamples(x: np.ndarray, bits: np.random.PCG64) -> Iterator[np.ndarray]:
+    """Yield resamples of x, drawn with replacement: some at once, shape (some, len(x))."""
+    draw = np.random.Generator(bits)
+    step = max(1, _DRAWN_AT_ONCE // len(x))
+    for done in range(0, RESAMPLES, step):
+        yield x[draw.integers(0, len(x), (min(step, RESAMPLES - done), len(x)))]

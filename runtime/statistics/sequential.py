@@ -8,20 +8,12 @@ sequence, which holds at all times.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
-from types import MappingProxyType
+
+from fairc.compiler.plan.looks import LOOKS
 
 from .estimates import CONFIDENCE, Estimate, no_variance
-
-LOOKS: Mapping[int, tuple[int, int]] = MappingProxyType(
-    {8: (1, 8), 12: (2, 11), 20: (5, 16), 30: (9, 22)}
-)
-"""Repetitions -> the ranks, from 1, that enclose the median at that look.
-
-The probability that any of the four intervals misses the median is 3.1 % at most (equality for continuous
-distributions): tests/metrics/test_sequential.py enumerates it.
-"""
 
 
 def at_look(values: Sequence[float]) -> Estimate:

@@ -232,6 +232,17 @@ class Store:
             return None  # an older version's result is as good as none: the cell runs again
 
     def finished(self) -> Iterator[tuple[Cell, Path]]:
+        """Yield the plan's cells that have been run, with their folders, in order; of ranges those up to the end.
+
+        Raises StoreError.
+        """
+        if self.plan.precision is None:
+            return self.ran()
+        from .ranges import up_to_the_end
+
+        return up_to_the_end(self)
+
+    def ran(self) -> Iterator[tuple[Cell, Path]]:
         """Yield the plan's cells that the engine of the lock has run, with their folders, in order.
 
         Raises StoreError.

@@ -27,6 +27,7 @@ from fairc.dsl.model import (
     MetricRequest,
     Network,
     Node,
+    Precision,
     Queue,
     Scenario,
     Setting,
@@ -141,6 +142,7 @@ class MadeExperiment:
     file: Source = SOURCE
     axes: tuple[Axis, ...] = ()
     repeat: int = 1
+    precision: Precision | None = None
     seed: int = 1
     paired: bool = False
     common: bool = True

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import pytest
 
+from fairc.compiler.plan.looks import LOOKS
 from fairc.runtime.statistics.estimates import median
 from fairc.runtime.statistics.sequential import (
-    LOOKS,
     at_any_time,
     at_look,
     imprecision,

@@ -20,6 +20,7 @@ from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import NUMBER
 from fairc.words.metrics import METRICS
 from fairc.words.presets import TOPOLOGIES
+from fairc.words.repetitions import Repetitions
 
 TITLE = Parameter("title", Texts(), "the question, in one line")
 SOURCE = Parameter("source", Texts(), "the publication that the experiment comes from")
@@ -49,7 +50,7 @@ CAPTURES = Parameter(
     "full",
 )
 REPEAT = Parameter(
-    "repeat", Quantities((NUMBER,), low=1, high=10**6, whole=True), "repetitions", "1"
+    "repeat", Repetitions(), "repetitions; a range of them ends with `precision`", "1"
 )
 SEED = Parameter("seed", A_WHOLE, "seed of all randomness", "1")
 DRAWS = Parameter(

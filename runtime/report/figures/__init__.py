@@ -17,9 +17,11 @@ from fairc.words import figures as words
 
 from . import (
     buckets,
+    course,
     fairness,
     loads,
     loss_window,
+    pairs,
     queue,
     ranges,
     rates,
@@ -39,6 +41,9 @@ loads_pages = loads.loads_pages
 # Shown where users are policed.
 POLICING: FigureKind = buckets.KIND
 polices = buckets.polices
+# Shown where `fmp` is measured: K over time, and the table of pairs.
+COURSE: FigureKind = course.KIND
+PAIRS: FigureKind = pairs.KIND
 # Shown where `deviations` is measured.
 DEVIATIONS: tuple[FigureKind, ...] = (spectrum.KIND, ranges.KIND, loss_window.KIND)
 
@@ -61,11 +66,13 @@ def _kinds() -> Iterator[FigureKind]:
 FIGURES: Registry[FigureKind] = Registry("figure", "figure", _kinds())
 
 __all__ = [
+    "COURSE",
     "DEFAULT",
     "DEVIATIONS",
     "FAIRNESS",
     "FIGURES",
     "PAGE_LOADS",
+    "PAIRS",
     "POLICING",
     "Drawing",
     "FigureKind",

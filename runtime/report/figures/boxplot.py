@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import listed, one_line, quantity
-from fairc.runtime.statistics import Estimate, median
+from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.multiple import holm
+from fairc.runtime.statistics.repeated import FIXED
 
 from .axis import wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
+    REPETITION,
     Case,
     Cases,
     by_words,
     grouped,
     load,
+    mixture,
     names_of,
     number_of,
     pools_flows,
@@ -164,7 +167,9 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
                 None,
                 (
                     _READING,
-                    "" if mixed else _notches(boxes, wants_notch, pooled, level),
+                    ""
+                    if mixed
+                    else _notches(boxes, wants_notch, pooled, level, cases.repeats.interval),
                     "" if mixed else _tested(tests.get(test), pooled, by),
                     "Each panel has its own scale." if len(panels) > 1 else "",
                     cases.basis((*by, *facet)),
@@ -188,8 +193,12 @@ def _rows(
     for head, block in grouped(members, by[:-1], cases.orders):
         found = grouped(block, by[-1:], cases.orders)
         for key, own in found:
-            found_values = tuple(c.value for c in own)
-            middle = median(found_values, level)
+            # Of a mixture there is no notch, so nothing needs to be left out for one.
+            mixed = pools_flows(own) or mixture(own, cases.swept, cases.sampled)
+            repeats = FIXED if mixed else cases.repeats
+            in_order = sorted(own, key=lambda case: int(case.keys[REPETITION]))
+            found_values = tuple(repeats.counted([c.value for c in in_order]))
+            middle = repeats.median(found_values, level)
             label = worded(by, (*head, *key))
             rows.append(Box(label, found_values, middle, notch and middle.low is not None))
         if test is not None and by:
@@ -247,7 +256,9 @@ def p_words(p: float | None) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def _notches(boxes: list[tuple[str, Box]], wanted: bool, pooled: bool, level: float) -> str:
+def _notches(
+    boxes: list[tuple[str, Box]], wanted: bool, pooled: bool, level: float, how: str
+) -> str:
     if not wanted:
         return ""
     if pooled:
@@ -255,7 +266,7 @@ def _notches(boxes: list[tuple[str, Box]], wanted: bool, pooled: bool, level: fl
     without = sum(not box.notch for _, box in boxes)
     text = (
         f"Notch, or bar below a box that is narrower: {100 * level:g} % interval of the median"
-        " (order statistics)"
+        f" ({how})"
     )
     return (
         f"{text}; {without} without one have too few values, or equal ones."

@@ -9,10 +9,12 @@ from math import fsum
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.compare.mixtures import Origin, names_to_add, ticked
+from fairc.runtime.report.endings import cells_waiting
 from fairc.runtime.report.run import Configuration, Outcome
 from fairc.runtime.report.summary import Measure
 from fairc.runtime.report.words import Scale, counted, listed, one_line, scale_for
-from fairc.runtime.statistics import Estimate, mean, median, percentile
+from fairc.runtime.statistics import Estimate
+from fairc.runtime.statistics.repeated import FIXED, Repeated
 
 from .base import NothingToDraw, Subject
 
@@ -56,7 +58,7 @@ class Cases:
     an SI base unit. gaps: cells left out. orders: name -> its values in the order in which they
     are shown. where: the condition on the cells, or empty. waiting: cells of the plan that have
     not run. sampled: whether the configurations are a random sample, so that one cell of each makes a
-    sample, too.
+    sample, too. repeats: how often the run repeats its configurations.
     """
 
     metric: str
@@ -68,6 +70,7 @@ class Cases:
     where: str
     waiting: int
     sampled: bool = False
+    repeats: Repeated = FIXED
 
     @property
     def swept(self) -> tuple[str, ...]:
@@ -217,10 +220,13 @@ def load(subject: Subject, request: FigureRequest) -> Cases:
         **{a.name: [v for v in a.values if v in present[a.name]] for a in run.plan.axes},
     }
     unit = measures[0].unit
-    waiting = max(0, run.plan.cells - len(run.outcomes))
+    waiting = cells_waiting(run, results)
     scale = scale_for(unit, [c.value for c in cases])
     sampled = run.plan.unsampled > 0 and not run.plan.common
-    return Cases(metric, unit, scale, tuple(cases), tuple(gaps), orders, where, waiting, sampled)
+    return Cases(
+        metric, unit, scale, tuple(cases), tuple(gaps), orders, where, waiting, sampled,
+        run.repeated,
+    )  # fmt: skip
 
 
 def _keys(configuration: Configuration, outcome: Outcome, load: str) -> dict[str, str]:
@@ -263,9 +269,12 @@ def number_of(request: FigureRequest, option: str) -> float:
 
 
 def replicates(cases: Iterable[Case]) -> list[float]:
-    """Return one value for each cell: the mean over its flows, or loads, which are not independent."""
+    """Return one value for each cell: the mean over its flows, or loads, which are not independent.
+
+    In order of repetition.
+    """
     values: dict[str, list[float]] = {}
-    for case in cases:
+    for case in sorted(cases, key=lambda case: int(case.keys[REPETITION])):
         values.setdefault(case.cell, []).append(case.value)
     return [fsum(found) / len(found) for found in values.values()]
 
@@ -286,17 +295,18 @@ class Summing:
 
     def __call__(self, cases: Sequence[Case]) -> Estimate:
         """Return the estimate over the cells, each the mean over its flows; of a mixture no interval."""
-        found = self.of(replicates(cases))
         add = mixture(cases, self.of_cases.swept, self.of_cases.sampled)
+        found = self.of(replicates(cases), mixed=bool(add))
         if add:
             return Estimate(found.n, found.value, reason=f"mixes {listed([*map(one_line, add)])}")
         return found
 
-    def of(self, values: Sequence[float]) -> Estimate:
-        """Return the estimate over independent values."""
+    def of(self, values: Sequence[float], mixed: bool = False) -> Estimate:
+        """Return the estimate over independent values; mixed: they are of several configurations."""
+        repeats = FIXED if mixed else self.of_cases.repeats
         if self.percentile is not None:
-            return percentile(values, self.percentile, self.level)
-        return {"median": median, "mean": mean}[self.stat](values, self.level)
+            return repeats.percentile(values, self.percentile, self.level)
+        return {"median": repeats.median, "mean": repeats.mean}[self.stat](values, self.level)
 
     @property
     def what(self) -> str:
@@ -306,7 +316,9 @@ class Summing:
     @property
     def interval(self) -> str:
         """Name the interval and how it is made."""
-        how = "Student's t" if self.what == "mean" else "order statistics"
+        repeats = self.of_cases.repeats
+        ranks = repeats.interval if self.percentile is None else repeats.interval_of_percentiles
+        how = "Student's t" if self.what == "mean" else ranks
         return f"{100 * self.level:g} % interval ({how})"
 
 

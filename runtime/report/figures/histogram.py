@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
@@ -11,10 +13,13 @@ from fairc.runtime.report.words import listed, one_line, quantity
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import Cases, by_words, load, names_of, number_of, stem, told_apart, worded
 from .layout import columns_for, grid
+from .pairs import pair_of, sessions_of
 from .style import MUTED, SERIES, Width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+K = "fmp.K"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +119,45 @@ def _draw(cases: Cases, panels: list[Panel], edges: list[float], width: Width) -
     for axes in made.lowest:
         axes.set_xlabel(cases.label)
     return made.figure
+
+
+def of_k(subject: Subject) -> list[FigureKind]:
+    """Return histograms of K by each swept name that is of the network, not of the pair of sessions."""
+    return [
+        FigureKind(f"histogram of {K} by {one_line(name)}", partial(_of_k, name))
+        for name in _of_network(subject)
+    ]
+
+
+def _of_k(name: str, subject: Subject, request: FigureRequest | None) -> Drawing:
+    del request  # a default figure
+    asked = FigureRequest(kind="histogram", metric=K, options={"by": (name,), "bins": 20.0})
+    return replace(make(subject, asked), name=f"k-by-{name}", section="repetitions")
+
+
+def _of_network(subject: Subject) -> list[str]:
+    """Return the swept names with several values that do not decide which pair a configuration has.
+
+    A name decides it where two of its values have no pair in common. Left out is what the experiment asks for.
+    """
+    run = subject.run
+    asked = [
+        r.options.get("by") for r in run.plan.figures if r.kind == "histogram" and r.metric == K
+    ]
+    there = {name for by in asked for name in (by if isinstance(by, tuple) else (by,))}
+    sessions = sessions_of(run, K)
+    pairs = {c.id: pair_of(run, c.id, sessions) for c in run.configurations}
+    found = []
+    for axis in run.plan.axes:
+        of: dict[str, set[str]] = {}
+        for configuration in run.configurations:
+            of.setdefault(dict(configuration.bindings)[axis.name], set()).add(
+                pairs[configuration.id]
+            )
+        decides = any(a.isdisjoint(b) for a, b in combinations(of.values(), 2))
+        if 1 < len(of) <= limits("histogram").panels and not decides and axis.name not in there:
+            found.append(axis.name)
+    return found
 
 
 KIND = FigureKind("histogram", make)

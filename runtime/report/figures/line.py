@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.summary import MIN_REPETITIONS
 from fairc.runtime.report.words import listed, one_line, quantity, scale_for
 
 from . import overtime
@@ -142,7 +141,7 @@ def _reading(panels: list[Panel], sums: Summing, timed: bool) -> str:
     if sizes == [1]:
         return "Line: the one cell of " + ("each group." if timed else "each point.")
     without = sum(p.low is None for p in points)
-    if not timed and sizes[-1] < MIN_REPETITIONS:
+    if not timed and sizes[-1] < sums.of_cases.repeats.needed:
         return f"{text}."  # the page says once that they are too few
     if without == len(points):
         return f"{text}; too few, or all equal, for a {sums.interval}."

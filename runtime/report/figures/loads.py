@@ -70,7 +70,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
         section="repetitions",
         title="Page loads, measured and in theory",
         caption=(
-            "Medians over the repetitions that count, with their 95 % intervals (order statistics);"
+            "Medians over the repetitions that count, with their 95 % intervals"
+            f" ({subject.run.repeated.interval});"
             " loads of one cell are not independent, so each is summarised by itself. Failed loads are"
             " left out; the table loads has their reasons. Slow start: log2(BDP / IW) x RTT, the time in"
             " which the congestion window grows to the BDP, end to end; split: a PEP ends the connection on"

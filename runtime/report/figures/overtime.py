@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fairc.runtime.report.words import quantity
 
 from .base import NothingToDraw, Subject
-from .cases import Case, Cases, Summing, mixture
+from .cases import REPETITION, Case, Cases, Summing, mixture
 from .points import Point
 
 if TYPE_CHECKING:
@@ -88,13 +88,13 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
     rows = subject.run.rows(
         "WITH bins AS ("
         # Half a microsecond, so that a slot that begins on an edge is not before it.
-        f" SELECT number, cell, flow, CAST(floor((t_s + 5e-7) / {width}) AS INTEGER) AS bin,"
+        f" SELECT number, place, cell, flow, CAST(floor((t_s + 5e-7) / {width}) AS INTEGER) AS bin,"
         f" {source.value.format(slot_s=SLOT_S)} AS value"
         f" FROM {source.table} JOIN figure_members USING (cell, flow)"
         f" WHERE {source.where} GROUP BY ALL),"
-        " cells AS (SELECT number, cell, bin, avg(value ORDER BY flow) AS value FROM bins"
+        " cells AS (SELECT number, place, cell, bin, avg(value ORDER BY flow) AS value FROM bins"
         " GROUP BY ALL)"
-        " SELECT number, bin, list(value ORDER BY cell) FROM cells GROUP BY number, bin"
+        " SELECT number, bin, list(value ORDER BY place, cell) FROM cells GROUP BY number, bin"
         " ORDER BY number, bin"
     )
     keys = [key for key, _ in groups]
@@ -103,7 +103,7 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
     points: dict[tuple[str, ...], list[Point]] = {key: [] for key in keys}
     for number, place, values in rows:
         if 2 * len(values) >= sizes[number]:
-            e = sums.of(values)
+            e = sums.of(values, mixed[number])
             if e.value is not None:
                 middle = (place + 0.5) * width
                 ends = (None, None) if mixed[number] else (e.low, e.high)
@@ -116,14 +116,16 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
 
 
 def _members(groups: Sequence[Sequence[Case]]) -> dict[str, NDArray[Any]]:
-    """Return which flow of which cell is in which group, as columns."""
+    """Return which flow of which cell is in which group, as columns; place: the cell's repetition."""
     import numpy as np
 
     cells = [case.cell for found in groups for case in found]
     flows = [case.flow for found in groups for case in found]
+    places = [int(case.keys[REPETITION]) for found in groups for case in found]
     numbers = [number for number, found in enumerate(groups) for _ in found]
     return {
         "cell": np.array(cells, object),
         "flow": np.array(flows, object),
         "number": np.array(numbers, np.int64),
+        "place": np.array(places, np.int64),
     }

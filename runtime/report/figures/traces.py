@@ -10,7 +10,7 @@ from fairc.runtime.report.run import Configuration, Outcome
 
 from .base import NothingToDraw, Subject
 from .layout import columns_for, grid, label_room, short
-from .style import GRID, LIMIT, Width, colour, dash, label_ends
+from .style import GRID, LIMIT, MUTED, Width, colour, dash, label_ends
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,6 +37,7 @@ class Panel:
     """Lines over time with one unit; limit: a value to mark with a line, and its name.
 
     warmup_s: the time that metrics leave out, from 0, s.
+    span: the ends of the vertical axis; None: from 0 to the largest value of the figure in this unit.
     """
 
     heading: str
@@ -44,6 +45,7 @@ class Panel:
     lines: tuple[Line, ...]
     limit: tuple[float, str] | None = None
     warmup_s: float = 0.0
+    span: tuple[float, float] | None = None
 
 
 def shaded(panels: Sequence[Panel]) -> str:
@@ -107,7 +109,9 @@ def draw_panels(panels: list[Panel], width: Width, per_configuration: int) -> Fi
         values += [panel.limit[0]] if panel.limit else []
         top[panel.unit] = max([top.get(panel.unit, 0.0), *values])
     for axes, panel in zip(made.panels, panels, strict=True):
-        axes.set_ylim(0, top[panel.unit] * 1.06 or 1)
+        axes.set_ylim(panel.span or (0, top[panel.unit] * 1.06 or 1))
+        if panel.span and panel.span[0] < 0 < panel.span[1]:
+            axes.axhline(0, color=MUTED, linewidth=0.6)
         ends: list[tuple[float, str, str]] = []
         for line in panel.lines:
             paint = colour(line.index)

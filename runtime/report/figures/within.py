@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import listed, one_line, quantity, scale_for
-from fairc.runtime.statistics import Estimate, median
+from fairc.runtime.statistics import Estimate
+from fairc.runtime.statistics.repeated import FIXED, Repeated
 from fairc.words.metrics import METRICS
 
 from .axis import LOG_RATIO, wants_log
@@ -23,6 +24,7 @@ from .base import Drawing, NothingToDraw, Subject, limits
 from .cases import (
     LOAD,
     PROTOCOL,
+    REPETITION,
     Case,
     Cases,
     by_words,
@@ -159,7 +161,7 @@ def make(subject: Subject, request: FigureRequest) -> Drawing | None:
         ]
         if shares:
             mixed = mixture(group_members, cases.swept, cases.sampled)
-            line = _line(ranked.index(key[len(facet) :]), shares, bool(mixed))
+            line = _line(ranked.index(key[len(facet) :]), shares, bool(mixed), cases.repeats)
             panels.setdefault(key[: len(facet)], []).append(line)
     made = [Panel(worded(facet, head), tuple(lines)) for head, lines in panels.items()]
     most = max(len(panel.lines) for panel in made)
@@ -169,7 +171,7 @@ def make(subject: Subject, request: FigureRequest) -> Drawing | None:
         name=stem(subject, request),
         section="asked",
         title=f"Distribution of {cases.title(by_words((*by, *facet)))}",
-        caption=_caption(source, made, cases.basis((*by, *facet)), own),
+        caption=_caption(source, made, cases.basis((*by, *facet)), own, cases.repeats),
         alt=_alt(cases, made, ranked, places),
         draw=lambda width: _draw(
             cases, made, [worded(by, g) for g in ranked], places, width, source.word, log
@@ -181,17 +183,23 @@ Own = dict[tuple[int, int], tuple["Floats", int, int]]
 """(group, cell) -> finite values in order, how many there are in all, and how many things they stand for."""
 
 
+def _in_order(groups: Sequence[Sequence[Case]]) -> list[str]:
+    """Return the cells in order of repetition, in which intervals of ranges take them."""
+    cells = {(int(case.keys[REPETITION]), case.cell) for found in groups for case in found}
+    return [cell for _, cell in sorted(cells)]
+
+
 def _of_loads(groups: Sequence[Sequence[Case]]) -> Own:
     """Return the values of the page loads of each cell."""
     import numpy as np
 
-    ids = sorted({case.cell for found in groups for case in found})
+    ids = _in_order(groups)
     own: Own = {}
     for number, found in enumerate(groups):
         of: dict[str, list[float]] = {}
         for case in found:
             of.setdefault(case.cell, []).append(case.value)
-        for cell, values in of.items():
+        for cell, values in sorted(of.items(), key=lambda item: ids.index(item[0])):
             own[number, ids.index(cell)] = np.sort(values), len(values), len(values)
     return own
 
@@ -202,7 +210,7 @@ def _values(
     import numpy as np
 
     run = subject.run
-    ids = sorted({case.cell for found in groups for case in found})
+    ids = _in_order(groups)
     number_of = {cell: number for number, cell in enumerate(ids)}
     rows = [(number, case) for number, found in enumerate(groups) for case in found]
     warmup_s = {c.id: run.scenes[c.id].warmup_ns * 1e-9 for c in run.configurations}
@@ -265,8 +273,9 @@ def _shares(values: Floats, count: int, places: tuple[float, ...]) -> list[float
     return shares
 
 
-def _line(index: int, shares: Sequence[Sequence[float]], mixed: bool) -> Line:
+def _line(index: int, shares: Sequence[Sequence[float]], mixed: bool, repeats: Repeated) -> Line:
     """Return a line; mixed: its cells are of several configurations, so it has no interval."""
+    median = (FIXED if mixed else repeats).median
     estimates = [median(at) for at in zip(*shares, strict=True)]
     if mixed:
         estimates = [Estimate(e.n, e.value) for e in estimates]
@@ -280,15 +289,17 @@ def _line(index: int, shares: Sequence[Sequence[float]], mixed: bool) -> Line:
     )
 
 
-def _caption(source: Source, panels: Sequence[Panel], basis: str, own: Own) -> str:
+def _caption(
+    source: Source, panels: Sequence[Panel], basis: str, own: Own, repeats: Repeated
+) -> str:
     cells = sorted({line.cells for panel in panels for line in panel.lines})
     n = str(cells[0]) if len(cells) == 1 else f"{cells[0]} to {cells[-1]}"
     band = any(line.low != line.high for panel in panels for line in panel.lines)
     sizes = sorted(things for *_, things in own.values())
     interval = (
-        "band: its 95 % interval (order statistics)"
+        f"band: its 95 % interval ({repeats.interval})"
         if band
-        else "no interval (6 cells of one configuration give one)"
+        else f"no interval ({repeats.needed} cells of one configuration give one)"
     )
     return (
         f"Share of the {source.things} that {source.took}{source.infinite}. Line: median over"

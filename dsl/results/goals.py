@@ -1,0 +1,179 @@
+"""`precision`: which values end a range of repetitions, and how precise they have to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fairc.compiler.plan.looks import LEAST
+from fairc.dsl import model
+from fairc.dsl.core.diagnostics import Label
+from fairc.dsl.core.kinds import A_POSITIVE_SHARE, Quantities
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.units import DATA, FREQUENCY, NUMBER, PACKETS, RATE, SHARE, TIME, in_si
+from fairc.dsl.core.values import Quantity, Value
+from fairc.dsl.expressions.evaluate import Scope, evaluate
+from fairc.dsl.grid.grid_checks import names_behind_per
+from fairc.dsl.grid.sweeps import Grid
+from fairc.dsl.text import syntax
+from fairc.words.metrics import METRICS, MetricEntry
+from fairc.words.repetitions import Repeat
+
+from .measures import check_sub_values
+
+DIMENSIONS = {
+    "1": NUMBER,
+    "tokens": NUMBER,
+    "s": TIME,
+    "bit/s": RATE,
+    "B": DATA,
+    "packets": PACKETS,
+    "1/s": FREQUENCY,
+}
+"""Unit of a metric -> what a quantity in it is."""
+
+EXAMPLE = "precision { goodput = 5% }"
+
+
+def build_precision(
+    block: syntax.Precision,
+    repeat: Repeat,
+    at: Span | None,
+    measured: Sequence[str] | None,
+    grid: Grid,
+    lets: Mapping[str, syntax.Expr],
+) -> model.Precision:
+    """Return what ends a range of repetitions. Raises CompileError with everything wrong.
+
+    at: where `repeat` is given. measured: the metrics of `measure`; None where something is wrong with them.
+    """
+    gather = Gather()
+    head = Span(block.span.source, block.span.start, block.span.start + len("precision"))
+    with gather.attempt():
+        _check_range(repeat, head, at)
+    if not block.goals:
+        with gather.attempt():
+            fail(
+                "empty-precision",
+                "`precision` names no value",
+                block.span,
+                note="nothing to be precise about",
+                help=f"name a value of `measure`, such as `{EXAMPLE}`",
+            )
+    goals: list[model.Goal] = []
+    seen: dict[str, Span] = {}
+    for goal in block.goals:
+        with gather.attempt():
+            name = ".".join((goal.name.text, *goal.name.rest))
+            goals.append(_goal(name, goal, measured, lets))
+            if name in seen:
+                fail(
+                    "duplicate-key",
+                    f"`{name}` is given twice",
+                    goal.name.span,
+                    labels=(Label(seen[name], "given here first"),),
+                    help="keep one of them",
+                )
+            seen[name] = goal.name.span
+    per: tuple[str, ...] = ()
+    with gather.attempt():
+        per = names_behind_per(block.per, grid)
+    gather.finish()
+    return model.Precision(repeat.least, tuple(goals), per)
+
+
+def _check_range(repeat: Repeat, head: Span, at: Span | None) -> None:
+    """Raise CompileError where no number of repetitions can be precise enough."""
+    if not repeat.is_range:
+        fail(
+            "precision-without-range",
+            "`precision` ends a range of repetitions, and `repeat` is no range",
+            head,
+            labels=(Label(at, "a fixed number"),) if at else (),
+            help="for example `repeat = 8..30`",
+        )
+    if repeat.most < LEAST:
+        fail(
+            "unreachable-precision",
+            f"this precision cannot be reached: {repeat.most} repetitions give no interval",
+            head,
+            labels=(Label(at, f"at most {repeat.most}"),) if at else (),
+            help=f"an interval that holds at each look takes {LEAST} values: `repeat = 8..30`",
+        )
+
+
+def _goal(
+    name: str,
+    goal: syntax.Goal,
+    measured: Sequence[str] | None,
+    lets: Mapping[str, syntax.Expr],
+) -> model.Goal:
+    span = goal.name.span
+    first, *rest = name.split(".")
+    metric = METRICS.get(first, Span(span.source, span.start, span.start + len(first)))
+    check_sub_values(metric, rest, span)
+    if measured is not None and first not in measured:
+        fail(
+            "not-measured",
+            f"`precision` names `{name}`, but `{first}` is not in `measure`",
+            span,
+            note="no cell will have a value for it",
+            help=f"add `{first}` to `measure`, which has: {', '.join(measured) or 'nothing'}",
+        )
+    value = evaluate(goal.value, Scope({}, lets))
+    if isinstance(value, Quantity) and value.dimension == SHARE:
+        return _relative(metric, name, value)
+    return _absolute(metric, name, value)
+
+
+def _relative(metric: MetricEntry, name: str, value: Quantity) -> model.Goal:
+    """Return a goal in per cent of the value. Raises CompileError where that has no meaning."""
+    within = A_POSITIVE_SHARE.take(value, f"the precision of `{name}`")
+    if name in metric.signed:
+        unit = DIMENSIONS.get(metric.unit_of(name.partition(".")[2]))
+        example = {NUMBER: "0.02", TIME: "1ms", PACKETS: "1pkt"}.get(unit or NUMBER, "0.02")
+        fail(
+            "unreachable-precision",
+            f"`{name}` can be zero or negative, so no precision is relative to it",
+            value.span,
+            note="no number of repetitions reaches a part of nothing",
+            help=f"write how wide half of its interval may be, such as `{name} = {example}`",
+        )
+    return model.Goal(name, float(within.number), relative=True)
+
+
+def _absolute(metric: MetricEntry, name: str, value: Value) -> model.Goal:
+    """Return a goal in the unit of the value. Raises CompileError for any other quantity."""
+    dimension = DIMENSIONS.get(metric.unit_of(name.partition(".")[2]))
+    dimensions = (SHARE,) if dimension is None else (dimension, SHARE)
+    taken = Quantities(dimensions, open_low=True).take(value, f"the precision of `{name}`")
+    (number,), _ = in_si([taken.number], taken.dimension)
+    return model.Goal(name, number, relative=False)
+
+
+def refuse_range_alone(repeat: Repeat, at: Span | None) -> None:
+    """Raise CompileError for a range of repetitions that nothing ends."""
+    if repeat.is_range:
+        fail(
+            "range-without-precision",
+            "a range of repetitions needs a `precision` that ends it",
+            at,
+            note="how many of these?",
+            help=f"add `{EXAMPLE}`, or write one number: `repeat = {repeat.most}`",
+        )
+
+
+def refuse_excluded_repetitions(
+    excludes: Sequence[syntax.Exclude], used: Sequence[frozenset[str]]
+) -> None:
+    """Raise CompileError for an `exclude` that leaves out repetitions of a range; used: the names in each."""
+    for exclude, names in zip(excludes, used, strict=True):
+        if "repetition" in names:
+            fail(
+                "excluded-repetitions",
+                "an `exclude` cannot leave out repetitions of a range",
+                exclude.condition.span,
+                note="it depends on `repetition`",
+                help="`precision` says where the range ends; write a fixed `repeat`, or leave"
+                " `repetition` out of the condition",
+            )

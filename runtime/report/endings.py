@@ -1,0 +1,165 @@
+"""How many repetitions the configurations of a range took, and why they ended: in sentences and rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from fairc.compiler.plan import Goal
+from fairc.compiler.plan.looks import looks
+from fairc.runtime.metrics.registry import value_named
+from fairc.runtime.statistics.ending import Done, Ending, Endings, Key, Missed
+
+from .run import Outcome, Run
+from .summary import Results
+from .words import counted, listed, one_line, quantity
+
+SHOWN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Configurations that ended together: which, how many, after how many repetitions, and why."""
+
+    what: str
+    configurations: int
+    repetitions: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What the report says of a range of repetitions; nothing of a fixed number."""
+
+    sentences: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+
+
+def ended(run: Run, results: Results) -> Ended:
+    """Return how many repetitions each configuration took, and why it ended."""
+    ends = run.plan.precision
+    if ends is None:
+        return Ended()
+    found = endings(run, results)
+    goals = listed(
+        [
+            f"{one_line(goal.metric)} is known within {_size(goal, goal.within)}"
+            for goal in ends.goals
+        ]
+    )
+    taken = looks(ends.least, run.plan.repeat)
+    after = listed([*map(str, taken)]) if len(taken) <= SHOWN else f"{taken[0]} to {taken[-1]}"
+    until = (
+        f"Repeated {ends.least} to {run.plan.repeat} times, until {goals} (the larger half of a"
+        f" median's 95 % interval): {_came_to(found)}."
+    )
+    holds = (
+        f"The intervals hold although values were looked at after {after} repetitions"
+        f" ({run.repeated.interval}); p-values are those of a number fixed in advance."
+    )
+    return Ended((until, holds), tuple(_row(run, ending) for ending in found))
+
+
+def endings(run: Run, results: Results) -> list[Ending]:
+    """Return where the ranges of a run ended, by its tables."""
+    bindings = {name: scene.bindings for name, scene in run.scenes.items()}
+    names = {
+        _full(goal.metric) for goal in (run.plan.precision.goals if run.plan.precision else ())
+    }
+    measures = [m for m in results.measures if m.metric in names]
+
+    def done(outcome: Outcome) -> Done:
+        found: dict[Key, float | None] = {}
+        for m in measures if outcome.counts else ():
+            cells = results.cells(m, outcome.configuration)
+            if outcome.cell in cells:
+                found[m.metric, m.flow, m.load] = cells[outcome.cell]
+        return Done(outcome.configuration, outcome.repetition, found)
+
+    return Endings(run.plan, bindings).of(map(done, run.outcomes.values()))
+
+
+def cells_waiting(run: Run, results: Results) -> int:
+    """Return how many cells of the plan are still to be run; of a range those up to the next look."""
+    if run.plan.precision is None:
+        return max(0, run.plan.cells - len(run.outcomes))
+    waiting = 0
+    for ending in endings(run, results):
+        if ending.why == "unfinished":
+            there = [o for o in run.outcomes.values() if o.configuration in ending.configurations]
+            waiting += ending.look * len(ending.configurations)
+            waiting -= sum(o.repetition <= ending.look for o in there)
+    return waiting
+
+
+def _came_to(found: Iterable[Ending]) -> str:
+    """Say how many configurations ended after how many repetitions, and why."""
+    sizes: Counter[tuple[str, int]] = Counter()
+    for ending in found:
+        sizes[ending.why, ending.look] += len(ending.configurations)
+    words = {
+        "reached": "ended after {}, precise enough",
+        "used up": "ended after all {}, not precise enough",
+        "unfinished": "not finished: a cell of the first {} is missing",
+    }
+    return "; ".join(
+        f"{counted(size, 'configuration')} {words[why].format(counted(look, 'repetition'))}"
+        for (why, look), size in sorted(sizes.items())
+    )
+
+
+def _row(run: Run, ending: Ending) -> Row:
+    assert run.plan.precision is not None
+    pairs = zip(run.plan.precision.per, ending.values, strict=True)
+    what = ", ".join(f"{one_line(name)} = {one_line(value)}" for name, value in pairs)
+    missed = [_missed(run, miss) for miss in ending.missed]
+    why = {
+        "reached": "all values are precise enough",
+        "used up": f"the range was used up: {listed(missed, limit=SHOWN)}",
+        "unfinished": f"not all cells up to the look at {ending.look} have been run",
+    }[ending.why]
+    number_of = str(ending.look) if ending.why != "unfinished" else f"up to {ending.look}"
+    return Row(what or "all", len(ending.configurations), number_of, why)
+
+
+def _missed(run: Run, miss: Missed) -> str:
+    """Say how precise a value is: `goodput of a within 6.2 % (loss = 1%)`."""
+    flow = f" of {one_line(miss.flow)}" if miss.flow else ""
+    load = f", load {miss.load}" if miss.load is not None else ""
+    if miss.imprecision is None:
+        size = "without an interval"
+    else:
+        goal = _size(miss.goal, miss.goal.within)
+        sizes = (_size(miss.goal, miss.imprecision, digits) for digits in (3, 4, 5, 6))
+        size = (
+            f"within {next((text for text in sizes if text != goal), f'barely more than {goal}')}"
+        )
+    scene = run.scenes.get(miss.configuration)
+    bindings = scene.bindings if scene else {}
+    where = ", ".join(f"{one_line(k)} = {one_line(v)}" for k, v in bindings.items())
+    return f"{one_line(miss.goal.metric)}{flow}{load} {size}{f' ({where})' if where else ''}"
+
+
+def _size(goal: Goal, size: float, digits: int = 3) -> str:
+    """Write a precision as its goal is written: relative, or in the unit of the value."""
+    if goal.relative:
+        return quantity(100 * size, "%", digits)
+    return quantity(size, _unit(goal.metric), digits)
+
+
+@cache
+def _full(name: str) -> str:
+    try:
+        return value_named(name).name
+    except KeyError:  # of a plug-in that is not installed here
+        return name
+
+
+@cache
+def _unit(name: str) -> str:
+    try:
+        return value_named(name).unit
+    except KeyError:
+        return ""

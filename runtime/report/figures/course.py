@@ -1,0 +1,99 @@
+"""The figure `course`: K of the Fairness Measurement Procedure over time, beside the rates and Jain's index.
+
+What stands at a time is the sum of the terms of K until then, so its last value is K (runtime/metrics/fmp.py); the mean
+of Jain's index until then; and the rates of the sessions, which both are made of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.run import Configuration, Outcome, Run
+from fairc.runtime.report.words import number
+
+from . import rates
+from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
+from .traces import BINS, Line, Panel, chosen_words, draw_panels, representatives, shaded
+
+K, JAIN = "fmp.K", "fmp.jain"
+PANELS = 3
+LEAST_SPAN = 0.05
+"""Of the axis of K, in each direction: what is smaller is as good as fair, and shall look like it."""
+
+
+def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+    """Make the figure for the configurations whose time series are shown."""
+    del request  # a default figure: it has no options
+    found = representatives(subject)
+    bins = BINS if len(found) == 1 else BINS // 2
+    courses = [_traces(subject.run, outcome, bins) for _, outcome, _ in found]
+    if not any(K in course for course in courses):
+        raise NothingToDraw("no course of K is stored")
+    largest = max(abs(v) for course in courses for v in course.get(K, ([], [0.0]))[1])
+    reach = max(1.1 * largest, LEAST_SPAN)
+    panels: list[Panel] = []
+    for (configuration, outcome, _), course, name in zip(
+        found, courses, panel_names(c for c, _, _ in found), strict=True
+    ):
+        place = len(subject.run.flows)
+        # The first of the three has the configuration's name above it, which may be as long as all three.
+        warmup_s = subject.run.scenes[configuration.id].warmup_ns * 1e-9
+        lines = _rates(subject.run, configuration, outcome)
+        panels.append(Panel(name, "rate (Mbit/s)", lines, warmup_s=warmup_s))
+        for metric, words, span in (
+            (JAIN, "Jain's index so far", (0.0, 1.05)),
+            (K, "K so far", (-reach, reach)),
+        ):
+            lines = (Line("", place, *course[metric]),) if metric in course else ()
+            panels.append(Panel("", words, lines, warmup_s=warmup_s, span=span))
+    ends = [
+        f"{configuration.label}: K = {number(course[K][1][-1], 3)}"
+        for (configuration, _, _), course in zip(found, courses, strict=True)
+        if K in course
+    ]
+    return Drawing(
+        name="course",
+        section="time",
+        title="K over time",
+        caption=(
+            "K until each time: below 0 the first session has had more so far, and early slots weigh more, so its"
+            " last value is K. Beside it the mean of Jain's index so far, and the rates of the sessions (IP bytes at"
+            f" the bottleneck's exit). Of more than two sessions, the pair with the largest |K|. {chosen_words(found)}{shaded(panels)}"
+        ),
+        alt=f"Line charts over time. {'; '.join(ends[:4])}.",
+        draw=lambda width: draw_panels(panels, width, per_configuration=PANELS),
+    )
+
+
+def _rates(run: Run, configuration: Configuration, outcome: Outcome) -> tuple[Line, ...]:
+    """Return the rates of one repetition, Mbit/s."""
+    import numpy as np
+
+    series = rates.load(run, replace(configuration, outcomes=(outcome,)))
+    if series is None:
+        return ()
+    lines = []
+    for index, (flow, found) in enumerate(series.rates.items()):
+        there = np.isfinite(found[0])
+        if there.any():
+            values = (found[0][there] / 1e6).tolist()
+            lines.append(Line(flow, index, series.t_s[there].tolist(), values))
+    return tuple(lines)
+
+
+def _traces(run: Run, outcome: Outcome, bins: int) -> dict[str, tuple[list[float], list[float]]]:
+    """Return the courses of K and of Jain's index of a cell: times and values."""
+    table = run.columns(
+        "SELECT metric, t_s, value FROM traces WHERE cell = ? AND metric IN (?, ?) ORDER BY t_s",
+        [outcome.cell, K, JAIN],
+    )
+    found = {}
+    for metric in (K, JAIN):
+        mine = table["metric"] == metric
+        if mine.any():
+            found[metric] = decimate(table["t_s"][mine], table["value"][mine], bins)
+    return found
+
+
+KIND = FigureKind("course", make)

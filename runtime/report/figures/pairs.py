@@ -1,0 +1,149 @@
+"""The figure `pairs`: how fair each pair of sessions is over all configurations, as one number with an interval.
+
+Each configuration has one value, the median of its cells; of the configurations of a pair the percentile is taken
+(Corbel et al., Fairness Measurement Procedure, 2018: what nine configurations in ten reach). The interval is that of a
+bootstrap over configurations: they are drawn anew, with replacement, cells and repetitions with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import ceil
+
+from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.run import Run
+from fairc.runtime.report.words import decimals_for, number, one_line
+from fairc.runtime.statistics.estimates import Estimate, no_variance, percentile
+
+from .base import FigureKind, NothingToDraw, Number, Sheet, Subject, limits
+from .cases import Case, Cases, by_words, load, names_of, number_of, ordinal, stem, told_apart
+from .convergence import of_configurations
+
+FMP = "fmp.fairness"
+DEFAULT = FigureRequest(kind="pairs", metric=FMP, options={"percentile": 10.0, "ci": 0.95})
+PAIR = "pair"
+IN_TAIL = 5
+"""Configurations that are to be expected beyond the percentile; docs/statistics.md has how often the interval misses."""
+
+Row = tuple[str | Number | tuple[Number, Number], ...]
+
+
+def make(subject: Subject, request: FigureRequest | None) -> Sheet:
+    """Make the table; options: `by`, `facet` (what makes a pair; else the CCAs), `percentile`, `ci`."""
+    request = request or DEFAULT
+    cases = load(subject, request)
+    q, level = number_of(request, "percentile"), number_of(request, "ci")
+    names, groups = _groups(subject.run, request, cases)
+    if len(groups) > limits("pairs").groups:
+        raise NothingToDraw(f"{len(groups)} rows are more than {limits('pairs').groups}")
+    found = [
+        (key, over_configurations(of_configurations(members), q, level, subject.run.plan.seed))
+        for key, members in groups
+    ]
+    if max(e.n for _, e in found) < 2:
+        raise NothingToDraw("no pair has two configurations")
+    # K_rel is 2 K: its scale of fairness begins at 0 where the other one begins at 1/2.
+    both = cases.metric == FMP
+    scales: list[Callable[[float], float]] = [lambda v: v / cases.scale.factor]
+    scales += [lambda v: 2 * v - 1] if both else []
+    ends = [v for _, e in found for v in (e.value, e.low, e.high) if v is not None]
+    digits = max(3, decimals_for(scales[0](v) for v in ends))
+
+    def shown(value: float, scale: int) -> Number:
+        unit = scales[scale](value)
+        return Number(number(unit, digits), repr(unit if both else value))
+
+    def cells(e: Estimate, scale: int) -> Row:
+        """Return a value and its interval, or why it has none."""
+        assert e.value is not None
+        if e.low is None or e.high is None:
+            return (shown(e.value, scale), e.reason)
+        return (shown(e.value, scale), (shown(e.low, scale), shown(e.high, scale)))
+
+    rows: list[Row] = [
+        (
+            *map(one_line, key),
+            Number(str(e.n), str(e.n)),
+            *(item for scale in range(len(scales)) for item in cells(e, scale)),
+        )
+        for key, e in found
+    ]
+    what, interval = ordinal(q), f"{100 * level:g} % interval"
+    unit = f" ({cases.scale.unit})" if cases.scale.unit else ""
+    heads = (FMP, f"{FMP}_rel") if both else (f"{what}{unit}",)
+    return Sheet(
+        name=stem(subject, request),
+        section="asked" if request is not DEFAULT else "repetitions",
+        title=f"{what.capitalize()} of {cases.title(by_words(names))}",
+        caption=(
+            f"{what.capitalize()} over the configurations of a pair, each with the median of its cells, and"
+            f" its {interval} (bootstrap over configurations, as if they had been drawn from many such"
+            f" networks).{_meaning(q) if both else ''} {_basis(cases)}"
+        ),
+        head=(
+            *((one_line(name), False) for name in names),
+            ("configurations", True),
+            *((text, True) for head in heads for text in (head, interval)),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def over_configurations(values: list[float], p: float, level: float, seed: int) -> Estimate:
+    """Return the p-th percentile over configurations, with its bootstrap interval.
+
+    Without one, and why, where fewer than `IN_TAIL` are in the tail: resamples know too little of it then.
+    """
+    from fairc.runtime.statistics.bootstrap import quantile_interval
+
+    found = percentile(values, p, level)
+    if found.n < 2 or max(p, 100 - p) >= 100 or no_variance(values):
+        return found
+    needed = ceil(IN_TAIL / min(p / 100, 1 - p / 100))
+    if found.n < needed:
+        return Estimate(found.n, found.value, reason=f"fewer than {needed} configurations")
+    return Estimate(found.n, found.value, *quantile_interval(values, p / 100, level, seed))
+
+
+def _groups(
+    run: Run, request: FigureRequest, cases: Cases
+) -> tuple[tuple[str, ...], list[tuple[tuple[str, ...], list[Case]]]]:
+    """Return what tells pairs apart, and the cases of each: by names, or by the CCAs of the sessions."""
+    facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
+    if facet or by:
+        names = told_apart((*facet, *by), (), cases)
+        return names, cases.groups(names)
+    names = told_apart((), (), cases)
+    groups: dict[tuple[str, ...], list[Case]] = {}
+    for key, members in cases.groups(names):
+        for case in members:
+            pair = pair_of(run, case.configuration, sessions_of(run, cases.metric))
+            groups.setdefault((pair, *key), []).append(case)
+    return (PAIR, *names), list(groups.items())
+
+
+def sessions_of(run: Run, metric: str) -> tuple[str, ...]:
+    """Return the sessions that a metric compares: those that `measure` names, else all flows."""
+    name = metric.partition(".")[0]
+    return next((r.sessions for r in run.plan.measure if r.name == name and r.sessions), run.flows)
+
+
+def pair_of(run: Run, configuration: str, sessions: Iterable[str]) -> str:
+    """Name the CCAs of the sessions of a configuration, in the order of the sessions."""
+    flows = {flow.name: flow for flow in run.scenes[configuration].flows}
+    ccas = (flows[name].cca or flows[name].transport for name in sessions if name in flows)
+    return " and ".join(map(one_line, ccas))
+
+
+def _meaning(p: float) -> str:
+    """Say what the percentile of a fairness is."""
+    share = f"{100 - p:g} % of the configurations are at least so fair"
+    return f" {share}: 1 - (the {ordinal(100 - p)} of |K|)."
+
+
+def _basis(cases: Cases) -> str:
+    """Say what the table is made of; that configurations are mixed is what it is about."""
+    return cases.basis(tuple(cases.orders))
+
+
+KIND = FigureKind("pairs", make)

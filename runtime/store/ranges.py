@@ -1,0 +1,41 @@
+"""Where the ranges of repetitions of a run directory ended (runtime/statistics/ending.py), by what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairc.compiler.plan import Cell
+from fairc.runtime.statistics.ending import Ending, Endings, done
+
+if TYPE_CHECKING:
+    from .folder import Store
+
+
+def endings(store: Store) -> list[Ending]:
+    """Return where the ranges of a plan with `precision` ended. Raises StoreError."""
+    return _endings(store, store.ran())
+
+
+def up_to_the_end(store: Store) -> Iterator[tuple[Cell, Path]]:
+    """Yield the cells that have been run, but none beyond the end of its range. Raises StoreError.
+
+    What an earlier plan has run beyond it does not count: the numbers are those of a run of this plan alone.
+    """
+    there = list(store.ran())
+    last = {
+        configuration: ending.look
+        for ending in _endings(store, there)
+        for configuration in ending.configurations
+        if ending.why != "unfinished"
+    }
+    for cell, folder in there:
+        if cell.repetition <= last.get(cell.configuration, cell.repetition):
+            yield cell, folder
+
+
+def _endings(store: Store, ran: Iterable[tuple[Cell, Path]]) -> list[Ending]:
+    bindings = {cell.configuration: cell.bindings for cell in store.cells()}
+    results = ((cell, store.result(folder.name)) for cell, folder in ran)
+    return Endings(store.plan, bindings).of(done(cell, found) for cell, found in results if found)
