@@ -26,7 +26,7 @@ LABELS = (
     ("virtual_s", "virtual time"),
     ("wall_s", "wall time, about"),
     ("disk_bytes", "disk, about"),
-    ("processing", "hosts take"),
+    ("processing", "host processing"),
 )
 
 
@@ -80,7 +80,7 @@ def plan(
         "wall_s": f"{duration(estimate.wall_s)} on {estimate.jobs}"
         f" {'core' if estimate.jobs == 1 else 'cores'}",
         "disk_bytes": size(estimate.disk_bytes),
-        "processing": f"{processing(compilation.processing_ns)}per packet",
+        "processing": f"{processing(compilation.processing_ns)} (per packet)",
     }
     for key, label in LABELS:
         if key in words:
@@ -93,7 +93,7 @@ def plan(
 
 
 def size(count: float) -> str:
-    """Write an amount of bytes for people.
+    """Format a number of bytes.
 
     >>> size(999), size(12_345_678)
     ('999 B', '12.3 MB')

@@ -2,7 +2,7 @@
 
     fct = last byte at the client's application - connection opened
 
-over the transfers that were begun after the warm-up: of `requests` each request, of `file` each
+over the transfers that began after the warm-up: of `requests` each request, of `file` each
 connection. The handshake is in it, retried ones as well.
 
 A transfer that had not ended when the flow was stopped or the cell ended counts as infinite in the
@@ -42,7 +42,7 @@ WHAT = "the flow completion time"
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """What is told of a set of transfers."""
+    """The values of a set of transfers."""
 
     mean: Value
     percentiles: Mapping[int, Value]

@@ -316,7 +316,7 @@ TABLES: dict[str, Table] = {
         ),
         Table(
             "videos",
-            "a video that a client asked for",
+            "a video that a client requested",
             (
                 CELL,
                 FLOW,
@@ -333,13 +333,13 @@ TABLES: dict[str, Table] = {
         ),
         Table(
             "requests",
-            "a request that was begun",
+            "a request that was started",
             (
                 CELL,
                 FLOW,
                 CONNECTION,
                 Column("request", "BIGINT", "", "number of the request in its stream, from 0"),
-                Column("start_s", "DOUBLE", "s", "when it was begun, after the epoch"),
+                Column("start_s", "DOUBLE", "s", "when it was started, after the epoch"),
                 Column(
                     "fct_s",
                     "DOUBLE",
