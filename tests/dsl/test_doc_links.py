@@ -32,6 +32,16 @@ def test_links(page: Path) -> None:
     assert broken == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_paths_of_the_source(page: Path) -> None:
+    if page.name == "CHANGELOG.md":
+        return  # history
+    rooms = "dsl|words|compiler|runtime|cell|fairc|endpoints|tests|scripts|examples"
+    paths = re.findall(rf"`((?:{rooms})/[\w./-]+)`", page.read_text(encoding="utf-8"))
+    named = [path for path in paths if not re.search("NAME|CODE", path)]
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def test_every_page_is_linked() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     linked = readme + "".join(
