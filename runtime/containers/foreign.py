@@ -129,7 +129,7 @@ def _make(
         for mount in container.mounts
     ]
     with translated():
-        made: str = client.api.create_container(
+        created: str = client.api.create_container(
             others[container.image].id,
             name=f"fairc-{secrets.token_hex(4)}-{container.name}",
             environment=container.environment,
@@ -145,7 +145,7 @@ def _make(
                 log_config=LogConfig(type="json-file", config={"max-size": "1m"}),
             ),
         )["Id"]
-    return made
+    return created
 
 
 def finish(beside: Sequence[Beside]) -> None:

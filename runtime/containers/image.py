@@ -129,14 +129,14 @@ def remove(client: Client) -> Iterator[str]:
 
 def _context(files: dict[str, bytes]) -> IO[bytes]:
     """Return an archive for a build: the same bytes for the same files."""
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as archive:
+    context = io.BytesIO()
+    with tarfile.open(fileobj=context, mode="w") as archive:
         for name, content in files.items():
             member = tarfile.TarInfo(name)
             member.size, member.mode = len(content), 0o755
             archive.addfile(member, io.BytesIO(content))
-    made.seek(0)
-    return made
+    context.seek(0)
+    return context
 
 
 def _without_kernel(tarball: Path, target: Path) -> None:

@@ -32,10 +32,10 @@ def documents(
         for begin, end in zip([flow.start_ns, *ends[:-1]], ends, strict=True)
     ]
     cca = {} if flow.transport == "udp" else {"sender_tcp_congestion": flow.cca}
-    made: dict[str, Document] = {}
+    reports: dict[str, Document] = {}
     for side in ("server", "client"):
         sends = (side == "server") == workload.reverse
-        made[side] = {
+        reports[side] = {
             "start": {
                 "connected": [
                     {f"{'local' if side == 'client' else 'remote'}_port": CLIENT_PORT + number}
@@ -50,8 +50,8 @@ def documents(
             "end": {"streams": [{}] * flow.connections, **cca},
         }
         if not by_itself:
-            made[side]["error"] = "interrupt - the client has terminated"
-    return made
+            reports[side]["error"] = "interrupt - the client has terminated"
+    return reports
 
 
 def _arrival(frame: Frame) -> int:

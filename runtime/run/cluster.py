@@ -98,8 +98,8 @@ def run(
         assert result is not None, "the sweep has stored it"
         named = [*map(history.as_declared, plan.measure), *map(history.as_claimed, plan.claims)]
         document = {**lock.made_with(engine), MEASURE: named}
-        made = json.dumps(document, indent=2, sort_keys=True) + "\n"
-        (store.folder(key) / MADE).write_text(made, encoding="utf-8")
+        text = json.dumps(document, indent=2, sort_keys=True) + "\n"
+        (store.folder(key) / MADE).write_text(text, encoding="utf-8")
         _publish(store.folder(key), folder / RESULTS, key, fresh)
     return result, True
 

@@ -214,7 +214,7 @@ def collect(
     taken = _take(plan, store, machine)
     documents = _documents(plan, machine, taken.damaged)
     document, taken.mixed = _lock(machine, documents)
-    measured = [made.get(cluster.MEASURE, []) for made in documents]
+    measured = [each.get(cluster.MEASURE, []) for each in documents]
 
     def before(request: object) -> int:
         """Count the cells that were run when their plan did not name a metric."""

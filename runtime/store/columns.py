@@ -157,15 +157,15 @@ def _curve_rows(stored: Stored) -> Columns:
     series = stored.series
     if series is None or not len(series.curves):
         return {}
-    made = series.curves
-    flows = made["flow"].astype(object)
+    curves = series.curves
+    flows = curves["flow"].astype(object)
     flows[flows == ""] = None
     return {
-        "cell": np.full(len(made), stored.cell.id, object),
-        "metric": made["metric"].astype(object),
+        "cell": np.full(len(curves), stored.cell.id, object),
+        "metric": curves["metric"].astype(object),
         "flow": flows,
-        "curve": made["curve"].astype(object),
-        **{name: made[name] for name in ("scale", "x", "y", "low", "high")},
+        "curve": curves["curve"].astype(object),
+        **{name: curves[name] for name in ("scale", "x", "y", "low", "high")},
     }
 
 

@@ -122,21 +122,21 @@ def _draw(look: Look, panels: Sequence[Panel], width: Width) -> Figure:
     present = {curve.name.partition(".")[2] for panel in panels for curve in panel.curves}
     keys = look.keys(panels)
     keys += [Key(words, paint, dash) for m, (words, paint, dash) in MODELS.items() if m in present]
-    made = grid(
+    layout = grid(
         width, columns, len(panels), 1.9 if single else 1.35, 0.14,
         headings=not single or bool(panels[0].heading), above=key_height(keys, width),
         left=WIDE_LEFT, share=False,
     )  # fmt: skip
-    draw_keys(made.figure, keys, width)
-    for axes, panel in zip(made.panels, panels, strict=True):
+    draw_keys(layout.figure, keys, width)
+    for axes, panel in zip(layout.panels, panels, strict=True):
         look.paint(axes, panel)
         heading = ", ".join(filter(None, (one_line(panel.heading), panel.verdict)))
         axes.set_title(heading if not single or panel.heading else "")
-    for row in made.rows:
+    for row in layout.rows:
         row[0].set_ylabel(look.y)
-    for axes in made.lowest:
+    for axes in layout.lowest:
         axes.set_xlabel(look.x)
-    return made.figure
+    return layout.figure
 
 
 def plot_models(axes: Axes, panel: Panel, name: str) -> None:

@@ -95,10 +95,10 @@ def _draw(cases: Cases, panels: list[Panel], edges: list[float], width: Width) -
 
     columns = columns_for(width, len(panels))
     single = len(panels) == 1
-    made = grid(width, columns, len(panels), 1.4 if single else 0.95, 0.14,
+    layout = grid(width, columns, len(panels), 1.4 if single else 0.95, 0.14,
                 headings=not single or bool(panels[0].heading))  # fmt: skip
     top = max(max(p.counts) for p in panels)
-    for axes, panel in zip(made.panels, panels, strict=True):
+    for axes, panel in zip(layout.panels, panels, strict=True):
         axes.stairs(panel.counts, edges, fill=True, color=SERIES[0], alpha=0.55, linewidth=0)
         axes.stairs(panel.counts, edges, color=SERIES[0], linewidth=0.8)
         if edges[0] < 0 < edges[-1]:
@@ -108,12 +108,12 @@ def _draw(cases: Cases, panels: list[Panel], edges: list[float], width: Width) -
         axes.set_title(one_line(panel.heading))
         axes.text(0.99, 0.97, f"n = {panel.n}", ha="right", va="top", fontsize=6.2, color=MUTED,
                   transform=axes.transAxes)  # fmt: skip
-    for row in made.rows:
+    for row in layout.rows:
         row[0].set_ylabel("values")
-    made.panels[0].locator_params(axis="x", nbins=5)
-    for axes in made.lowest:
+    layout.panels[0].locator_params(axis="x", nbins=5)
+    for axes in layout.lowest:
         axes.set_xlabel(cases.label)
-    return made.figure
+    return layout.figure
 
 
 KIND = FigureKind("histogram", make)

@@ -281,13 +281,13 @@ def _draw(panels: Sequence[Panel], groups: Sequence[str], width: Width) -> Figur
     keys += [Key("responseStart", INK, marker=_RESPONSE, filled=False)]
     keys += [Key("loadEventEnd", INK, marker=_LOADED)]
     single = len(panels) == 1
-    made = grid(
+    layout = grid(
         width, columns, len(panels), 1.6 if single else 1.25, 0.14,
         headings=not single or bool(panels[0].heading), above=key_height(keys, width),
         left=WIDE_LEFT, share=False,
     )  # fmt: skip
-    draw_keys(made.figure, keys, width)
-    for axes, panel in zip(made.panels, panels, strict=True):
+    draw_keys(layout.figure, keys, width)
+    for axes, panel in zip(layout.panels, panels, strict=True):
         last = max(line.marks[1] for line in panel.lines)
         for line in panel.lines:
             axes.plot(
@@ -316,11 +316,11 @@ def _draw(panels: Sequence[Panel], groups: Sequence[str], width: Width) -> Figur
         axes.set_ylim(bottom=0)
         axes.locator_params(axis="x", nbins=6)
         axes.set_title(one_line(panel.heading))
-    for row in made.rows:
+    for row in layout.rows:
         row[0].set_ylabel(f"bytes received ({scale.unit})")
-    for axes in made.lowest:
+    for axes in layout.lowest:
         axes.set_xlabel("time since connectStart (s)")
-    return made.figure
+    return layout.figure
 
 
 KIND = FigureKind("sequence", make)
