@@ -83,7 +83,7 @@ def has_ended(client: Client, container: str) -> bool:
         return not client.api.inspect_container(container)["State"]["Running"]
 
 
-def said(client: Client, started: Started) -> str:
+def last_lines(client: Client, started: Started) -> str:
     """Return the last lines of every container, the conductor's last. Raises EngineUnavailable."""
     lines = []
     for name, container in reversed(started.containers.items()):

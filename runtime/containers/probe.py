@@ -65,7 +65,7 @@ def probe(
         try:
             client.api.start(created)
             client.api.wait(created)
-            said = client.api.logs(created, stdout=True, stderr=False).decode()
+            output = client.api.logs(created, stdout=True, stderr=False).decode()
         finally:
             client.api.remove_container(created, force=True, v=True)
-    return set(json.loads(said.strip() or "[]"))
+    return set(json.loads(output.strip() or "[]"))

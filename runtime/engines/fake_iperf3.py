@@ -65,18 +65,18 @@ def _streams(
     for number in range(flow.connections):
         mine = [f for f in frames if f.connection == number]
         lost = sum(f.lost for f in mine)
-        told: Document = {
+        fields: Document = {
             "start": (begin_ns - flow.start_ns) / 1e9,
             "end": (end_ns - flow.start_ns) / 1e9,
             "bytes": sum(f.payload for f in mine if sends or not f.lost),
             "sender": sends,
         }
         if flow.transport == "udp":
-            told |= {"packets": len(mine), "lost_packets": lost, "jitter_ms": 0.0}
+            fields |= {"packets": len(mine), "lost_packets": lost, "jitter_ms": 0.0}
         elif sends:
-            told |= {
+            fields |= {
                 "retransmits": lost,
                 "snd_cwnd": 10 * segment_bytes(flow.mtu),
                 "rtt": flow.base_rtt_ns // 1000,
             }
-        yield told
+        yield fields

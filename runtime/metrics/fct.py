@@ -88,7 +88,7 @@ def percentile(completed: NDArray[np.float64], unfinished: int, percent: int) ->
     return float(completed[below] * (1 - part) + upper * part)
 
 
-def _told(
+def _of_transfers(
     values: _Values, completed: NDArray[np.float64], unfinished: int, name: str
 ) -> tuple[MetricValue, ...]:
     """Return the values of some transfers: the times of those that were completed, s."""
@@ -134,13 +134,15 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
             reason = "the flow has no transfers with an end"
             found += [value.of(None, name, reason) for value in FLOW.all]
         else:
-            found += _told(FLOW, *transfers, name)
+            found += _of_transfers(FLOW, *transfers, name)
     for group in of_users(flows):
         parts = [counted[flow.name] for members in group.users for flow in members]
         known = [part for part in parts if part is not None]
         if known:
             times = np.concatenate([duration_s for duration_s, _ in known])
-            found += _told(GROUP, times, sum(unfinished for _, unfinished in known), group.name)
+            found += _of_transfers(
+                GROUP, times, sum(unfinished for _, unfinished in known), group.name
+            )
     return tuple(found)
 
 

@@ -107,7 +107,7 @@ def comparisons(run: Run, results: Results) -> Comparisons:
     pairs = tuple(
         Compared(
             _what(run, results, m, a),
-            *_told(a, b, by),
+            *_names(a, b, by),
             comparison.words,
             _shift(results, m, comparison.shift),
         )
@@ -172,7 +172,7 @@ def _shift(results: Results, measure: Measure, shift: Estimate | None) -> str:
     )
 
 
-def _told(a: Configuration, b: Configuration, by: tuple[str, ...]) -> tuple[str, str, str]:
+def _names(a: Configuration, b: Configuration, by: tuple[str, ...]) -> tuple[str, str, str]:
     """Return what two configurations share, and what each of them is called."""
     if not by:
         return "", a.label, b.label

@@ -9,7 +9,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import listed, number, one_line
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
-from .cases import REPETITION, Case, by_words, load, names_of, replicates, stem, told_apart, worded
+from .cases import REPETITION, Case, by_words, load, names_of, replicates, separated, stem, worded
 from .layout import columns_for, grid
 from .style import LIMIT, MUTED, SERIES, WIDTHS, Width
 
@@ -44,7 +44,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     names = tuple(name for name in (*facet, *by) if name != REPETITION)
     rest = tuple(n for n in subject.run.axes if n not in names and len(cases.orders[n]) > 1)
-    names = told_apart((*names, *rest), (), cases)
+    names = separated((*names, *rest), (), cases)
     panels, without = [], 0
     for key, members in cases.groups(names):
         found = autocorrelation(_in_order(members))

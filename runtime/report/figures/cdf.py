@@ -11,7 +11,7 @@ from fairc.runtime.report.words import listed, one_line, quantity
 from . import within
 from .axis import wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
-from .cases import Cases, by_words, grouped, load, names_of, stem, told_apart, valued, worded
+from .cases import Cases, by_words, grouped, load, names_of, separated, stem, valued, worded
 from .layout import Key, columns_for, draw_keys, grid, key_height
 from .style import Width, colour, dash
 
@@ -40,7 +40,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         return own
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    by = told_apart(by, facet, cases)
+    by = separated(by, facet, cases)
     groups = [key for key, _ in cases.groups(by)]
     if len(groups) > limits("cdf").lines:
         raise NothingToDraw(

@@ -26,8 +26,8 @@ from .cases import (
     number_of,
     ordinal,
     replicates,
+    separated,
     stem,
-    told_apart,
     worded,
 )
 from .layout import WIDE_LEFT, Key, columns_for, draw_keys, grid, key_height
@@ -69,7 +69,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     assert request is not None, "not a default figure"
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    names = told_apart((*facet, *by), (), cases)
+    names = separated((*facet, *by), (), cases)
     percentile, draws = number_of(request, "percentile"), round(number_of(request, "draws"))
     groups = cases.groups(names)
     if len(groups) > limits("convergence").panels:

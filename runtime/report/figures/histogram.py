@@ -9,7 +9,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import listed, one_line, quantity
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
-from .cases import Cases, by_words, load, names_of, number_of, stem, told_apart, worded
+from .cases import Cases, by_words, load, names_of, number_of, separated, stem, worded
 from .layout import columns_for, grid
 from .style import MUTED, SERIES, Width
 
@@ -31,7 +31,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     assert request is not None, "not a default figure"
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    names = told_apart((*facet, *by), (), cases)
+    names = separated((*facet, *by), (), cases)
     groups = cases.groups(names)
     if len(groups) > limits("histogram").panels:
         raise NothingToDraw(f"{len(groups)} panels are more than {limits('histogram').panels}")

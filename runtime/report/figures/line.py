@@ -20,9 +20,9 @@ from .cases import (
     load,
     names_of,
     only,
+    separated,
     stem,
     summing,
-    told_apart,
     valued,
     worded,
 )
@@ -61,7 +61,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     timed = request.options["x"] == TIME
     x = names_of(request, "x", cases) if not timed else tuple[str, ...]()
-    by = told_apart(by, (*x, *facet), cases)
+    by = separated(by, (*x, *facet), cases)
     sums = summing(request, cases)
     axis: NamedAxis | None = None
     if timed:

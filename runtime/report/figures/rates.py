@@ -102,15 +102,15 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     # Widths that print the same are one: 0.1 s, however it was rounded.
     bins = " or ".join(dict.fromkeys(quantity(w, "s") for w in widths))
     if n == [1]:
-        made_of = "Lines: the one repetition that counts."
+        basis = "Lines: the one repetition that counts."
     else:
-        made_of = (
+        basis = (
             f"Lines: median over the {repetitions} repetitions that count; bands: from the"
             " smallest to the largest of them."
         )
     caption = (
         f"Rate of each flow at the bottleneck's exit (IP bytes), averaged over the slots in each"
-        f" {bins} in which its application is active. {made_of} A line is drawn while at least half of the repetitions have the flow active."
+        f" {bins} in which its application is active. {basis} A line is drawn while at least half of the repetitions have the flow active."
     )
     if any(s.capacity is not None for _, s in data):
         caption += " Dashed: the rate of the link, on the wire."

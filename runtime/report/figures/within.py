@@ -29,8 +29,8 @@ from .cases import (
     load,
     mixture,
     names_of,
+    separated,
     stem,
-    told_apart,
     valued,
     worded,
 )
@@ -137,9 +137,9 @@ def make(subject: Subject, request: FigureRequest) -> Drawing | None:
             return None  # then each cell has one value
         if len(cases.orders[PROTOCOL]) > 1 and PROTOCOL not in (*facet, *by):
             by = (*by, PROTOCOL)
-        by = told_apart(by, (*facet, LOAD), cases)
+        by = separated(by, (*facet, LOAD), cases)
     else:
-        by = told_apart(by, facet, cases)
+        by = separated(by, facet, cases)
     members = cases.groups((*facet, *by))
     groups = [found for _, found in members]
     own = _of_loads(groups) if source is LOADS else _values(subject, source, cases, groups)
@@ -298,7 +298,7 @@ def _caption(source: Source, panels: Sequence[Panel], basis: str, own: Own) -> s
 
 def _alt(cases: Cases, panels: Sequence[Panel], groups: Sequence[tuple[str, ...]],
          places: tuple[float, ...]) -> str:  # fmt: skip
-    said = []
+    parts = []
     for panel in panels:
         for line in panel.lines:
             half = next(
@@ -308,8 +308,8 @@ def _alt(cases: Cases, panels: Sequence[Panel], groups: Sequence[tuple[str, ...]
             words = (
                 "less than half ended" if half is None else f"half by {quantity(half, cases.unit)}"
             )
-            said.append(f"{name}: {words}")
-    return f"Cumulative distribution of {cases.metric} within cells. {listed(said, 6)}."
+            parts.append(f"{name}: {words}")
+    return f"Cumulative distribution of {cases.metric} within cells. {listed(parts, 6)}."
 
 
 def _draw(

@@ -45,7 +45,9 @@ def main() -> int:
 
 def one(given: argparse.Namespace, strategy: Strategy) -> int:
     """Try once; exit status 1 for a problem."""
-    with campaign.workers([strategy], 1) as pool:  # what descends from this process is not only of the try
+    with campaign.workers(
+        [strategy], 1
+    ) as pool:  # what descends from this process is not only of the try
         _, outcome = pool.apply(campaign.job, ((strategy.name, given.seed, given.number),))
     print(f"{strategy.name} {given.number} of seed {given.seed}: {outcome.ending}")
     print(outcome.problem or "no problem")
