@@ -33,7 +33,7 @@ def load(
     if read_file.file is None:
         return None, Diagnostics(read_file.found)
     checker = Checker(read_file.file, overrides)
-    made = checker.check()
+    experiment = checker.check()
     for plugin in plugins.failed():
         checker.diagnostics.add(
             Diagnostic(
@@ -46,5 +46,5 @@ def load(
             )
         )
     if not read_file.found:
-        return made, checker.diagnostics
+        return experiment, checker.diagnostics
     return None, Diagnostics([*read_file.found, *filter(read_file.is_news, checker.diagnostics)])

@@ -41,8 +41,8 @@ def code(value: object, comment: Comment, indent: int = 0, before: int = 0) -> s
     if written is None:
         return _scalar(value)
     opening, parts, closing = written
-    said = [comment(part) for _, part in parts]
-    if not any(said):
+    comments = [comment(part) for _, part in parts]
+    if not any(comments):
         beside = COLUMNS - 1 - indent - before
         below = COLUMNS - INDENT - indent if opening[0].isalpha() else 0
         flat = _flat(value, max(beside, below + len(opening) + len(closing)))
@@ -53,7 +53,7 @@ def code(value: object, comment: Comment, indent: int = 0, before: int = 0) -> s
             return f"{opening}\n{' ' * (indent + INDENT)}{inside}\n{' ' * indent}{closing}"
     inner, end = " " * (indent + INDENT), "" if type(value) is str else ","
     lines, last = [opening], ""
-    for (prefix, part), words in zip(parts, said, strict=True):
+    for (prefix, part), words in zip(parts, comments, strict=True):
         if words and words != last:
             lines.append(f"{inner}# {words}")
         last = words

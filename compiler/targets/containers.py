@@ -186,8 +186,8 @@ def describe(cell: Cell, first: IPv4Address = ADDRESSES.network_address) -> Job:
     return Job(
         tuple(networks),
         tuple(
-            Container(node.name, node.kind, tuple(attachments[node.name]), made["sysctls"])
-            for node, made in zip(cell.nodes, net["nodes"], strict=True)
+            Container(node.name, node.kind, tuple(attachments[node.name]), given["sysctls"])
+            for node, given in zip(cell.nodes, net["nodes"], strict=True)
         ),
     )
 

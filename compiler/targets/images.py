@@ -78,7 +78,7 @@ def refuse(cell: Cell, target: str) -> None:
 
 def containers(flows: Iterable[Flow]) -> tuple[ImageContainer, ...]:
     """Return the containers of all flows that have an image."""
-    return tuple(made for flow in flows if flow.image is not None for made in _ends(flow))
+    return tuple(container for flow in flows if flow.image is not None for container in _ends(flow))
 
 
 def _ends(flow: Flow) -> Iterator[ImageContainer]:
@@ -123,9 +123,9 @@ def make_folders(results: Path, container: ImageContainer) -> None:
     (base / "logs/qlog").mkdir()
     (base / "logs/qlog").chmod(0o777)
     for file in sorted(CERTIFICATES.iterdir()):
-        made = base / "certs" / file.name
-        made.write_bytes(file.read_bytes())
-        made.chmod(0o644)
+        copy = base / "certs" / file.name
+        copy.write_bytes(file.read_bytes())
+        copy.chmod(0o644)
     names = f"{container.address} {SERVER_NAME} server\n{WAITED_FOR[0]} sim\n"
     (base / "hosts").write_text(f"127.0.0.1 localhost\n{names}", encoding="utf-8")
     (base / "hosts").chmod(0o644)

@@ -186,13 +186,13 @@ def comments(cell: Cell) -> Comment:
         "Capture": _meanings(cell.captures),
     }
 
-    def said(value: object) -> str:
+    def comment_of(value: object) -> str:
         if isinstance(value, values.Egress):
             return comment(places[value.node, value.interface])
         name = getattr(value, "name", "")
         return comment(named.get(type(value).__name__, {}).get(name, ""))
 
-    return said
+    return comment_of
 
 
 @shared

@@ -151,7 +151,7 @@ def flow(
     parameters = flow.workload.model_dump(exclude={"kind"})
     if cell is not None and processing.varies_gaps(flow, cell):
         parameters["vary_gaps"] = True
-    made: values.Flow = _same(
+    converted: values.Flow = _same(
         values.Flow,
         flow,
         workload=values.Workload(flow.workload.kind, **parameters),
@@ -159,7 +159,7 @@ def flow(
         gaps_seed=None if cell is None else processing.gaps_seed(flow, cell),
         **given,
     )
-    return made
+    return converted
 
 
 @shared
@@ -194,16 +194,16 @@ def egress(node: str, interface: plan.Interface) -> values.Egress:
 
 def queue(queue: plan.Queue) -> queues.Queue:
     """Return a queue: classes and fields have the same names on both sides."""
-    made: queues.Queue = _same(getattr(queues, type(queue).__name__), queue)
-    return made
+    converted: queues.Queue = _same(getattr(queues, type(queue).__name__), queue)
+    return converted
 
 
 def netem(impairment: plan.Impairment) -> links.Netem:
     """Return what netem does."""
     chain = impairment.bursts
     bursts = None if chain is None else links.GilbertElliott(**chain.model_dump())
-    made: links.Netem = _same(links.Netem, impairment, bursts=bursts)
-    return made
+    converted: links.Netem = _same(links.Netem, impairment, bursts=bursts)
+    return converted
 
 
 def _same(kind: Any, part: plan.Model, **others: Any) -> Any:

@@ -118,10 +118,10 @@ def pair_up(
     ends = {CLIENT, SERVER}
     added: list[model.Node] = []
     links = [link for link in network.links if kept or not {link.a, link.b} & ends]
-    made = []
+    expanded = []
     for flow in flows:
         if flow.users is not None:
-            made.append(flow)
+            expanded.append(flow)
             continue
         names = {end: f"{flow.name}-{end}" for end in (CLIENT, SERVER)}
         added += [replace(nodes[old], name=new) for old, new in names.items()]
@@ -130,9 +130,9 @@ def pair_up(
             for link in network.links
             if {link.a, link.b} & ends
         ]
-        made.append(replace(flow, client=names[flow.client], server=names[flow.server]))
+        expanded.append(replace(flow, client=names[flow.client], server=names[flow.server]))
     others = [node for node in network.nodes if kept or node.name not in ends]
-    return replace(network, nodes=(*others, *added), links=tuple(links), pairs=False), made
+    return replace(network, nodes=(*others, *added), links=tuple(links), pairs=False), expanded
 
 
 def flows_of(flow: model.Flow, group: Group) -> list[model.Flow]:

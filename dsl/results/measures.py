@@ -70,20 +70,20 @@ def _parted(item: Value) -> tuple[Symbol | Applied, str]:
 
 
 def _merged(
-    first: model.MetricRequest, more: model.MetricRequest, at: Span, here: Span
+    first: model.MetricRequest, second: model.MetricRequest, at: Span, here: Span
 ) -> model.MetricRequest:
     """Return one request for two values of a metric. Raises CompileError where they are no two."""
-    given = [r for r in (first, more) if r.sessions or r.options]
-    if len(given) == 2 or set(first.values) & set(more.values) or (given and given[0] is more):
+    given = [r for r in (first, second) if r.sessions or r.options]
+    if len(given) == 2 or set(first.values) & set(second.values) or (given and given[0] is second):
         fail(
             "duplicate-metric",
-            f"`{more.values[0]}` is measured twice",
+            f"`{second.values[0]}` is measured twice",
             here,
             labels=(Label(at, "the first time"),),
             help="request each metric once, so that its values have one name; list any number of"
             " its sub-values",
         )
-    return replace(first, values=(*first.values, *more.values))
+    return replace(first, values=(*first.values, *second.values))
 
 
 def check_sub_values(metric: Entry, rest: Sequence[str], at: Span) -> None:

@@ -41,8 +41,8 @@ def check_arrivals(flows: Sequence[Flow], users: Mapping[str, int]) -> None:
                     notes=("an arrival process has one start",),
                     help="write a time, or leave `start` out",
                 )
-            for key, said in _AGREED.items():
-                if said(flow) != said(first):
+            for key, setting in _AGREED.items():
+                if setting(flow) != setting(first):
                     fail(
                         "conflicting-arrivals",
                         f"`{first.name}` and `{flow.name}` share their arrivals, but differ in"

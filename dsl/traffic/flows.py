@@ -81,7 +81,7 @@ class _Building:
         with attempt():
             self._check_order()
         self._gather.finish()
-        return self._made()
+        return self._built()
 
     def _choose_control(self) -> None:
         """Set the transport and the CCA; those of a page load follow from its HTTP version."""
@@ -135,7 +135,7 @@ class _Building:
                 help="`stop` is counted from the start of the cell, like `start`",
             )
 
-    def _made(self) -> model.Flow:
+    def _built(self) -> model.Flow:
         """Return the flow of parts that are right."""
         control, workload, settings = self._control, self._workload, self._settings
         assert control is not None and workload is not None and self._options is not None

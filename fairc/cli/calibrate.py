@@ -51,19 +51,19 @@ def calibrate(
     known = [case.name for case in CASES]
     if unknown := [name for name in chosen if name not in known]:
         raise Wrong(f"there is no case `{unknown[0]}`; known: {', '.join(known)}")
-    made = engines.make(wished(engine) or VIRTUAL_TIME[0], console.say)
+    tested = engines.make(wished(engine) or VIRTUAL_TIME[0], console.say)
     cases = [case for case in CASES if not chosen or case.name in chosen]
-    folder = output or RESULTS.with_name(f"{RESULTS.name}-{made.name}")
+    folder = output or RESULTS.with_name(f"{RESULTS.name}-{tested.name}")
     bench = Bench(folder, console.progress, jobs or len(os.sched_getaffinity(0)))
     with ExitStack() as stack:
-        stack.enter_context(closing(made))
-        made.prepare()
-        slower = None if chosen else slower_than(made.name, console.say)
+        stack.enter_context(closing(tested))
+        tested.prepare()
+        slower = None if chosen else slower_than(tested.name, console.say)
         if slower is not None:
             stack.enter_context(closing(slower))
             slower.prepare()
         interruption.keeps("finished cells are kept; the same command resumes")
-        found = measure(made, slower, bench, cases, console.say)
+        found = measure(tested, slower, bench, cases, console.say)
     if not chosen:
         console.say(f"kept as {keep(found.engine, found.identity, as_json(found))}")
     lines = {

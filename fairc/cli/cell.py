@@ -66,21 +66,21 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
             )
         if engine is None:
             refuse_unasked(header.engine, "plan")
-        made = engines.make(header.engine, console.say)
+        runner = engines.make(header.engine, console.say)
     except LookupError as error:
         raise Wrong(error.args[0]) from None
-    if isinstance(made, Pinning):
-        made.pinned = False  # others like this one may be on the same machine
+    if isinstance(runner, Pinning):
+        runner.pinned = False  # others like this one may be on the same machine
     status = Status.WELL
     interruption.end_on_sigterm()
     interruption.keeps("the cell is not finished; the same command runs it again")
     again = "compile it again, into another folder, with `--engine {}`"
-    with offering(header.engine, partial(read_cells, plan), again), closing(made):
+    with offering(header.engine, partial(read_cells, plan), again), closing(runner):
         remove_temporary()  # what killed runs left
-        made.prepare()
+        runner.prepare()
         for index in wanted:
             one = cluster.cell_at(plan, header, index)
-            result, ran = cluster.run(plan, header, one, made, fresh)
+            result, ran = cluster.run(plan, header, one, runner, fresh)
             word = result.verdict or result.status
             there = "" if ran else ", already done"
             console.result(f"cell {index} ({one.id}): {word}{there}")

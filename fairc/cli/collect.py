@@ -13,7 +13,7 @@ from .failures import Status, Wrong
 if TYPE_CHECKING:
     from fairc.runtime.run.collection import Taken
 
-TOLD = 10
+SHOWN = 10
 
 
 def collect(
@@ -41,14 +41,14 @@ def collect(
         store.adopt(store.stage(partial(copy_plan, plan)))
         counts, taken = collection.collect(plan, store, chosen, console.progress(), jobs)
         if counts.total == 0:
-            tell(plan, header.cells, taken)
+            report_missing(plan, header.cells, taken)
             return Status.NOT_ALL_VALID
         status = conclude(store, counts, strict=strict)
-    tell(plan, header.cells, taken)
+    report_missing(plan, header.cells, taken)
     return Status.NOT_ALL_VALID if taken.wanting else status
 
 
-def tell(plan: Path, cells: int, taken: Taken) -> None:
+def report_missing(plan: Path, cells: int, taken: Taken) -> None:
     """Say which cells are not there, and what runs them again."""
     from fairc.runtime.run.cluster import ranges
 
@@ -59,10 +59,10 @@ def tell(plan: Path, cells: int, taken: Taken) -> None:
     if taken.missing:
         console.complain(f"missing: {len(taken.missing)} of {cells}: {ranges(taken.missing)}")
     for word, found in (("failed", taken.failed), ("damaged", taken.damaged)):
-        for index, why in list(found.items())[:TOLD]:
+        for index, why in list(found.items())[:SHOWN]:
             console.complain(f"{word}: {index}: {why}")
-        if len(found) > TOLD:
-            console.complain(f"{word}: {len(found) - TOLD} more")
+        if len(found) > SHOWN:
+            console.complain(f"{word}: {len(found) - SHOWN} more")
     if taken.wanting:
         again = " --fresh" if taken.damaged else ""
         console.complain(f"help: fairc cell {plan} --index {ranges(taken.wanting)}{again}")

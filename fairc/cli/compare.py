@@ -92,9 +92,9 @@ def require_whole(run: Path) -> None:
 
     read_plan(run)
     if damaged := list(of_cells(run, Verified())):
-        more = f", and {len(damaged) - 1} more files" if len(damaged) > 1 else ""
+        others = f", and {len(damaged) - 1} more files" if len(damaged) > 1 else ""
         raise Wrong(
-            f"{run} is damaged: {damaged[0].file}: {damaged[0].why}{more}",
+            f"{run} is damaged: {damaged[0].file}: {damaged[0].why}{others}",
             f"`fairc verify {run}` lists everything, and what repairs it",
         )
 
@@ -119,10 +119,10 @@ def as_text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
     body = [[m, *(str(counts[m, verdict] or "") for verdict in VERDICTS)] for m in metrics]
     yield from aligned([["metric", *VERDICTS], *body], left=1)
-    told = [row for row in rows if row["verdict"] not in (IDENTICAL, SAME)]
-    yield from [""] if told else []
+    listed_rows = [row for row in rows if row["verdict"] not in (IDENTICAL, SAME)]
+    yield from [""] if listed_rows else []
     missing = 0
-    for row in told:
+    for row in listed_rows:
         missing += row["verdict"] == MISSING
         if row["verdict"] != MISSING or missing <= SHOWN_ROWS:
             yield f"{row['metric']}{of(row['by'])}: {values_of(row)}{row['words']}"

@@ -32,7 +32,7 @@ def conclude(
     from fairc.runtime.run import phase
     from fairc.runtime.store import hashes
 
-    from .phase import told
+    from .phase import phase_lines
     from .results import TABLES, refresh, summary
 
     refresh(store, checked=True)
@@ -51,7 +51,7 @@ def conclude(
         f" {counts.invalid} invalid, {counts.failed} failed"
     )
     if checked is not None:
-        for line in told(phase.findings(store.path)):
+        for line in phase_lines(phase.findings(store.path)):
             console.result(line)
     console.result(f"report: {page}")
     if figures:

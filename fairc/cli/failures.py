@@ -108,10 +108,10 @@ def _explain(error: Exception) -> int:
         about = f"{error.filename}: " if error.filename else ""
         console.complain(f"error: {about}{error.strerror}")
         return Status.UNAVAILABLE
-    for name, said in SAID.items():
+    for name, handler in HANDLERS.items():
         kind = _imported(name)
         if kind is not None and isinstance(error, kind):
-            return said(error)
+            return handler(error)
     return _internal(error)
 
 
@@ -162,7 +162,7 @@ def _diagnosed(error: Exception) -> int:
     return Status.WRONG
 
 
-SAID: dict[str, Callable[[Exception], int]] = {
+HANDLERS: dict[str, Callable[[Exception], int]] = {
     "fairc.dsl.core.diagnostics:CompileError": _diagnosed,
     "fairc.compiler.targets.binary:EndpointsMissing": _no_endpoints,
     "fairc.runtime.engines.base:EngineUnavailable": _unavailable,

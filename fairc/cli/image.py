@@ -45,8 +45,8 @@ def build(engine: str, browser: bool, kernel_source: Path | None) -> None:
         from fairc.runtime.containers import image as container_images
 
         with closing(client.connect()) as docker:
-            made = container_images.build(docker, console.say)
-        console.result(f"{made.name}: {size(made.size)}")
+            container_image = container_images.build(docker, console.say)
+        console.result(f"{container_image.name}: {size(container_image.size)}")
         return
     from fairc.runtime.uml import kernel
     from fairc.runtime.vm import image as images
@@ -71,10 +71,10 @@ def info(engine: str) -> int:
         from fairc.runtime.containers import image as container_images
 
         with closing(client.connect()) as docker:
-            made = container_images.require(docker)
-        console.result(f"{'name':<8}{made.name}")
-        console.result(f"{'sha256':<8}{made.digest}")
-        console.result(f"{'size':<8}{size(made.size)}")
+            container_image = container_images.require(docker)
+        console.result(f"{'name':<8}{container_image.name}")
+        console.result(f"{'sha256':<8}{container_image.digest}")
+        console.result(f"{'size':<8}{size(container_image.size)}")
         return Status.WELL
     from fairc.runtime.uml import kernel
     from fairc.runtime.vm import image as images

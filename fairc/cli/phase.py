@@ -45,7 +45,7 @@ def check_phases(
     return counts
 
 
-def told(found: Findings | None) -> Iterator[str]:
+def phase_lines(found: Findings | None) -> Iterator[str]:
     """Yield what a run ends with when its phases were checked."""
     if found is None:
         return

@@ -26,7 +26,7 @@ LABELS = (
     ("virtual_s", "virtual time"),
     ("wall_s", "wall time, about"),
     ("disk_bytes", "disk, about"),
-    ("processing", "hosts take"),
+    ("processing", "host processing"),
 )
 
 
@@ -98,7 +98,7 @@ def plan(
         "wall_s": f"{span([duration(e.wall_s) for e in both])} on {estimate.jobs}"
         f" {'core' if estimate.jobs == 1 else 'cores'}",
         "disk_bytes": span([size(e.disk_bytes) for e in both]),
-        "processing": f"{processing(compilation.processing_ns)}, per packet",
+        "processing": f"{processing(compilation.processing_ns)} (per packet)",
     }
     for key, label in LABELS:
         if key in words:
@@ -125,7 +125,7 @@ def span(ends: list[str]) -> str:
 
 
 def size(count: float) -> str:
-    """Write an amount of bytes for people.
+    """Format a number of bytes.
 
     >>> size(999), size(12_345_678)
     ('999 B', '12.3 MB')

@@ -124,15 +124,15 @@ def prepared(name: str, allow_image: bool) -> Engine:
     from fairc.runtime.host.clean import remove_temporary
 
     remove_temporary()  # what killed runs left
-    made = engines.make(name, console.say)
-    if allow_image and isinstance(made, RunsImages):
-        made.allow_images = True
+    engine = engines.make(name, console.say)
+    if allow_image and isinstance(engine, RunsImages):
+        engine.allow_images = True
     try:
-        made.prepare()
+        engine.prepare()
     except BaseException:
-        made.close()
+        engine.close()
         raise
-    return made
+    return engine
 
 
 def sweep(
@@ -157,8 +157,8 @@ def sweep(
     if not any(map(wanted, store.cells())):
         raise Wrong("no cell of the plan meets the --where condition")
     interruption.keeps("finished cells are kept; the same command resumes")
-    told = history.carried(store, asked)
-    store.write_json(LOCK, {**lock.describe(store.path, engine), **told})
+    record = history.carried(store, asked)
+    store.write_json(LOCK, {**lock.describe(store.path, engine), **record})
     counts = rounds.run(store, engine, console.progress(), jobs, wanted, fresh, console.say)
     checked = check_phases(store, engine, jobs, wanted, fresh) if phases else None
     return conclude(store, counts, checked, strict=strict)

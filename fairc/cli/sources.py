@@ -72,8 +72,8 @@ def show_choice(plan: Plan) -> None:
     """Say what in the file keeps faster engines from running it, if anything does."""
     for reason in plan.engine_reasons[:SHOWN_REASONS]:
         console.say(f"engine {plan.engine}: {reason}")
-    if (more := len(plan.engine_reasons) - SHOWN_REASONS) > 0:
-        console.say(f"engine {plan.engine}: {more} more, in plan.json")
+    if (hidden := len(plan.engine_reasons) - SHOWN_REASONS) > 0:
+        console.say(f"engine {plan.engine}: {hidden} more, in plan.json")
 
 
 @contextmanager

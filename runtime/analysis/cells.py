@@ -11,7 +11,7 @@ from fairc.runtime import validity
 from fairc.runtime.measurement import ArtefactError, FlowRecord, Measurement, load
 from fairc.runtime.measurement.series import Series, collect
 from fairc.runtime.metrics import METRICS, goodput, limited
-from fairc.runtime.metrics.split import told, told_traces
+from fairc.runtime.metrics.split import known_traces, known_values
 from fairc.runtime.store.results import FlowCondition, FlowLimit, FlowResult, MetricValue
 
 from . import har
@@ -51,7 +51,7 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
         metrics=tuple(
             value
             for request in requests
-            for value in told(
+            for value in known_values(
                 measurement, request, metrics[request.name].compute(measurement, request)
             )
         ),
@@ -71,7 +71,7 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
                 trace
                 for request in requests
                 if (course := metrics[request.name].traces) is not None
-                for trace in told_traces(measurement, request, course(measurement, request))
+                for trace in known_traces(measurement, request, course(measurement, request))
             ),
             tuple(
                 curve

@@ -66,7 +66,7 @@ class Side:
         return sorted(values)
 
 
-Tell = Callable[[Side], str]
+Describe = Callable[[Side], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Condition:
 
     name: str
     meaning: str
-    tell: Tell
+    describe: Describe
 
 
 def conditions(measurement: Measurement) -> tuple[FlowCondition, ...]:
@@ -87,7 +87,7 @@ def conditions(measurement: Measurement) -> tuple[FlowCondition, ...]:
             condition=condition.name,
             value=UNKNOWN
             if flow.plan.image is not None and condition.name not in SEEN
-            else condition.tell(side),
+            else condition.describe(side),
         )
         for flow in measurement.flows
         if flow.plan.cca is not None or flow.plan.image is not None

@@ -137,12 +137,15 @@ def samples(
         met: dict[tuple[str | None, ...], Sample] = {}
         for value in found:
             flow, load, protocol = value.place
-            told = {LOAD: load, PROTOCOL: protocol}
+            page_load = {LOAD: load, PROTOCOL: protocol}
             if where is not None and not where(
-                {**cell.names, **{name: text for name, text in told.items() if text is not None}}
+                {
+                    **cell.names,
+                    **{name: text for name, text in page_load.items() if text is not None},
+                }
             ):
                 continue
-            own = {FLOW: flow, **told, **cell.names}
+            own = {FLOW: flow, **page_load, **cell.names}
             group = tuple(own[key] for key in keys)
             sample = groups.setdefault(group, Sample(dict(zip(keys, group, strict=True)), []))
             if value.number is not None:

@@ -90,12 +90,12 @@ def translated() -> Iterator[None]:
 def explain(error: Exception) -> EngineUnavailable:
     """Say what an error of the SDK means, and what helps."""
     if isinstance(error, errors.APIError):
-        said = " ".join(str(error.explanation or error).split())
+        explanation = " ".join(str(error.explanation or error).split())
         for words, meaning, remedy in REFUSALS:
-            if any(word in said.lower() for word in words):
-                return EngineUnavailable((f"{meaning}: {said}",), remedy)
+            if any(word in explanation.lower() for word in words):
+                return EngineUnavailable((f"{meaning}: {explanation}",), remedy)
         return EngineUnavailable(
-            (f"the Docker engine refuses: {said}",), f"see its log; or {INSTEAD}"
+            (f"the Docker engine refuses: {explanation}",), f"see its log; or {INSTEAD}"
         )
     where = (os.environ.get(HOST) or DEFAULT_HOST).removeprefix("unix://")
     cause = _os_error(error)

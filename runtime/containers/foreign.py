@@ -80,18 +80,18 @@ class Beside:
             with translated():
                 self.client.api.start(self.id)
                 status = self.client.api.wait(self.id, timeout=None)["StatusCode"]
-                said = self.client.api.logs(self.id, tail=LOG_LINES).decode(errors="replace")
+                log = self.client.api.logs(self.id, tail=LOG_LINES).decode(errors="replace")
                 memory = self.client.api.inspect_container(self.id)["State"].get("OOMKilled")
         except EngineUnavailable as error:
-            status, said, memory = -1, str(error), False
+            status, log, memory = -1, str(error), False
         if memory:
-            said = f"out of memory: {target.MEMORY_BYTES} bytes are allowed"
-        words = " ".join(said.split())[-WORDS:] or "it printed nothing"
+            log = f"out of memory: {target.MEMORY_BYTES} bytes are allowed"
+        words = " ".join(log.split())[-WORDS:] or "it printed nothing"
         ended = self.folder / self.container.ended
         with suppress(OSError):  # the cell has been given up
             ended.with_suffix(".new").write_text(json.dumps({"status": status, "said": words}))
             ended.with_suffix(".new").rename(ended)
-            (self.folder / f"{self.container.name}.log").write_text(said, encoding="utf-8")
+            (self.folder / f"{self.container.name}.log").write_text(log, encoding="utf-8")
 
 
 def make(
@@ -129,7 +129,7 @@ def _make(
         for mount in container.mounts
     ]
     with translated():
-        made: str = client.api.create_container(
+        created: str = client.api.create_container(
             others[container.image].id,
             name=f"fairc-{secrets.token_hex(4)}-{container.name}",
             environment=container.environment,
@@ -145,7 +145,7 @@ def _make(
                 log_config=LogConfig(type="json-file", config={"max-size": "1m"}),
             ),
         )["Id"]
-    return made
+    return created
 
 
 def finish(beside: Sequence[Beside]) -> None:

@@ -56,8 +56,8 @@ def find(client: Client, name: str) -> Image | None:
             found = client.api.inspect_image(name)
         except ImageNotFound:
             return None
-    made_from = (found["Config"].get("Labels") or {}).get(RECIPE)
-    if made_from not in (None, recipe_hash()):
+    recipe = (found["Config"].get("Labels") or {}).get(RECIPE)
+    if recipe not in (None, recipe_hash()):
         return None  # of an earlier recipe
     layers = " ".join(found["RootFS"]["Layers"][:-1])
     return Image(name, hashlib.sha256(layers.encode()).hexdigest(), found["Size"])
@@ -78,7 +78,7 @@ def require(client: Client) -> Image:
     recipe_label = f"LABEL {RECIPE}={recipe_hash()}"
     steps = f"FROM {base_name()}\nCOPY {NAME} /usr/local/bin/\n{COPY_CELL}{recipe_label}\n"
     with translated():
-        said = client.api.build(
+        output = client.api.build(
             fileobj=_context(
                 {"Dockerfile": steps.encode(), NAME: endpoints.read_bytes(), **runner.files()}
             ),
@@ -89,7 +89,7 @@ def require(client: Client) -> Image:
             network_mode="none",
             decode=True,
         )
-        errors = [line["error"] for line in said if "error" in line]
+        errors = [line["error"] for line in output if "error" in line]
     if errors:
         raise EngineUnavailable((f"the image cannot be built: {errors[0]}",), BUILD_COMMAND)
     found = find(client, name)
@@ -129,14 +129,14 @@ def remove(client: Client) -> Iterator[str]:
 
 def _context(files: dict[str, bytes]) -> IO[bytes]:
     """Return an archive for a build: the same bytes for the same files."""
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as archive:
+    context = io.BytesIO()
+    with tarfile.open(fileobj=context, mode="w") as archive:
         for name, content in files.items():
             member = tarfile.TarInfo(name)
             member.size, member.mode = len(content), 0o755
             archive.addfile(member, io.BytesIO(content))
-    made.seek(0)
-    return made
+    context.seek(0)
+    return context
 
 
 def _without_kernel(tarball: Path, target: Path) -> None:

@@ -73,8 +73,8 @@ def start(client: Client, cell: Cell, image: Image, folder: Path) -> Started:
     with ThreadPoolExecutor(AT_ONCE) as pool, translated():
         list(pool.map(making.network, job.networks))
         names = [c.name for c in job.containers]
-        made = list(pool.map(making.container, [None, *job.containers]))
-    return Started(dict(zip((target.CONDUCTOR, *names), made, strict=True)))
+        ids = list(pool.map(making.container, [None, *job.containers]))
+    return Started(dict(zip((target.CONDUCTOR, *names), ids, strict=True)))
 
 
 def has_ended(client: Client, container: str) -> bool:
@@ -83,7 +83,7 @@ def has_ended(client: Client, container: str) -> bool:
         return not client.api.inspect_container(container)["State"]["Running"]
 
 
-def said(client: Client, started: Started) -> str:
+def last_lines(client: Client, started: Started) -> str:
     """Return the last lines of every container, the conductor's last. Raises EngineUnavailable."""
     lines = []
     for name, container in reversed(started.containers.items()):
@@ -120,7 +120,7 @@ class _Making:
         attachments = container.attachments if container else ()
         name = container.name if container else target.CONDUCTOR
         first: Any = self._endpoint(attachments[0]) if attachments else {}
-        made: str = api.create_container(
+        created: str = api.create_container(
             self.image.name,
             name=f"{self.prefix}-{name}",
             command=target.command(container.name if container else None),
@@ -143,9 +143,9 @@ class _Making:
         )["Id"]
         for attachment in attachments[1:]:
             ((network, _),) = self._endpoint(attachment).items()
-            api.connect_container_to_network(made, network, ipv4_address=attachment.address)
-        api.start(made)
-        return made
+            api.connect_container_to_network(created, network, ipv4_address=attachment.address)
+        api.start(created)
+        return created
 
     def _endpoint(self, attachment: target.Attachment) -> dict[str, Any]:
         version = self.client.api.api_version

@@ -54,7 +54,7 @@ def probe(
         [{kind: trial(kind) for kind in qdiscs}, list(ccas), list(devices), [ACCURATE_ECN]]
     )
     with translated():
-        made = client.api.create_container(
+        created = client.api.create_container(
             image.name,
             command=["python3", "-c", TRY, wanted],
             labels=label(),
@@ -63,9 +63,9 @@ def probe(
             ),
         )
         try:
-            client.api.start(made)
-            client.api.wait(made)
-            said = client.api.logs(made, stdout=True, stderr=False).decode()
+            client.api.start(created)
+            client.api.wait(created)
+            output = client.api.logs(created, stdout=True, stderr=False).decode()
         finally:
-            client.api.remove_container(made, force=True, v=True)
-    return set(json.loads(said.strip() or "[]"))
+            client.api.remove_container(created, force=True, v=True)
+    return set(json.loads(output.strip() or "[]"))

@@ -30,33 +30,33 @@ class Drawn(NamedTuple):
     high: Floats
 
 
-def curves(made: Study) -> Iterator[Drawn]:
+def curves(study: Study) -> Iterator[Drawn]:
     """Yield all curves of a study.
 
     `spectrum` (x: alpha, y: f, low and high: the 95 % envelope of the chain with p(w) as counted) of each
     scale, `range` (x: n, y: the mean, low and high: alpha_min and alpha_max), `loss` (x: w, y: p(w), low
     and high: Wilson's interval); and `spectrum.NAME`, `range.NAME`, `loss.NAME` of each model.
     """
-    models = {name: m for name in MODELS if isinstance(m := made.models[name], Model)}
-    for scale in made.usable:
-        yield _measured(made, scale, models.get("theory"))
-    if not made.usable:
+    models = {name: m for name in MODELS if isinstance(m := study.models[name], Model)}
+    for scale in study.usable:
+        yield _measured(study, scale, models.get("theory"))
+    if not study.usable:
         return
-    scales = _scales(made)
-    yield _range(made, scales)
+    scales = _scales(study)
+    yield _range(study, scales)
     for name, model in models.items():
-        low, high = model.ranges[made.usable[0]]
+        low, high = model.ranges[study.usable[0]]
         points = model.chain.curve(low, high, _POINTS)
         x, y = np.array([p.alpha for p in points]), np.array([p.f for p in points])
         yield Drawn(f"spectrum.{name}", 0, x, y, *_nothing(len(x)))
-        total = len(made.rounds.window)
+        total = len(study.rounds.window)
         ends = [model.chain.observable(total, n) for n in scales]
         low_alpha, high_alpha = np.array([(a.alpha, b.alpha) for a, b in ends]).T
         mean = np.full(len(scales), model.chain.mean)
         yield Drawn(f"range.{name}", 0, np.array(scales, float), mean, low_alpha, high_alpha)
-    if made.losses is None:
+    if study.losses is None:
         return
-    found, w = made.losses, np.arange(1, len(made.losses.visits) + 1, dtype=np.float64)
+    found, w = study.losses, np.arange(1, len(study.losses.visits) + 1, dtype=np.float64)
     low_p, high_p = found.interval
     seen = found.visited
     yield Drawn("loss", 0, w[seen], found.share[seen], low_p[seen], high_p[seen])
@@ -68,12 +68,12 @@ def _nothing(count: int) -> tuple[Floats, Floats]:
     return np.full(count, np.nan), np.full(count, np.nan)
 
 
-def _measured(made: Study, scale: int, theory: Model | None) -> Drawn:
+def _measured(study: Study, scale: int, theory: Model | None) -> Drawn:
     """Return the measured spectrum of a scale, on the bins of the theory where there is one.
 
     Flow and envelope are lowered by the flow's maximum, so that inside is inside in the picture.
     """
-    means = made.means[scale]
+    means = study.means[scale]
     bins = grid(means.min(), max(means.max(), means.min() + 1e-9), len(means))
     low = high = None
     if theory is not None and theory.verdict is not None:
@@ -94,16 +94,16 @@ def _measured(made: Study, scale: int, theory: Model | None) -> Drawn:
     return Drawn("spectrum", scale, bins.centres, y - top, low - top, high - top)
 
 
-def _scales(made: Study) -> list[int]:
+def _scales(study: Study) -> list[int]:
     """Return scales from the shortest to the longest usable one, the usable ones among them."""
-    first, last = made.usable[0], made.usable[-1]
+    first, last = study.usable[0], study.usable[-1]
     between = np.geomspace(first, last, _RANGES).round().astype(int).tolist()
-    total = len(made.rounds.window)
-    return sorted({n for n in (*between, *made.usable) if total // n >= LEAST_WINDOWS})
+    total = len(study.rounds.window)
+    return sorted({n for n in (*between, *study.usable) if total // n >= LEAST_WINDOWS})
 
 
-def _range(made: Study, scales: list[int]) -> Drawn:
-    means = [averages(made.rounds.window, n) for n in scales]
+def _range(study: Study, scales: list[int]) -> Drawn:
+    means = [averages(study.rounds.window, n) for n in scales]
     return Drawn(
         "range", 0, np.array(scales, float),
         np.array([m.mean() for m in means]),

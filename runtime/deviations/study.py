@@ -89,7 +89,7 @@ def study(
     unseen = "" if rounds.lost is not None else "the samples do not include the congestion state"
     found = counted(rounds.window, rounds.lost) if rounds.lost is not None else None
     p_packet = fit_bernoulli(found) if found is not None else unseen
-    made = Study(rounds, ordered, means, found, unseen, p_packet)
+    compared = Study(rounds, ordered, means, found, unseen, p_packet)
     if no_theory or found is None:
         return Study(
             rounds, ordered, means, found, unseen, p_packet,
@@ -105,28 +105,30 @@ def study(
         if isinstance(cross, Cross)
         else cross,
     }
-    models = {name: _model(made, p, (*seed, at)) for at, (name, p) in enumerate(modelled.items())}
+    models = {
+        name: _model(compared, p, (*seed, at)) for at, (name, p) in enumerate(modelled.items())
+    }
     return Study(rounds, ordered, means, found, unseen, p_packet, models)
 
 
-def _model(made: Study, p: Floats | str, seed: tuple[int, ...]) -> Model | str:
+def _model(study: Study, p: Floats | str, seed: tuple[int, ...]) -> Model | str:
     """Return the chain with a loss probability, with its verdict on the flow; else why there is none."""
     if isinstance(p, str):
         return p
-    total = len(made.rounds.window)
+    total = len(study.rounds.window)
     try:
         chain = Chain(p)
-        ranges = {n: chain.observable(total, n) for n in made.usable}
+        ranges = {n: chain.observable(total, n) for n in study.usable}
     except (ChainError, FloatingPointError) as error:
         return str(error)
     if any(not low.alpha < high.alpha for low, high in ranges.values()):
         return "the chain's mean window does not vary at these scales"
     grids = {
-        n: grid(low.alpha, high.alpha, len(made.means[n]), _BEYOND)
+        n: grid(low.alpha, high.alpha, len(study.means[n]), _BEYOND)
         for n, (low, high) in ranges.items()
     }
     verdict = None
     if grids:
         simulated = simulate(chain, total, grids, seed)
-        verdict = envelope(simulated, {n: grids[n].count(made.means[n]) for n in grids})
+        verdict = envelope(simulated, {n: grids[n].count(study.means[n]) for n in grids})
     return Model(p, chain, ranges, grids, verdict)

@@ -157,7 +157,7 @@ class DockerEngine:
             beside = foreign.make(self._client, cell, started.containers, self._others, artefacts)
             error = self._await(started, cell, artefacts, beside)
             if error or ending(artefacts, ""):
-                console = job.said(self._client, started)
+                console = job.last_lines(self._client, started)
         finally:
             foreign.finish(beside)
             leftovers.remove(self._client, leftovers.label()[leftovers.LABEL].__eq__)

@@ -41,8 +41,8 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
     for flow in cell.flows:
         mine = [f for f in trace.frames[flow.bottleneck] if f.flow.name == flow.name]
         if isinstance(flow.workload, Iperf3Workload):
-            told = fake_iperf3.documents(flow, flow.workload, mine, trace.ended_ns)
-            for side, document in told.items():
+            reports = fake_iperf3.documents(flow, flow.workload, mine, trace.ended_ns)
+            for side, document in reports.items():
                 _json(folder / f"{flow.name}.{side}.json", document)
                 (folder / f"{flow.name}.{side}.err").write_bytes(b"")
             continue

@@ -32,10 +32,10 @@ def documents(
         for begin, end in zip([flow.start_ns, *ends[:-1]], ends, strict=True)
     ]
     cca = {} if flow.transport == "udp" else {"sender_tcp_congestion": flow.cca}
-    made: dict[str, Document] = {}
+    reports: dict[str, Document] = {}
     for side in ("server", "client"):
         sends = (side == "server") == workload.reverse
-        made[side] = {
+        reports[side] = {
             "start": {
                 "connected": [
                     {f"{'local' if side == 'client' else 'remote'}_port": CLIENT_PORT + number}
@@ -50,8 +50,8 @@ def documents(
             "end": {"streams": [{}] * flow.connections, **cca},
         }
         if not by_itself:
-            made[side]["error"] = "interrupt - the client has terminated"
-    return made
+            reports[side]["error"] = "interrupt - the client has terminated"
+    return reports
 
 
 def _arrival(frame: Frame) -> int:
@@ -65,18 +65,18 @@ def _streams(
     for number in range(flow.connections):
         mine = [f for f in frames if f.connection == number]
         lost = sum(f.lost for f in mine)
-        told: Document = {
+        fields: Document = {
             "start": (begin_ns - flow.start_ns) / 1e9,
             "end": (end_ns - flow.start_ns) / 1e9,
             "bytes": sum(f.payload for f in mine if sends or not f.lost),
             "sender": sends,
         }
         if flow.transport == "udp":
-            told |= {"packets": len(mine), "lost_packets": lost, "jitter_ms": 0.0}
+            fields |= {"packets": len(mine), "lost_packets": lost, "jitter_ms": 0.0}
         elif sends:
-            told |= {
+            fields |= {
                 "retransmits": lost,
                 "snd_cwnd": 10 * segment_bytes(flow.mtu),
                 "rtt": flow.base_rtt_ns // 1000,
             }
-        yield told
+        yield fields

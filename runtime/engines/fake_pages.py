@@ -42,8 +42,8 @@ def events(
         client.append(load)
         for one in load["resources"]:
             answered = {"begin_ns": one["request_start_ns"], "end_ns": one["response_end_ns"]}
-            told = {key: one[key] for key in ("path", "status", "bytes")}
-            server.append({"t_ns": one["response_end_ns"], "event": "request", **at, **told,
+            answer = {key: one[key] for key in ("path", "status", "bytes")}
+            server.append({"t_ns": one["response_end_ns"], "event": "request", **at, **answer,
                            **answered})  # fmt: skip
         server.append(
             {"t_ns": load["t_ns"], "event": "closed", "connection": number, "bytes": page_bytes}

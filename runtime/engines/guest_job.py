@@ -56,8 +56,10 @@ def write(cell: Cell, device: Path, computing_is_free: bool = False, memory_byte
 
 def document(cell: Cell, computing_is_free: bool) -> bytes:
     """Return what the guest's conductor works from, as JSON: equal bytes for equal cells."""
-    made = values.document(cell, late_ns=0, epoch_ns=EPOCH_NS, computing_is_free=computing_is_free)
-    return json.dumps(made, separators=(",", ":")).encode()
+    content = values.document(
+        cell, late_ns=0, epoch_ns=EPOCH_NS, computing_is_free=computing_is_free
+    )
+    return json.dumps(content, separators=(",", ":")).encode()
 
 
 def emitted(cell: Cell, computing_is_free: bool) -> str:

@@ -25,10 +25,10 @@ def failure(artefacts: Path) -> str | None:
 def ending(artefacts: Path, console: str) -> str:
     """Return why a script that has ended did not come to its end; empty when it did."""
     try:
-        said = failure(artefacts)
+        reason = failure(artefacts)
     except ValueError as error:
         return str(error)
-    if said is None:
+    if reason is None:
         last = (console.strip().splitlines() or ["it printed nothing"])[-1]
         return f"the script ended early: {last}"
-    return said
+    return reason

@@ -125,8 +125,8 @@ def uml() -> Iterator[Finding]:
             yield Finding("start", False, "; ".join(error.missing), error.remedy)
         else:
             slower = " (slower than seccomp filters, which this host or its CPU does not allow)"
-            said = f"boots; programs are followed by {mode}{slower if mode == 'ptrace' else ''}"
-            yield Finding("start", True, said)
+            how = f"boots; programs are followed by {mode}{slower if mode == 'ptrace' else ''}"
+            yield Finding("start", True, how)
     yield endpoints()
     lacking = confinement.missing()
     yield Finding(

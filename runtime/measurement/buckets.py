@@ -37,13 +37,13 @@ def bucket_rows(measurement: Measurement) -> Rows:
     edges = edges[edges <= measurement.ended_s + 1e-9]
     if len(edges) < 2:
         return nothing()
-    made = [
+    samples = [
         row
         for policer in measurement.policers
         for number in range(len(policer.plan.buckets))
         for row in _of_bucket(policer, number, edges)
     ]
-    return rows(COLUMNS, made)
+    return rows(COLUMNS, samples)
 
 
 def _of_bucket(

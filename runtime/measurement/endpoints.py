@@ -138,11 +138,11 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
         loads=(),
         own_time=None,
         transports={},
-        **_told(flow, server, client),
+        **_reported(flow, server, client),
     )
 
 
-def _told(flow: Flow, server: Events, client: Events) -> dict[str, Any]:
+def _reported(flow: Flow, server: Events, client: Events) -> dict[str, Any]:
     """Return what both programs of any flow say: CCAs, reports of the set-up, errors."""
     return {
         "ccas": frozenset(
@@ -204,7 +204,7 @@ def _of_loads(
         loads=page_loads,
         own_time=loads.own_time(client["own-time"], f"{flow.name}.client.ndjson"),
         transports=transports,
-        **_told(flow, server, client),
+        **_reported(flow, server, client),
     )
 
 

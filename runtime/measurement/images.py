@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 def seen(
-    told: Endpoints, flow: Flow, cell: Cell, captures: Mapping[str, Capture], epoch_ns: int
+    reported: Endpoints, flow: Flow, cell: Cell, captures: Mapping[str, Capture], epoch_ns: int
 ) -> Endpoints:
     """Add what the captures at the client show to what is told of an image's flow.
 
@@ -44,15 +44,15 @@ def seen(
     )
     sent_s, came_s = (_seconds(packets, epoch_ns) for packets in (sent, came))
     reports: tuple[tuple[Floats, Floats], ...] = ()
-    if 0 in told.done_s:
-        done_s = told.done_s[0]
+    if 0 in reported.done_s:
+        done_s = reported.done_s[0]
         if not len(sent_s) or not len(came_s) or came_s[0] > done_s:
             raise ArtefactError(
                 f"{flow.name}.client: it had its file before a packet of its server"
             )
         reports = (_course(came_s, came, done_s, flow),)
     return replace(
-        told,
+        reported,
         opened_s={0: float(sent_s[0])} if len(sent_s) else {},
         first_byte_s=float(came_s[0]) if len(came_s) else None,
         progress=Progress(reports),

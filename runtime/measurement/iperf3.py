@@ -113,8 +113,8 @@ def read(artefacts: Artefacts, name: str) -> Report:
     file = f"{name}.json"
     text = artefacts.text(file)
     if not text.strip():
-        said = artefacts.text(f"{name}.err").strip()[-500:]
-        return Report(file, {}, (), {}, f"it printed nothing{': ' if said else ''}{said}")
+        stderr = artefacts.text(f"{name}.err").strip()[-500:]
+        return Report(file, {}, (), {}, f"it printed nothing{': ' if stderr else ''}{stderr}")
     try:
         document, length = json.JSONDecoder().raw_decode(text.lstrip())
         behind = text.lstrip()[length:].strip()  # of an error that came too late for the document
@@ -159,10 +159,10 @@ def _course(
 
 def _samples(sender: Report, client: Report, flow: Flow, begin_s: float) -> Samples:
     """Return what the sender reported of its connections, at the ends of its intervals."""
-    told = range(len(sender.intervals)) if flow.transport == "tcp" else range(0)
+    streams = range(len(sender.intervals)) if flow.transport == "tcp" else range(0)
     segment = client.start.get("tcp_mss_default") or segment_bytes(flow.mtu)
     parts = []
-    for stream in told:
+    for stream in streams:
         t_s = begin_s + sender.column(stream, "end")
         unknown = np.full(len(t_s), np.nan)
         parts.append(

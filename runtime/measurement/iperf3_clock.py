@@ -63,9 +63,9 @@ class Clock:
             byte = self._start_byte(came)
             begun = None if byte is None else self._first(came, self._carries(came, byte))
             there = queue.delivered
-            told = None if byte is None else self._first(there, self._carries(there, byte))
+            arrived = None if byte is None else self._first(there, self._carries(there, byte))
             self.sender_s = flow.start_ns * NS if begun is None else begun - before_s
-            self.receiver_s = self.sender_s if told is None else told + self._behind_s
+            self.receiver_s = self.sender_s if arrived is None else arrived + self._behind_s
         else:
             begun = self._first(came, self._data(came, None))
             self.sender_s = flow.start_ns * NS if begun is None else begun - before_s

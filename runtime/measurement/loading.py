@@ -88,14 +88,16 @@ def _flow(
         raise ArtefactError(f"the plan has no capture at the bottleneck of flow {flow.name}")
     queue = by_place[flow.bottleneck]
     if isinstance(flow.workload, Iperf3Workload):
-        told = iperf3.load(artefacts, flow, flow.workload, Paths(cell), queue, ending.ended_ns * NS)
+        reported = iperf3.load(
+            artefacts, flow, flow.workload, Paths(cell), queue, ending.ended_ns * NS
+        )
     else:
-        told = endpoints.load(artefacts, flow, ending.ended_ns * NS)
+        reported = endpoints.load(artefacts, flow, ending.ended_ns * NS)
     if flow.image is not None:
-        told = images.seen(told, flow, cell, captures, ending.epoch_ns)
+        reported = images.seen(reported, flow, cell, captures, ending.epoch_ns)
     return FlowRecord(
         plan=flow,
-        endpoints=told,
+        endpoints=reported,
         queue=queue,
         left=packets_of(cell, flow, queue.left),
         entered=packets_of(cell, flow, queue.entered),

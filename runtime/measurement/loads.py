@@ -219,7 +219,7 @@ class _Reader:
     def ordered(self, stages: Sequence[str]) -> None:
         """Raise ArtefactError where what comes later has an earlier time."""
         known = [(name, self.event.get(f"{name}_ns")) for name in stages]
-        told = [(name, at) for name, at in known if at is not None]
-        for (before, earlier), (after, later) in pairwise(told):
+        present = [(name, at) for name, at in known if at is not None]
+        for (before, earlier), (after, later) in pairwise(present):
             if later < earlier:
                 raise ArtefactError(f"{self.where}: {after} is before {before}")

@@ -37,10 +37,10 @@ def rows(columns: Mapping[str, type], values: Sequence[Sequence[Any]]) -> Rows:
         kinds.append(
             (name, {str: f"<U{max(1, longest)}", int: "<i8", float: "<f8", bool: "?"}[kind])
         )
-    made = np.zeros(len(values), kinds)
+    table = np.zeros(len(values), kinds)
     for place, (name, _) in enumerate(kinds):
-        made[name] = [row[place] for row in values]
-    return made
+        table[name] = [row[place] for row in values]
+    return table
 
 
 _LOAD: Mapping[str, tuple[type, Callable[[PageLoad], Any]]] = {

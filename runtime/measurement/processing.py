@@ -53,12 +53,12 @@ def load(artefacts: Artefacts, cell: Cell) -> Processing:
     if not (artefacts.folder / "system.json").exists():
         return OFF
     document = artefacts.json("system.json")
-    said = document.get("processing") if isinstance(document, dict) else None
-    if said is None:
+    given = document.get("processing") if isinstance(document, dict) else None
+    if given is None:
         return OFF
-    if not isinstance(said, dict) or not isinstance(said.get("bound_ns"), int):
+    if not isinstance(given, dict) or not isinstance(given.get("bound_ns"), int):
         raise ArtefactError("system.json has a processing without an integer bound_ns")
-    bound_ns: int = said["bound_ns"]
+    bound_ns: int = given["bound_ns"]
     expected = nics(cell.model_copy(update={"processing_ns": bound_ns}))
     places = {(nic.node, nic.name) for nic in expected.values()}
     found = {

@@ -54,7 +54,7 @@ def _of_flow(flow: FlowRecord) -> tuple[MetricValue, ...]:
 def _share(
     value: Value, flow: FlowRecord, counts: Sequence[int | None], arrived: int
 ) -> MetricValue:
-    """Return a share of the datagrams that arrived; a client may not tell their number."""
+    """Return a share of the datagrams that arrived; a client may not report their number."""
     known = [count for count in counts if count is not None]
     if len(known) < len(counts):
         return value.of(None, flow.name, "iperf3 does not count them")

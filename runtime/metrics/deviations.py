@@ -142,48 +142,48 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     )
 
 
-def _of_flow(flow: str, made: Study | str) -> Iterator[MetricValue]:
-    if isinstance(made, str):
-        yield from (value.of(None, flow, made) for value in VALUES)
+def _of_flow(flow: str, study: Study | str) -> Iterator[MetricValue]:
+    if isinstance(study, str):
+        yield from (value.of(None, flow, study) for value in VALUES)
         return
     for name in MODELS:
-        yield from _of_model(flow, name, made)
-    lost = made.rounds.lost
-    yield ROUNDS.of(len(made.rounds.window), flow)
-    yield MEAN.of(float(made.rounds.window.mean()), flow)
-    yield LOSSES.of(None if lost is None else float(lost.mean()), flow, made.unseen)
-    fitted = made.p_packet
+        yield from _of_model(flow, name, study)
+    lost = study.rounds.lost
+    yield ROUNDS.of(len(study.rounds.window), flow)
+    yield MEAN.of(float(study.rounds.window.mean()), flow)
+    yield LOSSES.of(None if lost is None else float(lost.mean()), flow, study.unseen)
+    fitted = study.p_packet
     if isinstance(fitted, str):
         yield P_PACKET.of(None, flow, fitted)
     else:
         yield P_PACKET.of(fitted, flow)
-    yield LARGEST.of(int(made.rounds.window.max()), flow)
-    for scale in made.scales:
-        yield from _of_scale(f"{flow}, n = {scale}", made, scale)
+    yield LARGEST.of(int(study.rounds.window.max()), flow)
+    for scale in study.scales:
+        yield from _of_scale(f"{flow}, n = {scale}", study, scale)
 
 
-def _of_model(flow: str, name: str, made: Study) -> Iterator[MetricValue]:
+def _of_model(flow: str, name: str, study: Study) -> Iterator[MetricValue]:
     values = (INSIDE[name], P[name], MEANS[name])
-    model = made.models[name]
+    model = study.models[name]
     if not isinstance(model, Model):
         yield from (value.of(None, flow, model) for value in values)
         return
     verdict = model.verdict
-    why = "" if verdict else made.few(made.scales[0])
+    why = "" if verdict else study.few(study.scales[0])
     yield INSIDE[name].of(float(verdict.inside) if verdict else None, flow, why)
     yield P[name].of(verdict.p if verdict else None, flow, why)
     yield MEANS[name].of(model.chain.mean, flow)
 
 
-def _of_scale(name: str, made: Study, scale: int) -> Iterator[MetricValue]:
-    means, few = made.means[scale], made.few(scale)
+def _of_scale(name: str, study: Study, scale: int) -> Iterator[MetricValue]:
+    means, few = study.means[scale], study.few(scale)
     yield WINDOWS.of(len(means), name)
     if few:
         yield from (value.of(None, name, few) for value in OF_SCALE[1:])
         return
     yield LOW.of(float(means.min()), name)
     yield HIGH.of(float(means.max()), name)
-    theory = made.models["theory"]
+    theory = study.models["theory"]
     if isinstance(theory, Model):
         low, high = theory.ranges[scale]
         yield THEORY_LOW.of(low.alpha, name)
@@ -197,9 +197,9 @@ def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...
     """Return the spectra, ranges and loss probabilities of each requested flow."""
     found: list[Curve] = []
     for flow in measurement.sessions(request.sessions):
-        made = studied(measurement, flow, scales_of(request))
-        if isinstance(made, Study):
-            found += [Curve("deviations", flow.name, *curve) for curve in drawn(made)]
+        study = studied(measurement, flow, scales_of(request))
+        if isinstance(study, Study):
+            found += [Curve("deviations", flow.name, *curve) for curve in drawn(study)]
     return tuple(found)
 
 

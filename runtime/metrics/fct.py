@@ -2,7 +2,7 @@
 
     fct = last byte at the client's application - connection opened
 
-over the transfers that were begun after the warm-up: of `requests` each request, of `file` each
+over the transfers that began after the warm-up: of `requests` each request, of `file` each
 connection. The handshake is in it, retried ones as well.
 
 A transfer that had not ended when the flow was stopped or the cell ended counts as infinite in the
@@ -42,7 +42,7 @@ WHAT = "the flow completion time"
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """What is told of a set of transfers."""
+    """The values of a set of transfers."""
 
     mean: Value
     percentiles: Mapping[int, Value]
@@ -88,7 +88,7 @@ def percentile(completed: NDArray[np.float64], unfinished: int, percent: int) ->
     return float(completed[below] * (1 - part) + upper * part)
 
 
-def _told(
+def _of_transfers(
     values: _Values, completed: NDArray[np.float64], unfinished: int, name: str
 ) -> tuple[MetricValue, ...]:
     """Return the values of some transfers: the times of those that were completed, s."""
@@ -134,13 +134,15 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
             reason = "the flow has no transfers with an end"
             found += [value.of(None, name, reason) for value in FLOW.all]
         else:
-            found += _told(FLOW, *transfers, name)
+            found += _of_transfers(FLOW, *transfers, name)
     for group in of_users(flows):
         parts = [counted[flow.name] for members in group.users for flow in members]
         known = [part for part in parts if part is not None]
         if known:
             times = np.concatenate([duration_s for duration_s, _ in known])
-            found += _told(GROUP, times, sum(unfinished for _, unfinished in known), group.name)
+            found += _of_transfers(
+                GROUP, times, sum(unfinished for _, unfinished in known), group.name
+            )
     return tuple(found)
 
 

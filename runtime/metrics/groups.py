@@ -50,9 +50,9 @@ def rates(
     """
     found: list[MetricValue] = []
     for group in of_users(flows):
-        made = [each[flow.name] for members in group.users for flow in members]
-        missing = next((value.reason for value in made if value.value is None), "")
-        total = None if missing else sum(value.value or 0.0 for value in made)
+        parts = [each[flow.name] for members in group.users for flow in members]
+        missing = next((value.reason for value in parts if value.value is None), "")
+        total = None if missing else sum(value.value or 0.0 for value in parts)
         one = None if total is None else total / len(group.users)
         found += [user.of(one, group.name, missing), whole.of(total, group.name, missing)]
     return tuple(found)

@@ -41,7 +41,7 @@ APPLICATION = Value("limited.application", "1", "share of time without anything 
 PARTS = (CAP, RECEIVER, SEND_BUFFER, APPLICATION)
 
 Rows = NDArray[np.int64]
-# A window is told in whole packets, or in bytes that make them up.
+# A window is reported in whole packets, or in bytes that make them up.
 NEARLY = 0.5
 
 

@@ -27,7 +27,7 @@ def per_load(
         flows = tuple(flow for flow in flows if flow.loads_pages)
     if not flows:
         return (value.of(None, None, "no flow loads pages"),)
-    return tuple(made for flow in flows for made in _of_flow(flow, value, number, lacking))
+    return tuple(found for flow in flows for found in _of_flow(flow, value, number, lacking))
 
 
 def _of_flow(

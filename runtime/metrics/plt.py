@@ -3,7 +3,7 @@
     plt = loadEventEnd - connectStart
 
 One value for each load of a cell. Without a browser (`plain`), loadEventEnd is the end of the last
-object's body. A load that failed has no value: it used another protocol than was asked for, its status
+object's body. A load that failed has no value: it used another protocol than requested, its status
 is not 200, an object is missing or of a wrong size, or its time was over.
 
 The report and the table `loads` also have the theory of slow start, end to end:

@@ -3,7 +3,7 @@
     qoe = mean over the flow's videos of 3.50 * exp(-(0.15 * L + 0.19) * N) + 1.50
 
 N: stalls of a video; L: their mean length, s; both as in `stalls`. 5 without a stall, towards 1.5
-with many. The formula knows no start-up delay: that is a metric of its own (`startup`), and a video that
+with many. The formula knows no start-up delay: that is a separate metric (`startup`), and a video that
 never started has no quality by it, so then the value is not defined. A video that the end of the cell
 cuts off is judged by what was seen of it (table `videos`: `ended`).
 

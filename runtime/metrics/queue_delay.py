@@ -58,13 +58,13 @@ def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...
     """Return the distribution of each requested flow; none of one without packets."""
     shares = np.arange(STEPS + 1) / STEPS
     nothing = np.full(STEPS + 1, np.nan)
-    made = ((f.name, _delays(measurement, f)) for f in measurement.sessions(request.sessions))
+    delays = ((f.name, _delays(measurement, f)) for f in measurement.sessions(request.sessions))
     return tuple(
         Curve(
             "queue_delay", name, "distribution", len(delay), np.quantile(delay, shares), shares,
             nothing, nothing,
         )
-        for name, delay in made
+        for name, delay in delays
         if len(delay)
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 CITED = re.compile(r"measurement\.md,\s+rules?\s+([0-9]+)(?:(\s+(?:to|and)\s+)([0-9]+))?")
 
 _PLACES = """
-`rtt` is the base round trip, host to host and without queueing; half of it is the delay of each direction, on a hop of its own. `rate` is the link's rate on the wire (Ethernet frames without preamble: 1514 bytes for a full packet). `loss` is random loss in the direction of the data, after the bottleneck's queue, unless said otherwise. `queue` is the bottleneck's buffer in the direction of the data: frame bytes that wait, without the packet in service. A `bdp` is the rate times the base RTT of the path, of the longest where RTTs differ.
+`rtt` is the base round trip, host to host and without queueing; half of it is the delay of each direction, on a separate hop. `rate` is the link's rate on the wire (Ethernet frames without preamble: 1514 bytes for a full packet). `loss` is random loss in the direction of the data, after the bottleneck's queue, unless said otherwise. `queue` is the bottleneck's buffer in the direction of the data: frame bytes that wait, without the packet in service. A `bdp` is the rate times the base RTT of the path, of the longest where RTTs differ.
 A delay hop holds at least twice what can be under way on it; a drop there, or in any queue that is not a bottleneck, makes a cell invalid.
 A shaper's burst is one frame. Access links have a finite rate (10 times the bottleneck's, at least 100 Mbit/s), so that initial windows arrive spaced.
 There are no super-packets: segmentation and receive offloads are off, and no frame above the MTU meets a queue.

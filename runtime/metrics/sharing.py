@@ -94,9 +94,9 @@ def apart(measurement: Measurement, sessions: tuple[FlowRecord, ...]) -> str:
     bottlenecks = {flow.queue.place for flow in sessions}
     crossed = {f.name: bottlenecks & set(measurement.data_paths[f.name]) for f in sessions}
     together, reached = {sessions[0].name}, set(crossed[sessions[0].name])
-    while more := {n for n, places in crossed.items() if places & reached} - together:
-        together |= more
-        reached |= {place for name in more for place in crossed[name]}
+    while reachable := {n for n, places in crossed.items() if places & reached} - together:
+        together |= reachable
+        reached |= {place for name in reachable for place in crossed[name]}
     others = [flow.name for flow in sessions if flow.name not in together]
     if not others:
         return ""

@@ -31,7 +31,7 @@ UNCAPTURED = "no packets were captured (`captures = none`)"
 TWO_LEGS = "its server sent these on one connection, and proxies sent the packets on another one"
 
 
-def told(
+def known_values(
     measurement: Measurement, request: MetricRequest, values: tuple[MetricValue, ...]
 ) -> Iterator[MetricValue]:
     """Yield the values of a metric, those without a value that nobody can know."""
@@ -51,7 +51,7 @@ def told(
             yield value
 
 
-def told_traces(
+def known_traces(
     measurement: Measurement, request: MetricRequest, traces: tuple[Trace, ...]
 ) -> Iterator[Trace]:
     """Yield the courses of a metric, but for those that proxies keep from being known."""

@@ -27,7 +27,7 @@ FORMATS = {
     ".svg": "image/svg+xml",
     ".pdf": "application/pdf",
 }
-_MADE = ("tables/", "figures/", "report.")
+_RESULTS = ("tables/", "figures/", "report.")
 
 
 def metadata(store: Store, names: Sequence[str]) -> bytes:
@@ -79,7 +79,7 @@ def metadata(store: Store, names: Sequence[str]) -> bytes:
             "actionStatus": {"@id": "http://schema.org/CompletedActionStatus"},
             "endTime": at,
             "object": [{"@id": name} for name in listed if name.startswith(f"{SPEC}/")],
-            "result": [{"@id": name} for name in listed if name.startswith(_MADE)],
+            "result": [{"@id": name} for name in listed if name.startswith(_RESULTS)],
         },
         {"@id": "#author", "@type": "Person", "name": "The author of the experiment"},
         {

@@ -119,7 +119,7 @@ def entries(
     run: Run, results: Results, measures: Sequence[Measure], configuration: Configuration
 ) -> tuple[Entry, ...]:
     """Return the printed summaries of one configuration; a measure it lacks is left out."""
-    made = []
+    found = []
     for measure in measures:
         summary = results.summary(measure, configuration)
         undefined = results.undefined(measure, configuration)
@@ -133,8 +133,8 @@ def entries(
                 + "; ".join(sorted(set(undefined)))
             )
         remark = "; ".join(filter(None, remarks))
-        made.append(entry(measure, summary, scale, decimals, remark))
-    return tuple(made)
+        found.append(entry(measure, summary, scale, decimals, remark))
+    return tuple(found)
 
 
 def format_of(results: Results, metric: str) -> tuple[Scale, int]:

@@ -35,7 +35,9 @@ def asked(run: Run) -> Asked:
     settings = tuple((s.name, one_line(s.instead), one_line(s.value)) for s in plan.settings)
     sentences = []
     if settings:
-        changed = [f"`{name} = {value}` ({_said(said)})" for name, said, value in settings]
+        changed = [
+            f"`{name} = {value}` ({_original(original)})" for name, original, value in settings
+        ]
         sentences.append(f"Changed from the file with `--set`: {listed(changed, limit=8)}.")
     if plan.engine_asked:
         sentences.append(
@@ -47,7 +49,7 @@ def asked(run: Run) -> Asked:
     return Asked(settings, tuple(sentences))
 
 
-def _said(text: str) -> str:
+def _original(text: str) -> str:
     return f"in the file `{text}`" if text else "not in the file"
 
 

@@ -107,7 +107,7 @@ def comparisons(run: Run, results: Results) -> Comparisons:
     pairs = tuple(
         Compared(
             _what(run, results, m, a),
-            *_told(a, b, by),
+            *_names(a, b, by),
             comparison.words,
             _shift(results, m, comparison.shift),
         )
@@ -141,7 +141,7 @@ def _pairing(tested: Sequence[Comparison]) -> str:
     from fairc.runtime.statistics.paired import comparisons_decided, least_p, pairs_needed
 
     most = max(c.pairs or 0 for c in tested)
-    made = sum(c.p is not None for c in tested)
+    tests = sum(c.p is not None for c in tested)
     can = comparisons_decided(most)
     text = (
         "All configurations of a repetition share their random starts, arrivals and sizes, so"
@@ -151,7 +151,7 @@ def _pairing(tested: Sequence[Comparison]) -> str:
         f" {counted(most, 'repetition')} is {least_p(most):.2g}:"
     )
     decided = "no comparison" if not can else f"at most {counted(can, 'comparison')} together"
-    needed = f"; the {made} here need {pairs_needed(made)} repetitions" if made > can else ""
+    needed = f"; the {tests} here need {pairs_needed(tests)} repetitions" if tests > can else ""
     return f"{text} they can decide {decided}{needed}."
 
 
@@ -172,7 +172,7 @@ def _shift(results: Results, measure: Measure, shift: Estimate | None) -> str:
     )
 
 
-def _told(a: Configuration, b: Configuration, by: tuple[str, ...]) -> tuple[str, str, str]:
+def _names(a: Configuration, b: Configuration, by: tuple[str, ...]) -> tuple[str, str, str]:
     """Return what two configurations share, and what each of them is called."""
     if not by:
         return "", a.label, b.label
@@ -232,17 +232,17 @@ def _series(
     for measure in measures:
         for configuration in ran:
             values = results.summary(measure, configuration).values
-            made = autocorrelation(values)
-            if not isinstance(made, str):
-                found.append((measure, configuration, len(values), made))
-    adjusted = holm([made.p for *_, made in found])
-    for (measure, configuration, n, made), p in zip(found, adjusted, strict=True):
+            result = autocorrelation(values)
+            if not isinstance(result, str):
+                found.append((measure, configuration, len(values), result))
+    adjusted = holm([result.p for *_, result in found])
+    for (measure, configuration, n, result), p in zip(found, adjusted, strict=True):
         label = configuration.label if run.axes else ""
-        r = f"{number(made.r[0], 2)} ({MINUS}{made.band:.2f} to {made.band:.2f})"
+        r = f"{number(result.r[0], 2)} ({MINUS}{result.band:.2f} to {result.band:.2f})"
         what = _what(run, results, measure, configuration)
         yield Series(what, label, n, r, number(p, 3)), p < 0.05
 
 
 def _what(run: Run, results: Results, measure: Measure, configuration: Configuration) -> str:
-    (made,) = entries(run, results, [measure], configuration)
-    return made.what
+    (entry,) = entries(run, results, [measure], configuration)
+    return entry.what

@@ -82,15 +82,15 @@ def processing(run: Run) -> str:
         what = "nothing" if free else "only its computing time"
         return f"{computing}For each packet it sends, a host takes {what} ({source})."
     limits = [quantity(bound / 1e9, "s") for bound in sorted(bounds) if bound]
-    told = computing + (
+    text = computing + (
         "A host delays each packet it sends by an independent random time, uniform from 0 to"
         f" {' or '.join(limits)}, without reordering, and constant-rate sources vary their gaps"
         f" by up to half of that ({source})."
     )
     return (
-        told
+        text
         if len(bounds) == 1
-        else f"{told} Which one depends on the configuration."
+        else f"{text} Which one depends on the configuration."
         + (" In some there is no delay." if 0 in bounds else "")
     )
 
@@ -109,22 +109,22 @@ def _computing(run: Run) -> str:
         for flow in scene.flows
     )
     costs = [quantity(cost / 1e9, "s") if cost else "none" for cost in sorted(costs_ns)]
-    said = "Computing is free: it takes no time on the cell's clock"
+    sentence = "Computing is free: it takes no time on the cell's clock"
     if any(costs_ns):
-        said += f", but each system call takes {' or '.join(costs)}"
+        sentence += f", but each system call takes {' or '.join(costs)}"
     if browsers:
-        said += (
+        sentence += (
             "; a page load takes the time of network, protocols, timers and screen frames;"
             " scripts and painting take none"
         )
-    return f"{said}."
+    return f"{sentence}."
 
 
 def _sentences(found: Findings, sensitive: int, open_: int) -> tuple[str, ...]:
     least, most = (quantity(ns / 1e9, "s") for ns in found.longest_ns)
     limit = most if least == most else f"{least} to {most}"
     cells = counted(found.cells, "cell")
-    told = (
+    text = (
         f"{cells} of {found.configurations} of {counted(found.of_configurations, 'configuration')}"
         f" were run again with hosts that take up to one full frame's time at the bottleneck,"
         f" {limit},"
@@ -132,7 +132,7 @@ def _sentences(found: Findings, sensitive: int, open_: int) -> tuple[str, ...]:
     )
     trouble = listed([f"{n} {word}" for word, n in found.verdicts.items() if word != "valid"])
     if trouble:
-        told += f" Of these cells: {trouble}."
+        text += f" Of these cells: {trouble}."
     results = counted(len(found.results), "result")
     came_to = f"None of {results} is phase-sensitive: no change was found."
     if sensitive:
@@ -142,7 +142,7 @@ def _sentences(found: Findings, sensitive: int, open_: int) -> tuple[str, ...]:
         )
     if open_:
         came_to += f" {open_} cannot be decided."
-    return told, came_to
+    return text, came_to
 
 
 def _row(result: Result) -> Row:

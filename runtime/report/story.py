@@ -54,12 +54,12 @@ def _engines(run: Run) -> str:
 
     summaries = {kind.name: kind.summary for kind in ENGINES}
     used = [name for (name,) in run.rows("SELECT DISTINCT engine FROM cells ORDER BY ALL")]
-    told = [f"{name} ({summaries[name]})" if name in summaries else name for name in used]
+    described = [f"{name} ({summaries[name]})" if name in summaries else name for name in used]
     reasons = [one_line(reason) for reason in run.plan.engine_reasons]
     why = [f" {reason[:1].upper()}{reason[1:]}." for reason in reasons[:SHOWN_REASONS]]
-    if (more := len(reasons) - SHOWN_REASONS) > 0:
-        why.append(f" And {more} more, in plan.json.")
-    return f"Engine: {listed(told)}.{''.join(why)}"
+    if (hidden := len(reasons) - SHOWN_REASONS) > 0:
+        why.append(f" And {hidden} more, in plan.json.")
+    return f"Engine: {listed(described)}.{''.join(why)}"
 
 
 def _several(texts: Iterable[str], otherwise: str) -> str:

@@ -43,7 +43,7 @@ from . import history, lock, machines
 from .progress import Silent
 from .sweep import Sweep
 
-MADE = "made.json"
+ORIGIN = "made.json"
 MEASURE = "measure"
 """In `made.json`: the metrics that the plan named when the cell was run."""
 
@@ -97,9 +97,9 @@ def run(
             result = store.result(key)
         assert result is not None, "the sweep has stored it"
         named = [*map(history.as_declared, plan.measure), *map(history.as_claimed, plan.claims)]
-        document = {**lock.made_with(engine), MEASURE: named}
-        made = json.dumps(document, indent=2, sort_keys=True) + "\n"
-        (store.folder(key) / MADE).write_text(made, encoding="utf-8")
+        document = {**lock.provenance(engine), MEASURE: named}
+        text = json.dumps(document, indent=2, sort_keys=True) + "\n"
+        (store.folder(key) / ORIGIN).write_text(text, encoding="utf-8")
         _publish(store.folder(key), folder / RESULTS, key, fresh)
     return result, True
 
@@ -146,14 +146,14 @@ def _publish(source: Path, results: Path, key: str, fresh: bool) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def made(folder: Path) -> dict[str, Any]:
-    """Read what made the cell in a folder. Raises StoreError."""
+def origin(folder: Path) -> dict[str, Any]:
+    """Read what produced the cell in a folder (`made.json`). Raises StoreError."""
     try:
-        document = machines.read(folder / MADE)
+        document = machines.read(folder / ORIGIN)
     except (OSError, ValueError) as error:
-        raise StoreError(f"{folder / MADE} cannot be read: {error}") from None
+        raise StoreError(f"{folder / ORIGIN} cannot be read: {error}") from None
     if "engine" not in document:
-        raise StoreError(f"{folder / MADE} cannot be read: it names no engine")
+        raise StoreError(f"{folder / ORIGIN} cannot be read: it names no engine")
     return document
 
 

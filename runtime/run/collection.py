@@ -1,6 +1,6 @@
 """Put the results that single cells have left in a plan's folder into one run directory.
 
-Nothing is run, so no engine is needed: what made the cells has been written beside them.
+Nothing is run, so no engine is needed: what made the cells has been written next to them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Ran:
     engine: str
     identity: str
     emitted: str
-    made: dict[str, Any]
+    origin: dict[str, Any]
 
     @property
     def kind(self) -> str:
@@ -46,7 +46,7 @@ class Ran:
 
         Two identities of one kind are two builds of the same machine.
         """
-        versions = self.made.get("versions", {})
+        versions = self.origin.get("versions", {})
         return next((name for name, value in versions.items() if value == self.identity), "machine")
 
     @property
@@ -54,8 +54,8 @@ class Ran:
         """All that the engine said of itself; of its machines' identities those that it had in use."""
         return {
             self.identity,
-            str(self.made.get("identity")),
-            *self.made.get("versions", {}).values(),
+            str(self.origin.get("identity")),
+            *self.origin.get("versions", {}).values(),
         }
 
 
@@ -138,7 +138,7 @@ def _ran(plan: Path) -> Iterator[Ran]:
         if result is None or result.cell not in ids:
             continue
         try:
-            engine = cluster.made(folder).get("engine", {})
+            engine = cluster.origin(folder).get("engine", {})
         except StoreError:  # `_damage` tells it
             continue
         yield Ran(result.cell, result.engine, result.image, result.emitted, engine)
@@ -148,10 +148,10 @@ def _machine(build: frozenset[str], ran: Iterable[Ran]) -> Machine:
     """Return the machine with these identities, and what it ran."""
     # What shared a cell of the build, and was another one beside it, comes last.
     own = [one for one in ran if one.identity in build]
-    own.sort(key=lambda one: one.made.get("identity") not in build)
-    machine = Machine(own[0].engine, str(own[0].made.get("identity")), build)
+    own.sort(key=lambda one: one.origin.get("identity") not in build)
+    machine = Machine(own[0].engine, str(own[0].origin.get("identity")), build)
     for one in own:
-        machine.versions = one.made.get("versions", {}) | machine.versions
+        machine.versions = one.origin.get("versions", {}) | machine.versions
         machine.cells[one.cell] = one.identity
         machine.emitted[one.cell] = one.emitted
     return machine
@@ -215,14 +215,14 @@ def collect(
     taken = _take(plan, store, machine)
     documents = _documents(plan, machine, taken.damaged)
     document, taken.mixed = _lock(machine, documents)
-    measured = [made.get(cluster.MEASURE, []) for made in documents]
+    measured = [each.get(cluster.MEASURE, []) for each in documents]
 
     def before(request: object) -> int:
         """Count the cells that were run when their plan did not name a metric."""
         return sum(request not in named for named in measured)
 
-    told = history.carried(store, history.invocation(store), before)
-    store.write_json(LOCK, {**document, "plan": lock.planned(store.path), **told})
+    record = history.carried(store, history.invocation(store), before)
+    store.write_json(LOCK, {**document, "plan": lock.planned(store.path), **record})
     engine = Elsewhere(machine.engine, machine.identity, machine.cells, machine.emitted)
     sweep = Sweep(store, engine, progress, jobs, lambda cell: cell.id in taken.present)
     counts = sweep.run()
@@ -280,7 +280,11 @@ def _take(plan: Path, store: Store, machine: Machine) -> Taken:
             for path in folder.iterdir():
                 if path.is_symlink() or not path.is_file():
                     continue  # no engine leaves anything else, and a copy of it might never end
-                if path.name not in (cluster.MADE, RESULT, FILES):  # `commit` writes the latter two
+                if path.name not in (
+                    cluster.ORIGIN,
+                    RESULT,
+                    FILES,
+                ):  # `commit` writes the latter two
                     _link_or_copy(path, scratch / path.name)
             store.commit(key, scratch, result)
     return taken
@@ -290,7 +294,7 @@ def _damage(cell: Cell, folder: Path) -> str:
     """Say what of a result cannot be read; nothing if all can."""
     try:
         tables.read_stored(cell, folder)
-        cluster.made(folder)
+        cluster.origin(folder)
     except (tables.TableError, StoreError) as error:
         return str(error)
     found = damage.of_cell(cell, folder, thorough=True)
@@ -312,7 +316,7 @@ def _documents(plan: Path, machine: Machine, damaged: Container[int]) -> list[di
         for index, cell in enumerate(read_cells(plan))
         if index not in damaged
     )
-    documents = [cluster.made(folder) for folder in folders if folder]
+    documents = [cluster.origin(folder) for folder in folders if folder]
     if not documents:
         raise StoreError(f"every result in {plan / RESULTS} is damaged")
     return documents

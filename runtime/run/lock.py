@@ -38,12 +38,12 @@ def describe(folder: Path, engine: Engine) -> dict[str, Any]:
     """
     # From here on the engine's versions are those of every machine that the plan needs.
     identities = {engine.identity_for(cell) for cell in read_cells(folder)}
-    document = {**made_with(engine), "plan": planned(folder)}
+    document = {**provenance(engine), "plan": planned(folder)}
     document["engine"]["identities"] = sorted(identities)
     return document
 
 
-def made_with(engine: Engine) -> dict[str, Any]:
+def provenance(engine: Engine) -> dict[str, Any]:
     """Return all of the lock that is not the plan's: this program, the engine, this machine.
 
     `calibration` refers to the engine's (`fairc calibrate`), if there is one.

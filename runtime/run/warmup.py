@@ -15,7 +15,7 @@ from typing import NamedTuple
 from fairc.compiler.plan import Cell
 from fairc.runtime.measurement import ArtefactError, load
 from fairc.runtime.metrics import METRICS
-from fairc.runtime.metrics.split import told
+from fairc.runtime.metrics.split import known_values
 from fairc.runtime.store.folder import Store, StoreError
 from fairc.runtime.store.results import MetricValue
 
@@ -73,5 +73,7 @@ def _values(store: Store, cell: Cell, raw: Path, factor: str) -> tuple[MetricVal
     return tuple(
         value
         for request in store.plan.measure
-        for value in told(measurement, request, METRICS[request.name].compute(measurement, request))
+        for value in known_values(
+            measurement, request, METRICS[request.name].compute(measurement, request)
+        )
     )

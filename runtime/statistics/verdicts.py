@@ -56,14 +56,14 @@ def compare(
     Matched samples are compared value by value, others as independent ones. Every sample has a value at
     least.
     """
-    made = [_matched(p) if isinstance(p, Matched) else _compare(*p) for p in pairs]
-    tested = [i for i, (_, test) in enumerate(made) if test is not None]
-    p_values = [test.p for _, test in made if test is not None]
+    comparisons = [_matched(p) if isinstance(p, Matched) else _compare(*p) for p in pairs]
+    tested = [i for i, (_, test) in enumerate(comparisons) if test is not None]
+    p_values = [test.p for _, test in comparisons if test is not None]
     for i, p_holm in zip(tested, holm(p_values), strict=True):
-        comparison, test = made[i]
+        comparison, test = comparisons[i]
         assert test is not None
-        made[i] = _judged(replace(comparison, p_holm=p_holm), test, len(tested)), test
-    return [comparison for comparison, _ in made]
+        comparisons[i] = _judged(replace(comparison, p_holm=p_holm), test, len(tested)), test
+    return [comparison for comparison, _ in comparisons]
 
 
 Test = MannWhitney | SignedRank

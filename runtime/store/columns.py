@@ -157,15 +157,15 @@ def _curve_rows(stored: Stored) -> Columns:
     series = stored.series
     if series is None or not len(series.curves):
         return {}
-    made = series.curves
-    flows = made["flow"].astype(object)
+    curves = series.curves
+    flows = curves["flow"].astype(object)
     flows[flows == ""] = None
     return {
-        "cell": np.full(len(made), stored.cell.id, object),
-        "metric": made["metric"].astype(object),
+        "cell": np.full(len(curves), stored.cell.id, object),
+        "metric": curves["metric"].astype(object),
         "flow": flows,
-        "curve": made["curve"].astype(object),
-        **{name: made[name] for name in ("scale", "x", "y", "low", "high")},
+        "curve": curves["curve"].astype(object),
+        **{name: curves[name] for name in ("scale", "x", "y", "low", "high")},
     }
 
 
@@ -316,7 +316,7 @@ TABLES: dict[str, Table] = {
         ),
         Table(
             "videos",
-            "a video that a client asked for",
+            "a video that a client requested",
             (
                 CELL,
                 FLOW,
@@ -333,13 +333,13 @@ TABLES: dict[str, Table] = {
         ),
         Table(
             "requests",
-            "a request that was begun",
+            "a request that was started",
             (
                 CELL,
                 FLOW,
                 CONNECTION,
                 Column("request", "BIGINT", "", "number of the request in its stream, from 0"),
-                Column("start_s", "DOUBLE", "s", "when it was begun, after the epoch"),
+                Column("start_s", "DOUBLE", "s", "when it was started, after the epoch"),
                 Column(
                     "fct_s",
                     "DOUBLE",

@@ -56,7 +56,7 @@ class Store:
         if occupant.holds(self.path / PARTIAL) and not (self.path / ".lock").is_file():
             raise StoreError(
                 f"{self.path} is not a run directory, and holds an unrelated folder {PARTIAL};"
-                " give this run a directory of its own with -o"
+                " give this run its own directory with -o"
             )
         if not occupant.is_utf8(self.path):
             raise StoreError(f"{str(self.path)!a} is not UTF-8, which the tables' library needs")
@@ -77,7 +77,7 @@ class Store:
             self.__exit__(None, None, None)
             raise StoreError(
                 f"{self.path} is being written by another fairc (process {owner or 'unknown'});"
-                " wait for it, or give this run a directory of its own with -o"
+                " wait for it, or give this run its own directory with -o"
             ) from None
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
@@ -179,7 +179,7 @@ class Store:
             raise StoreError(
                 f"{self.path} holds results of the engine {self.engine}, and a run directory"
                 " keeps its"
-                f" engine; give {wanted} a directory of its own with -o, such as"
+                f" engine; give {wanted} its own directory with -o, such as"
                 f" {self.path}-{wanted}"
             )
 
@@ -208,7 +208,7 @@ class Store:
         return StoreError(
             f"{self.path} holds {results} experiment {experiment} ({file}), whose plan and report"
             " would be"
-            f" replaced; give {new} a directory of its own with -o"
+            f" replaced; give {new} its own directory with -o"
         )
 
     # Cells

@@ -104,16 +104,16 @@ def _rows(stored: Stored, name: str) -> Columns:
     series = stored.series
     if series is None:
         return {}
-    made: Rows = getattr(series, name)
-    if not len(made):
+    rows: Rows = getattr(series, name)
+    if not len(rows):
         return {}
     table = {table.name: table for table in PAGE_TABLES}[name]
     columns: dict[str, NDArray[np.generic]] = {
-        "cell": np.full(len(made), stored.cell.id, object),
-        "flow": series.flows.astype(object)[made["flow"]],
+        "cell": np.full(len(rows), stored.cell.id, object),
+        "flow": series.flows.astype(object)[rows["flow"]],
     }
     for column in table.columns[2:]:
-        values = made[column.name]
+        values = rows[column.name]
         if column.type == "VARCHAR":
             values = values.astype(object)
             if column.name in _NULLABLE:

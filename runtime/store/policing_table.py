@@ -11,11 +11,14 @@ def _rows(stored: Stored) -> Columns:
     series = stored.series
     if series is None or not len(series.buckets):
         return {}
-    made = series.buckets
+    buckets = series.buckets
     names = [column.name for column in BUCKETS.columns[1:]]
     return {
-        "cell": np.full(len(made), stored.cell.id, object),
-        **{name: made[name].astype(object) if name in _TEXTS else made[name] for name in names},
+        "cell": np.full(len(buckets), stored.cell.id, object),
+        **{
+            name: buckets[name].astype(object) if name in _TEXTS else buckets[name]
+            for name in names
+        },
     }
 
 

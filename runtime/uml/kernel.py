@@ -195,14 +195,14 @@ def _compile(work: Path, progress: Callable[[str], None], tarball: Path | None) 
 
 def _follow(lines: IO[bytes], kept: IO[str], progress: Callable[[str], None]) -> None:
     """Keep the build's output, and say how far it is."""
-    files, said = 0, time.monotonic()
+    files, reported_s = 0, time.monotonic()
     for line in io.TextIOWrapper(lines, errors="replace"):
         kept.write(line)
         kept.flush()
         files += line.startswith("  CC ")
-        if time.monotonic() > said + REPORT_EVERY_S and files:
+        if time.monotonic() > reported_s + REPORT_EVERY_S and files:
             progress(f"compiling the kernel: {files} files")
-            said = time.monotonic()
+            reported_s = time.monotonic()
 
 
 def _failure(log: str) -> str:

@@ -49,10 +49,10 @@ def boot(kernel: Kernel, image: Image) -> str:
                 time.sleep(POLL_S)
         finally:
             guest.close()
-        said = (folder / "console").read_text(errors="replace")
-    if BOOTED in said:
-        return "seccomp" if FOLLOWED_BY_SECCOMP in said else "ptrace"
-    reason = why or _reason(said)
+        console = (folder / "console").read_text(errors="replace")
+    if BOOTED in console:
+        return "seccomp" if FOLLOWED_BY_SECCOMP in console else "ptrace"
+    reason = why or _reason(console)
     raise EngineUnavailable(
         (f"the kernel of the engine `uml` does not start here: {reason}",),
         next((help for words, help in REASONS if any(w in reason for w in words)), "fairc doctor"),
@@ -71,8 +71,8 @@ def _entries(image: Image) -> list[initramfs.Entry]:
     ]
 
 
-def _reason(said: str) -> str:
+def _reason(console: str) -> str:
     """Return what a machine's console says of its end, in a line."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in console.splitlines() if line.strip()]
     telling = [line for line in lines if any(word in line.lower() for word in TELLING)]
     return (telling or lines[-1:] or ["it says nothing"])[0]

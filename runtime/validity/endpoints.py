@@ -71,8 +71,8 @@ def unfinished_tests(measurement: Measurement) -> Iterator[Finding]:
     """Rule 18: an iperf3 that had an end of its own, and was stopped before, is told."""
     for flow in measurement.flows:
         workload = flow.plan.workload
-        told = flow.endpoints
-        if not isinstance(workload, Iperf3Workload) or told.completed or told.errors:
+        reported = flow.endpoints
+        if not isinstance(workload, Iperf3Workload) or reported.completed or reported.errors:
             continue
         asked = flow.plan.stop_ns is not None or measurement.ending.ended_by in (
             "duration",

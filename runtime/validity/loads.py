@@ -23,11 +23,11 @@ def page_loads(measurement: Measurement) -> Iterator[Finding]:
             continue
         name = f"flow {flow.name}"
         if len(loads) < len(workload.protocols):
-            told = f"{name}: {len(loads)} of {len(workload.protocols)} loads were reported"
+            count = f"{name}: {len(loads)} of {len(workload.protocols)} loads were reported"
             if flow.endpoints.unended:
-                yield Finding("invalid", f"{told}, and its client did not report why")
+                yield Finding("invalid", f"{count}, and its client did not report why")
             else:
-                yield Finding("flagged", f"{told}: its client was stopped before the others")
+                yield Finding("flagged", f"{count}: its client was stopped before the others")
         for event in flow.endpoints.reports["listening"]:
             used = (event.get("quic") or {}).get("parameters", workload.quic_parameters)
             if used != workload.quic_parameters:

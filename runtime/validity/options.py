@@ -29,8 +29,8 @@ class _Option:
 
 def _accurate_ecn(flow: Flow, event: Mapping[str, Any]) -> bool | None:
     """Return whether the plan has it; None where it has not, and an older kernel does not say."""
-    said: bool | None = event["accurate_ecn"]
-    return None if said is None and not flow.options.accurate_ecn else flow.options.accurate_ecn
+    reported: bool | None = event["accurate_ecn"]
+    return None if reported is None and not flow.options.accurate_ecn else flow.options.accurate_ecn
 
 
 _ECN = _Option("accepted", "ecn", "ECN", lambda flow, _: flow.options.ecn, after_retry=False)

@@ -65,12 +65,12 @@ def policing(measurement: Measurement) -> Iterator[Finding]:
 def differences(policer: PolicerRecord) -> int:
     """Count the packets that a policer treated in another way than computed, its level included."""
     decisions = policer.decisions
-    told = np.zeros(len(decisions), np.bool_)
+    logged = np.zeros(len(decisions), np.bool_)
     wrong = 0
     for number, entry in policer.log.items():
         if number >= len(decisions):
             continue  # the captures had ended
-        told[number] = True
+        logged[number] = True
         computed = (
             int(decisions.time_ns[number]) - policer.epoch_ns,
             int(decisions.bucket[number]),
@@ -79,5 +79,5 @@ def differences(policer: PolicerRecord) -> int:
             float(decisions.level[number]),
         )
         wrong += computed != (entry.t_ns, entry.bucket, entry.echo, entry.dropped, entry.level)
-    untold = ((decisions.echo > 0) | decisions.dropped) & ~told
-    return wrong + int(untold.sum())
+    unlogged = ((decisions.echo > 0) | decisions.dropped) & ~logged
+    return wrong + int(unlogged.sum())

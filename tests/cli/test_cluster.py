@@ -212,7 +212,7 @@ def test_a_metric_that_came_later_is_computed_here(plan: Fairc) -> None:
         (("run", "tiny.fexp", "--collect"), "--collect takes the folder of a compiled plan"),
         (("run", "plan", "--collect", "--fresh"), "--collect runs nothing"),
         (("run", "plan", "--machine", "0"), "--machine needs --collect"),
-        (("run", "plan", "--collect", "-o", "plan"), "the run needs a directory of its own"),
+        (("run", "plan", "--collect", "-o", "plan"), "the run needs a separate directory"),
     ],
 )
 def test_bad_input(plan: Fairc, arguments: tuple[str, ...], words: str) -> None:

@@ -181,7 +181,7 @@ def test_another_experiment_is_refused(fairc: Fairc) -> None:
         refused = fairc(*command)
         assert refused.status == 2
         assert "x holds 6 results of the experiment tiny (tiny.fexp)" in refused.err
-        assert "give other a directory of its own with -o" in refused.err
+        assert "give other its own directory with -o" in refused.err
         assert before == {path: path.read_bytes() for path in before}
 
 

@@ -58,7 +58,7 @@ NETWORK = Network(
     ],
 )
 
-# By which addresses on the container engine's networks the interfaces of a node are found.
+# Addresses on the container engine's networks that identify the interfaces of a node.
 ADDRESSES = {
     "c1": ["198.18.0.2"],
     "c2": ["198.18.0.18"],

@@ -41,7 +41,7 @@ NETWORK = Network(
     ],
 )
 
-# By which addresses on the container engine's networks the interfaces of a node are found.
+# Addresses on the container engine's networks that identify the interfaces of a node.
 ADDRESSES = {
     "server": ["198.18.0.2"],
     "client": ["198.18.0.11"],

@@ -9,7 +9,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import listed, number, one_line
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
-from .cases import REPETITION, Case, by_words, load, names_of, replicates, stem, told_apart, worded
+from .cases import REPETITION, Case, by_words, load, names_of, replicates, separated, stem, worded
 from .layout import columns_for, grid
 from .style import LIMIT, MUTED, SERIES, WIDTHS, Width
 
@@ -44,7 +44,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     names = tuple(name for name in (*facet, *by) if name != REPETITION)
     rest = tuple(n for n in subject.run.axes if n not in names and len(cases.orders[n]) > 1)
-    names = told_apart((*names, *rest), (), cases)
+    names = separated((*names, *rest), (), cases)
     panels, without = [], 0
     for key, members in cases.groups(names):
         found = autocorrelation(_in_order(members))
@@ -93,13 +93,13 @@ def _in_order(members: list[Case]) -> list[float]:
 def _draw(panels: list[Panel], width: Width) -> Figure:
     columns = min(2, columns_for(width, len(panels)))  # headings name every swept value
     letters = int(WIDTHS[width] / columns / _LETTER)
-    made = grid(
+    layout = grid(
         width, columns, len(panels), 0.75, 0.14,
         headings=len(panels) > 1 or bool(panels[0].heading),
     )  # fmt: skip
     reach = max(abs(r) for panel in panels for r in (*panel.found.r, panel.found.band))
     most = max(len(panel.found.r) for panel in panels)
-    for axes, panel in zip(made.panels, panels, strict=True):
+    for axes, panel in zip(layout.panels, panels, strict=True):
         lags = range(1, len(panel.found.r) + 1)
         axes.vlines(lags, 0, panel.found.r, color=SERIES[0], linewidth=2.2)
         axes.axhline(0, color=MUTED, linewidth=0.6)
@@ -110,11 +110,11 @@ def _draw(panels: list[Panel], width: Width) -> Figure:
         axes.set_xticks(range(1, most + 1))
         heading = one_line(panel.heading)
         axes.set_title(heading if len(heading) <= letters else heading[: letters - 1] + "…")
-    for row in made.rows:
+    for row in layout.rows:
         row[0].set_ylabel("r")
-    for axes in made.lowest:
+    for axes in layout.lowest:
         axes.set_xlabel("lag (repetitions)")
-    return made.figure
+    return layout.figure
 
 
 KIND = FigureKind("autocorrelation", make)

@@ -27,8 +27,8 @@ from .cases import (
     names_of,
     number_of,
     pools_flows,
+    separated,
     stem,
-    told_apart,
     valued,
     worded,
 )
@@ -131,7 +131,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     # A test compares values of the last name, which flows and loads are not.
-    by = (*told_apart((), (*facet, *by), cases), *by)
+    by = (*separated((), (*facet, *by), cases), *by)
     level, test = number_of(request, "ci"), str(request.options["test"])
     wants_notch = request.options["notch"] == "on"
     pooled = any(pools_flows(found) for _, found in cases.groups((*facet, *by)))

@@ -82,11 +82,11 @@ def _draw(panels: list[Panel], width: Width) -> Figure:
     columns = columns_for(width, len(panels))
     names = [line.name for panel in panels for line in panel.lines]
     height = 1.3 if len(panels) <= 2 else 0.95
-    made = grid(width, columns, len(panels), height, label_room(names), headings=True)
+    layout = grid(width, columns, len(panels), height, label_room(names), headings=True)
     values = [v for panel in panels for line in panel.lines for v in line.values]
     low, high = min([0.0, *values]), max(values)
     margin = 0.05 * (high - low) or 0.5
-    for axes, panel in zip(made.panels, panels, strict=True):
+    for axes, panel in zip(layout.panels, panels, strict=True):
         ends = []
         for line in panel.lines:
             paint = colour(line.index)
@@ -100,9 +100,9 @@ def _draw(panels: list[Panel], width: Width) -> Figure:
         axes.set_ylim(low - margin, high + margin)
         axes.set_title(panel.heading)
         axes.set_ylabel(panel.unit)
-    for axes in made.lowest:
+    for axes in layout.lowest:
         axes.set_xlabel("time (s)")
-    return made.figure
+    return layout.figure
 
 
 KIND = FigureKind("buckets", make)

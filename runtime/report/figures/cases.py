@@ -247,7 +247,7 @@ def names_of(request: FigureRequest, option: str, cases: Cases) -> tuple[str, ..
     return names
 
 
-def told_apart(names: tuple[str, ...], elsewhere: Iterable[str], cases: Cases) -> tuple[str, ...]:
+def separated(names: tuple[str, ...], elsewhere: Iterable[str], cases: Cases) -> tuple[str, ...]:
     """Return the names, and `load` and `flow` where values of several would otherwise be mixed.
 
     Loads of a cell share its network and its client's state, flows its network: within a cell they are

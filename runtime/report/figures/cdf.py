@@ -11,7 +11,7 @@ from fairc.runtime.report.words import listed, one_line, quantity
 from . import within
 from .axis import wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
-from .cases import Cases, by_words, grouped, load, names_of, stem, told_apart, valued, worded
+from .cases import Cases, by_words, grouped, load, names_of, separated, stem, valued, worded
 from .layout import Key, columns_for, draw_keys, grid, key_height
 from .style import Width, colour, dash
 
@@ -40,7 +40,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         return own
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    by = told_apart(by, facet, cases)
+    by = separated(by, facet, cases)
     groups = [key for key, _ in cases.groups(by)]
     if len(groups) > limits("cdf").lines:
         raise NothingToDraw(
@@ -97,12 +97,12 @@ def _draw(cases: Cases, panels: list[Panel], groups: list[str], width: Width, lo
     columns = columns_for(width, len(panels))
     keys = [Key(one_line(g), colour(i), dash(i)) for i, g in enumerate(groups) if g]
     single = len(panels) == 1
-    made = grid(
+    layout = grid(
         width, columns, len(panels), 1.6 if single else 1.15, 0.14,
         headings=not single or bool(panels[0].heading), above=key_height(keys, width),
     )  # fmt: skip
-    draw_keys(made.figure, keys, width)
-    for axes, panel in zip(made.panels, panels, strict=True):
+    draw_keys(layout.figure, keys, width)
+    for axes, panel in zip(layout.panels, panels, strict=True):
         for index, values in panel.lines:
             x, y = steps(values)
             axes.plot(
@@ -111,15 +111,15 @@ def _draw(cases: Cases, panels: list[Panel], groups: list[str], width: Width, lo
             )  # fmt: skip
         axes.set_ylim(0, 1.02)
         axes.set_title(one_line(panel.heading))
-    for row in made.rows:
+    for row in layout.rows:
         row[0].set_ylabel("share of values")
     if log:
-        made.panels[0].set_xscale("log")
+        layout.panels[0].set_xscale("log")
     else:
-        made.panels[0].locator_params(axis="x", nbins=5)
-    for axes in made.lowest:
+        layout.panels[0].locator_params(axis="x", nbins=5)
+    for axes in layout.lowest:
         axes.set_xlabel(cases.label)
-    return made.figure
+    return layout.figure
 
 
 KIND = FigureKind("cdf", make)

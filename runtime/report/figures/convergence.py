@@ -26,8 +26,8 @@ from .cases import (
     number_of,
     ordinal,
     replicates,
+    separated,
     stem,
-    told_apart,
     worded,
 )
 from .layout import WIDE_LEFT, Key, columns_for, draw_keys, grid, key_height
@@ -69,7 +69,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     assert request is not None, "not a default figure"
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    names = told_apart((*facet, *by), (), cases)
+    names = separated((*facet, *by), (), cases)
     percentile, draws = number_of(request, "percentile"), round(number_of(request, "draws"))
     groups = cases.groups(names)
     if len(groups) > limits("convergence").panels:
@@ -194,15 +194,15 @@ def _draw(cases: Cases, panels: list[Panel], width: Width) -> Figure:
     columns = columns_for(width, len(panels))
     single = len(panels) == 1
     keys = [Key("all configurations", MUTED, (0, (4, 1.5))), Key("median of the draws", SERIES[0])]
-    made = grid(width, columns, len(panels), 1.6 if single else 1.1, 0.14,
+    layout = grid(width, columns, len(panels), 1.6 if single else 1.1, 0.14,
                 headings=not single or bool(panels[0].heading), above=key_height(keys, width),
                 left=WIDE_LEFT, share=False,)  # fmt: skip
-    draw_keys(made.figure, keys, width)
+    draw_keys(layout.figure, keys, width)
     factor = cases.scale.factor
     low = min(float(p.low.min()) for p in panels) / factor
     high = max(float(p.high.max()) for p in panels) / factor
     margin = 0.05 * (high - low) or 0.05
-    for axes, panel in zip(made.panels, panels, strict=True):
+    for axes, panel in zip(layout.panels, panels, strict=True):
         quarter, middle, three = panel.spread / factor
         outer = (panel.low / factor, panel.high / factor, 0.16)
         for bottom, top, alpha in (outer, (quarter, three, 0.26)):
@@ -212,11 +212,11 @@ def _draw(cases: Cases, panels: list[Panel], width: Width) -> Figure:
         axes.set_xlim(panel.sizes[0], panel.sizes[-1])
         axes.set_ylim(low - margin, high + margin)
         axes.set_title(one_line(panel.heading))
-    for row in made.rows:
+    for row in layout.rows:
         row[0].set_ylabel(cases.label)
-    for axes in made.lowest:
+    for axes in layout.lowest:
         axes.set_xlabel("configurations drawn")
-    return made.figure
+    return layout.figure
 
 
 KIND = FigureKind("convergence", make)

@@ -11,7 +11,7 @@ from fairc.runtime.report.run import Run
 from fairc.runtime.report.words import one_line
 
 from .base import Drawing, NothingToDraw, Subject, limits, panel_names
-from .cases import REPETITION, load, names_of, stem, told_apart, worded
+from .cases import REPETITION, load, names_of, separated, stem, worded
 from .layout import WIDE_LEFT, Key, columns_for, draw_keys, grid, key_height
 from .style import INK, LIMIT, MUTED, Dash, Width
 from .traces import representatives
@@ -99,8 +99,8 @@ def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing
         raise NothingToDraw(f"{len(panels)} panels are more than {most}")
     shown = sorted({panel.repetition for panel in panels})
     which = "repetition" if len(shown) == 1 else "repetitions"
-    told = "; ".join(f"{p.heading or 'the flow'}: {p.verdict}" for p in panels if p.verdict)
-    verdict = f" The measured spectrum against the envelope: {told}." if told else ""
+    verdicts = "; ".join(f"{p.heading or 'the flow'}: {p.verdict}" for p in panels if p.verdict)
+    verdict = f" The measured spectrum against the envelope: {verdicts}." if verdicts else ""
     return Drawing(
         name=look.kind if request is None else stem(subject, request),
         section="repetitions" if request is None else "asked",
@@ -111,7 +111,11 @@ def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing
             f" computed.{verdict}"
         ),
         alt=f"{look.title}, {len(panels)} panels. "
-        + (f"Measured spectrum against the 95 % envelope: {told}." if told else "No theory."),
+        + (
+            f"Measured spectrum against the 95 % envelope: {verdicts}."
+            if verdicts
+            else "No theory."
+        ),
         draw=lambda width: _draw(look, panels, width),
     )
 
@@ -122,21 +126,21 @@ def _draw(look: Look, panels: Sequence[Panel], width: Width) -> Figure:
     present = {curve.name.partition(".")[2] for panel in panels for curve in panel.curves}
     keys = look.keys(panels)
     keys += [Key(words, paint, dash) for m, (words, paint, dash) in MODELS.items() if m in present]
-    made = grid(
+    layout = grid(
         width, columns, len(panels), 1.9 if single else 1.35, 0.14,
         headings=not single or bool(panels[0].heading), above=key_height(keys, width),
         left=WIDE_LEFT, share=False,
     )  # fmt: skip
-    draw_keys(made.figure, keys, width)
-    for axes, panel in zip(made.panels, panels, strict=True):
+    draw_keys(layout.figure, keys, width)
+    for axes, panel in zip(layout.panels, panels, strict=True):
         look.paint(axes, panel)
         heading = ", ".join(filter(None, (one_line(panel.heading), panel.verdict)))
         axes.set_title(heading if not single or panel.heading else "")
-    for row in made.rows:
+    for row in layout.rows:
         row[0].set_ylabel(look.y)
-    for axes in made.lowest:
+    for axes in layout.lowest:
         axes.set_xlabel(look.x)
-    return made.figure
+    return layout.figure
 
 
 def plot_models(axes: Axes, panel: Panel, name: str) -> None:
@@ -163,7 +167,7 @@ def _asked(subject: Subject, request: FigureRequest) -> list[Panel]:
     cases = load(subject, request.model_copy(update={"metric": f"{METRIC}.rounds"}))
     facet = names_of(request, "facet", cases)
     rest = [n for n in subject.run.axes if n not in facet and len(cases.orders[n]) > 1]
-    names = told_apart((*facet, *rest), (), cases)
+    names = separated((*facet, *rest), (), cases)
     panels: list[Panel] = []
     for key, members in cases.groups(names):
         first = min(members, key=lambda case: int(case.keys[REPETITION]))

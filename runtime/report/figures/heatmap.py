@@ -23,8 +23,8 @@ from .cases import (
     load,
     names_of,
     only,
+    separated,
     stem,
-    told_apart,
     worded,
 )
 from .colours import FAIR_TO_UNFAIR, UNIFORM, ink_on
@@ -75,7 +75,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     assert request is not None, "not a default figure"
     cases = load(subject, request)
     x, y, facet = (names_of(request, option, cases) for option in ("x", "y", "facet"))
-    facet = told_apart(facet, (*x, *y), cases)
+    facet = separated(facet, (*x, *y), cases)
     axes = (y[0], x[0])
     sides = subject.run.sessions if cases.metric == F else ()
     sides = sides if len(sides) == 2 else ()
@@ -98,7 +98,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
             f" {number(min(known), digits)} to {number(max(known), digits)}"
             f" {cases.scale.unit}".rstrip()
             + "."
-            + _sides_told(tiles, sides)
+            + _sides_text(tiles, sides)
         ),
         draw=lambda width: _draw(cases, axes, maps, sides, width),
     )
@@ -178,12 +178,12 @@ def _caption(
     return " ".join([*parts, cases.basis(names)])
 
 
-def _sides_told(tiles: list[Tile], sides: tuple[str, ...]) -> str:
-    told = [
+def _sides_text(tiles: list[Tile], sides: tuple[str, ...]) -> str:
+    parts = [
         f"{one_line(name)} dominates in {sum(t.side == side for t in tiles)}"
         for name, side in zip(sides, (-1, 1), strict=False)
     ]
-    return f" {listed(told)} of {counted(len(tiles), 'tile')}." if told else ""
+    return f" {listed(parts)} of {counted(len(tiles), 'tile')}." if parts else ""
 
 
 def _draw(

@@ -11,7 +11,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import listed, one_line, quantity
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
-from .cases import Cases, by_words, load, names_of, number_of, stem, told_apart, worded
+from .cases import Cases, by_words, load, names_of, number_of, separated, stem, worded
 from .layout import columns_for, grid
 from .pairs import pair_of, sessions_of
 from .style import MUTED, SERIES, Width
@@ -36,7 +36,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     assert request is not None, "not a default figure"
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    names = told_apart((*facet, *by), (), cases)
+    names = separated((*facet, *by), (), cases)
     groups = cases.groups(names)
     if len(groups) > limits("histogram").panels:
         raise NothingToDraw(f"{len(groups)} panels are more than {limits('histogram').panels}")
@@ -100,10 +100,10 @@ def _draw(cases: Cases, panels: list[Panel], edges: list[float], width: Width) -
 
     columns = columns_for(width, len(panels))
     single = len(panels) == 1
-    made = grid(width, columns, len(panels), 1.4 if single else 0.95, 0.14,
+    layout = grid(width, columns, len(panels), 1.4 if single else 0.95, 0.14,
                 headings=not single or bool(panels[0].heading))  # fmt: skip
     top = max(max(p.counts) for p in panels)
-    for axes, panel in zip(made.panels, panels, strict=True):
+    for axes, panel in zip(layout.panels, panels, strict=True):
         axes.stairs(panel.counts, edges, fill=True, color=SERIES[0], alpha=0.55, linewidth=0)
         axes.stairs(panel.counts, edges, color=SERIES[0], linewidth=0.8)
         if edges[0] < 0 < edges[-1]:
@@ -113,12 +113,12 @@ def _draw(cases: Cases, panels: list[Panel], edges: list[float], width: Width) -
         axes.set_title(one_line(panel.heading))
         axes.text(0.99, 0.97, f"n = {panel.n}", ha="right", va="top", fontsize=6.2, color=MUTED,
                   transform=axes.transAxes)  # fmt: skip
-    for row in made.rows:
+    for row in layout.rows:
         row[0].set_ylabel("values")
-    made.panels[0].locator_params(axis="x", nbins=5)
-    for axes in made.lowest:
+    layout.panels[0].locator_params(axis="x", nbins=5)
+    for axes in layout.lowest:
         axes.set_xlabel(cases.label)
-    return made.figure
+    return layout.figure
 
 
 def of_k(subject: Subject) -> list[FigureKind]:

@@ -111,7 +111,7 @@ def grid(
     figure = Figure(figsize=(full, total))
     slot = full / columns
     panel = slot - left - right
-    made: list[list[Axes]] = []
+    axes_rows: list[list[Axes]] = []
     first: Axes | None = None
     for index in range(count):
         row, column = divmod(index, columns)
@@ -129,9 +129,9 @@ def grid(
         if share:
             axes.tick_params(labelbottom=index + columns >= count)
         if column == 0:
-            made.append([])
-        made[-1].append(axes)
-    return Grid(figure, made)
+            axes_rows.append([])
+        axes_rows[-1].append(axes)
+    return Grid(figure, axes_rows)
 
 
 @dataclass(frozen=True, slots=True)

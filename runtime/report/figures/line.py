@@ -19,9 +19,9 @@ from .cases import (
     load,
     names_of,
     only,
+    separated,
     stem,
     summing,
-    told_apart,
     valued,
     worded,
 )
@@ -60,7 +60,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     timed = request.options["x"] == TIME
     x = names_of(request, "x", cases) if not timed else tuple[str, ...]()
-    by = told_apart(by, (*x, *facet), cases)
+    by = separated(by, (*x, *facet), cases)
     sums = summing(request, cases)
     axis: NamedAxis | None = None
     if timed:
@@ -171,7 +171,7 @@ def _draw(
     columns = columns_for(width, len(panels))
     names = [line.name for panel in panels for line in panel.lines]
     single = len(panels) == 1
-    made = grid(
+    layout = grid(
         width, columns, len(panels), 1.7 if single else 1.15, label_room(names), left=WIDE_LEFT,
         headings=not single or bool(panels[0].heading),
     )  # fmt: skip
@@ -184,7 +184,7 @@ def _draw(
         low = min(low, 0.0)
         margin = 0.05 * (high - low) or 0.5
         limits = (low - (margin if low < 0 else 0), high + margin)
-    for axes, panel in zip(made.panels, panels, strict=True):
+    for axes, panel in zip(layout.panels, panels, strict=True):
         if logs.values:
             axes.set_yscale("log")
         axes.set_ylim(*limits)
@@ -200,20 +200,20 @@ def _draw(
         if any(text for _, text, _ in labels):
             label_ends(axes, labels)
         axes.set_title(one_line(panel.heading))
-    inches = float(made.panels[0].get_position().width * made.figure.get_figwidth())
+    inches = float(layout.panels[0].get_position().width * layout.figure.get_figwidth())
     if axis:
-        axis.apply(made.panels[0], inches)
+        axis.apply(layout.panels[0], inches)
     else:
-        made.panels[0].set_xlim(
+        layout.panels[0].set_xlim(
             min(p.x for p in points) if logs.time else 0, max(p.x for p in points)
         )
         if logs.time:
-            made.panels[0].set_xscale("log")
-    for row in made.rows:
+            layout.panels[0].set_xscale("log")
+    for row in layout.rows:
         row[0].set_ylabel(f"{cases.metric} ({scale.unit})" if scale.unit else cases.metric)
-    for axes in made.lowest:
+    for axes in layout.lowest:
         axes.set_xlabel(short(axis.name) if axis else "time (s)")
-    return made.figure
+    return layout.figure
 
 
 def _line(axes: Axes, line: Line, factor: float, axis: NamedAxis | None, shift: float) -> None:

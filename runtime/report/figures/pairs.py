@@ -16,7 +16,7 @@ from fairc.runtime.report.words import decimals_for, number, one_line
 from fairc.runtime.statistics.estimates import Estimate, no_variance, percentile
 
 from .base import FigureKind, NothingToDraw, Number, Sheet, Subject, limits
-from .cases import Case, Cases, by_words, load, names_of, number_of, ordinal, stem, told_apart
+from .cases import Case, Cases, by_words, load, names_of, number_of, ordinal, separated, stem
 from .convergence import of_configurations
 
 FMP = "fmp.fairness"
@@ -111,9 +111,9 @@ def _groups(
     """Return what tells pairs apart, and the cases of each: by names, or by the CCAs of the sessions."""
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     if facet or by:
-        names = told_apart((*facet, *by), (), cases)
+        names = separated((*facet, *by), (), cases)
         return names, cases.groups(names)
-    names = told_apart((), (), cases)
+    names = separated((), (), cases)
     groups: dict[tuple[str, ...], list[Case]] = {}
     for key, members in cases.groups(names):
         for case in members:

@@ -102,15 +102,15 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     # Widths that print the same are one: 0.1 s, however it was rounded.
     bins = " or ".join(dict.fromkeys(quantity(w, "s") for w in widths))
     if n == [1]:
-        made_of = "Lines: the one repetition that counts."
+        basis = "Lines: the one repetition that counts."
     else:
-        made_of = (
+        basis = (
             f"Lines: median over the {repetitions} repetitions that count; bands: from the"
             " smallest to the largest of them."
         )
     caption = (
         f"Rate of each flow at the bottleneck's exit (IP bytes), averaged over the slots in each"
-        f" {bins} in which its application is active. {made_of} A line is drawn while at least half of the repetitions have the flow active."
+        f" {bins} in which its application is active. {basis} A line is drawn while at least half of the repetitions have the flow active."
     )
     if any(s.capacity is not None for _, s in data):
         caption += " Dashed: the rate of the link, on the wire."
@@ -148,7 +148,7 @@ def _draw(data: list[tuple[Configuration, Series]], width: Width) -> Figure:
     names = panel_names(c for c, _ in data)
     columns = columns_for(width, len(data))
     height = 1.5 if len(data) == 1 else 1.05
-    made = grid(width, columns, len(data), height, label_room(flows), headings=len(data) > 1)
+    layout = grid(width, columns, len(data), height, label_room(flows), headings=len(data) > 1)
     largest = max(float(np.nanmax(r, initial=0.0)) for _, s in data for r in s.rates.values())
     for _, series in data:
         if series.capacity is not None:
@@ -156,7 +156,7 @@ def _draw(data: list[tuple[Configuration, Series]], width: Width) -> Figure:
     scale: Scale = scale_for("bit/s", [largest])
     order = {flow: i for i, flow in enumerate(dict.fromkeys(flows))}
     last = max(float(s.t_s[-1]) + s.bin_s / 2 for _, s in data)
-    for axes, (_, series), name in zip(made.panels, data, names, strict=True):
+    for axes, (_, series), name in zip(layout.panels, data, names, strict=True):
         axes.set_ylim(0, largest / scale.factor * 1.05 or 1)
         axes.set_xlim(min(0.0, float(data[0][1].t_s[0])), last)
         ends: list[tuple[float, str, str]] = []
@@ -193,11 +193,11 @@ def _draw(data: list[tuple[Configuration, Series]], width: Width) -> Figure:
         label_ends(axes, ends)
         if name:
             axes.set_title(name)
-    for row in made.rows:
+    for row in layout.rows:
         row[0].set_ylabel(scale.unit)
-    for axes in made.lowest:
+    for axes in layout.lowest:
         axes.set_xlabel("time (s)")
-    return made.figure
+    return layout.figure
 
 
 KIND = FigureKind("rates", make)

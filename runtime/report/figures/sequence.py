@@ -21,8 +21,8 @@ from .cases import (
     grouped,
     load,
     names_of,
+    separated,
     stem,
-    told_apart,
     valued,
     worded,
 )
@@ -74,7 +74,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     # Curves of different networks in one panel would say nothing.
     rest = [n for n in run.axes if n not in {*facet, *by} and len(cases.orders[n]) > 1]
     facet = (*facet, *rest)
-    by = told_apart(by, facet, cases)
+    by = separated(by, facet, cases)
     groups = [key for key, _ in cases.groups(by)]
     if len(groups) > limits("sequence").lines:
         raise NothingToDraw(
@@ -106,10 +106,10 @@ _READING = (
 def _units(panels: Sequence[Panel]) -> str:
     which = dict.fromkeys(panel.repetition for panel in panels)
     shown = "; ".join(f"{p.heading or 'all'}: {p.repetition}" for p in panels)
-    told = f"repetition {panels[0].repetition}" if len(which) == 1 else f"repetitions ({shown})"
-    return (
-        f"One test unit per panel, not a summary: {told}, whose PLTs are nearest to their medians."
+    shown_units = (
+        f"repetition {panels[0].repetition}" if len(which) == 1 else f"repetitions ({shown})"
     )
+    return f"One test unit per panel, not a summary: {shown_units}, whose PLTs are nearest to their medians."
 
 
 def _scaling(panels: Sequence[Panel]) -> str:
@@ -130,14 +130,14 @@ def _scaling(panels: Sequence[Panel]) -> str:
 
 
 def _described(panels: Sequence[Panel], groups: Sequence[tuple[str, ...]]) -> str:
-    told = [
+    parts = [
         f"{', '.join(filter(None, (p.heading, valued(groups[line.group])))) or 'all'}:"
         f" {quantity(line.bytes[-1], 'B')} until {quantity(line.marks[1], 's')}"
         for p in panels
         for line in p.lines
         if line.ends
     ]
-    return listed(told, 8)
+    return listed(parts, 8)
 
 
 def _panel(
@@ -281,13 +281,13 @@ def _draw(panels: Sequence[Panel], groups: Sequence[str], width: Width) -> Figur
     keys += [Key("responseStart", INK, marker=_RESPONSE, filled=False)]
     keys += [Key("loadEventEnd", INK, marker=_LOADED)]
     single = len(panels) == 1
-    made = grid(
+    layout = grid(
         width, columns, len(panels), 1.6 if single else 1.25, 0.14,
         headings=not single or bool(panels[0].heading), above=key_height(keys, width),
         left=WIDE_LEFT, share=False,
     )  # fmt: skip
-    draw_keys(made.figure, keys, width)
-    for axes, panel in zip(made.panels, panels, strict=True):
+    draw_keys(layout.figure, keys, width)
+    for axes, panel in zip(layout.panels, panels, strict=True):
         last = max(line.marks[1] for line in panel.lines)
         for line in panel.lines:
             axes.plot(
@@ -316,11 +316,11 @@ def _draw(panels: Sequence[Panel], groups: Sequence[str], width: Width) -> Figur
         axes.set_ylim(bottom=0)
         axes.locator_params(axis="x", nbins=6)
         axes.set_title(one_line(panel.heading))
-    for row in made.rows:
+    for row in layout.rows:
         row[0].set_ylabel(f"bytes received ({scale.unit})")
-    for axes in made.lowest:
+    for axes in layout.lowest:
         axes.set_xlabel("time since connectStart (s)")
-    return made.figure
+    return layout.figure
 
 
 KIND = FigureKind("sequence", make)

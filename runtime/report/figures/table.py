@@ -6,7 +6,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import decimals_for, number, one_line
 
 from .base import FigureKind, NothingToDraw, Number, Sheet, Subject, limits
-from .cases import by_words, load, names_of, stem, summing, told_apart
+from .cases import by_words, load, names_of, separated, stem, summing
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Sheet:
@@ -14,7 +14,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     assert request is not None, "not a default figure"
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    names = told_apart((*facet, *by), (), cases)
+    names = separated((*facet, *by), (), cases)
     sums = summing(request, cases)
     groups = [(key, sums(found)) for key, found in cases.groups(names)]
     if len(groups) > limits("table").groups:

@@ -98,7 +98,7 @@ def draw_panels(panels: list[Panel], width: Width, per_configuration: int) -> Fi
     if width == "page" and per_configuration > 1:
         columns = per_configuration
     few = len(panels) <= 2
-    made = grid(
+    layout = grid(
         width, columns, len(panels), 1.3 if few else 0.95, label_room(labels), headings=True
     )
     times = [t for panel in panels for line in panel.lines for t in line.times]
@@ -108,7 +108,7 @@ def draw_panels(panels: list[Panel], width: Width, per_configuration: int) -> Fi
         values = [v for line in panel.lines for v in line.values]
         values += [panel.limit[0]] if panel.limit else []
         top[panel.unit] = max([top.get(panel.unit, 0.0), *values])
-    for axes, panel in zip(made.panels, panels, strict=True):
+    for axes, panel in zip(layout.panels, panels, strict=True):
         axes.set_ylim(panel.span or (0, top[panel.unit] * 1.06 or 1))
         if panel.span and panel.span[0] < 0 < panel.span[1]:
             axes.axhline(0, color=MUTED, linewidth=0.6)
@@ -128,6 +128,6 @@ def draw_panels(panels: list[Panel], width: Width, per_configuration: int) -> Fi
         axes.set_xlim(first, last)
         axes.set_title(panel.heading)
         axes.set_ylabel(panel.unit)
-    for axes in made.lowest:
+    for axes in layout.lowest:
         axes.set_xlabel("time (s)")
-    return made.figure
+    return layout.figure

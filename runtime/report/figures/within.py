@@ -31,8 +31,8 @@ from .cases import (
     load,
     mixture,
     names_of,
+    separated,
     stem,
-    told_apart,
     valued,
     worded,
 )
@@ -139,9 +139,9 @@ def make(subject: Subject, request: FigureRequest) -> Drawing | None:
             return None  # then each cell has one value
         if len(cases.orders[PROTOCOL]) > 1 and PROTOCOL not in (*facet, *by):
             by = (*by, PROTOCOL)
-        by = told_apart(by, (*facet, LOAD), cases)
+        by = separated(by, (*facet, LOAD), cases)
     else:
-        by = told_apart(by, facet, cases)
+        by = separated(by, facet, cases)
     members = cases.groups((*facet, *by))
     groups = [found for _, found in members]
     own = _of_loads(groups) if source is LOADS else _values(subject, source, cases, groups)
@@ -163,18 +163,18 @@ def make(subject: Subject, request: FigureRequest) -> Drawing | None:
             mixed = mixture(group_members, cases.swept, cases.sampled)
             line = _line(ranked.index(key[len(facet) :]), shares, bool(mixed), cases.repeats)
             panels.setdefault(key[: len(facet)], []).append(line)
-    made = [Panel(worded(facet, head), tuple(lines)) for head, lines in panels.items()]
-    most = max(len(panel.lines) for panel in made)
-    if len(made) > limits("cdf").panels or most > limits("cdf").lines:
-        raise NothingToDraw(f"{len(made)} panels with {most} lines are more than can be shown")
+    drawn = [Panel(worded(facet, head), tuple(lines)) for head, lines in panels.items()]
+    most = max(len(panel.lines) for panel in drawn)
+    if len(drawn) > limits("cdf").panels or most > limits("cdf").lines:
+        raise NothingToDraw(f"{len(drawn)} panels with {most} lines are more than can be shown")
     return Drawing(
         name=stem(subject, request),
         section="asked",
         title=f"Distribution of {cases.title(by_words((*by, *facet)))}",
-        caption=_caption(source, made, cases.basis((*by, *facet)), own, cases.repeats),
-        alt=_alt(cases, made, ranked, places),
+        caption=_caption(source, drawn, cases.basis((*by, *facet)), own, cases.repeats),
+        alt=_alt(cases, drawn, ranked, places),
         draw=lambda width: _draw(
-            cases, made, [worded(by, g) for g in ranked], places, width, source.word, log
+            cases, drawn, [worded(by, g) for g in ranked], places, width, source.word, log
         ),
     )
 
@@ -309,7 +309,7 @@ def _caption(
 
 def _alt(cases: Cases, panels: Sequence[Panel], groups: Sequence[tuple[str, ...]],
          places: tuple[float, ...]) -> str:  # fmt: skip
-    said = []
+    parts = []
     for panel in panels:
         for line in panel.lines:
             half = next(
@@ -319,8 +319,8 @@ def _alt(cases: Cases, panels: Sequence[Panel], groups: Sequence[tuple[str, ...]
             words = (
                 "less than half ended" if half is None else f"half by {quantity(half, cases.unit)}"
             )
-            said.append(f"{name}: {words}")
-    return f"Cumulative distribution of {cases.metric} within cells. {listed(said, 6)}."
+            parts.append(f"{name}: {words}")
+    return f"Cumulative distribution of {cases.metric} within cells. {listed(parts, 6)}."
 
 
 def _draw(
@@ -337,13 +337,13 @@ def _draw(
     columns = columns_for(width, len(panels))
     keys = [Key(one_line(g), colour(i), dash(i)) for i, g in enumerate(groups) if g]
     single = len(panels) == 1
-    made = grid(
+    layout = grid(
         width, columns, len(panels), 1.6 if single else 1.15, 0.14,
         headings=not single or bool(panels[0].heading), above=key_height(keys, width),
     )  # fmt: skip
-    draw_keys(made.figure, keys, width)
+    draw_keys(layout.figure, keys, width)
     x = [place / cases.scale.factor for place in places]
-    for axes, panel in zip(made.panels, panels, strict=True):
+    for axes, panel in zip(layout.panels, panels, strict=True):
         for line in panel.lines:
             tint = colour(line.index)
             axes.fill_between(x, line.low, line.high, color=tint, alpha=0.2, linewidth=0)
@@ -355,8 +355,8 @@ def _draw(
             axes.xaxis.set_minor_locator(NullLocator())
         axes.set_ylim(0, 1.02)
         axes.set_title(one_line(panel.heading))
-    for row in made.rows:
+    for row in layout.rows:
         row[0].set_ylabel(f"share of {things}")
-    for axes in made.lowest:
+    for axes in layout.lowest:
         axes.set_xlabel(cases.label)
-    return made.figure
+    return layout.figure
