@@ -10,6 +10,8 @@ import random
 import re
 from pathlib import Path
 
+from fairc.runtime.report import explore
+
 from .sandbox import CONTROL, Sandbox, preload
 from .strategy import Outcome, Strategy, dice
 
@@ -89,15 +91,29 @@ NAMES = (
 
 
 class Page(html.parser.HTMLParser):
-    """What a page holds that could act."""
+    """What a page holds that could act. One script is the report's own; beside it is what it shows, as JSON."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str] = []
+        self._script: str | None = None
+
+    def handle_data(self, data: str) -> None:
+        """Note scripts that are not the report's own."""
+        if self._script == "application/json":
+            if not isinstance(json.loads(data), dict) or re.search("[<>&]", data):
+                self.found.append("data that could end their script")
+        elif self._script is not None and data != explore.script():
+            self.found.append("<script>")
+        self._script = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note scripts, handlers and addresses that lead elsewhere."""
-        if tag in ("script", "iframe", "object", "embed", "base", "form", "foreignobject"):
+        """Note handlers and addresses that lead elsewhere."""
+        if tag == "script":
+            self._script = dict(attrs).get("type") or ""
+            if set(dict(attrs)) - {"type", "id"}:
+                self.found.append("<script> with other attributes")
+        if tag in ("iframe", "object", "embed", "base", "form", "foreignobject"):
             self.found.append(f"<{tag}>")
         for name, value in attrs:
             if name.startswith("on") or (name == "style" and CANARY in (value or "")):
