@@ -57,6 +57,7 @@ class Resolved:
         self._facts, self._holds, self._readings = facts, holds, readings
         self.over: Over = over
         self._where = where
+        self._written: Relation
         self._left, self._written, self._right = _compared(holds)
         self.relation: Relation = self._written
         names = set(facts.names)
