@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import ParamSpec, TypeVar
 
-from fairc.compiler.plan.looks import LEAST
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks.hosts import HOSTS, OFFLOAD, TCP_METRICS_SAVE
 from fairc.words.repetitions import Repeat
@@ -18,10 +17,10 @@ from .core.entries import Parameter
 from .core.problems import Gather, not_yet
 from .core.source import Span
 from .core.units import NUMBER
-from .core.values import Applied, ListValue, Quantity, Symbol, Text, TupleValue, Value
+from .core.values import Quantity, Symbol, Text
 from .experiment import CheckedExperiment
 from .expressions.evaluate import Scope
-from .expressions.names import used_names
+from .expressions.names import used_names, words_in
 from .grid.draws import Draws, draws
 from .grid.grid_checks import draw_sample, excluded, occurring
 from .grid.load_counts import most_loads
@@ -30,7 +29,7 @@ from .grid.sweeps import RESERVED, Grid
 from .imports import imported
 from .results.claims import check_claims
 from .results.figures import Facts, FigureChecker, condition
-from .results.goals import build_precision, refuse_excluded_repetitions, refuse_range_alone
+from .results.goals import check_precision
 from .results.measures import build_measures
 from .scenarios import Builder, Parts
 from .text import syntax
@@ -129,7 +128,16 @@ class Checker:
         axes = self._try(grid.axes) or ()
         words = self._conditions(grid, excludes)
         measure = self._measure(experiment, block, flows, lets)
-        precision = self._precision(block, given, measure, grid, lets)
+        precision = check_precision(
+            self._statements,
+            block,
+            given,
+            measure,
+            grid,
+            lets,
+            self._overrides.names,
+            self.diagnostics,
+        )
         one = Quantity(_ONE, NUMBER, self._file.span)
         facts = Facts(
             axes=axes,
@@ -260,7 +268,7 @@ class Checker:
         words: set[str] = set(RESERVED)
         for bound in grid.varied():
             for value in bound.values():
-                words.update(_words(value))
+                words.update(words_in(value))
         number = Quantity(_ONE, NUMBER, self._file.span)
         for bound in grid.varied():
             scope = grid.scope(bound, {"repetition": number})
@@ -290,48 +298,6 @@ class Checker:
             group.name.text for group in self._of(syntax.Users) if group.name.text not in names
         ]
         return self._try(build_measures, setting.value, names, lets)
-
-    def _precision(
-        self,
-        block: Block,
-        repeat: Repeat | None,
-        measure: Sequence[model.MetricRequest] | None,
-        grid: Grid,
-        lets: Mapping[str, syntax.Expr],
-    ) -> model.Precision | None:
-        """Return what ends a range of repetitions; None for a number of them, or where it is wrong.
-
-        repeat: None where it is wrong itself, which has been said.
-        """
-        repeat = repeat or Repeat(LEAST, LEAST, is_range=bool(self._of(syntax.Precision)))
-        setting = block.settings.get(keys.REPEAT.name)
-        at = setting.value.span if setting else None
-        blocks = self._of(syntax.Precision)
-        for extra in blocks[1:]:
-            self._error(
-                "duplicate-key",
-                "`precision` is given twice",
-                extra.span,
-                labels=(Label(blocks[0].span, "given here first"),),
-                help="put all values into one",
-            )
-        if repeat.is_range:
-            excludes = list(self._of(syntax.Exclude))
-            used = [used_names([exclude.condition], lets) for exclude in excludes]
-            self._try(refuse_excluded_repetitions, excludes, used)
-        if not blocks:
-            self._try(refuse_range_alone, repeat, at)
-            return None
-        if not repeat.is_range and keys.REPEAT.name in self._overrides.names:
-            self._warn(
-                "precision-ignored",
-                f"`repeat = {repeat.most}` is no range, so nothing ends at a precision",
-                at or blocks[0].span,
-                "a range, such as `--set repeat=8..30`, ends when `precision` says so",
-            )
-            return None
-        names = None if measure is None else [request.name for request in measure]
-        return self._try(build_precision, blocks[0], repeat, at, names, grid, lets)
 
     def _figures(self, checker: FigureChecker) -> tuple[model.FigureRequest, ...]:
         calls = [figure for report in self._of(syntax.Report) for figure in report.figures]
@@ -430,17 +396,3 @@ class Checker:
     def _text(self, block: Block, key: Parameter[Text], scope: Scope) -> str:
         value = self._try(block.given, key, scope)
         return "" if value is None else value.value
-
-
-def _words(value: Value) -> Iterator[str]:
-    """Yield every word inside a value."""
-    stack: list[Value] = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, Symbol):
-            yield item.name
-        elif isinstance(item, Applied):
-            yield item.name
-            stack.extend(argument.value for argument in item.arguments)
-        elif isinstance(item, ListValue | TupleValue):
-            stack.extend(item.items)

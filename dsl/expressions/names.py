@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from fairc.dsl.core.values import Applied, ListValue, Symbol, TupleValue, Value
 from fairc.dsl.text import syntax
 
 
@@ -45,3 +46,17 @@ def depending(lets: Mapping[str, syntax.Expr], names: Collection[str]) -> frozen
             found.add(let)
             waiting.extend(users.get(let, ()))
     return frozenset(found)
+
+
+def words_in(value: Value) -> Iterator[str]:
+    """Yield every word inside a value."""
+    stack: list[Value] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Symbol):
+            yield item.name
+        elif isinstance(item, Applied):
+            yield item.name
+            stack.extend(argument.value for argument in item.arguments)
+        elif isinstance(item, ListValue | TupleValue):
+            stack.extend(item.items)

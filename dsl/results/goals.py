@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from fairc.compiler.plan.looks import LEAST
 from fairc.dsl import model
-from fairc.dsl.core.diagnostics import Label
+from fairc.dsl.blocks import Block
+from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics, Label, Severity
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE, Quantities
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import DATA, FREQUENCY, NUMBER, PACKETS, RATE, SHARE, TIME, in_si
 from fairc.dsl.core.values import Quantity, Value
 from fairc.dsl.expressions.evaluate import Scope, evaluate
+from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.grid_checks import names_behind_per
 from fairc.dsl.grid.sweeps import Grid
 from fairc.dsl.text import syntax
+from fairc.words.blocks.experiment import REPEAT
 from fairc.words.metrics import METRICS, MetricEntry
 from fairc.words.repetitions import Repeat
 
@@ -33,6 +36,52 @@ DIMENSIONS = {
 """Unit of a metric -> what a quantity in it is."""
 
 EXAMPLE = "precision { goodput = 5% }"
+
+
+def check_precision(
+    statements: Sequence[syntax.Node],
+    settings: Block,
+    repeat: Repeat | None,
+    measure: Sequence[model.MetricRequest] | None,
+    grid: Grid,
+    lets: Mapping[str, syntax.Expr],
+    overridden: Collection[str],
+    found: Diagnostics,
+) -> model.Precision | None:
+    """Return what ends a range of repetitions; None for a number of them, or where it is wrong: `found` has why.
+
+    statements: of the experiment. repeat: None where it is wrong itself, which has been said. measure: None where
+    something is wrong with it. overridden: the names that `--set` replaces.
+    """
+    setting = settings.settings.get(REPEAT.name)
+    at = setting.value.span if setting else None
+    blocks = [s for s in statements if isinstance(s, syntax.Precision)]
+    repeat = repeat or Repeat(LEAST, LEAST, is_range=bool(blocks))
+    fixed_by_hand = not repeat.is_range and REPEAT.name in overridden
+    gather, made = Gather(), None
+    with gather.attempt():
+        _refuse_second(blocks)
+    if repeat.is_range:
+        with gather.attempt():
+            _refuse_excluded_repetitions(statements, lets)
+        with gather.attempt():
+            _refuse_claims(statements, at)
+        if not blocks:
+            with gather.attempt():
+                _refuse_range_alone(repeat, at)
+    if blocks and fixed_by_hand:
+        message = f"`repeat = {repeat.most}` is no range, so nothing ends at a precision"
+        help = "a range, such as `--set repeat=8..30`, ends when `precision` says so"
+        found.add(
+            Diagnostic("precision-ignored", message, at, help=help, severity=Severity.WARNING)
+        )
+    elif blocks:
+        names = None if measure is None else [request.name for request in measure]
+        with gather.attempt():
+            made = build_precision(blocks[0], repeat, at, names, grid, lets)
+    for diagnostic in gather.found:
+        found.add(diagnostic)
+    return made
 
 
 def build_precision(
@@ -64,17 +113,17 @@ def build_precision(
     seen: dict[str, Span] = {}
     for goal in block.goals:
         with gather.attempt():
-            name = ".".join((goal.name.text, *goal.name.rest))
+            name = goal.key.text
             goals.append(_goal(name, goal, measured, lets))
             if name in seen:
                 fail(
                     "duplicate-key",
                     f"`{name}` is given twice",
-                    goal.name.span,
+                    goal.key.span,
                     labels=(Label(seen[name], "given here first"),),
                     help="keep one of them",
                 )
-            seen[name] = goal.name.span
+            seen[name] = goal.key.span
     per: tuple[str, ...] = ()
     with gather.attempt():
         per = names_behind_per(block.per, grid)
@@ -104,11 +153,11 @@ def _check_range(repeat: Repeat, head: Span, at: Span | None) -> None:
 
 def _goal(
     name: str,
-    goal: syntax.Goal,
+    goal: syntax.Setting,
     measured: Sequence[str] | None,
     lets: Mapping[str, syntax.Expr],
 ) -> model.Goal:
-    span = goal.name.span
+    span = goal.key.span
     first, *rest = name.split(".")
     metric = METRICS.get(first, Span(span.source, span.start, span.start + len(first)))
     check_sub_values(metric, rest, span)
@@ -151,24 +200,51 @@ def _absolute(metric: MetricEntry, name: str, value: Value) -> model.Goal:
     return model.Goal(name, number, relative=False)
 
 
-def refuse_range_alone(repeat: Repeat, at: Span | None) -> None:
+def _refuse_range_alone(repeat: Repeat, at: Span | None) -> None:
     """Raise CompileError for a range of repetitions that nothing ends."""
-    if repeat.is_range:
+    fail(
+        "range-without-precision",
+        "a range of repetitions needs a `precision` that ends it",
+        at,
+        note="how many of these?",
+        help=f"add `{EXAMPLE}`, or write one number: `repeat = {repeat.most}`",
+    )
+
+
+def _refuse_second(blocks: Sequence[syntax.Precision]) -> None:
+    """Raise CompileError where `precision` is there more than once."""
+    for extra in blocks[1:]:
         fail(
-            "range-without-precision",
-            "a range of repetitions needs a `precision` that ends it",
-            at,
-            note="how many of these?",
-            help=f"add `{EXAMPLE}`, or write one number: `repeat = {repeat.most}`",
+            "duplicate-key",
+            "`precision` is given twice",
+            extra.span,
+            labels=(Label(blocks[0].span, "given here first"),),
+            help="put all values into one",
         )
 
 
-def refuse_excluded_repetitions(
-    excludes: Sequence[syntax.Exclude], used: Sequence[frozenset[str]]
+def _refuse_claims(statements: Sequence[syntax.Node], at: Span | None) -> None:
+    """Raise CompileError for claims of a range: their intervals are those of a number fixed in advance."""
+    for claim in statements:
+        if isinstance(claim, syntax.Claim):
+            fail(
+                "claim-of-range",
+                "a claim takes a fixed number of repetitions",
+                claim.span,
+                note="its interval would miss more often where the values decide how many there are",
+                labels=(Label(at, "a range"),) if at else (),
+                help="write one number, such as `repeat = 30`",
+            )
+
+
+def _refuse_excluded_repetitions(
+    statements: Sequence[syntax.Node], lets: Mapping[str, syntax.Expr]
 ) -> None:
-    """Raise CompileError for an `exclude` that leaves out repetitions of a range; used: the names in each."""
-    for exclude, names in zip(excludes, used, strict=True):
-        if "repetition" in names:
+    """Raise CompileError for an `exclude` that leaves out repetitions of a range."""
+    for exclude in statements:
+        if isinstance(exclude, syntax.Exclude) and "repetition" in used_names(
+            [exclude.condition], lets
+        ):
             fail(
                 "excluded-repetitions",
                 "an `exclude` cannot leave out repetitions of a range",

@@ -216,12 +216,14 @@ class Builder:
 
     def _precision(self, span: Span, c: list[Any]) -> syntax.Node:
         nodes = self._all([child for child in c if not isinstance(child, str)])
-        goals = tuple(node for node in nodes if isinstance(node, syntax.Goal))
+        goals = tuple(node for node in nodes if isinstance(node, syntax.Setting))
         per = nodes[0] if len(nodes) > len(goals) else None
         return syntax.Precision(span, cast("syntax.Expr | None", per), goals)
 
     def _goal(self, span: Span, c: list[Any]) -> syntax.Node:
-        return syntax.Goal(span, cast(syntax.Name, self.build(c[0])), self._expr(c[1]))
+        name = cast(syntax.Name, self.build(c[0]))
+        key = self._named(name.span, ".".join((name.text, *name.rest)))
+        return syntax.Setting(span, key, self._expr(c[1]), None)
 
     def _hosts(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.Hosts(span, self._settings_of(c[1]))

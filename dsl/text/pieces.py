@@ -89,12 +89,10 @@ def marks(tree: syntax.File, found: list[Piece]) -> Marks:
             tuples[node.span.start] = False
         if isinstance(
             node,
-            syntax.Setting | syntax.Binding | syntax.Goal | syntax.Change | syntax.Outage,
+            syntax.Setting | syntax.Binding | syntax.Change | syntax.Outage,
         ):
             items.add(node.span.start)
-        if isinstance(
-            node, syntax.Setting | syntax.Binding | syntax.Goal | syntax.Let | syntax.Parameter
-        ):
+        if isinstance(node, syntax.Setting | syntax.Binding | syntax.Let | syntax.Parameter):
             keys.add(node.span.start)
     return Marks(
         declarations, frozenset(statements), frozenset(items), frozenset(keys),

@@ -331,19 +331,11 @@ class Exclude(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Goal(Node):
-    """`metric.value = quantity` in a `precision`."""
-
-    name: Name
-    value: Expr
-
-
-@dataclass(frozen=True, slots=True)
 class Precision(Node):
-    """`precision { ... }`, perhaps with `per` and names."""
+    """`precision { ... }`, perhaps with `per` and names; keys of its settings have dots (`fairness.F`)."""
 
     per: Expr | None
-    goals: tuple[Goal, ...]
+    goals: tuple[Setting, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,18 +12,15 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.words import listed, one_line, quantity
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.multiple import holm
-from fairc.runtime.statistics.repeated import FIXED
 
 from .axis import wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
-    REPETITION,
     Case,
     Cases,
     by_words,
     grouped,
     load,
-    mixture,
     names_of,
     number_of,
     pools_flows,
@@ -193,12 +190,7 @@ def _rows(
     for head, block in grouped(members, by[:-1], cases.orders):
         found = grouped(block, by[-1:], cases.orders)
         for key, own in found:
-            # Of a mixture there is no notch, so nothing needs to be left out for one.
-            mixed = pools_flows(own) or mixture(own, cases.swept, cases.sampled)
-            repeats = FIXED if mixed else cases.repeats
-            in_order = sorted(own, key=lambda case: int(case.keys[REPETITION]))
-            found_values = tuple(repeats.counted([c.value for c in in_order]))
-            middle = repeats.median(found_values, level)
+            found_values, middle = cases.median_of(own, level)
             label = worded(by, (*head, *key))
             rows.append(Box(label, found_values, middle, notch and middle.low is not None))
         if test is not None and by:

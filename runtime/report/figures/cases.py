@@ -84,6 +84,19 @@ class Cases:
             found |= dict.fromkeys(mixture(members, self.swept, self.sampled))
         return tuple(found)
 
+    def median_of(
+        self, members: Sequence[Case], level: float
+    ) -> tuple[tuple[float, ...], Estimate]:
+        """Return the values of a group, in order of repetition, and their median with its interval.
+
+        Values of several configurations or flows have an interval that nobody shows: none is left out for it.
+        """
+        mixed = pools_flows(members) or mixture(members, self.swept, self.sampled)
+        repeats = FIXED if mixed else self.repeats
+        in_order = sorted(members, key=lambda case: int(case.keys[REPETITION]))
+        values = tuple(repeats.counted([case.value for case in in_order]))
+        return values, repeats.median(values, level)
+
     @property
     def label(self) -> str:
         """What an axis of the metric is called, with its unit."""
