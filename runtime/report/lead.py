@@ -143,8 +143,6 @@ def _place(
             return asked[0][0]
         rates = first.metric.partition(".")[0] in _RATES or len(subject.run.configurations) == 1
         return _over_time([drawn for _, drawn in figures]) if rates else None
-    if asked and not any(axis.numeric for axis in _axes(subject.run)):
-        return asked[0][0]  # over words there is no line
     swept = set(subject.run.axes)
     for place, request in asked:
         whole = request.where is None and request.kind in ("line", "heatmap")

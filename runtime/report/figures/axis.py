@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 LOG_RATIO = 30
 _CHARACTER = 0.062  # inches, of a tick's label
 _GAP = 0.08
+_LEAST = 4  # characters of a word that is cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,17 @@ class NamedAxis:
             return width * (place - left) / (right - left)
 
         kept = thinned([(inches(p), len(one_line(t))) for t, p in self.places.items()])
-        chosen = [list(self.places.items())[i] for i in kept]
-        axes.set_xticks([p for _, p in chosen], [one_line(t) for t, _ in chosen])
+        if not self.numeric and len(kept) < len(self.places):
+            # A number between two others can be guessed, a word cannot: words become shorter.
+            most = max(_LEAST, int(width / len(self.places) / _CHARACTER) - 1)
+            cut = [t if len(t) <= most else t[: most - 1] + "…" for t in map(one_line, self.places)]
+            kept = thinned(
+                [(inches(p), len(t)) for t, p in zip(cut, self.places.values(), strict=True)]
+            )
+        else:
+            cut = [one_line(text) for text in self.places]
+        places = list(self.places.values())
+        axes.set_xticks([places[i] for i in kept], [cut[i] for i in kept])
         axes.xaxis.set_minor_locator(NullLocator())
 
 

@@ -29,7 +29,7 @@ from .cases import (
     valued,
     worded,
 )
-from .layout import fitted
+from .layout import fitted, fitting
 from .style import INK, MUTED, SERIES, WIDTHS, Width
 
 if TYPE_CHECKING:
@@ -339,7 +339,7 @@ def _panel(axes: Axes, panel: Panel, cases: Cases, inches: float) -> None:
     axes.set_ylim(top, 0)
     axes.grid(visible=True, axis="x")
     axes.spines["left"].set_visible(False)
-    axes.set_title(one_line(panel.heading))
+    axes.set_title(fitting(panel.heading, inches))
     axes.set_xlabel(cases.label)
 
 

@@ -28,7 +28,7 @@ from .cases import (
     worded,
 )
 from .colours import FAIR_TO_UNFAIR, UNIFORM, ink_on
-from .layout import Key, columns_for, draw_keys, fitted, key_height, short
+from .layout import Key, columns_for, draw_keys, fitted, fitting, key_height, short
 from .style import INK, MUTED, WIDTHS, Width, pick
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def _draw(
         _tiles(axes, found, (rows, columns), paint, norm, map_width, bool(sides))
         lowest = index + across >= len(maps)
         _ticks(axes, rows, columns, map_width, lowest, column == 0)
-        axes.set_title(_fitting(found.heading, map_width))
+        axes.set_title(fitting(found.heading, map_width))
         if column == 0:
             axes.set_ylabel(short(axes_names[0]))
         if lowest:
@@ -237,13 +237,6 @@ def _across(width: Width, maps: int, columns: int) -> int:
     if width == "column" and maps > 1 and widest / 2 / columns >= 0.12:
         most = 2
     return min(most, maps)
-
-
-def _fitting(heading: str, width: float) -> str:
-    """Return a heading cut to the width of its map."""
-    most = max(8, int(width / 0.055))
-    line = one_line(heading)
-    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def _colours(cases: Cases, maps: list[Map], signed: bool) -> tuple[Colormap, Normalize]:

@@ -64,6 +64,16 @@ def short(label: str) -> str:
     return line if len(line) <= MAX_LABEL else line[: MAX_LABEL - 1] + "…"
 
 
+def fitting(heading: str, inches: float) -> str:
+    """Return a heading cut to the width of its panel, in its middle: its end tells panels apart."""
+    most = max(8, int(inches / 0.055))
+    line = one_line(heading)
+    if len(line) <= most:
+        return line
+    end = most // 2
+    return f"{line[: most - 1 - end]}…{line[-end:]}"
+
+
 def label_room(labels: Iterable[str]) -> float:
     """Return the width in inches that labels at the right edge need, inside `paper_style`."""
     from matplotlib import rcParams

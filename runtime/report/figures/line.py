@@ -25,7 +25,7 @@ from .cases import (
     valued,
     worded,
 )
-from .layout import WIDE_LEFT, columns_for, grid, label_room, short
+from .layout import WIDE_LEFT, columns_for, fitting, grid, label_room, short
 from .points import Point
 from .style import MUTED, Width, colour, dash, label_ends, pick
 
@@ -184,6 +184,7 @@ def _draw(
         low = min(low, 0.0)
         margin = 0.05 * (high - low) or 0.5
         limits = (low - (margin if low < 0 else 0), high + margin)
+    inches = float(layout.panels[0].get_position().width * layout.figure.get_figwidth())
     for axes, panel in zip(layout.panels, panels, strict=True):
         if logs.values:
             axes.set_yscale("log")
@@ -199,8 +200,7 @@ def _draw(
             )
         if any(text for _, text, _ in labels):
             label_ends(axes, labels)
-        axes.set_title(one_line(panel.heading))
-    inches = float(layout.panels[0].get_position().width * layout.figure.get_figwidth())
+        axes.set_title(fitting(panel.heading, inches + label_room(names)))
     if axis:
         axis.apply(layout.panels[0], inches)
     else:
