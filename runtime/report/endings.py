@@ -9,7 +9,6 @@ from functools import cache
 
 from fairc.compiler.plan import Goal
 from fairc.compiler.plan.looks import looks
-from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.statistics.ending import Done, Ending, Endings, Key, Missed
 
 from .run import Outcome, Run
@@ -151,6 +150,8 @@ def _size(goal: Goal, size: float, digits: int = 3) -> str:
 
 @cache
 def _full(name: str) -> str:
+    from fairc.runtime.metrics.registry import value_named  # loads numpy
+
     try:
         return value_named(name).name
     except KeyError:  # of a plug-in that is not installed here
@@ -159,6 +160,8 @@ def _full(name: str) -> str:
 
 @cache
 def _unit(name: str) -> str:
+    from fairc.runtime.metrics.registry import value_named  # loads numpy
+
     try:
         return value_named(name).unit
     except KeyError:

@@ -84,7 +84,9 @@ def _begin(parent: int) -> None:
     """Prepare a worker: Ctrl-C is the campaign's, orphans are ours, and we end with the campaign."""
     signal.signal(signal.SIGINT, lambda *_: None)  # not SIG_IGN: what is started would inherit it
     signal.signal(signal.SIGTERM, _leave)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored, and what is started would, too
+    signal.signal(
+        signal.SIGHUP, signal.SIG_DFL
+    )  # nohup has it ignored, and what is started would, too
     tree.adopt_orphans()
     tree.die_with_parent()
     gc.freeze()  # what is imported stays: looking at it again and again is a quarter of a short try
