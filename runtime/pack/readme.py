@@ -32,9 +32,10 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
     if plan.citation:
         yield f"Source: {escape_markdown(plan.citation)}."
         yield ""
+    most = " at most" if plan.precision else ""
     yield (
         f"An experiment of {counted(plan.configurations, 'configuration')} and"
-        f" {counted(plan.cells, 'cell')}, written in"
+        f" {counted(plan.cells, 'cell')}{most}, written in"
         " `.fexp`, the language of fairc, and run on the engine"
         f" `{plan.engine}`. `report.html` shows what came out."
     )
