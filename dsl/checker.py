@@ -163,7 +163,13 @@ class Checker:
         deviates = self._try(block.given, keys.DEVIATES, static) or ()
         common, paired = self._try(draws, block, static) or Draws()
         claims = check_claims(
-            self._of(syntax.Claim), flows, facts, measure, common or paired, self.diagnostics
+            self._of(syntax.Claim),
+            flows,
+            facts,
+            measure,
+            common or paired,
+            repeat.is_range,
+            self.diagnostics,
         )
         return CheckedExperiment(
             name=experiment.name.text,

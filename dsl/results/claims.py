@@ -42,11 +42,13 @@ def check_claims(
     facts: Facts,
     measured: Sequence[model.MetricRequest] | None,
     common: bool,
+    is_range: bool,
     diagnostics: Diagnostics,
 ) -> tuple[Claim, ...]:
     """Return the claims of an experiment that is right so far; add what is wrong to the diagnostics.
 
-    common: whether the configurations of a repetition draw alike.
+    common: whether the configurations of a repetition draw alike. is_range: whether a range of repetitions ends by
+    what comes out.
     """
     if not nodes or diagnostics.errors:
         return ()
@@ -76,7 +78,7 @@ def check_claims(
         except CompileError as error:
             for diagnostic in error.diagnostics:
                 diagnostics.add(diagnostic)
-    for warning in checker.warnings():
+    for warning in checker.warnings(is_range):
         diagnostics.add(warning)
     return checker.claims
 
@@ -167,11 +169,13 @@ class ClaimChecker:
     def _pairs(self) -> int:
         return sum(1 if m.claim.over == "mean" else len(m.claim.units) for m in self._made)
 
-    def warnings(self) -> Iterator[Diagnostic]:
-        """Yield what the repetitions cannot decide, whatever comes out."""
+    def warnings(self, is_range: bool) -> Iterator[Diagnostic]:
+        """Yield what the repetitions cannot decide, whatever comes out; those of a range: the most of them."""
         pairs = self._pairs()
         for made in self._made:
-            needed = max((_needed(kind, share, pairs) for kind, share in made.kinds), default=0)
+            needed = max(
+                (_needed(kind, share, pairs, is_range) for kind, share in made.kinds), default=0
+            )
             if made.has < needed:
                 have = "1 repetition" if made.has == 1 else f"{made.has} repetitions"
                 yield Diagnostic(
@@ -190,12 +194,18 @@ class ClaimChecker:
                 )
 
 
-def _needed(kind: str, share: float, pairs: int) -> int:
+def _needed(kind: str, share: float, pairs: int, is_range: bool = False) -> int:
     """Return the least number of repetitions with which an interval at 1 - 0.05/m is closed, m = pairs.
 
     Order statistics: minimum and maximum enclose a quantile q with 1 - q^n - (1 - q)^n; two independent
-    samples: the least p of Mann and Whitney's test is 2 / C(2n, n).
+    samples: the least p of Mann and Whitney's test is 2 / C(2n, n). Of a range the confidence sequence of a quantile
+    is closed when (n + 1) max(q, 1 - q)^n is at most 0.05/m (sequential.py, `kept_counts`).
     """
+    if is_range and kind in ("independent", "median", "percentile"):
+        worst, n = max(share, 1 - share), 1
+        while (n + 1) * worst**n > LEVEL / pairs:
+            n += 1
+        return n
     tail = LEVEL / (2 * pairs)
     if kind == "independent":
         n = 1

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from fairc.compiler.plan import Claim, ClaimUnit, Plan
 from fairc.runtime.run.history import claims_before
 from fairc.runtime.statistics.estimates import CONFIDENCE, Estimate
+from fairc.runtime.statistics.repeated import Repeated, repeated
 
 from . import intervals
 from .intervals import Found
@@ -116,29 +117,32 @@ def _all(verdicts: list[Verdict]) -> Verdict:
 
 def _units(claim: Claim, plan: Plan, values: Values, level: float) -> list[Unit]:
     names = [axis.name for axis in plan.axes]
-    common = bool(plan.common)
+    common, repeats = bool(plan.common), repeated(plan)
     if claim.over == "mean":
-        found = _mean(claim, values, level, common=common)
+        found = _mean(claim, values, level, common, repeats)
         low, high = _mean_bound(claim, "low"), _mean_bound(claim, "high")
-        return [_judged(claim, (), found, low, high, level)]
+        return [_judged(claim, (), found, low, high, None if repeats.is_range else level)]
     units = []
     for unit in claim.units:
         cells = dict(zip(names, unit.terms[0].cells, strict=True))
         where = tuple((name, cells[name]) for name in claim.shared)
-        found = _each(claim, unit, values, level, common=common)
-        units.append(_judged(claim, where, found, unit.low, unit.high, level))
+        found = _each(claim, unit, values, level, common, repeats)
+        of = None if repeats.is_range else level
+        units.append(_judged(claim, where, found, unit.low, unit.high, of))
     return units
 
 
-def _each(claim: Claim, unit: ClaimUnit, values: Values, level: float, *, common: bool) -> Found:
+def _each(
+    claim: Claim, unit: ClaimUnit, values: Values, level: float, common: bool, repeats: Repeated
+) -> Found:
     of_terms = [values.of(term) for term in unit.terms]
     known = [found for found in of_terms if not isinstance(found, str)]
     if len(known) < len(of_terms):
         return intervals.nothing(next(found for found in of_terms if isinstance(found, str)))
-    return intervals.of_unit(unit, claim.form, known, level, common=common)
+    return intervals.of_unit(unit, claim.form, known, level, common=common, repeated=repeats)
 
 
-def _mean(claim: Claim, values: Values, level: float, *, common: bool) -> Found:
+def _mean(claim: Claim, values: Values, level: float, common: bool, repeats: Repeated) -> Found:
     every: list[list[intervals.ByRepetition]] = []
     for unit in claim.units:
         of_terms = [values.of(term) for term in unit.terms]
@@ -146,7 +150,7 @@ def _mean(claim: Claim, values: Values, level: float, *, common: bool) -> Found:
         if len(known) < len(of_terms):
             return intervals.nothing("a configuration has no value")
         every.append(list(known))
-    return intervals.of_mean(claim.units, claim.form, every, level, common=common)
+    return intervals.of_mean(claim.units, claim.form, every, level, common=common, repeated=repeats)
 
 
 def _mean_bound(claim: Claim, end: Literal["low", "high"]) -> float | None:
@@ -162,11 +166,12 @@ def _judged(
     found: Found,
     low: float | None,
     high: float | None,
-    level: float,
+    level: float | None,
 ) -> Unit:
+    """Return a unit with its verdict. level: for the repetitions that would decide; None: nobody says."""
     estimate = found.estimate
     verdict = _verdict(claim.relation, estimate, low, high)
-    open_ = needed(found, low, high, level) if verdict == "undecided" else None
+    open_ = needed(found, low, high, level) if verdict == "undecided" and level else None
     return Unit(where, verdict, estimate, low, high, found.method, open_)
 
 

@@ -6,6 +6,9 @@
     share of the repetitions              Clopper and Pearson's
     mean over configurations              of the quantity in each repetition; independent means: Welch-Satterthwaite
 
+Where a range of repetitions ended by what came out (`repeat = 8..30`), all of these miss too often. Then medians, percentiles and
+shares have confidence sequences, independent samples are taken pair by pair, and means have no interval.
+
 Repetitions are independent of each other, so that a mean over configurations within each repetition is one
 sample, however the configurations depend on each other.
 """
@@ -18,10 +21,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from fairc.compiler.plan import ClaimUnit
-from fairc.runtime.statistics.estimates import Estimate, mean, median, percentile
+from fairc.runtime.statistics.estimates import Estimate
+from fairc.runtime.statistics.repeated import FIXED, OF_MEANS, Repeated
 
 Method = Literal[
-    "order statistics", "hodges-lehmann", "student", "welch", "clopper-pearson", "none"
+    "order statistics",
+    "hodges-lehmann",
+    "student",
+    "welch",
+    "clopper-pearson",
+    "confidence sequence",
+    "none",
 ]
 CONSTANT = "all values are equal; `count` has an interval then"
 
@@ -48,26 +58,33 @@ def nothing(reason: str) -> Found:
 
 
 def of_unit(
-    unit: ClaimUnit, form: str, values: Sequence[ByRepetition], level: float, *, common: bool
+    unit: ClaimUnit,
+    form: str,
+    values: Sequence[ByRepetition],
+    level: float,
+    *,
+    common: bool,
+    repeated: Repeated = FIXED,
 ) -> Found:
     """Return the quantity of a unit. values: of each of its terms; form: sum or ratio, as in the plan.
 
     common: whether the configurations of a repetition draw alike; terms of one configuration always do.
+    repeated: whether the number of repetitions was fixed.
     """
     first = unit.terms[0]
     if len(unit.terms) == 1:
-        return _one(unit, tuple(values[0].values()), level)
-    paired = common or first.cells == unit.terms[1].cells
+        return _one(unit, tuple(values[0].values()), level, repeated)
+    paired = common or repeated.is_range or first.cells == unit.terms[1].cells
     together = by_repetition(unit, form, values)
     if isinstance(together, str):
         return nothing(together)
     if paired:
         if form == "ratio":
             logs = {r: math.log((y - unit.shift) / first.factor) for r, y in together.items()}
-            inner = median(list(logs.values()), level)
+            inner = repeated.median(list(logs.values()), level)
             found = _affine(_exp(inner), first.factor, unit.shift)
-            return Found(_told(found), tuple(together.values()), 0.5, "order statistics")
-        return _plain(first.statistic, tuple(together.values()), level)
+            return Found(_told(found), tuple(together.values()), 0.5, _ranks(repeated))
+        return _plain(first.statistic, tuple(together.values()), level, repeated)
     return _independent(unit, form, values, level, tuple(together.values()))
 
 
@@ -78,11 +95,13 @@ def of_mean(
     level: float,
     *,
     common: bool,
+    repeated: Repeated = FIXED,
 ) -> Found:
     """Return the mean over units of their quantities. values: of each term of each unit."""
     statistic = units[0].terms[0].statistic
     if statistic == "mean" and not common:
-        return _satterthwaite(units, values, level)
+        found = _satterthwaite(units, values, level)
+        return _without(found) if repeated.is_range else found
     each = []
     for unit, of_terms in zip(units, values, strict=True):
         made = by_repetition(unit, form, of_terms)
@@ -92,9 +111,8 @@ def of_mean(
     shared = sorted(set.intersection(*(set(made) for made in each)))
     if not shared:
         return nothing("no repetition counts in every configuration")
-    return _plain(
-        statistic, tuple(math.fsum(m[r] for m in each) / len(each) for r in shared), level
-    )
+    means = tuple(math.fsum(m[r] for m in each) / len(each) for r in shared)
+    return _plain(statistic, means, level, repeated)
 
 
 def by_repetition(
@@ -129,6 +147,30 @@ def clopper_pearson(hits: int, n: int, level: float) -> tuple[float, float]:
     return low, high
 
 
+def share_at_any_time(hits: int, n: int, level: float) -> tuple[float, float]:
+    """Return the interval of a share that holds at all times at once (sequential.py, `kept_counts`).
+
+    A share p is kept while B(k + 1, n - k + 1) / (p^k (1 - p)^(n - k)) < 1 / (1 - level).
+    Source: Robbins, Statistical methods related to the law of the iterated logarithm, 1970.
+    """
+    beta = math.lgamma(hits + 1) + math.lgamma(n - hits + 1) - math.lgamma(n + 2)
+
+    def kept(p: float) -> bool:
+        likelihood = (hits * math.log(p) if hits else 0.0) + (
+            (n - hits) * math.log1p(-p) if hits < n else 0.0
+        )
+        return beta - likelihood < -math.log(1 - level)
+
+    def edge(outside: float, inside: float) -> float:
+        for _ in range(60):
+            middle = (outside + inside) / 2
+            outside, inside = (outside, middle) if kept(middle) else (middle, inside)
+        return inside
+
+    seen = min(max(hits / n, 1e-12), 1 - 1e-12)
+    return (edge(0.0, seen) if hits else 0.0), (edge(1.0, seen) if hits < n else 1.0)
+
+
 TESTS = {
     "<": lambda x, bound: x < bound,
     "<=": lambda x, bound: x <= bound,
@@ -137,27 +179,34 @@ TESTS = {
 }
 
 
-def _one(unit: ClaimUnit, values: tuple[float, ...], level: float) -> Found:
+def _one(unit: ClaimUnit, values: tuple[float, ...], level: float, repeated: Repeated) -> Found:
     term = unit.terms[0]
     if term.statistic == "count":
         hits = [float(TESTS[term.relation](x, term.bound)) for x in values]
-        low, high = clopper_pearson(round(sum(hits)), len(hits), level)
+        interval = share_at_any_time if repeated.is_range else clopper_pearson
+        low, high = interval(round(sum(hits)), len(hits), level)
         share = Estimate(len(hits), sum(hits) / len(hits), low, high)
         as_is = (term.factor, unit.shift) == (1.0, 0.0)
         method: Method = "clopper-pearson" if as_is else "none"
+        method = "confidence sequence" if repeated.is_range else method
         return Found(_affine(share, term.factor, unit.shift), tuple(hits), 0.5, method)
     made = tuple(unit.shift + term.factor * x for x in values)
     if term.statistic == "percentile":
         share_of = term.share if term.factor >= 0 else 1 - term.share
-        found = _told(percentile(made, 100 * share_of, level))
-        return Found(found, made, share_of, "order statistics")
-    return _plain(term.statistic, made, level)
+        found = _told(repeated.percentile(made, 100 * share_of, level))
+        return Found(found, made, share_of, _ranks(repeated))
+    return _plain(term.statistic, made, level, repeated)
 
 
-def _plain(statistic: str, values: tuple[float, ...], level: float) -> Found:
+def _ranks(repeated: Repeated) -> Method:
+    """Return what the interval of a median or a percentile is called."""
+    return "confidence sequence" if repeated.is_range else "order statistics"
+
+
+def _plain(statistic: str, values: tuple[float, ...], level: float, repeated: Repeated) -> Found:
     if statistic == "mean":
-        return Found(_told(mean(values, level)), values, 0.5, "student")
-    return Found(_told(median(values, level)), values, 0.5, "order statistics")
+        return Found(_told(repeated.mean(values, level)), values, 0.5, "student")
+    return Found(_told(repeated.median(values, level)), values, 0.5, _ranks(repeated))
 
 
 def _independent(
@@ -226,6 +275,12 @@ def _satterthwaite(
     freedom = total**2 / math.fsum(v**2 / free for v, free in parts)
     half = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt(total)
     return Found(Estimate(n, value, value - half, value + half), (), 0.5, "welch")
+
+
+def _without(found: Found) -> Found:
+    """Return a mean without the interval that it has only for a fixed number of repetitions."""
+    estimate = Estimate(found.estimate.n, found.estimate.value, reason=OF_MEANS)
+    return replace(found, estimate=estimate, method="none")
 
 
 def replaced(unit: ClaimUnit) -> ClaimUnit:

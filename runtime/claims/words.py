@@ -16,6 +16,7 @@ METHODS = {
     "student": "Student",
     "welch": "Welch-Satterthwaite",
     "clopper-pearson": "Clopper-Pearson",
+    "confidence sequence": "confidence sequence",
     "none": "",
 }
 SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}

@@ -12,6 +12,8 @@ from fairc.compiler.plan import ClaimTerm, ClaimUnit
 from fairc.runtime.claims import intervals
 from fairc.runtime.statistics.agreement import shift
 from fairc.runtime.statistics.estimates import Estimate, median, percentile
+from fairc.runtime.statistics.repeated import Repeated
+from fairc.runtime.statistics.sequential import at_any_time, kept_counts
 from fairc.runtime.statistics.two_samples import welch
 
 LEVEL = 0.99
@@ -168,3 +170,31 @@ def test_intervals_miss_no_more_often_than_they_say() -> None:
         missed[1] += not holds(two, 1)
     assert max(missed) / 2000 < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 2000)
     assert min(missed) > 0
+
+
+RANGE = Repeated(8, 30)
+
+
+def test_a_range_of_repetitions_has_intervals_that_hold_at_every_look() -> None:
+    values = sample(14, 20)
+    alone = intervals.of_unit(unit(term("a")), "sum", [values], 0.99, common=True, repeated=RANGE)
+    assert alone.estimate == at_any_time(list(values.values()), 0.5, 0.99)
+    assert alone.method == "confidence sequence"
+    both = unit(term("a"), term("b", -1.0))
+    other = sample(15, 20)
+    pairs = [values[r] - other[r] for r in values]
+    apart = intervals.of_unit(both, "sum", [values, other], 0.99, common=False, repeated=RANGE)
+    assert apart.estimate == at_any_time(pairs, 0.5, 0.99)
+    means = unit(term("a", 1.0, "mean"))
+    none = intervals.of_unit(means, "sum", [values], 0.95, common=True, repeated=RANGE).estimate
+    assert none.low is None and "no interval of a mean" in none.reason
+
+
+def test_the_sequence_of_a_share_is_the_same_as_that_of_a_quantile() -> None:
+    """A quantile q with k of n values up to it is kept exactly when the share k / n keeps q."""
+    for n in (8, 20, 40):
+        for q in (0.1, 0.5, 0.8):
+            least, most = kept_counts(n, q, 0.95)
+            for k in range(n + 1):
+                low, high = intervals.share_at_any_time(k, n, 0.95)
+                assert (low <= q <= high) == (least <= k <= most)

@@ -7,6 +7,7 @@ import pytest
 from fairc.dsl import Source, load
 from fairc.dsl.model import Claim
 from fairc.dsl.results.claims import _needed
+from fairc.runtime.statistics.sequential import values_needed
 
 FILE = """fexp 1
 
@@ -159,6 +160,12 @@ def test_repetitions_that_several_claims_need() -> None:
     assert [_needed("median", 0.5, m) for m in (1, 5, 20)] == [6, 8, 10]
     assert _needed("percentile", 0.9, 1) == 36
     assert [_needed("independent", 0.5, m) for m in (1, 20)] == [4, 6]
+
+
+@pytest.mark.parametrize(("share", "pairs"), [(0.5, 1), (0.5, 7), (0.9, 1)])
+def test_repetitions_that_a_claim_needs_of_a_range(share: float, pairs: int) -> None:
+    needed = values_needed(share, 1 - 0.05 / pairs)
+    assert _needed("percentile", share, pairs, is_range=True) == needed
 
 
 def test_too_few_repetitions_are_a_warning_so_that_a_quick_try_still_runs() -> None:
