@@ -39,6 +39,7 @@ DIGEST_BYTES = 64
 # Mask of the first 0 to 8 bytes of a little-endian word.
 _FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 # Options can end behind the last captured byte: gathers may read this far past it.
+_SHORT_RUN = 32  # records; shorter runs cost more than looking at each
 _PADDING = 160
 
 
@@ -168,32 +169,54 @@ def feedback(data: bytes) -> Feedback:
 
 
 def _record_offsets(data: bytes, order: str) -> tuple[Int64s, int]:
-    """Return where each complete record begins, and where the last one ends."""
+    """Return where each complete record begins, and where the last one ends.
+
+    Full packets follow each other in their hundreds: such a run is found at once. Where lengths vary, each
+    record is looked at by itself.
+    """
     length_at = struct.Struct(order + "I").unpack_from
-    offsets: list[int] = []
-    position, size = _HEADER_BYTES, len(data)
-    while position + _RECORD_BYTES <= size:
-        following = position + _RECORD_BYTES + length_at(data, position + 8)[0]
-        if following > size:
-            break
-        offsets.append(position)
-        position = following
-    return np.array(offsets, np.int64), position
+    size = len(data)
+    # Every four bytes as one word, wherever they begin.
+    words = np.ndarray((size - 3,), order + "u4", data, strides=(1,))
+    parts: list[Int64s] = []
+    position = _HEADER_BYTES
+    while True:
+        single: list[int] = []
+        while position + _RECORD_BYTES <= size and len(single) < _SHORT_RUN:
+            following = position + _RECORD_BYTES + length_at(data, position + 8)[0]
+            if following > size:
+                break
+            single.append(position)
+            position = following
+        parts.append(np.array(single, np.int64))
+        if len(single) < _SHORT_RUN:
+            return np.concatenate(parts), position
+        run, most = _SHORT_RUN, _SHORT_RUN
+        while run == most > 0 and position + _RECORD_BYTES <= size:
+            stride = _RECORD_BYTES + length_at(data, position + 8)[0]
+            most = min(2 * most, (size - position) // stride)
+            lengths = words[position + 8 :][: most * stride : stride]
+            others = np.flatnonzero(lengths != stride - _RECORD_BYTES)
+            run = int(others[0]) if len(others) else most
+            parts.append(position + stride * np.arange(run))
+            position += run * stride
 
 
 class _Bytes:
     """Big-endian fields of many packets at once; one that was not captured whole reads as 0."""
 
     def __init__(self, buffer: UInt8s, end: Int64s) -> None:
-        self._buffer, self._end = buffer, end
+        self._end = end
+        # Every byte, two and four bytes as one number, wherever they begin.
+        self._numbers = {
+            width: np.ndarray((len(buffer) - width + 1,), f">u{width}", buffer, strides=(1,))
+            for width in (1, 2, 4)
+        }
 
     def field(self, at: Int64s, width: int, present: NDArray[np.bool_]) -> Int64s:
-        """Return the unsigned field of `width` bytes at `at`, shape (packets,)."""
+        """Return the unsigned field of `width` bytes (1, 2 or 4) at `at`, shape (packets,)."""
         present = present & (at + width <= self._end)
-        where = np.where(present, at, 0)
-        value = np.zeros(len(at), np.int64)
-        for byte in range(width):
-            value = value << 8 | self._buffer[where + byte]
+        value = self._numbers[width][np.where(present, at, 0)].astype(np.int64)
         return np.where(present, value, 0)
 
 

@@ -148,6 +148,26 @@ def test_a_cut_file_keeps_its_whole_records(frames: list[Frame], data: st.DataOb
     assert capture.cut_bytes == cut - ends[complete]
 
 
+@given(
+    runs=st.lists(
+        st.tuples(st.sampled_from([0, 54, 66, 96]), st.sampled_from([1, 31, 32, 33, 65, 300])),
+        max_size=6,
+    ),
+    cut=st.integers(0, 120),
+)
+def test_runs_of_equal_packets_are_found_as_one_by_one(
+    runs: list[tuple[int, int]], cut: int
+) -> None:
+    lengths = [length for length, count in runs for _ in range(count)]
+    whole = pcap([Frame(index, bytes(length)) for index, length in enumerate(lengths)])
+    ends = 24 + np.cumsum([16 + length for length in lengths])
+    data = whole[: max(24, len(whole) - cut)]
+    capture = parse(data)
+    kept = int((ends <= len(data)).sum())
+    assert capture.packets.frame_bytes.tolist() == lengths[:kept]
+    assert capture.packets.time_ns.tolist() == list(range(kept))
+
+
 @given(st.binary(max_size=400))
 def test_rubbish_after_the_header_is_never_an_exception(rubbish: bytes) -> None:
     capture = parse(pcap([]) + rubbish)
