@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
-from torture import campaign, documents, kills, tree
+from torture import campaign, documents, kills, privileged, tree
 from torture.every import STRATEGIES
 from torture.sandbox import Sandbox, preload
 from torture.strategy import Outcome, Strategy
@@ -98,6 +98,24 @@ def test_what_no_command_may_do_is_seen(
 ) -> None:
     running = Sandbox(tmp_path).fork("--version", patch=patch)
     assert problem in running.wait(5.0).problem()
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ("true", ""),
+        ("touch /etc/canary", "/etc/canary was written"),
+        ("ip link add x0 type veth peer name x1", "is left"),
+        ("ip link add x0 type veth peer name x1 netns 1", "of process 1 are others"),
+    ],
+)
+def test_what_a_program_of_root_does_is_seen(tmp_path: Path, command: str, effect: str) -> None:
+    if lacking := privileged.lacking():
+        pytest.skip(f"this machine lacks {lacking}")
+    before = privileged.parameters()
+    assert privileged.start(Sandbox(tmp_path), command.split()).wait(60.0).status == 0
+    assert effect in privileged.effects(tmp_path, before)
+    assert bool(effect) == bool(privileged.effects(tmp_path, before))
 
 
 def test_what_is_left_is_seen(tmp_path: Path) -> None:

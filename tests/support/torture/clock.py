@@ -110,7 +110,7 @@ STRATEGIES = (
         jumped,
         lacking=lacking,
         weight=0.7,
-        short=1,
+        short=0,
         wanted=300,
     ),
 )

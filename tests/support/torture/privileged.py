@@ -11,6 +11,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from fairc.compiler import Cell, compile
 from . import network
 from .documents import genuine, mutant
 from .kills import lacks
-from .sandbox import Sandbox
+from .sandbox import Running, Sandbox
 from .strategy import Outcome, Strategy, dice
 
 TRIES = 400
@@ -96,19 +97,25 @@ def run(seed: int, number: int, folder: Path) -> Outcome:
     bad.mkdir()
     (bad / "plan.json").write_text(header)
     (bad / "cells.jsonl").write_text(text + "\n")
-    (folder / "over").mkdir()
-    (folder / "script").write_text(SCRIPT)
     before = parameters()
     fairc = [sys.executable, "-c", PROGRAM.format(folder=str(Path(__file__).parent.parent))]
     command = [*fairc, "run", "bad", "-o", "out", "--engine", "mininet", "-q"]
-    ended = sandbox.start_other(
-        ("unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child"),
-        ("sh", str(folder / "script"), str(folder), *command),
-    ).wait()
-    problem = ended.problem(0, 1, 2, 3) or sandbox.leftovers() or _effects(folder, before)
+    ended = start(sandbox, command).wait()
+    problem = ended.problem(0, 1, 2, 3) or sandbox.leftovers() or effects(folder, before)
     ending = {0: "run", 1: "run, not all valid", 2: "refused", 3: "refused by the engine"}
     words = "problem" if problem else ending.get(ended.status or 0, "?")
     return Outcome(words, problem and f"{problem} ({what})")
+
+
+def start(sandbox: Sandbox, command: Sequence[str]) -> Running:
+    """Start a command as root, in namespaces and over a file system where `effects` sees what it does."""
+    folder = sandbox.folder
+    (folder / "over").mkdir()
+    (folder / "script").write_text(SCRIPT)
+    return sandbox.start_other(
+        ("unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child"),
+        ("sh", str(folder / "script"), str(folder), *command),
+    )
 
 
 def _taken(text: str) -> bool:
@@ -119,7 +126,7 @@ def _taken(text: str) -> bool:
     return True
 
 
-def _effects(folder: Path, before: dict[str, str]) -> str:
+def effects(folder: Path, before: dict[str, str]) -> str:
     """Return what was changed outside of the run."""
     if parameters() != before:
         return "a parameter of the kernel's modules was changed and not written back"

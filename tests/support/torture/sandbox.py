@@ -299,7 +299,7 @@ def no_report() -> None:
     """Write no report: that takes long, and is tried by those who look at it."""
     from fairc.runtime import report
 
-    def build(path: Path, formats: object = ()) -> list[Path]:
+    def build(path: Path, formats: object = (), **others: object) -> list[Path]:
         return [path / "report.html"]
 
     report.build = build  # type: ignore[assignment]

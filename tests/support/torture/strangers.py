@@ -299,7 +299,7 @@ STRATEGIES = (
         " `verify`, or `run`, `report`, `table`, `compare`, `pack`: taken, told or refused in 6 GiB; no canary, no program, no"
         " link, no script in what was written, nothing outside",
         read,
-        short=12,
+        short=6,
         wanted=10_000,
     ),
 )

@@ -85,7 +85,7 @@ STRATEGIES = (
         turns,
         lacking=lacking,
         weight=0.5,
-        short=1,
+        short=0,
         wanted=200,
     ),
 )
