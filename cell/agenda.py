@@ -39,7 +39,7 @@ class Agenda:
         """Return when to look again: before what is due next, until_ns at the latest.
 
         poll() may come late by up to 0.5 % of its wait (Linux, select_estimate_accuracy()): a longer
-        wait ends 1 % early, and the rest is waited for anew.
+        wait ends 1 % early, and it waits again for the rest.
         """
         if self.next is None or self.next[0] >= until_ns:
             return until_ns

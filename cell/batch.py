@@ -1,6 +1,6 @@
 """Lines for `ip -batch` and `tc -batch`: words between single spaces, and nothing that ends a line.
 
-This is the one border where lines are made, and it relies on nobody: what is not words is refused.
+This is the one border where lines are made, and it trusts no input: anything else is refused.
 """
 
 from __future__ import annotations

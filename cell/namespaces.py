@@ -1,4 +1,4 @@
-"""Nodes that are network namespaces of this machine: nobody else sees them, and they end with this program."""
+"""Nodes that are network namespaces of this machine: no other program sees them, and they end with this program."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def obey(
 ) -> dict[str, Any]:
     """Carry out an order of the conductor; return the answer.
 
-    running: receives a descriptor that tells the end of a started process, the process, and where to
+    running: receives a descriptor that signals the end of a started process, the process, and where to
     write its exit status.
     """
     try:

@@ -166,7 +166,7 @@ class Compilation:
 
         So an interrupted run leaves the whole grid, with fewer repetitions, instead of a corner of
         the grid. Raises CompileError with everything that is wrong, after the last configuration
-        has been looked at; no cell is yielded after the first error.
+        has been examined; no cell is yielded after the first error.
         """
         kept: dict[tuple[str, ...], Lowered] = {}
         for repetition in range(1, self._experiment.repeat + 1):
@@ -186,7 +186,7 @@ class Compilation:
 
     @property
     def processing_ns(self) -> tuple[int, ...]:
-        """The limits of what hosts take for a packet in the configurations that were looked at, ns."""
+        """The limits of what hosts take for a packet in the configurations that were examined, ns."""
         return tuple(sorted(self._processing_ns))
 
     @property
@@ -195,7 +195,7 @@ class Compilation:
         return self._experiment
 
     def representatives(self, most: int) -> Iterator[tuple[Cell, int]]:
-        """Yield one cell of at most so many configurations, evenly spread, and how many it has.
+        """Yield one cell of each of at most `most` configurations, evenly spread, and how many it has.
 
         For estimates: nothing but these configurations is lowered. Raises CompileError.
         """

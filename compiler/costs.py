@@ -16,7 +16,7 @@ class Costs:
     packet with its ack and captures; per_quic_packet_s: beyond that for one over QUIC;
     per_policed_packet_s: beyond that for one that a policer forwards, computed again included.
     browser_load_s, browser_per_byte_s: for every load of a page in a browser, and for its bytes.
-    image_s: for an image of others, whose server gets time before the first client begins.
+    image_s: for a third-party image, whose server gets time before the first client begins.
     parallel: whether several cells may run at once. memory_mib, browser_memory_mib: of a job that
     runs one cell, MiB, and beyond that where a browser loads pages.
     """
@@ -44,7 +44,7 @@ UML = Costs(
     1.0, 0.001, 3.2e-5, 2.9e-5, 2.8e-5, 3.3, 0.9e-6, memory_mib=2560, browser_memory_mib=1536
 )
 
-# Fitted to docs/benchmarks.md; QUIC: 10 MB over TCP beside 10 MB over QUIC. A load in a browser:
+# Fitted to docs/benchmarks.md; QUIC: 10 MB over TCP and 10 MB over QUIC sharing a link. A load in a browser:
 # docs/browser.md, "What a load costs": 18 to 20 s for 11 kB, 36 to 48 s for 5.3 MB, of which its
 # packets are 1.3 s. Memory: the guest's, the file through which it hands over results (a memory file
 # system may hold it; runtime/vm has both), 1 GiB for fairc's analysis; with a browser 1 GiB of guest

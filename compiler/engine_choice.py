@@ -26,7 +26,7 @@ CHOICES = (*VIRTUAL_TIME, "docker")
 """In real time nothing is run unasked, but for what neither of the others can run at all: images.
 
 Every other engine must be asked for by name, whatever a plan from somebody else says: `mininet` runs as root on
-this machine's kernel, and what a plug-in does nobody knows here.
+this machine's kernel, and what a plug-in does is unknown here.
 """
 
 KERNEL = ("tcp", "web")
@@ -37,7 +37,7 @@ KERNEL = ("tcp", "web")
 class Asks:
     """What a flow, or a pair of proxies, asks for that not every engine has.
 
-    who: its name for people. line: of the file, or 0. bpf: whether its CCA is a BPF program. image: the
+    who: its name in messages. line: of the file, or 0. bpf: whether its CCA is a BPF program. image: the
     container image that it runs. browser: whether it loads pages in a browser. parameters: whether
     its CCA has parameters that are those of a whole kernel. iperf3: whether it runs that program. syscall_cost: whether system calls take a virtual
     time of their own.
@@ -83,7 +83,7 @@ class Reason:
     image: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        """Say it in a sentence without its full stop."""
+        """Return it as a sentence without the full stop."""
         where = f" (line {self.line})" if self.line else ""
         return f"{self.who} {self.does}{where}, which {self.engine} cannot {self.cannot}"
 
@@ -181,7 +181,7 @@ class Choice:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The reasons in words; one that keeps several engines from it is given once."""
+        """The reasons as sentences; one that keeps several engines from it is given once."""
         engines: dict[Reason, list[str]] = {}
         for reason in self.reasons:
             engines.setdefault(replace(reason, engine=""), []).append(reason.engine)
@@ -245,10 +245,10 @@ def cannot(engine: str, asked: Iterable[Asks]) -> Iterator[Reason]:
 
 
 def may_matter(engine: str | None, mentions: Callable[[str], bool]) -> bool:
-    """Whether the choice can depend on what flows ask for, as far as their texts tell.
+    """Whether the choice can depend on what flows request, as far as their texts show.
 
     engine: that was asked for, or None. mentions: whether a word stands in any of the texts. Where it
-    does not matter, a grid of millions of configurations need not be looked at.
+    does not matter, a grid of millions of configurations need not be examined.
     """
     if engine is None:
         looked_at = [CHOICES[0]]
@@ -280,7 +280,7 @@ def choose(asked: Iterable[Asks]) -> Choice:
 
 
 def chosen_anyway(engine: str, asked: Iterable[Asks]) -> bool:
-    """Whether an engine is the one that is chosen where nobody asks for one."""
+    """Whether an engine is the one that is chosen by default."""
     try:
         return choose(asked).engine == engine
     except CompileError:
@@ -303,7 +303,7 @@ def given(engine: str, asked: Iterable[Asks]) -> Choice:
 
 
 def refusal(engine: str, reasons: Iterable[Reason]) -> Diagnostic:
-    """Say that an engine that was asked for cannot run an experiment."""
+    """Describe why a requested engine cannot run an experiment."""
     found = tuple(reasons)
     images = sorted({f"`{reason.image}`" for reason in found if reason.image})
     if images:

@@ -117,7 +117,7 @@ def length(cell: Cell) -> float:
             sharing = sum(other.bottleneck == flow.bottleneck for other in cell.flows)
             alone_s = work_s(cell, flow) * sharing
             moving_s = min(alone_s, waiting[flow.bottleneck])
-            waits = isinstance(flow.workload, LoadWorkload)  # for replies: beside its bytes
+            waits = isinstance(flow.workload, LoadWorkload)  # for replies, besides its bytes
             ends.append(start_s + (moving_s + own_s(flow) if waits else max(moving_s, own_s(flow))))
         else:
             ends.append(cell.deadline_ns / 1e9)
@@ -140,7 +140,7 @@ def own_s(flow: Flow) -> float:
 
 
 def pages_s(flow: Flow, workload: LoadWorkload) -> float:
-    """Return how long page loads take beside their bytes, s: pauses, round trips, the browser."""
+    """Return how long page loads take besides their bytes, s: pauses, round trips, the browser."""
     each_s = PAGE_RTTS * flow.base_rtt_ns / 1e9
     if workload.client != "plain":
         each_s += BROWSER_VIRTUAL_S
@@ -148,7 +148,7 @@ def pages_s(flow: Flow, workload: LoadWorkload) -> float:
 
 
 def browsers_s(costs: Costs, cell: Cell) -> float:
-    """Return the wall seconds that browsers add to a cell, beside those of its packets."""
+    """Return the wall seconds that browsers add to a cell, besides those of its packets."""
     return sum(browser_load_s(costs, load) * len(load.protocols) for load in in_browsers(cell))
 
 
@@ -192,7 +192,7 @@ def packets(cell: Cell, length_s: float) -> float:
 
 
 def results_bytes(cell: Cell) -> float:
-    """Return how much a cell leaves behind before it is compressed, bytes, as far as its plan tells."""
+    """Return how much a cell leaves behind before it is compressed, bytes, as far as its plan shows."""
     length_s = length(cell)
     sent = packets(cell, length_s)
     lines = sum(flow.connections * length_s * 1e9 / flow.sample_every_ns for flow in cell.flows)

@@ -62,7 +62,7 @@ class CheckedExperiment:
         return self._points(self.grid.configurations())
 
     def some(self, most: int) -> Iterator[model.Configuration]:
-        """Yield at most so many configurations, evenly spread over all. Raises CompileError."""
+        """Yield at most `most` configurations, evenly spread over all. Raises CompileError."""
         step = -(-self.count().configurations // most)
         chosen = islice(self.grid.configurations(), 0, None, max(1, step))
         return (build() for _, build in self._points(chosen))

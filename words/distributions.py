@@ -87,7 +87,7 @@ DISTRIBUTIONS: Registry[Entry] = Registry(
 
 @dataclass(frozen=True)
 class Random:
-    """A quantity, or a distribution that it is drawn from anew in each place of use."""
+    """A quantity, or a distribution from which each place of use draws independently."""
 
     quantity: Quantities
 

@@ -63,7 +63,7 @@ _LOG_X = P("log", Words("axis", ("x",)), "a logarithmic axis, which takes positi
 
 
 MAX_LINES = 12
-"""Lines of one panel, which colours and dashes tell apart."""
+"""Lines of one panel, distinguished by colours and dashes."""
 
 
 @dataclass(frozen=True, kw_only=True)

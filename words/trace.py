@@ -1,7 +1,7 @@
 """`trace("file")`: a recorded rate in Mahimahi's format, as chances to send in bins of equal length.
 
 One line for each chance to deliver a packet of 1500 bytes, in ms after the begin, in order of time;
-after the last one everything begins anew (Netravali et al., Mahimahi, USENIX ATC 2015, section 3).
+after the last one it repeats (Netravali et al., Mahimahi, USENIX ATC 2015, section 3).
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Measured:
         ]
 
     def warnings(self) -> Iterator[Diagnostic]:
-        """Yield a warning for each metric that no flow has a value of; all have been looked at."""
+        """Yield a warning for each metric that no flow has a value of; all have been examined."""
         for request in self._open:
             need = _need(request)
             named = ", ".join(f"`{session}`" for session in request.sessions)

@@ -1,4 +1,4 @@
-"""What the seeds vary between repetitions, in words (measurement.md, rule 11)."""
+"""What the seeds vary between repetitions, as text (measurement.md, rule 11)."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from .policers import policed_ends, policer_at
 def place_captures(draft: Draft) -> None:
     """Capture `entry`, `exit` and `delivered` of each bottleneck (measurement.md, rule 14).
 
-    And what arrives at the client of each page load, and of each image of others, where what it sends
-    is captured, too: nothing else tells when it began.
+    And what arrives at the client of each page load, and of each third-party image, where what it sends
+    is captured, too: nothing else shows when it began.
     """
     egresses = dict.fromkeys(flow.bottleneck for flow in draft.flows if flow.bottleneck)
     for egress in egresses:
@@ -80,7 +80,7 @@ def _ingresses(draft: Draft, egress: End) -> list[End]:
 
 
 def _warn_no_entry(draft: Draft, flow: DraftFlow) -> None:
-    """Say that packets come out of the bottleneck's own node, where no capture sees them enter."""
+    """Warn that the bottleneck is on the sending node, where no capture sees packets enter."""
     draft.report(
         Diagnostic(
             code="no-entry-capture",

@@ -24,7 +24,7 @@ def find_bottlenecks(draft: Draft) -> None:
     """Find the slowest egress of each flow's data path.
 
     Of equals the one that most flows cross, and of these the first. A path that takes no time is refused,
-    whatever the engine: with a clock that moves only while nobody computes, two ends that answer each other
+    whatever the engine: with a clock that moves only while nothing computes, two ends that answer each other
     at once would stop it for ever, and on any other one they would measure the computer that runs them. A
     delay alone is no way out: what a window holds would still move in no time.
     """

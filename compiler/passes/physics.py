@@ -1,4 +1,4 @@
-"""Pass `warn`: what can be built and run, but will probably not tell what was asked."""
+"""Pass `warn`: what can be built and run, but will probably not answer the question."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
 
 
 def _warn_late(draft: Draft) -> None:
-    """Report changes of a link that nobody sees, because the cell has ended."""
+    """Report changes of a link after the end of the cell."""
     scenario = draft.scenario
     limit_ns = scenario.duration_ns if scenario.duration_ns is not None else scenario.deadline_ns
     for link in scenario.network.links:

@@ -71,7 +71,7 @@ def policer_at(draft: Draft, egress: End) -> model.Policer:
 def _refuse_quic(
     draft: Draft, policer: model.Policer, crossing: list[DraftFlow], users: bool
 ) -> bool:
-    """Refuse flows whose losses and marks nobody on the way can read; return whether there are some."""
+    """Refuse flows whose losses and marks no node on the path can read; return whether there are some."""
     refused = False
     for flow in crossing:
         declared = flow.flow
@@ -109,7 +109,7 @@ def _report_idle(draft: Draft, policer: model.Policer, users: bool) -> None:
 
 
 def _check_marks(draft: Draft, policer: model.Policer, egress: End, ours: list[DraftFlow]) -> None:
-    """Refuse feedback of marks that nobody makes, and marks that cannot be counted exactly.
+    """Refuse feedback of marks that no queue makes, and marks that cannot be counted exactly.
 
     The policer sees the marks as packets leave its own queue; they are those that receivers get where
     nothing behind it marks, or loses, packets.

@@ -6,7 +6,7 @@ language nor the header. Integers carry their unit in the name: ns, bit/s, bytes
 
 From the smallest part to the whole:
 
-    text       what each text may hold: names, addresses, words for people
+    text       what each text may hold: names, addresses, human-readable text
     numbers    what each number may be
     base       what every part is made of; frames: sizes of packets and frames
     queues     the queue of an interface

@@ -48,7 +48,7 @@ class Claim(Model):
 
     text: in words. over: whether it must hold in each unit, or for their mean. condition, holds: as written. form:
     what the terms of a unit make. relation: of the quantity to its bounds; `in` includes both. unit: SI unit of
-    the quantity. shared: the axes that tell units apart.
+    the quantity. shared: the axes that distinguish units.
     """
 
     text: Text
@@ -70,7 +70,7 @@ class Claim(Model):
 def contradiction(claim: Claim, axes: tuple[tuple[str, frozenset[str]], ...]) -> str:
     """Return what contradicts another thing in a claim; axes: names with their values."""
     if not set(claim.shared) <= {name for name, _ in axes}:
-        return "is told apart by what is no axis"
+        return "is distinguished by something that is not an axis"
     for unit in claim.units:
         if claim.form == "ratio" and len(unit.terms) != 2:
             return "is a ratio of other than two statistics"

@@ -25,7 +25,7 @@ RESERVED = frozenset({"all", "default", "lo"})
 """Names that Linux gives a meaning to where an interface's name stands."""
 
 LOGS = frozenset({"changes", "monitor"})
-"""What else writes a log beside captures and the programs of flows."""
+"""What else writes a log besides captures and the programs of flows."""
 
 MOST_STREAMS = 128
 """Of an iperf3 (iperf.h, MAX_STREAMS)."""
@@ -61,7 +61,7 @@ def contradiction(cell: Cell) -> str:
 
 
 def _network(cell: Cell, parts: Parts) -> str:
-    """Say what is wrong with nodes, interfaces, cables and routes."""
+    """Report what is wrong with nodes, interfaces, cables and routes."""
     ends = parts.ends
     interfaces = sum([len(node.interfaces) for node in cell.nodes])
     if len(parts.nodes) != len(cell.nodes):
@@ -96,7 +96,7 @@ def _network(cell: Cell, parts: Parts) -> str:
 
 
 def _changes(end: Interface) -> str:
-    """Say what is wrong with the changes of an interface."""
+    """Report what is wrong with the changes of an interface."""
     shaped = end.shaper is not None and end.queue is not None
     for change in end.changes:
         if (change.rate_bps is None) == (change.impairment is None):
@@ -111,7 +111,7 @@ def _changes(end: Interface) -> str:
 
 
 def _flows(cell: Cell, parts: Parts) -> str:
-    """Say what is wrong with flows."""
+    """Report what is wrong with flows."""
     nodes, owners = parts.nodes, parts.owners
     if len({flow.name for flow in cell.flows}) != len(cell.flows):
         return "two flows have the same name"
@@ -159,7 +159,7 @@ def _stack(flow: Flow) -> str:
 
 
 def _arrivals(flow: Flow) -> str:
-    """Say what is wrong with a part of shared arrivals: each stream draws all of them."""
+    """Report what is wrong with a part of shared arrivals: each stream draws all of them."""
     workload = flow.workload
     if workload.kind != "requests" or workload.shared is None:
         return ""
@@ -170,7 +170,7 @@ def _arrivals(flow: Flow) -> str:
 
 
 def _iperf3(flow: Flow, cell: Cell) -> str:
-    """Say what is wrong with a flow of iperf3: its command line tells all of it."""
+    """Report what is wrong with a flow of iperf3: its command line tells all of it."""
     workload = flow.workload
     if workload.kind != "iperf3":
         return ""
@@ -190,7 +190,7 @@ def _iperf3(flow: Flow, cell: Cell) -> str:
 
 
 def _peps(cell: Cell, parts: Parts) -> str:
-    """Say what is wrong with proxies."""
+    """Report what is wrong with proxies."""
     if len({pep.name for pep in cell.peps}) != len(cell.peps):
         return "two proxies have the same name"
     nodes, owners = parts.nodes, parts.owners
@@ -215,7 +215,7 @@ def _peps(cell: Cell, parts: Parts) -> str:
 
 
 def _policers(cell: Cell, parts: Parts) -> str:
-    """Say what is wrong with policers: each forwards one way between two cables, for TCP."""
+    """Report what is wrong with policers: each forwards one way between two cables, for TCP."""
     if len({policer.name for policer in cell.policers}) != len(cell.policers):
         return "two policers have the same name"
     if len({policer.node for policer in cell.policers}) != len(cell.policers):
@@ -243,7 +243,7 @@ def _policers(cell: Cell, parts: Parts) -> str:
 
 
 def _captures(cell: Cell, parts: Parts) -> str:
-    """Say what is wrong with captures."""
+    """Report what is wrong with captures."""
     if cell.captured == "none":
         if cell.captures:
             return "a cell without captures has captures"
@@ -293,7 +293,7 @@ def _covers(prefix: str, address: str) -> bool:
 
 
 def _settings(knobs: Mapping[str, Knob], given: Mapping[str, float | bool], user: str) -> str:
-    """Say what is wrong with parameters of a CCA: those of a kernel hold for the whole machine."""
+    """Report what is wrong with parameters of a CCA: those of a kernel hold for the whole machine."""
     for name, value in given.items():
         knob = knobs.get(name)
         if knob is None or isinstance(value, bool) != isinstance(knob.initial, bool):

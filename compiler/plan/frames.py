@@ -14,7 +14,7 @@ TCP_IP_BYTES = 20 + 20 + 12  # headers of IPv4 and TCP, with timestamps
 # Of a full packet of this QUIC stack (endpoints/src/quic/transport.rs): headers of IPv4 and UDP, short
 # header with a connection id of 8 and a packet number of 2, frame type, stream id, offset of 4, and tag.
 QUIC_OVERHEAD_BYTES = (20 + 8) + (1 + 8 + 2) + (1 + 1 + 4) + 16
-# What Linux takes for a TCP segment in memory beside its IP packet, structures and room for headers;
+# What Linux takes for a TCP segment in memory besides its IP packet, structures and room for headers;
 # measured with cake at MTUs of 576, 1500, 4000 and 9000 on Linux 6.12.
 SEGMENT_MEMORY_BYTES = 844
 

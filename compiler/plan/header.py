@@ -60,7 +60,7 @@ class Goal(Model):
 class Precision(Model):
     """When repetitions end: after `least` of them, or later, at the first look that finds every goal reached.
 
-    per: the axes whose values tell apart what ends together; empty: all configurations end together.
+    per: the axes whose values distinguish what ends together; empty: all configurations end together.
     """
 
     least: Repetition
@@ -111,17 +111,17 @@ class Input(Model):
 class Plan(Model):
     """The header: what was asked for, and how many cells there are.
 
-    varied: in words, what differs between repetitions (measurement.md, rule 11).
+    varied: as text, what differs between repetitions (measurement.md, rule 11).
     source: the text of the file itself, so that a run directory explains itself.
     processing_ns: the limits of the time that hosts take for a packet, of all configurations, where the file
     says something; left out where it does not, and the engine decides.
     excluded, unsampled: cells that `exclude` drops, and of the others those that `sample` does.
     engine: what runs every cell; a plan of an earlier version names none, and means `vm`.
-    engine_reasons: in words, what in the file keeps faster engines from it.
+    engine_reasons: as text, what in the file keeps faster engines from it.
     engine_asked: whether it is another engine than the one that the file alone would get; left out where
     it is not.
     settings: what the command line replaced in the file, by name; left out where nothing was.
-    common: in words, what of `varied` all configurations of a repetition draw alike, so that they are compared
+    common: as text, what of `varied` all configurations of a repetition draw alike, so that they are compared
     repetition by repetition; left out where nothing is: of one configuration, or with `draws = own`.
     claims: what the run decides, in file order; left out where nothing is claimed.
     deviates: what differs from the publication that `citation` names; left out where the file says nothing.

@@ -202,4 +202,4 @@ Queue = Annotated[
     Fifo | Red | CoDel | FqCoDel | Pie | FqPie | Fq | Sfq | Cake | DualPi2 | Qdisc,
     Field(discriminator="kind"),
 ]
-"""The queue of an interface, told apart by `kind`."""
+"""The queue of an interface, distinguished by `kind`."""

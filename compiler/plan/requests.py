@@ -41,14 +41,14 @@ def contradiction(plan: Plan) -> str:
 
 
 def _precision(plan: Plan, axes: set[str]) -> str:
-    """Say what is wrong with what ends the repetitions."""
+    """Report what is wrong with what ends the repetitions."""
     ends = plan.precision
     if ends is None:
         return ""
     if ends.least > plan.repeat:
         return "the least number of repetitions is above the most"
     if not set(ends.per) <= axes:
-        return "what ends together is told apart by what is no axis"
+        return "`per` names something that is not an axis"
     measured = {request.name for request in plan.measure}
     if not {goal.metric.partition(".")[0] for goal in ends.goals} <= measured:
         return "a precision is of a metric that is not measured"
@@ -66,7 +66,7 @@ def _axis(axis: Axis) -> str:
 
 
 def _figure(figure: FigureRequest, names: set[str]) -> str:
-    """Say what is wrong with a figure."""
+    """Report what is wrong with a figure."""
     if figure.kind not in FIGURES:
         return ""  # of another version: the report says that it cannot draw it
     entry = FIGURES[figure.kind]

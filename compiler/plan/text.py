@@ -26,7 +26,7 @@ _ADDRESS = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
 _LENGTH = r"(?:3[0-2]|[12]?[0-9])"
 
 Text = Annotated[str, Field(pattern=rf"^{_SEEN}*$", max_length=10_000)]
-"""One line for people: a title, a value, a unit, what varies."""
+"""One line of human-readable text: a title, a value, a unit, what varies."""
 
 Document = Annotated[str, Field(pattern=rf"^(?:{_SEEN}|[\t\r\n])*$", max_length=1_000_000)]
 """The text of a file."""

@@ -26,7 +26,7 @@ from .text import MimeType, ObjectPath, ParameterName
 
 
 class Moved(Model):
-    """What every workload says of itself, beside its parameters.
+    """What every workload declares besides its parameters.
 
     greedy: whether a server always has something to send until everything has been sent. paced: whether
     a server is meant to wait for its send buffer.
@@ -277,4 +277,4 @@ Workload = Annotated[
     | Iperf3Workload,
     Field(discriminator="kind"),
 ]
-"""What each connection moves, told apart by `kind`."""
+"""What each connection moves, distinguished by `kind`."""

@@ -45,7 +45,7 @@ def _begin_json(directory: Path) -> Writer:
 
 
 def _without_images(name: str) -> Begin:
-    """Return what refuses images of others, and writes nothing for a cell."""
+    """Return what refuses third-party images, and writes nothing for a cell."""
     return lambda directory: lambda cell: images.refuse(cell, name)
 
 

@@ -52,7 +52,7 @@ PIDS = 1024
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A link: a bridge of its own. ends: what is connected, in words. source: `file:line`."""
+    """A link: a separate bridge. ends: what is connected, as text. source: `file:line`."""
 
     name: str
     subnet: str

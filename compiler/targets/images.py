@@ -1,4 +1,4 @@
-"""Images of others: what containers a flow's two ends are, by the contract of quic-interop-runner.
+"""Third-party images: what containers a flow's two ends are, by the contract of quic-interop-runner.
 
 github.com/quic-interop/quic-interop-runner, README: an image is a server or a client as ROLE says; the
 server serves /www on port 443 with the certificate of /certs; the client downloads REQUESTS into

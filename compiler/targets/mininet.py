@@ -51,7 +51,7 @@ def begin(directory: Path, alone: bool = False) -> Callable[[Cell], None]:
 def render(cell: Cell) -> str:
     """Write the Mininet program of a cell: equal text for equal cells.
 
-    Raises ValueError for a cell that nobody has checked, and whose texts could be more than texts.
+    Raises ValueError for an unchecked cell whose texts could contain code.
     """
     resolved = processing.resolved(cell, computing_is_free=False)
     net, what = network(resolved), experiment(resolved)

@@ -16,7 +16,7 @@ class Kept(Generic[R]):
     """Results by the parts of a plan that they follow from.
 
     Repetitions of a configuration share every part that no seed changes: the very same objects. So parts
-    are told apart by what they are, not by what they hold; but texts, numbers and, in them, tuples and
+    are distinguished by what they are, not by what they hold; but texts, numbers and, in them, tuples and
     mappings, by their values.
     """
 
@@ -36,7 +36,7 @@ class Kept(Generic[R]):
 
 
 def shared(work: Callable[P, R]) -> Callable[P, R]:
-    """Let a function work once for the same positional arguments, told apart as in `Kept`."""
+    """Let a function work once for the same positional arguments, distinguished as in `Kept`."""
     kept = Kept[R]()
 
     def once(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -25,7 +25,7 @@ def inside(text: str, folder: Path, root: Path) -> Path | None:
 
 
 def attached(name: Text, limit_bytes: int) -> bytes:
-    """Return the content of a file beside the one in which it is named.
+    """Return the content of a file next to the one in which it is named.
 
     Raises CompileError for a file that lies elsewhere, cannot be read, or is too large.
     """

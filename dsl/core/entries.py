@@ -46,7 +46,7 @@ class Parameter(Generic[T]):
 
     @property
     def unless_given(self) -> str:
-        """What holds when it is not given, for people; empty where nothing does."""
+        """What applies if it is omitted, as text; empty if nothing does."""
         return self.default or self.otherwise
 
 

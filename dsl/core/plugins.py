@@ -42,7 +42,7 @@ def load(group: str, kind: type) -> Iterator[tuple[EntryPoint, object]]:
     for point in sorted(entry_points(group=group), key=lambda point: point.name):
         try:
             found = point.load()
-        except Exception as error:  # noqa: BLE001 (code of others may raise anything)
+        except Exception as error:  # noqa: BLE001 (third-party code may raise anything)
             note(point, f"{type(error).__name__}: {error}")
             continue
         if isinstance(found, kind):
@@ -55,7 +55,7 @@ def attempt(group: str, name: str, build: Callable[[], T]) -> T | None:
     """Return what a plug-in's own module makes, or None after noting why it cannot be used."""
     try:
         return build()
-    except Exception as error:  # noqa: BLE001 (code of others may raise anything)
+    except Exception as error:  # noqa: BLE001 (third-party code may raise anything)
         for key, plugin in MET.items():
             if key[:2] == (group, name):
                 MET[key] = replace(plugin, why=" ".join(f"{type(error).__name__}: {error}".split()))

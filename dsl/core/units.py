@@ -17,7 +17,7 @@ class Dimension(NamedTuple):
     percent: int = 0
 
     def __str__(self) -> str:
-        """Name the dimension in words."""
+        """Name the dimension in a message."""
         if self in WORDS:
             return WORDS[self]
         bases = zip(("bit", "s", "pkt", "bdp"), self, strict=False)

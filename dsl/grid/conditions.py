@@ -40,7 +40,7 @@ class Condition:
         )
 
     def matches(self, bindings: Mapping[str, str], repetition: int) -> bool:
-        """Tell whether a cell fulfils the condition.
+        """Return whether a cell fulfils the condition.
 
         bindings: swept name -> canonical text. Raises CompileError, for example where two
         dimensions are compared.

@@ -1,4 +1,4 @@
-"""What `sample` and `exclude` make of a grid: drawn, counted, and looked at for what is in vain."""
+"""What `sample` and `exclude` make of a grid: drawn, counted, and checked for conditions without effect."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def occurring(grid: Grid, most: int) -> Iterator[Bindings]:
     """Yield configurations that together have every swept value that occurs: those of `varied` where they do.
 
     In the place of one that an `exclude` drops come the first ones that have its values, if the grid has at
-    most so many cells; a value that occurs nowhere is left out. So nothing is said of what never runs.
+    most so many cells; a value that occurs nowhere is left out. So nothing is reported about what never runs.
     """
     missing: set[tuple[str, str]] = set()
     seen: set[tuple[str, str]] = set()

@@ -19,7 +19,7 @@ WORKLOAD, LOADS = keys.WORKLOAD.name, load.LOADS.name
 def most_loads(flows: Sequence[syntax.Flow], grid: Grid) -> int:
     """Return the largest number of loads of a page load in any flow; 0 where no flow loads pages.
 
-    What is wrong in a workload is told where flows are built, not here.
+    What is wrong in a workload is reported where flows are built, not here.
     """
     expressions = [
         setting.value
@@ -40,6 +40,6 @@ def _loads(node: syntax.Expr, scope: Scope) -> int:
         return 0
     for argument in value.arguments:
         if argument.key == LOADS and isinstance(argument.value, Quantity):
-            # More than there may be is told where flows are built; nobody walks millions before.
+            # Too many are reported where flows are built; millions are not walked here.
             return min(max(0, int(argument.value.number)), load.MOST_LOADS)
     return 1

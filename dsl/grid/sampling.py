@@ -25,7 +25,7 @@ SLACK = 1000
 
 @dataclass(frozen=True)
 class Sample:
-    """`sample = size per (names)`: so many configurations for each value of the names."""
+    """`sample = size per (names)`: that many configurations for each combination of the names."""
 
     size: int
     per: tuple[str, ...]

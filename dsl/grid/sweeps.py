@@ -27,12 +27,12 @@ CELL_LIMIT = 10_000_000
 AXIS_LIMIT = 50
 
 CHECK_LIMIT = 1000
-"""How many values of one axis `check` looks at; the others are met when cells are made."""
+"""How many values of one axis `check` examines; the others are checked when cells are made."""
 
 RESERVED = ("repetition", "load", "time")
 
 SAMPLE_LIMIT = 1_000_000
-"""Every configuration of this many is looked at when a sample is drawn."""
+"""Every configuration of this many is examined when a sample is drawn."""
 
 KNOWN_LIMIT = 10_000
 """How many outcomes of conditions are remembered."""
@@ -247,7 +247,7 @@ class Grid:
         return tuple(r for r in everything if not any(self._holds(c, bound, r) for c in each))
 
     def _drops(self, condition: syntax.Expr, names: frozenset[str], bound: Bindings) -> bool:
-        """Tell whether a condition holds for a configuration; once for equal values of its names."""
+        """Return whether a condition holds for a configuration; once for equal values of its names."""
         key = (condition.span.start, *(bound[name].canonical for name in bound if name in names))
         if key not in self._known:
             if len(self._known) >= KNOWN_LIMIT:

@@ -167,7 +167,7 @@ class Experiment(Protocol):
         ...
 
     def some(self, most: int) -> Iterator[Configuration]:
-        """Yield at most so many configurations, evenly spread over all. Raises CompileError."""
+        """Yield at most `most` configurations, evenly spread over all. Raises CompileError."""
         ...
 
     def files(self) -> Mapping[str, bytes]:
@@ -178,7 +178,7 @@ class Experiment(Protocol):
         ...
 
     def mentions(self, word: str) -> bool:
-        """Whether a word stands anywhere in the texts that it comes from; True where nobody knows."""
+        """Whether a word stands anywhere in the texts that it comes from; True if that is unknown."""
         ...
 
     def count(self) -> Count:

@@ -63,7 +63,7 @@ class Goal:
 class Precision:
     """When repetitions end: after the least number of them as soon as every goal is reached.
 
-    per: the swept names whose values tell apart what ends together; empty: all configurations do.
+    per: the swept names whose values distinguish what ends together; empty: all configurations do.
     """
 
     least: int

@@ -40,7 +40,7 @@ class OnPath(Protocol):
 
 
 class Workload(ABC):
-    """What a flow moves, as it is written; each workload is a class of its own in words/workloads.
+    """What a flow moves, as it is written; each workload is a separate class in words/workloads.
 
     kind: its word in the language. noun: what messages call it. only_in_packets: what of it is known from
     captured packets alone, for people; empty: nothing.

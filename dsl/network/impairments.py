@@ -21,7 +21,7 @@ class Impaired(NamedTuple):
 
 
 def impaired(settings: Settings, bursts: model.GilbertElliott | None) -> Impaired:
-    """Return what the settings of a link say beside rate, delay, loss and queue.
+    """Return what the settings of a link define besides rate, delay, loss and queue.
 
     Raises CompileError for a jitter that is larger than the delay, a reordering without a delay
     to skip, and duplicates of packets that are lost in bursts.

@@ -22,7 +22,7 @@ from .claim_forms import SHAPES, Quantified, Ratio, Sum, difference, quantified,
 from .claim_readings import ClaimFacts, Reading
 
 WALK_LIMIT = 100_000
-"""So many configurations are looked at to find those that a claim is about."""
+"""At most this many configurations are examined to find those that a claim is about."""
 
 PAIR_LIMIT = 1000
 """So many pairs of claim and configuration may there be: more would need 17 repetitions and a day to read."""

@@ -154,7 +154,7 @@ class ClaimChecker:
 
     def _check_text(self, text: str, span: Span) -> None:
         if not text:
-            fail("missing-argument", "a claim says in words what it claims", span,
+            fail("missing-argument", "a claim needs a text that states it", span,
                  help='for example `claim "CUBIC takes more than its share" { ... }`')  # fmt: skip
         if text in self._texts:
             fail(
@@ -162,7 +162,7 @@ class ClaimChecker:
                 "two claims have the same text",
                 span,
                 labels=(Label(self._texts[text], "the first time"),),
-                help="give one of them other words",
+                help="reword one of them",
             )
         self._texts[text] = span
 
@@ -180,7 +180,7 @@ class ClaimChecker:
                 have = "1 repetition" if made.has == 1 else f"{made.has} repetitions"
                 yield Diagnostic(
                     "few-repetitions",
-                    f"{have} cannot decide this claim, whatever comes out",
+                    f"{have} cannot decide this claim, whatever the results",
                     made.span,
                     note=f"it needs at least {needed}",
                     notes=(

@@ -32,7 +32,7 @@ PROTOCOLS = 2
 """HTTP versions that the loads of one flow may have: over h3 the first one is over h2."""
 
 WALK_LIMIT = 100_000
-"""So many combinations of values are looked at to find those for which a condition holds."""
+"""At most this many combinations of values are examined to find those for which a condition holds."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The canonical layout of a file, for `fairc fmt`: tokens and comments printed anew.
+"""The canonical layout of a file, for `fairc fmt`: tokens and comments printed again.
 
 Line breaks are the author's, as are the words and their order; everything between them follows
 rules (docs/language.md, "Layout"). A gap that lines something up with the line above or below
@@ -69,7 +69,7 @@ def _once(source: Source) -> str:
 
 
 def _breaks(found: list[Piece], what: Marks) -> list[bool]:
-    """Tell for each piece whether it begins a line."""
+    """Return for each piece whether it begins a line."""
     breaks = [_wanted(found, i, what) for i in range(len(found))]
     for opener, closer in partners(found).items():
         if found[opener].kind != "_LBRACE" or closer == opener + 1:
@@ -93,7 +93,7 @@ def _begins(piece: Piece, what: Marks) -> bool:
 
 
 def _wanted(found: list[Piece], index: int, what: Marks) -> bool:
-    """Tell whether a piece begins a line for its own sake."""
+    """Return whether a piece begins a line for its own sake."""
     piece = found[index]
     if index == 0:
         return True
@@ -243,7 +243,7 @@ class _Printer:
         return 2 if moved else max(2, piece.column - before.column - len(before.text))
 
     def _lined_up(self, before: Piece, piece: Piece) -> bool:
-        """Tell whether a piece stands below or above another one, where that is meant."""
+        """Return whether a piece stands below or above another one, where that is meant."""
         if not (
             before.kind in LINED_UP_AFTER
             or piece.kind == "_LBRACE"

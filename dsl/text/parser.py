@@ -255,7 +255,7 @@ class Builder:
         return syntax.Number(self._at(token), match[1], match[2])
 
     def _quantity(self, span: Span, c: list[Any]) -> syntax.Node:
-        """Tell numbers from the few names that begin with a digit, such as `4g`."""
+        """Distinguish numbers from the few names that begin with a digit, such as `4g`."""
         number = self._number(c[0])
         if number.unit in UNITS or not re.fullmatch(r"\d+[a-z]\w*", c[0]):
             return number

@@ -25,7 +25,7 @@ LOOK_ALIKES = dict(
         "aeopcyxijsdoavi", strict=True)
 ) | {"\u2212": "-", "\u2013": "-", "\u2014": "--", "\u2192": "->", "\u2190": "<-",
      "\u00d7": "*", "\u00f7": "/", "\u00a0": " ", "\u2026": ".."}  # fmt: skip
-"""Characters that are taken for those of the language, beside those that Unicode calls the same."""
+"""Characters that are taken for those of the language, besides those that Unicode calls the same."""
 
 SIGNS = {
     "_EQUALS": "`=`",
@@ -328,7 +328,7 @@ def shortened(token: str) -> str:
 
 
 def expected(accepts: frozenset[str]) -> str:
-    """Say in words what a parser state accepts."""
+    """Describe what a parser state accepts."""
     if accepts >= VALUE - {"MINUS"}:
         return "a value"
     words = {name for name in accepts if name not in SIGNS and name not in OPERATORS}

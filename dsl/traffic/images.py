@@ -1,7 +1,7 @@
-"""Images of others: `over = quic(image: "my-quic:latest")`, by the contract of quic-interop-runner.
+"""Third-party images: `over = quic(image: "my-quic:latest")`, by the contract of quic-interop-runner.
 
 An image decides by itself what the options of a flow decide for fairc's own stack, so these are
-refused: nobody could tell whether it honoured them.
+refused: fairc could not know whether it honours them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def image_of(over: Use[Entry] | None) -> Text | None:
 
 
 def check_image(workload: Use[WorkloadEntry], settings: Settings) -> None:
-    """Refuse what an image cannot be told. Raises CompileError."""
+    """Refuse options that third-party images do not support. Raises CompileError."""
     gather = Gather()
     with gather.attempt():
         if workload.entry is not FILE:

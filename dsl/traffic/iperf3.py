@@ -1,4 +1,4 @@
-"""The workload `iperf3(...)`: what the program can be told, and what it cannot, with the reason.
+"""The workload `iperf3(...)`: which options the program supports, and which it does not, with the reason.
 
 What is refused here would be ignored or changed by iperf3 without a word (3.12, Debian 12).
 """
@@ -26,7 +26,7 @@ _Refuse = Callable[[str, Parameter[Any], str], None]
 def check_iperf3(
     test: Iperf3Workload, control: Control, options: model.Options, settings: Settings
 ) -> None:
-    """Refuse what iperf3 cannot be told, or would not do.
+    """Refuse options that iperf3 does not support or would ignore.
 
     options: of the flow, those of `hosts` included. settings: of the flow. Raises CompileError.
     """

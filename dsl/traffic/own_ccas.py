@@ -1,4 +1,4 @@
-"""A CCA of one's own: `cca = bpf("mine.bpf.o")`, a BPF struct_ops object for the guest's kernel."""
+"""A custom CCA: `cca = bpf("mine.bpf.o")`, a BPF struct_ops object for the guest's kernel."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def own_cca(name: Text, called: Text | None, cca: Span) -> model.OwnCca:
 
 
 def _machine(content: bytes) -> int:
-    """Return the machine that an ELF file is for; byte 5 tells the order of bytes."""
+    """Return the machine of an ELF file; byte 5 is the byte order."""
     order = ">" if content[5] == 2 else "<"
     (machine,) = struct.unpack_from(f"{order}H", content, 18)
     return int(machine)

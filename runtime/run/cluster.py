@@ -4,7 +4,7 @@
     DIR/results/.writing/   what is being written
 
 A cell is run in a run directory of its own, on this machine's disk, copied into `.writing` and
-renamed into place: whole or not there, also over NFS, and nobody waits for a lock.
+renamed into place: complete or absent, also over NFS, without a lock.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class Machine:
         return None
 
     def __str__(self) -> str:
-        """Say it with its versions."""
+        """Return it with its versions."""
         words = [f"{name} {str(value)[:24]}" for name, value in self.versions.items()]
         identities = " and ".join(identity[:16] for identity in sorted(self.identities))
         return f"{self.engine} {identities} ({', '.join(words)})"
@@ -139,7 +139,7 @@ def _ran(plan: Path) -> Iterator[Ran]:
             continue
         try:
             engine = cluster.origin(folder).get("engine", {})
-        except StoreError:  # `_damage` tells it
+        except StoreError:  # `_damage` reports it
             continue
         yield Ran(result.cell, result.engine, result.image, result.emitted, engine)
 
@@ -199,7 +199,7 @@ def _unread(plan: Path) -> list[int]:
         if cluster.stored(plan, folder.name) is None:
             try:
                 document = json.loads(content(folder / RESULT))
-            except (OSError, ValueError, RecursionError):  # nobody knows of which cell it was
+            except (OSError, ValueError, RecursionError):  # its cell is unknown
                 continue
             named.add(str(document.get("cell")) if isinstance(document, dict) else "")
     return [index for index, cell in enumerate(read_cells(plan)) if cell.id in named]

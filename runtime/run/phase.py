@@ -83,7 +83,7 @@ def chosen(cells: Iterable[Cell], seed: int) -> frozenset[str]:
 def repeated(run: Store, wanted: Callable[[Cell], bool]) -> Iterator[Cell]:
     """Yield the cells of the phase check of a run, in the order of the plan. Raises StoreError.
 
-    wanted: which of the plan's cells are looked at.
+    wanted: which of the plan's cells are examined.
     """
     configurations = chosen(filter(wanted, run.cells()), run.plan.seed)
     counts = dict.fromkeys(configurations, 0)

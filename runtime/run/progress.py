@@ -1,4 +1,4 @@
-"""What a sweep tells while it runs: bars on a terminal, a line now and then elsewhere."""
+"""What a sweep reports while it runs: bars on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Says nothing."""
+    """Reports nothing."""
 
     def begin(self, todo: int, kept: int) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def done(self, result: CellResult) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def end(self) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
 
 @dataclass(slots=True)
@@ -81,7 +81,7 @@ class Tally:
         return (self.clock() - self.began_s) / self.done * (self.todo - self.done)
 
     def words(self) -> str:
-        """Say it on one line."""
+        """Return it as one line."""
         ended = self.left_s is None or self.done == self.todo
         left = "" if ended else f", {duration(self.left_s or 0.0)} left"
         failed = f", {self.failed} failed" if self.failed else ""
@@ -103,7 +103,7 @@ class Lines:
         self._said_s = 0.0
 
     def begin(self, todo: int, kept: int) -> None:
-        """Say what there is to do."""
+        """Report what is to be run."""
         self._tally.begin(todo)
         self._said_s = self._clock()
         self._write(opening(todo, kept))
@@ -119,7 +119,7 @@ class Lines:
             self._write(self._tally.words())
 
     def end(self) -> None:
-        """Say nothing more."""
+        """Do nothing."""
 
 
 class Bar:
@@ -167,20 +167,20 @@ class Bar:
 
 
 def opening(todo: int, kept: int) -> str:
-    """Say what a sweep is about to do."""
+    """Return what a sweep is about to do."""
     have = f"; {kept} already done" if kept else ""
     return f"{todo} {'cell' if todo == 1 else 'cells'} to run{have}"
 
 
 def failure(result: CellResult) -> str:
-    """Say that a cell failed, and why, on one line."""
+    """Return that a cell failed, and why, in one line."""
     words = " ".join(result.error.split())
     plain = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in words)
     return f"cell {result.cell} failed: {plain}"
 
 
 def duration(seconds: float) -> str:
-    """Write a duration for people, in its two largest units: `2 h 5 min`.
+    """Format a duration in its two largest units: `2 h 5 min`.
 
     >>> duration(7500.0), duration(65.2), duration(4.2)
     ('2 h 5 min', '1 min 5 s', '4 s')

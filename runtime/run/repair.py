@@ -13,7 +13,7 @@ from .sweep import Sweep
 
 
 def rederive(store: Store) -> int:
-    """Analyse the cells anew of which a derived file is damaged and the raw artefacts are whole.
+    """Reanalyse cells with a damaged derived file and intact raw artefacts.
 
     store: locked, with a lock. Returns how many were. Raises StoreError.
     """

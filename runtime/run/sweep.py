@@ -163,14 +163,14 @@ class Sweep:
                 raise outcome
             if outcome is None:
                 ended += 1
-                if ended == len(runners):  # readers end only after they were told
+                if ended == len(runners):  # readers end only after this signal
                     self._dismiss(len(readers))
             else:
                 counts.add(outcome)
                 self.progress.done(outcome)
 
     def _dismiss(self, readers: int) -> None:
-        """Tell so many readers that nothing more comes."""
+        """Signal to each reader that nothing more comes."""
         for _ in range(readers):
             self._ran.put(None)
 

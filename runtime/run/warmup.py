@@ -1,4 +1,4 @@
-"""What a run's numbers would be with another warm-up: metrics computed anew from raw artefacts; nothing is run.
+"""What a run's numbers would be with another warm-up: metrics recomputed from raw artefacts; nothing is run.
 
 The warm-up is chosen by hand, so a result that depends on it is no result. With half of it and with twice of it the
 same metrics are computed from the same artefacts (as Law, Simulation Modeling and Analysis, 9.5, asks of what is cut

@@ -1,4 +1,4 @@
-"""What of a stored cell is not as it was written, and what can be made anew of it."""
+"""What of a stored cell is not as it was written, and what can be recomputed from it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _unreadable(cell: Cell, folder: Path) -> dict[str, str]:
 
 
 def ran(folder: Path) -> hashes.Ran | None:
-    """Return what is known of a cell's run; None when it did not come to its end, or nobody knows."""
+    """Return what is known of a cell's run; None if it did not finish, or that is unknown."""
     known = hashes.recorded(folder)
     if known is not None:
         return known.ran

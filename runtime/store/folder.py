@@ -25,7 +25,7 @@ from .results import CellResult
 
 PLAN, CELLS, LOCK = "plan.json", "cells.jsonl", "lock.json"
 EMITTED = "emitted.json"
-"""Of each cell, the hash of what its engine emitted: a part of keys, so that nobody renders it to read."""
+"""Of each cell, the hash of what its engine emitted: a part of keys, so that reading needs no rendering."""
 RESULT, SERIES, RAW, CONSOLE = "result.json", "series.npz", "raw.tar.zst", "console.txt"
 # Everything unfinished lives here; a process that holds the lock may remove what it finds.
 PARTIAL = ".partial"
@@ -379,7 +379,7 @@ def read_cell(folder: Path, plan: Plan, line: bytes, number: int) -> Cell:
 
 
 def _first(error: ValidationError) -> str:
-    """Say the first thing that is wrong with a document; what a stranger has written is not quoted."""
+    """Return the first error in a document; the content of the document is not quoted."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(str(part)[:80] for part in first["loc"]) or "the document"
     words = f"{where}: {first['msg'].removeprefix('Value error, ')}"[:400]

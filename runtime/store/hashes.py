@@ -1,6 +1,6 @@
 """What was stored, by its hashes: `files.json` of a cell, and of a run directory.
 
-    cells/KEY/files.json   every file of the cell, and what is known of its run beside them
+    cells/KEY/files.json   every file of the cell, and next to them what is known of its run
     RUN/files.json         plan, cells, lock, tables, figures and report; gone while they are written
 
 Only what a program here wrote has hashes; whoever edits a file together with its hash is believed.
@@ -63,7 +63,7 @@ class Recorded(Model):
 
 
 def record(folder: Path, names: Iterable[str], ran: Ran | None = None) -> None:
-    """Hash files of a folder and keep that beside them. Raises OSError."""
+    """Hash files of a folder and store the hashes next to them. Raises OSError."""
     files = {name: _file(folder / name) for name in sorted(names)}
     with whole(folder / FILES) as part:
         text = Recorded(files=files, ran=ran).model_dump_json(indent=1) + "\n"
@@ -81,7 +81,7 @@ def recorded(folder: Path) -> Recorded | None:
 def differing(folder: Path, known: Recorded, unread: Container[str] = ()) -> dict[str, str]:
     """Return what is not as it was recorded, and why: "missing", "truncated", ...
 
-    unread: files of which only the size is looked at.
+    unread: files of which only the size is checked.
     """
     found = {}
     for name, file in known.files.items():

@@ -13,7 +13,7 @@ from fairc.compiler.plan import Model
 class RawResult:
     """What one run of one cell left behind.
 
-    error: empty when the script came to its end, else why it did not, in words.
+    error: empty when the script came to its end, else why it did not, as text.
     artefacts: folder with the raw artefacts (docs/artefacts.md); may be incomplete on error.
     sha256: of the artefacts as the engine received them; empty on error.
     console: what the machine printed.
@@ -31,7 +31,7 @@ class RawResult:
 class MetricValue(Model):
     """One number of one metric of one cell, in SI base units; None where it is not defined.
 
-    reason: why it is not defined, in words; empty where it is. load: number of the page load that it
+    reason: why it is not defined, as text; empty where it is. load: number of the page load that it
     is of, from 1; None where it is of no single one.
     """
 
@@ -59,10 +59,10 @@ class FlowResult(Model):
 
 
 class FlowCondition(Model):
-    """A condition of a flow that transports may differ in, in words (runtime/analysis/conditions.py).
+    """A condition of a flow that transports may differ in, as text (runtime/analysis/conditions.py).
 
     transport: what it holds over; page loads have both. Empty only in results of versions that did not
-    say it: they are computed anew.
+    say it: they are recomputed.
     """
 
     flow: str
@@ -84,8 +84,8 @@ class CellResult(Model):
 
     verdict: judges the set-up, never the outcome; None when the cell failed.
     image: identity of what the engine ran it on. emitted: hash of what it gave the cell's conductor.
-    reasons: why the verdict is not `valid`, in words. analysis: hash of what was measured and of the
-    code that did; another one is computed anew from the raw artefacts. So that older results can still be
+    reasons: why the verdict is not `valid`, as text. analysis: hash of what was measured and of the
+    code that did; another one is recomputed from the raw artefacts. So that older results can still be
     read then, a field that is added has a default.
     """
 

@@ -13,7 +13,7 @@ from fairc.runtime.measurement.series import Series
 
 from .results import CellResult
 
-# Between the entries of a list on its way into DuckDB; no text for people holds it.
+# Between the entries of a list on its way into DuckDB; no human-readable text contains it.
 SEPARATOR = "\x1f"
 
 

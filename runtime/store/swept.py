@@ -44,7 +44,7 @@ class Swept:
 def columns(axes: Sequence[str], taken: Iterable[str]) -> tuple[Swept, ...]:
     """Return the columns of swept names, each name's three together, in file order.
 
-    taken: names that a table has already. Columns are told apart without regard to case; a name that is
+    taken: names that a table has already. Columns are compared without regard to case; a name that is
     taken gets a `_` at its end, and names as they are come before those with an end of `PARTS`.
     """
     used = {name.casefold() for name in taken}

@@ -41,7 +41,7 @@ class TableError(Exception):
 def axis_columns(axes: Sequence[str]) -> dict[str, str]:
     """Return the column of `cells` that holds each swept name: the name itself where it is free.
 
-    Columns are told apart without regard to case; one that is taken gets a `_` at its end.
+    Columns are compared without regard to case; one that is taken gets a `_` at its end.
     """
     return {
         found.axis: found.column.name for found in _swept("cells", axes) if found.part == "text"

@@ -27,7 +27,7 @@ class Damaged:
 
 @dataclass(slots=True)
 class Verified:
-    """What has been looked at. cells: whole or not; files: read and compared; unrecorded: notes in words."""
+    """What was checked. cells: whole or not; files: read and compared; unrecorded: notes as text."""
 
     cells: int = 0
     files: int = 0
@@ -61,7 +61,7 @@ def verify(run: Path) -> Verified:
 
 
 def _again(run: Path, name: str) -> str:
-    """Return what writes plan, cells or lock anew."""
+    """Return what rewrites plan, cells or lock."""
     again = f"fairc run FILE -o {run}"
     if name != LOCK:
         return again

@@ -28,7 +28,7 @@ class _Option:
 
 
 def _accurate_ecn(flow: Flow, event: Mapping[str, Any]) -> bool | None:
-    """Return whether the plan has it; None where it has not, and an older kernel does not say."""
+    """Return whether the plan has it; None where it has not, and an older kernel does not report it."""
     reported: bool | None = event["accurate_ecn"]
     return None if reported is None and not flow.options.accurate_ecn else flow.options.accurate_ecn
 

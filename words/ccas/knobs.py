@@ -29,7 +29,7 @@ class Knob(Parameter[Any]):
         return self.convert(self.fallback) if self.default else None
 
     def admits(self, value: float) -> bool:
-        """Whether the plan may have a number of it; `field` tells the unit of the plan."""
+        """Whether the plan may have a number of it; `field` shows the unit of the plan."""
         kind = self.kind
         if not isinstance(kind, Quantities):  # a switch that the kernel keeps as a number
             return value in (0, 1)

@@ -167,7 +167,7 @@ def _parent(
 
 
 def _remarks(listed: Sequence[object], entries: Sequence[_Entry]) -> list[str]:
-    """Say what the page does not have of the recording."""
+    """List what the page omits of the recording."""
     found = []
     left_out = len(listed) - len(entries)
     if left_out:
