@@ -20,7 +20,7 @@ from .core.units import NUMBER
 from .core.values import Quantity, Symbol, Text
 from .experiment import CheckedExperiment
 from .expressions.evaluate import Scope
-from .expressions.names import used_names, words_in
+from .expressions.names import unused, words_in
 from .grid.draws import Draws, draws
 from .grid.grid_checks import draw_sample, excluded, occurring
 from .grid.load_counts import most_loads
@@ -42,6 +42,9 @@ Named = TypeVar(
 )
 
 _ONE = Fraction(1)
+
+NAMING = (syntax.InlineTopology, syntax.Users, syntax.Hosts, syntax.Claim)
+"""Statements that may use swept names, beside flows, conditions and topologies."""
 
 ALWAYS_OFF = (OFFLOAD, TCP_METRICS_SAVE)
 """Keys of `hosts` that every cell has off."""
@@ -154,7 +157,11 @@ class Checker:
         seed = self._count(block, keys.SEED, static)
         self._try(draw_sample, block, grid, seed)
         if not self.diagnostics.errors:
-            self._unused(bindings, block, flows, lets, excludes)
+            nodes: list[syntax.Node] = [s.value for s in block.settings.values()]
+            nodes += [*flows, *excludes, *self._topologies.values()]
+            nodes += [n for kind in NAMING for n in self._of(kind)]
+            for warning in unused(bindings, nodes, flows, users, lets):
+                self.diagnostics.add(warning)
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
             for warning in self._try(lambda: list(excluded(grid, excludes))) or ():
                 self.diagnostics.add(warning)
@@ -309,38 +316,6 @@ class Checker:
         calls = [figure for report in self._of(syntax.Report) for figure in report.figures]
         built = [self._try(checker.build, figure) for figure in calls]
         return tuple(figure for figure in built if figure is not None)
-
-    def _unused(
-        self,
-        bindings: Sequence[syntax.Binding],
-        block: Block,
-        flows: Sequence[syntax.Flow],
-        lets: Mapping[str, syntax.Expr],
-        excludes: Sequence[syntax.Exclude],
-    ) -> None:
-        """Warn about swept names on which nothing depends."""
-        nodes: list[syntax.Node] = [s.value for s in block.settings.values()]
-        nodes += [*flows, *excludes, *self._topologies.values(), *self._of(syntax.InlineTopology)]
-        nodes += [*self._of(syntax.Users), *self._of(syntax.Hosts), *self._of(syntax.Claim)]
-        used = used_names([*nodes, *(b.value for b in bindings)], lets)
-        for binding in bindings:
-            for word in binding.names:
-                if word.text not in used:
-                    self._warn(
-                        "unused-name",
-                        f"`{word.text}` is swept, but nothing uses it",
-                        word.span,
-                        "its values give cells that differ only in their seeds",
-                    )
-        named = used_names(flows, lets)
-        for users in self._of(syntax.Users):
-            if users.name.text not in named:
-                self._warn(
-                    "unused-name",
-                    f"no flow runs on the users `{users.name.text}`",
-                    users.name.span,
-                    f"write `users = {users.name.text}` in a flow",
-                )
 
     # helpers
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.values import Applied, ListValue, Symbol, TupleValue, Value
 from fairc.dsl.text import syntax
 
@@ -60,3 +61,28 @@ def words_in(value: Value) -> Iterator[str]:
             stack.extend(argument.value for argument in item.arguments)
         elif isinstance(item, ListValue | TupleValue):
             stack.extend(item.items)
+
+
+def unused(
+    bindings: Sequence[syntax.Binding],
+    nodes: Iterable[syntax.Node],
+    flows: Sequence[syntax.Flow],
+    users: Iterable[syntax.Users],
+    lets: Mapping[str, syntax.Expr],
+) -> Iterator[Diagnostic]:
+    """Yield warnings about swept names on which nothing depends, and groups of users without a flow.
+
+    nodes: whatever may use a swept name, but other bindings.
+    """
+    used = used_names([*nodes, *(b.value for b in bindings)], lets)
+    for word in (word for binding in bindings for word in binding.names):
+        if word.text not in used:
+            what = f"`{word.text}` is swept, but nothing uses it"
+            help = "its values give cells that differ only in their seeds"
+            yield Diagnostic("unused-name", what, word.span, help=help, severity=Severity.WARNING)
+    named = used_names(flows, lets)
+    for name in (group.name for group in users):
+        if name.text not in named:
+            what = f"no flow runs on the users `{name.text}`"
+            help = f"write `users = {name.text}` in a flow"
+            yield Diagnostic("unused-name", what, name.span, help=help, severity=Severity.WARNING)
