@@ -45,8 +45,6 @@ def _precision(plan: Plan, axes: set[str]) -> str:
     ends = plan.precision
     if ends is None:
         return ""
-    if plan.claims:
-        return "claims take a fixed number of repetitions"
     if ends.least > plan.repeat:
         return "the least number of repetitions is above the most"
     if not set(ends.per) <= axes:

@@ -64,8 +64,6 @@ def check_precision(
     if repeat.is_range:
         with gather.attempt():
             _refuse_excluded_repetitions(statements, lets)
-        with gather.attempt():
-            _refuse_claims(statements, at)
         if not blocks:
             with gather.attempt():
                 _refuse_range_alone(repeat, at)
@@ -221,20 +219,6 @@ def _refuse_second(blocks: Sequence[syntax.Precision]) -> None:
             labels=(Label(blocks[0].span, "given here first"),),
             help="put all values into one",
         )
-
-
-def _refuse_claims(statements: Sequence[syntax.Node], at: Span | None) -> None:
-    """Raise CompileError for claims of a range: their intervals are those of a number fixed in advance."""
-    for claim in statements:
-        if isinstance(claim, syntax.Claim):
-            fail(
-                "claim-of-range",
-                "a claim takes a fixed number of repetitions",
-                claim.span,
-                note="its interval would miss more often where the values decide how many there are",
-                labels=(Label(at, "a range"),) if at else (),
-                help="write one number, such as `repeat = 30`",
-            )
 
 
 def _refuse_excluded_repetitions(
