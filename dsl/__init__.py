@@ -12,7 +12,7 @@ blocks        the settings of a block, checked against its keys
 scenarios     one configuration to its scenario
 network       a topology to nodes, links, losses, changes, proxies, policers, users
 traffic       a flow to its transport, CCA, options, workload, pages
-results       `measure` and `report`
+results       `measure`, `report` and `claim`
 experiment    the result; its parts are described in model
 """
 

@@ -15,6 +15,8 @@ metrics      arrays to numbers; deviations: the analysis of the metric of that n
 validity     the verdict on a cell's set-up
 statistics   estimates, intervals and tests
 compare      metrics over repetitions: tables, comparison of runs and groups, agreement
+claims       what an experiment claims, decided
+pack         a study as one file, and whether it is what it says
 report       the page and its figures
 calibration  what an engine measures of known networks
 documents    the generated parts of docs/

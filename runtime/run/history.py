@@ -58,12 +58,13 @@ def carried(
     old = _old(store)
     invocations = [entry for entry in old.get(INVOCATIONS, []) if entry != asked]
     # A lock of an earlier version has no time of its own: it is that of what it declared first.
-    known = old.get(DECLARED) or [{"at": _now(), "results": store.count_results()}]
+    declared = _declared(store, old.get(DECLARED, []), before)
+    known = declared or [{"at": _now(), "results": store.count_results()}]
     first = {key: known[0][key] for key in ("at", "results")}
     found = {
         LOCKED: old.get(LOCKED, first),
         INVOCATIONS: [*invocations, dict(asked)],
-        DECLARED: _declared(store, old.get(DECLARED, []), before),
+        DECLARED: declared,
     }
     if claimed := _claimed(store, old.get(CLAIMED, []), before):
         found[CLAIMED] = claimed
