@@ -154,7 +154,7 @@ def test_errors_are_clear(make_run: Maker, tmp_path: Path) -> None:
     with pytest.raises(ReportError, match=r"has no plan\.json"):
         build(tmp_path)
     good = make_run(repeat=1, duration_s=2.0)
-    with pytest.raises(ReportError, match=r"'htlm'; known: html, md, pdf, svg"):
+    with pytest.raises(ReportError, match=r"'htlm'; known: csv, html, md, pdf, svg, tex"):
         build(good, ["htlm"])
 
     def broken(name: str, change: Callable[[Path], object]) -> Path:
