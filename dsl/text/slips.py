@@ -226,7 +226,7 @@ class SyntaxErrors:
                 note="`:` instead of this",
                 help="`=` is used in settings only: `rate = 1Mbit/s`",
             ), False
-        if token.type == "_EQUALS" and self.source.text[max(0, start - 1)] == "=":
+        if token.type == "_EQUALS" and start > 0 and self.source.text[start - 1] == "=":
             return Diagnostic(
                 "syntax",
                 "a setting is written with one `=`",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import fuzzing
@@ -11,12 +13,14 @@ from hypothesis import strategies as st
 from strategies import mutations
 
 from fairc.dsl import CompileError, Diagnostics, Source, condition, load, read
-from fairc.dsl.core.render import render_concise, render_full, render_json
+from fairc.dsl.core.render import LIMIT, render_concise, render_full, render_json
 
 TEXTS = [
     path.read_text(encoding="utf-8")
     for path in sorted((Path(__file__).parent.parent.parent / "examples").glob("*.fexp"))
 ]
+
+HEAD = re.compile(r"(error|warning)\[[a-z0-9-]+\]: ")
 
 quick = settings(
     max_examples=150,
@@ -29,9 +33,16 @@ def survive(text: str) -> Diagnostics:
     """Load, count and render whatever it is."""
     experiment, found = load(Source("file.fexp", text))
     assert (experiment is None) == bool(found.errors)
-    assert render_full(found).isprintable() or "\n" in render_full(found)
-    assert render_concise(found).count("\n") == len(found)
-    assert render_json(found)
+    full, concise = render_full(found), render_concise(found)
+    # Nothing of a file can reach a terminal but as text; a line of the file stays one line.
+    assert (full + concise).replace("\n", "").isprintable()
+    assert concise.count("\n") == len(found)
+    shown = [f"{each.severity.value}[{each.code}]: " for each in found][:LIMIT]
+    assert [line.split(" ")[0] + " " for line in full.splitlines() if HEAD.match(line)] == shown
+    assert [each["code"] for each in json.loads(render_json(found))] == [d.code for d in found]
+    # What is missing at the end of a file is shown one behind it.
+    spans = [d.span for d in found if d.span is not None and d.span.source.text == text]
+    assert all(0 <= span.start <= len(text) and span.end <= len(text) + 1 for span in spans)
     if experiment is not None:
         try:
             next(experiment.configurations(), None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import subprocess
 import time
@@ -12,22 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chromium import CHROMIUM, DRIVER, FLAGS, LACKS
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="needs the Debian packages chromium and chromium-driver"
-)
-FLAGS = [
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--host-resolver-rules=MAP web.fairc 127.0.0.1",
-]
+pytestmark = pytest.mark.skipif(bool(LACKS), reason=LACKS)
+HERE = "--host-resolver-rules=MAP web.fairc 127.0.0.1"
 OPTIONS = {
     "initial_window_packets": 32,
     "receive_window_bytes": None,
@@ -93,7 +80,7 @@ def load(profile: Path, spki: str, port: int, flags: list[str]) -> dict[str, Any
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM or ""
     pin = f"--ignore-certificate-errors-spki-list={spki}"
-    for flag in (*FLAGS, *flags, pin, f"--user-data-dir={profile}"):
+    for flag in (*FLAGS, HERE, *flags, pin, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
     try:

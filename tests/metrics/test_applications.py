@@ -9,29 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from computed import results, values
 from madeartefacts import Made, hand_made
 from madecell import MS, PAYLOAD
 
-from fairc.compiler.plan import MetricRequest, VideoWorkload
-from fairc.runtime.measurement import Measurement, load
-from fairc.runtime.metrics import METRICS
+from fairc.compiler.plan import VideoWorkload
+from fairc.runtime.measurement import load
 from fairc.runtime.metrics.fct import percentile
 from fairc.runtime.store.results import MetricValue
-
-
-def values(
-    made: Made, folder: Path, name: str, *sessions: str, **options: float
-) -> dict[tuple[str, str | None], float | None]:
-    measurement = load(made.cell, made.write(folder))
-    return {(v.metric, v.flow): v.value for v in results(measurement, name, *sessions, **options)}
-
-
-def results(
-    measurement: Measurement, name: str, *sessions: str, **options: float
-) -> tuple[MetricValue, ...]:
-    metric = next(m for m in METRICS if m.name == name)
-    request = MetricRequest(name=name, sessions=sessions, options=dict(options))
-    return metric.compute(measurement, request)
 
 
 def test_completion_times_of_files(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from computed import results, values
 from hypothesis import given
 from hypothesis import strategies as st
 from madeartefacts import RATE_BPS, Made, crowded, hand_made, lossy, write_json
@@ -15,30 +16,14 @@ from madecell import FULL, MS, PAYLOAD, Transport, made_cell
 from madepackets import Passed, Sent
 
 from fairc.compiler.plan import Cell, MetricRequest
-from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement import load
 from fairc.runtime.metrics import METRICS, fairness, queue_delay, sharing, value_named
 from fairc.runtime.metrics.base import Metric, Value
-from fairc.runtime.store.results import MetricValue
 from fairc.words.metrics import METRICS as WORDS
 
 PER_LOAD = tuple(metric.name for metric in WORDS if metric.per_load)
 # Both have had data from 0.05 s on; a has its last byte at 0.50 s. Slots 1 to 4 count.
 SHARED = "a....b.... aaaaaabbbb aaaaaaaaaa ababababab bbbbaabbbb a....b...b"
-
-
-def values(
-    made: Made, folder: Path, name: str, *sessions: str, **options: float
-) -> dict[tuple[str, str | None], float | None]:
-    measurement = load(made.cell, made.write(folder))
-    return {(v.metric, v.flow): v.value for v in results(measurement, name, *sessions, **options)}
-
-
-def results(
-    measurement: Measurement, name: str, *sessions: str, **options: float
-) -> tuple[MetricValue, ...]:
-    metric = next(m for m in METRICS if m.name == name)
-    request = MetricRequest(name=name, sessions=sessions, options=dict(options))
-    return metric.compute(measurement, request)
 
 
 def test_fairness_by_hand(tmp_path: Path) -> None:

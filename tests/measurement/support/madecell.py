@@ -51,7 +51,49 @@ def made_cell(
 ) -> Cell:
     """A cell; file_bytes None: bulk flows. transports, connections: of each flow."""
     counts = connections if isinstance(connections, tuple) else (connections,) * flows
+    points = [("r1", f"r1-eth{n}", "in", "entry") for n in range(min(flows, 2))]
+    points += [("r1", "r1-eth2", "out", "exit"), ("h", "h-eth1", "out", "delivered")]
+    bottleneck = Interface(
+        name="r1-eth2",
+        address="10.0.3.1/24",
+        shaper=Shaper(rate_bps=rate_bps, burst_bytes=FULL),
+        queue=Fifo(limit_bytes=limit_bytes, limit_packets=limit_packets),
+        bottleneck=True,
+        source="made.fexp:2",
+    )
+    return Cell(
+        id=id,
+        experiment="made",
+        configuration=hashlib.sha256(repr(bindings).encode()).hexdigest()[:16],
+        bindings=dict(bindings or {}),
+        repetition=repetition,
+        seed=1,
+        nodes=_nodes(bottleneck, delay_ns, loss),
+        cables=_cables(),
+        flows=tuple(
+            _flow(n, transports[n], counts[n], file_bytes, 2 * delay_ns) for n in range(flows)
+        ),
+        captures=tuple(
+            Capture.model_validate(
+                {
+                    "name": f"{point}-{interface}",
+                    "node": node,
+                    "interface": interface,
+                    "direction": direction,
+                    "point": point,
+                    "queue": QUEUE,
+                }
+            )
+            for node, interface, direction, point in points
+        ),
+        warmup_ns=warmup_ns,
+        duration_ns=None,
+        deadline_ns=600_000 * MS,
+        stop="all",
+    )
 
+
+def _nodes(bottleneck: Interface, delay_ns: int, loss: float) -> tuple[Node, ...]:
     def plain(name: str, address: str) -> Interface:
         return Interface(name=name, address=address, source="made.fexp:1")
 
@@ -75,14 +117,6 @@ def made_cell(
         for kind, base in (("s", 0), ("c", 10))
         for n in (1, 2)
     ]
-    bottleneck = Interface(
-        name="r1-eth2",
-        address="10.0.3.1/24",
-        shaper=Shaper(rate_bps=rate_bps, burst_bytes=FULL),
-        queue=Fifo(limit_bytes=limit_bytes, limit_packets=limit_packets),
-        bottleneck=True,
-        source="made.fexp:2",
-    )
     r1 = (plain("r1-eth0", "10.0.1.2/24"), plain("r1-eth1", "10.0.2.2/24"), bottleneck)
     h = (hop("h-eth0", "10.0.3.2/24", 0.0), hop("h-eth1", "10.0.4.1/24", loss))
     r2 = tuple(
@@ -90,65 +124,41 @@ def made_cell(
         for n, address in enumerate(("10.0.11.2/24", "10.0.12.2/24", "10.0.4.2/24"))
     )
     back = (("10.0.1.0/24", "10.0.3.1"), ("10.0.2.0/24", "10.0.3.1"))
-    nodes = (
+    return (
         *hosts,
         Node(name="r1", kind="router", interfaces=r1, routes=routes((everything, "10.0.3.2"))),
         Node(name="h", kind="hop", interfaces=h, routes=routes((everything, "10.0.4.2"), *back)),
         Node(name="r2", kind="router", interfaces=r2, routes=routes((everything, "10.0.4.1"))),
     )
+
+
+def _cables() -> tuple[Cable, ...]:
     ends = [
         *((f"s{n}", f"s{n}-eth0", "r1", f"r1-eth{n - 1}") for n in (1, 2)),
         *((f"c{n}", f"c{n}-eth0", "r2", f"r2-eth{n - 1}") for n in (1, 2)),
         ("r1", "r1-eth2", "h", "h-eth0"),
         ("h", "h-eth1", "r2", "r2-eth2"),
     ]
-    points = [("r1", f"r1-eth{n}", "in", "entry") for n in range(min(flows, 2))]
-    points += [("r1", "r1-eth2", "out", "exit"), ("h", "h-eth1", "out", "delivered")]
-    workload = BulkWorkload() if file_bytes is None else FileWorkload(bytes=file_bytes)
-    return Cell(
-        id=id,
-        experiment="made",
-        configuration=hashlib.sha256(repr(bindings).encode()).hexdigest()[:16],
-        bindings=dict(bindings or {}),
-        repetition=repetition,
-        seed=1,
-        nodes=nodes,
-        cables=tuple(Cable(a=(a, i), b=(b, j)) for a, i, b, j in ends),
-        flows=tuple(
-            Flow(
-                name=NAMES[n],
-                server=f"s{SERVERS[n]}",
-                client=f"c{CLIENTS[n]}",
-                address=f"10.0.{SERVERS[n]}.1",
-                port=5001 + n,
-                transport=transports[n],
-                cca=None if transports[n] == "udp" else "cubic",
-                connections=counts[n],
-                workload=workload,
-                starts_ns=(0,) * counts[n],
-                stop_ns=None,
-                base_rtt_ns=2 * delay_ns,
-                bottleneck=QUEUE,
-                buffer_bytes=1_000_000,
-                source="made.fexp:3",
-            )
-            for n in range(flows)
-        ),
-        captures=tuple(
-            Capture.model_validate(
-                {
-                    "name": f"{point}-{interface}",
-                    "node": node,
-                    "interface": interface,
-                    "direction": direction,
-                    "point": point,
-                    "queue": QUEUE,
-                }
-            )
-            for node, interface, direction, point in points
-        ),
-        warmup_ns=warmup_ns,
-        duration_ns=None,
-        deadline_ns=600_000 * MS,
-        stop="all",
+    return tuple(Cable(a=(a, i), b=(b, j)) for a, i, b, j in ends)
+
+
+def _flow(
+    n: int, transport: Transport, connections: int, file_bytes: int | None, base_rtt_ns: int
+) -> Flow:
+    return Flow(
+        name=NAMES[n],
+        server=f"s{SERVERS[n]}",
+        client=f"c{CLIENTS[n]}",
+        address=f"10.0.{SERVERS[n]}.1",
+        port=5001 + n,
+        transport=transport,
+        cca=None if transport == "udp" else "cubic",
+        connections=connections,
+        workload=BulkWorkload() if file_bytes is None else FileWorkload(bytes=file_bytes),
+        starts_ns=(0,) * connections,
+        stop_ns=None,
+        base_rtt_ns=base_rtt_ns,
+        bottleneck=QUEUE,
+        buffer_bytes=1_000_000,
+        source="made.fexp:3",
     )

@@ -1,0 +1,27 @@
+"""Metrics of made-up cells, computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from madeartefacts import Made
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.metrics import METRICS
+from fairc.runtime.store.results import MetricValue
+
+
+def values(
+    made: Made, folder: Path, name: str, *sessions: str, **options: float
+) -> dict[tuple[str, str | None], float | None]:
+    measurement = load(made.cell, made.write(folder))
+    return {(v.metric, v.flow): v.value for v in results(measurement, name, *sessions, **options)}
+
+
+def results(
+    measurement: Measurement, name: str, *sessions: str, **options: float
+) -> tuple[MetricValue, ...]:
+    metric = next(m for m in METRICS if m.name == name)
+    request = MetricRequest(name=name, sessions=sessions, options=dict(options))
+    return metric.compute(measurement, request)
