@@ -85,9 +85,9 @@ def _told(decided: Decided, unit: Unit, scale: Scale, decimals: int) -> Told:
 def _bound(decided: Decided, unit: Unit) -> str:
     of = decided.claim.unit
     if unit.low is not None and unit.high is not None:
-        return f"in {quantity(unit.low, of, 6)} .. {quantity(unit.high, of, 6)}"
+        return f"in {quantity(unit.low, of, 4)} .. {quantity(unit.high, of, 4)}"
     bound = unit.low if unit.low is not None else unit.high
-    return f"{SIGNS[decided.claim.relation]} {'?' if bound is None else quantity(bound, of, 6)}"
+    return f"{SIGNS[decided.claim.relation]} {'?' if bound is None else quantity(bound, of, 4)}"
 
 
 def repetitions(needed: Needed) -> str:
