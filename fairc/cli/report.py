@@ -42,6 +42,6 @@ def report(run: Path, forms: tuple[str, ...], warmup: bool) -> None:
     with Store(run) as store:
         refresh(store)
         with hashes.rewriting(run):
-            built = build(run, forms, warmup=warmup)
+            built = build(run, forms, warmup=True) if warmup else build(run, forms)
         for path in built:
             console.result(str(path))

@@ -29,7 +29,7 @@ from .cases import (
     valued,
     worded,
 )
-from .layout import fitted, fitting
+from .layout import fitted, fitting, thin
 from .style import INK, MUTED, SERIES, WIDTHS, Width
 
 if TYPE_CHECKING:
@@ -379,20 +379,7 @@ def _box(axes: Axes, box: Box, at: float, factor: float) -> None:
         },
     )
     for dots in drawn["fliers"]:
-        _thin(dots)
-
-
-def _thin(dots: object) -> None:
-    """Leave out dots that lie on others, so that a figure of many cells stays small."""
-    import numpy as np
-    from matplotlib.lines import Line2D
-
-    assert isinstance(dots, Line2D)
-    x, y = (np.asarray(v, dtype=float) for v in dots.get_data())
-    if len(x) > 50:
-        places = np.round((x - x.min()) / (np.ptp(x) or 1) * 200)
-        _, kept = np.unique(places, return_index=True)
-        dots.set_data(x[kept], y[kept])
+        thin(dots)
 
 
 KIND = FigureKind("boxplot", make)
