@@ -220,7 +220,7 @@ def test_the_phases_of_what_was_run_are_checked(ran: Fairc) -> None:
     ("change", "words"),
     [
         ({"least": 21}, "above the most"),
-        ({"per": ["rtt"]}, "no axis"),
+        ({"per": ["rtt"]}, "not an axis"),
         ({"goals": [{"metric": "utilization", "within": 0.1, "relative": True}]}, "not measured"),
         ({"goals": [{"metric": "goodput", "within": 0.1, "relative": True}] * 2}, "two precisions"),
         ({"goals": [{"metric": "goodput", "within": 0.0, "relative": True}]}, "greater than 0"),
