@@ -86,7 +86,8 @@ def jumped(seed: int, number: int, folder: Path) -> Outcome:
         "JUMP_BY_S": str(by_s),
     }
     ended = sandbox.start(*case.command, env=env).wait(LIMIT_S)
-    problem = ended.problem(0) or sandbox.leftovers()
+    # In real time a busy host makes cells invalid, with or without a jump.
+    problem = ended.problem(0, *((1,) if engine == "mininet" else ())) or sandbox.leftovers()
     found = inspection.hashes(sandbox.work / "out")
     if not problem and (found.keys() if engine == "mininet" else found) != (
         known.hashes.keys() if engine == "mininet" else known.hashes

@@ -216,7 +216,8 @@ def _resumed(case: Case, sandbox: Sandbox, run: Path, known: Reference, report: 
         return "run again: a finished cell was run again"
     if left := [*(run / ".partial").glob("*")]:
         return f"run again: {left[0].name} is left in .partial"
-    if left := list(run.rglob("*.part")):
+    # A killed report leaves a part of a figure, which the next report replaces.
+    if report and (left := list(run.rglob("*.part"))):
         return f"run again: {left[0].name} is left"
     if problem := inspection.half_written(run) or sandbox.leftovers():
         return f"run again: {problem}"
