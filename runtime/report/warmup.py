@@ -23,7 +23,8 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
     from fairc.runtime.store.folder import StoreError
 
     first = leading(results)
-    measures = list(dict.fromkeys((*([first] if first else []), *results.asked)))
+    shown: list[Measure] = [*([first] if first else []), *results.asked]
+    measures = list(dict.fromkeys(shown))
     found: dict[tuple[str, str, Measure], list[float]] = {}
     try:
         for cell, factor, values in revalued(run.path):
