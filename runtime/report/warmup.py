@@ -23,7 +23,8 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
     from fairc.runtime.store.folder import StoreError
 
     first = leading(results)
-    measures = list(dict.fromkeys((*([first] if first else []), *results.asked)))
+    led = [first] if first is not None else []
+    measures = [*led, *(m for m in results.asked if m not in led)]
     found: dict[tuple[str, str, Measure], list[float]] = {}
     try:
         for cell, factor, values in revalued(run.path):
