@@ -23,9 +23,12 @@ fn sigterm_stops_a_server_in_the_middle() {
     let (server, client) = flowing(free_port(), None);
     server.signal(libc::SIGTERM);
     assert_eq!(server.end().status, 0);
-    // For the client this is no end that it knows of.
+    // For the client this is no end that it knows of. The kernel reports a closed port before what
+    // has arrived, so on a busy machine the port is what it hears of.
     let client = client.end();
-    assert!(client.error().contains("the server closed after"), "{}", client.error());
+    let reason = client.error();
+    let known = ["the server closed after", "Connection refused"];
+    assert!(known.iter().any(|text| reason.contains(text)), "{reason}");
 }
 
 #[test]
