@@ -41,7 +41,7 @@ def _stripped(path: str, number: int) -> bytes:
     """Return a font file's bytes without its layout tables."""
     from fontTools.ttLib import TTFont
 
-    with TTFont(path, fontNumber=number, lazy=True) as font:
+    with TTFont(path, fontNumber=number, lazy=True, recalcTimestamp=False) as font:
         for table in LAYOUT:
             if table in font:
                 del font[table]

@@ -50,7 +50,7 @@ def test_the_tables_are_those_of_a_run(tmp_path: Path) -> None:
     one, other = tmp_path / "collected", tmp_path / "whole"
     # What a command asked for and declared, and when, is of the command.
     locks = [json.loads((run / LOCK).read_text()) for run in (one, other)]
-    for lacking in (history.INVOCATIONS, history.DECLARED):
+    for lacking in (history.LOCKED, history.INVOCATIONS, history.DECLARED):
         locks[0].pop(lacking)
     assert locks[0] == locks[1]
     for file in sorted((other / "tables").glob("*.parquet")):

@@ -51,3 +51,5 @@ def test_glyphs_in_a_pdf_are_those_of_the_font() -> None:
     assert all(outline(held[name], name) == outline(source, name) for name in names)
     assert all(not set(LAYOUT) & set(font.keys()) for font in fonts)
     assert "GSUB" in source
+    # When a report is made leaves no trace in it.
+    assert {font["head"].modified for font in fonts} == {source["head"].modified}
