@@ -84,5 +84,6 @@ $(VENV): requirements.lock setup.cfg | packages
 	@touch $@
 
 $(ENDPOINT): $(RUST) | packages
-	cd endpoints && cargo build --release --locked --quiet
+	@# Not with the job server of -j3, to which make gives a program no access unless it is a make.
+	cd endpoints && MAKEFLAGS= cargo build --release --locked --quiet
 	@sha256sum < $@ | cut -c 1-64 > $@.sha256

@@ -201,7 +201,7 @@ def _follow(lines: IO[bytes], kept: IO[str], progress: Callable[[str], None]) ->
         kept.flush()
         files += line.startswith("  CC ")
         if time.monotonic() > reported_s + REPORT_EVERY_S and files:
-            progress(f"compiling the kernel: {files} files")
+            progress(f"compiling the kernel, files so far: {files}")
             reported_s = time.monotonic()
 
 
