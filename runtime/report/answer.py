@@ -247,8 +247,10 @@ def _sides(run: Run, summaries: Sequence[Summary]) -> str:
     below = sum(s.high is not None and s.high < 0 for s in summaries)
     above = sum(s.low is not None and s.low > 0 for s in summaries)
     open_ = len(summaries) - below - above
-    return (
-        f"By the 95 % interval of F, {first} dominates in {below}, {second} in {above}, and"
-        f" {open_} are"
-        " undecided."
+    text = (
+        f"Of {counted(len(summaries), 'configuration')}, {first} dominates in {below} and {second} in"
+        f" {above} by the 95 % interval of F"
     )
+    if not open_:
+        return f"{text}."
+    return f"{text}; {open_} {'is' if open_ == 1 else 'are'} undecided."
