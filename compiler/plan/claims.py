@@ -46,7 +46,7 @@ class ClaimUnit(Model):
 class Claim(Model):
     """A statement that the run decides.
 
-    text: in words. over: whether it must hold in each unit, or for their mean. condition, holds: as written. form:
+    text: the claim's title. over: whether it must hold in each unit, or for their mean. condition, holds: as written. form:
     what the terms of a unit make. relation: of the quantity to its bounds; `in` includes both. unit: SI unit of
     the quantity. shared: the axes that distinguish units.
     """

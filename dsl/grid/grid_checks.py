@@ -90,7 +90,7 @@ def occurring(grid: Grid, most: int) -> Iterator[Bindings]:
     """Yield configurations that together have every swept value that occurs: those of `varied` where they do.
 
     In the place of one that an `exclude` drops come the first ones that have its values, if the grid has at
-    most so many cells; a value that occurs nowhere is left out. So nothing is reported about what never runs.
+    most `most` cells; a value that occurs nowhere is left out. So nothing is reported about what never runs.
     """
     missing: set[tuple[str, str]] = set()
     seen: set[tuple[str, str]] = set()

@@ -50,7 +50,7 @@ class ClaimUnit:
 class Claim:
     """One claim of the file.
 
-    text: what is claimed, in words. over: it must hold in each unit, or for their mean. condition, holds: as
+    text: the claim's title. over: it must hold in each unit, or for their mean. condition, holds: as
     written. form: what the terms of a unit make. relation: `in` has both bounds, and includes them. unit: SI unit
     of the quantity. shared: the swept names that distinguish units.
     """

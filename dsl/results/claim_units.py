@@ -25,7 +25,7 @@ WALK_LIMIT = 100_000
 """At most this many configurations are examined to find those that a claim is about."""
 
 PAIR_LIMIT = 1000
-"""So many pairs of claim and configuration may there be: more would need 17 repetitions and a day to read."""
+"""At most this many pairs of claim and configuration: more would need 17 repetitions, and nobody would read them."""
 
 FLIPPED: dict[Relation, Relation] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 

@@ -18,7 +18,7 @@ from fairc.runtime.claims.words import summed_up
 from fairc.runtime.store import tables
 from fairc.runtime.store.folder import Store, read_plan
 
-from .checks import Checks
+from .checks import Checks, Verdict
 
 NAME = "claims.json"
 
@@ -74,8 +74,8 @@ def claims_again(
         checks.add("claims", "holds", f"{words}; {more}")
         return
     more = f"{same} of {len(pairs)} pairs of claim and configuration come out so again"
-    verdict = "differs" if turned else "holds" if same == len(pairs) else "cannot tell"
-    checks.add("claims", verdict, f"{words}; {more}")  # type: ignore[arg-type]
+    verdict: Verdict = "differs" if turned else "holds" if same == len(pairs) else "cannot tell"
+    checks.add("claims", verdict, f"{words}; {more}")
 
 
 def _decided(plan: Plan, store: Store, folder: Path) -> Decision:

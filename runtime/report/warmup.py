@@ -15,7 +15,7 @@ _COLUMNS = ("half", "as specified", "twice")
 
 
 def warmup_sheet(run: Run, results: Results) -> Sheet:
-    """Return the answer with half and with twice the warm-up beside the answer itself.
+    """Return the answer with half and with twice the warm-up, next to the answer itself.
 
     Raises ReportError where there is no warm-up, or raw artefacts are gone or damaged.
     """

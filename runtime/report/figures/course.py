@@ -1,4 +1,4 @@
-"""The figure `course`: K of the Fairness Measurement Procedure over time, beside the rates and Jain's index.
+"""The figure `course`: K of the Fairness Measurement Procedure over time, with the rates and Jain's index.
 
 What stands at a time is the sum of the terms of K until then, so its last value is K (runtime/metrics/fmp.py); the mean
 of Jain's index until then; and the rates of the sessions, which both are made of.
