@@ -78,3 +78,13 @@ def plan(fairc: Fairc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fairc
     )
     assert called.status == 0
     return fairc
+
+
+@pytest.fixture
+def without_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writing a report takes longer than all the rest."""
+
+    def build(path: Path, formats: object = ()) -> list[Path]:
+        return [path / "report.html"]
+
+    monkeypatch.setattr("fairc.runtime.report.build", build)

@@ -17,18 +17,10 @@ from fairc.runtime.run import phase
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.store.folder import Store, read_cells
 
+pytestmark = pytest.mark.usefixtures("without_report")
+
 Fairc = Callable[..., Any]  # conftest.py
 CHECK = Path("one/phase-check")
-
-
-@pytest.fixture(autouse=True)
-def _without_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Writing a report takes longer than all the rest."""
-
-    def build(path: Path, formats: object = ()) -> list[Path]:
-        return [path / "report.html"]
-
-    monkeypatch.setattr("fairc.runtime.report.build", build)
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,8 @@ from fairc.runtime.statistics.sequential import at_look, imprecision
 from fairc.runtime.store.folder import Store, StoreError, read_plan
 from fairc.runtime.store.ranges import endings
 
+pytestmark = pytest.mark.usefixtures("without_report")
+
 Fairc = Callable[..., Any]  # conftest.py
 
 RANGES = """fexp 1
@@ -31,16 +33,6 @@ experiment ranges {
 """
 ENDS = {"1Mbit/s": 12, "2Mbit/s": 8}
 """Where the ranges end with what the fake engine invents; `test_it_ends...` looks at the values themselves."""
-
-
-@pytest.fixture(autouse=True)
-def _without_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Writing a report takes longer than all the rest."""
-
-    def build(path: Path, formats: object = ()) -> list[Path]:
-        return [path / "report.html"]
-
-    monkeypatch.setattr("fairc.runtime.report.build", build)
 
 
 @pytest.fixture(scope="module")
