@@ -11,7 +11,7 @@ from .draft import Draft, DraftFlow, Place
 from .queues import bdp_bytes, queue_bytes
 
 MIN_BUFFER_BYTES = 256 * 1024
-MAX_BUFFER_BYTES = 2**30  # Linux keeps twice this in a signed 32-bit integer
+MAX_BUFFER_BYTES = 2**29  # a power of two; Linux keeps twice this in a signed 32-bit integer
 DEADLINE_FACTOR = 10
 MIN_DEADLINE_NS = 10 * 10**9
 DURATION_MARGIN_NS = 10**9

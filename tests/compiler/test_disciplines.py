@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from documents import netem_words, qdisc, queue_words
+from documents import netem_words, qdisc, queue_words, red_weight
 from pydantic import ValidationError
 
 from fairc import dsl
@@ -71,6 +71,13 @@ def words(queue: str, **options: Any) -> str:
             "red(120pkt)",
             (
                 "gred vq 0 limit 181680 min 15140 max 45420 avpkt 1514 burst 18"
+                " probability 0.0200000000 bandwidth 12112000bit"
+            ),
+        ),
+        (
+            "red(8750B)",
+            (
+                "gred vq 0 limit 8750 min 729 max 2187 avpkt 364 burst 5"
                 " probability 0.0200000000 bandwidth 12112000bit"
             ),
         ),
@@ -142,6 +149,24 @@ def words(queue: str, **options: Any) -> str:
 )
 def test_every_parameter_is_written_out(queue: str, expected: str) -> None:
     assert words(queue) == expected
+
+
+@pytest.mark.parametrize(
+    ("queue", "most"),
+    [
+        *((f"red({size}B)", 6) for size in (1514, 8750, 18_168, 18_200, 20_000, 36_300, 37_500)),
+        ("red(12MB)", 9),  # tc's own weight, 2^-11, is too fine for the kernel's 32 bits
+        ("red(200MB)", 5),
+        ("red(10pkt, min: 2B, max: 50%)", 18),
+        ("red(10pkt, min: 1B, max: 50%)", 1),
+    ],
+)
+def test_the_average_of_red_can_be_held_by_the_kernel(queue: str, most: int) -> None:
+    red = bottleneck(next(iter(compilation(queue).cells()))).queue
+    assert isinstance(red, plan.Red)
+    log = red_weight(red.min_bytes, red.burst_packets, red.average_packet_bytes)
+    assert log <= most
+    assert red.max_bytes.bit_length() + log < 32  # Linux, red_check_params
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_what_a_full_packet_is_on_a_link(mtu: int) -> None:
 @pytest.mark.parametrize(
     ("queue", "words"),
     [
-        ("red(10pkt)", "gred vq 0 limit 5900 min 491 max 1475 avpkt 590 burst 3"),
+        ("red(10pkt)", "gred vq 0 limit 5900 min 491 max 1475 avpkt 245 burst 5"),
         # 20 ms at 1 Mbit/s are 2500 bytes
         ("codel(20ms)", "codel limit 5 "),
         ("fq_codel(20ms)", "fq_codel limit 5 flows 1024 quantum 590 "),

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 
 import pytest
+from documents import red_weight
 
 from fairc import dsl
 from fairc.cell.expansion import mac_address
@@ -199,20 +200,10 @@ def test_red_averages_over_the_same_time_at_both_scales() -> None:
     for rate_bps, rate in ((10e6, "10Mbit/s"), (100e6, "100Mbit/s")):
         (cell,) = cells(spec(access("none", rate=rate), USERS))
         (red,) = [i.queue for n in cell.nodes for i in n.interfaces if isinstance(i.queue, Red)]
-        log = weight(red.min_bytes, red.burst_packets, red.average_packet_bytes)
+        log = red_weight(red.min_bytes, red.burst_packets, red.average_packet_bytes)
         constants.append(2**log * 8 * red.average_packet_bytes / rate_bps)
     assert constants == [pytest.approx(0.155, abs=0.001), pytest.approx(0.124, abs=0.001)]
     assert abs(math.log2(constants[0] / constants[1])) < 0.5
-
-
-def weight(least: int, burst: int, packet: int) -> int:
-    """Return -log2 of the weight that tc gives an average (iproute2, tc_red_eval_ewma)."""
-    wanted = burst + 1 - least / packet
-    for log in range(1, 32):
-        share = 2.0**-log
-        if wanted <= (1 - (1 - share) ** burst) / share:
-            return log
-    raise AssertionError("tc would refuse it")
 
 
 def test_what_a_policer_costs_is_estimated() -> None:

@@ -83,3 +83,13 @@ def queue_words(queue: plan.Queue, rate_bps: int) -> str:
 def netem_words(impairment: plan.Impairment) -> str:
     """Return what tc takes for an impairment."""
     return values.netem(impairment).words()
+
+
+def red_weight(least: int, burst: int, packet: int) -> int:
+    """Return -log2 of the weight that tc gives an average (iproute2, tc_red_eval_ewma)."""
+    wanted = burst + 1 - least / packet
+    for log in range(1, 32):
+        share = 2.0**-log
+        if wanted <= (1 - (1 - share) ** burst) / share:
+            return log
+    raise AssertionError("tc would refuse it")

@@ -27,16 +27,41 @@ def _lower(given: Given) -> plan.Red:
     """Defaults of tc-red(8): max a quarter of the limit, min a third of max, probability 2 %."""
     most = given.threshold(MAX) or max(1, given.bytes // 4)
     least = given.threshold(MIN) or max(1, most // 3)
+    # The smaller `min` is in packets, the less a packet weighs in the average that tc derives: nothing at
+    # one packet, where RED would never act. Below two, the average counts in halves of `min`.
+    packet = max(1, min(given.frame_bytes, least // 2))
     return plan.Red(
         limit_bytes=given.bytes,
         min_bytes=least,
         max_bytes=most,
-        average_packet_bytes=given.frame_bytes,
-        # tc-red(8): (min + min + max) / (3 * avpkt); less than min / avpkt tc refuses.
-        burst_packets=-(-(2 * least + most) // (3 * given.frame_bytes)) + 1,
+        average_packet_bytes=packet,
+        burst_packets=_burst(least, most, packet),
         probability=min(float(given[PMAX].number), MAX_PROBABILITY),
         ecn=given[ECN],
     )
+
+
+def _burst(least: int, most: int, packet: int) -> int:
+    """Return the burst that the average ignores, in packets: that of tc-red(8), or the longest that the kernel can hold.
+
+    least, most, packet: bytes.
+    """
+    shortest = -(-least // packet)
+    burst = -(-(2 * least + most) // (3 * packet)) + 1
+    # Linux, red_check_params: the average times 2^log must fit into 32 bits.
+    while most.bit_length() + _weight_log(least, burst, packet) >= 32 and burst > shortest:
+        burst = shortest + (burst - shortest) // 2
+    return burst
+
+
+def _weight_log(least: int, burst: int, packet: int) -> int:
+    """Return -log2 of a packet's weight in the average, as tc derives it (iproute2, tc_red_eval_ewma); 32: none fits."""
+    wanted = burst + 1 - least / packet
+    for log in range(1, 32):
+        weight = 2.0**-log
+        if wanted <= (1 - (1 - weight) ** burst) / weight:
+            return log
+    return 32
 
 
 def _doubts(given: Given, queue: plan.Red) -> Iterator[Diagnostic]:
@@ -61,7 +86,7 @@ def _doubts(given: Given, queue: plan.Red) -> Iterator[Diagnostic]:
             code="threshold-below-packet",
             message="`min` of `red` is less than one packet",
             span=span,
-            notes=(f"{queue.min_bytes} bytes: dropping starts as soon as anything waits",),
+            notes=(f"{queue.min_bytes} B: dropping starts as soon as anything waits",),
             help="increase `min` or the limit",
             severity=Severity.WARNING,
         )
