@@ -11,7 +11,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.host import faults
 from fairc.runtime.store.writing import whole
 
-from . import page, tabular
+from . import latex, page, tabular
 from .answer import answer
 from .choose import choose
 from .explore import explored
@@ -156,13 +156,14 @@ def _csv(report: _Report) -> list[Path]:
 
 
 def _tex(report: _Report) -> list[Path]:
-    return _tables(report, "tex", tabular.as_tex)
+    return _tables(report, "tex", latex.as_tex)
 
 
 def _tables(report: _Report, suffix: str, made: Callable[[Sheet], str]) -> list[Path]:
     """Write each table of the report into the folder of the figures."""
     paths = []
-    for sheet in sheets(report.values, report.figures):
+    own = report.values, report.figures, report.run, report.subject.results
+    for sheet in sheets(*own):
         paths.append(report.figures_folder / f"{sheet.name}.{suffix}")
         _write(paths[-1], made(sheet))
     return paths

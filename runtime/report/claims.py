@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .asked import when
+from .figures import Number
 from .run import Run
-from .words import counted, one_line
+from .words import counted, number, one_line
 
 if TYPE_CHECKING:
     from fairc.runtime.claims.deciding import Decided, Decision, Unit
@@ -25,12 +26,15 @@ COLUMNS = 31
 class Row:
     """One pair of claim and configuration in words, with its picture as SVG and as text (empty without a value).
 
-    text: `!` at a bound, `=` along the interval, `o` at the value.
+    text: `!` at a bound, `=` along the interval, `o` at the value. value, interval: as numbers, in the unit of the
+    claim.
     """
 
     told: Told
     svg: str
     text: str
+    value: Number | None
+    interval: tuple[Number, Number] | None
 
     @property
     def picture(self) -> Any:
@@ -42,9 +46,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A claim as it is printed; more: rows that can be opened."""
+    """A claim as it is printed; unit: of its numbers; more: rows that can be opened."""
 
     text: str
+    unit: str
     verdict: str
     asks: str
     made: str
@@ -87,17 +92,25 @@ def _level(decision: Decision) -> str:
 
 
 def _view(decided: Decided) -> View:
-    from fairc.runtime.claims.words import in_order, told
+    from fairc.runtime.claims.words import format_of, in_order, told
 
     told_ = told(decided)
     window = _window(decided)
-    rows = {
-        row: Row(row, _svg(unit, row, window), _text(unit, window))
-        for unit, row in zip(decided.units, told_, strict=True)
-    }
+    scale, decimals = format_of(decided)
+
+    def shown(x: float | None) -> Number | None:
+        return None if x is None else Number(number(x / scale.factor, decimals), repr(x))
+
+    rows: dict[Told, Row] = {}
+    for unit, row in zip(decided.units, told_, strict=True):
+        value, low, high = map(shown, (unit.estimate.value, unit.estimate.low, unit.estimate.high))
+        interval = None if low is None or high is None else (low, high)
+        pictures = _svg(unit, row, window), _text(unit, window)
+        rows[row] = Row(row, *pictures, value, interval)
     ordered = [rows[row] for row in in_order(told_)]
     return View(
         decided.claim.text,
+        scale.unit,
         decided.verdict,
         _asks(decided),
         _made(decided),

@@ -54,7 +54,7 @@ def explored(run: Run, results: Results) -> dict[str, Any] | None:
     """
     if len(run.configurations) < 2:
         return None
-    measures = _measures(results)
+    measures = shown_values(results)
     chosen, note = _chosen(run, results)
     charts = _charts(run, chosen)
     found = [_configuration(run, results, c, measures, charts) for c in run.configurations]
@@ -100,7 +100,8 @@ def style() -> str:
     return place.read_text(encoding="utf-8")
 
 
-def _measures(results: Results) -> list[Measure]:
+def shown_values(results: Results) -> list[Measure]:
+    """Return what the table of a configuration's cells has of each cell."""
     first = leading(results)
     asked = [m for m in results.asked if m != first]
     return ([first] if first else [])[:1] + asked[: MAX_MEASURES - 1]

@@ -9,6 +9,7 @@ from fairc.compiler.plan import LoadWorkload
 from fairc.compiler.targets.processing import DEFAULT_NS
 from fairc.runtime.engines import guest_job
 
+from .figures import Number
 from .run import ReportError, Run
 from .words import counted, listed, number, one_line, quantity, scale_for
 
@@ -21,14 +22,28 @@ MAX_ROWS = 60
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """A median and its interval in words, and as numbers; those that are not there are None."""
+
+    text: str
+    value: Number | None = None
+    interval: tuple[Number, Number] | None = None
+
+    def __str__(self) -> str:
+        """Return the text: what a page prints."""
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
-    """A result of the phase check as it is printed."""
+    """A result of the phase check as it is printed; unit: of its numbers."""
 
     what: str
     verdict: str
-    before: str
-    after: str
+    before: Shown
+    after: Shown
     words: str
+    unit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +164,18 @@ def _row(result: Result) -> Row:
     medians = [e.value for e in (result.before, result.after) if e.value is not None]
     scale = scale_for(result.unit, medians)
 
-    def shown(estimate: Estimate) -> str:
+    def number_of(value: float) -> Number:
+        return Number(number(value / scale.factor, 3), repr(value))
+
+    def shown(estimate: Estimate) -> Shown:
         if estimate.value is None:
-            return "no value"
-        values = (estimate.value, estimate.low, estimate.high)
-        middle, low, high = (None if v is None else number(v / scale.factor, 3) for v in values)
-        interval = f" [{low}, {high}]" if low is not None else ""
-        return f"{middle} {scale.unit}".rstrip() + interval
+            return Shown("no value")
+        middle = number_of(estimate.value)
+        text = f"{middle.text} {scale.unit}".rstrip()
+        if estimate.low is None or estimate.high is None:
+            return Shown(text, middle)
+        low, high = number_of(estimate.low), number_of(estimate.high)
+        return Shown(f"{text} [{low.text}, {high.text}]", middle, (low, high))
 
     return Row(
         one_line(result.what),
@@ -163,4 +183,5 @@ def _row(result: Result) -> Row:
         shown(result.before),
         shown(result.after),
         result.words,
+        scale.unit,
     )

@@ -5,26 +5,43 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from .answer import Answer, Entry
+from .answer import Answer, Entry, entry, format_of
+from .asked import Asked
+from .claims import Claims
+from .endings import Ended
+from .explore import shown_values
 from .figures import Number, Sheet
+from .phases import Phases
+from .run import Run
+from .summary import Results
+from .words import Scale, number
 
 Cell = str | Number | tuple[Number, Number]
 Row = tuple[Cell, ...]
 
 
-def sheets(values: Mapping[str, Any], figures: Iterable[object]) -> tuple[Sheet, ...]:
+def sheets(
+    values: Mapping[str, Any], figures: Iterable[object], run: Run, results: Results
+) -> tuple[Sheet, ...]:
     """Return the tables of a report in the order of the page; those without a row are left out.
 
-    values: of `page.context`. figures: of the report, in its order.
+    values: of `page.context`. figures: of the report, in its order. The page names the sheet of each of its tables
+    in the attribute `data-sheet`.
     """
     made = [
+        _claims(values["claims"]),
+        *_cells(run, results),
         _answer(values["answer"], [axis.name for axis in values["axes"]]),
         *_deviations(values["plan"].deviates),
         *(figure for figure in figures if isinstance(figure, Sheet)),
         *_validity(values),
+        _endings(values["ended"]),
         *([values["warmup"]] if values["warmup"] else []),
+        _phases(values["phases"]),
         *_comparisons(values["compared"]),
         _metrics(values),
+        _settings(values["asked"]),
+        _lock(values["lock"]),
     ]
     return tuple(sheet for sheet in made if sheet.rows)
 
@@ -82,6 +99,100 @@ def _answer(found: Answer, axes: list[str]) -> Sheet:
 
 def _unit(entry: Entry) -> str:
     return f" ({entry.unit})" if entry.unit else ""
+
+
+def _claims(found: Claims) -> Sheet:
+    """Return a row for each pair of claim and configuration, in the order of the page."""
+    rows = [
+        (
+            f"{view.text} ({view.unit})" if view.unit else view.text,
+            row.told.where,
+            row.told.verdict,
+            row.value or "",
+            row.interval or "",
+            row.told.bound,
+            _count(row.told.n),
+            row.told.note,
+        )
+        for view in found.views
+        for row in (*view.rows, *view.more)
+    ]
+    head = (
+        ("claim", False), ("configuration", False), ("verdict", False), ("value", True), ("interval", True),
+        ("claimed", False), ("n", True), ("remark", False),
+    )  # fmt: skip
+    return _sheet("table-claims", "Claims", head, rows)
+
+
+def _cells(run: Run, results: Results) -> Iterator[Sheet]:
+    """Yield what the explorer of a sweep's page has of each cell; of all configurations."""
+    if len(run.configurations) < 2:
+        return
+    measures = shown_values(results)
+    scales = {m: format_of(results, m.metric) for m in measures}
+    names = [
+        _named(entry(m, results.summary(m, run.configurations[0]), *scales[m], ""))
+        for m in measures
+    ]
+    rows: list[Row] = []
+    for configuration in run.configurations:
+        values = {m: results.cells(m, configuration.id) for m in measures}
+        for o in configuration.outcomes:
+            numbers = [_value(values[m].get(o.cell), *scales[m]) for m in measures]
+            texts = [text for _, text in configuration.bindings]
+            reasons = "; ".join(o.reasons)
+            rows.append(
+                (*texts, _count(o.repetition), o.verdict_word, reasons, *numbers, o.seed, o.cell)
+            )
+    head = (
+        *((axis, False) for axis in run.axes), ("repetition", True), ("verdict", False), ("reasons", False),
+        *((name, True) for name in names), ("seed", False), ("cell", False),
+    )  # fmt: skip
+    yield _sheet("table-cells", "Cells", head, rows)
+
+
+def _value(value: float | None, scale: Scale, decimals: int) -> Cell:
+    return "" if value is None else Number(number(value / scale.factor, decimals), repr(value))
+
+
+def _endings(found: Ended) -> Sheet:
+    rows = [(r.what, _count(r.configurations), r.repetitions, r.why) for r in found.rows]
+    head = (
+        ("configurations", False), ("how many", True), ("repetitions", True), ("why they ended", False)
+    )  # fmt: skip
+    return _sheet("table-endings", "When repetitions ended", head, rows)
+
+
+def _phases(found: Phases) -> Sheet:
+    """Return the rows of the phase check: medians and intervals, in the run and in the check."""
+    rows = [
+        (
+            f"{row.what} ({row.unit})" if row.unit else row.what,
+            row.verdict,
+            *(
+                part
+                for s in (row.before, row.after)
+                for part in (s.value or s.text, s.interval or "")
+            ),
+            row.words,
+        )
+        for row in found.rows
+    ]
+    head = (
+        ("result", False), ("verdict", False), ("run", True), ("run, 95 % interval", True),
+        ("phase check", True), ("phase check, 95 % interval", True), ("what the tests say", False),
+    )  # fmt: skip
+    return _sheet("table-phases", "Phase check", head, rows)
+
+
+def _settings(found: Asked) -> Sheet:
+    head = (("name", False), ("in the file", False), ("in force", False))
+    return _sheet("table-settings", "Replaced by --set", head, found.settings)
+
+
+def _lock(entries: Iterable[tuple[str, str]]) -> Sheet:
+    head = (("what", False), ("version or hash", False))
+    return _sheet("table-lock", "Versions and hashes", head, entries)
 
 
 def _deviations(texts: tuple[str, ...]) -> Iterator[Sheet]:

@@ -1,4 +1,4 @@
-"""A table of the report as CSV, with exact values in SI base units, and as LaTeX, as it is printed."""
+"""A table of the report as CSV: exact values in SI base units."""
 
 from __future__ import annotations
 
@@ -9,15 +9,9 @@ import re
 from fairc.runtime.store.spreadsheet import no_formula
 
 from .figures import Number, Sheet
-from .words import MINUS, one_line, prefixed
+from .words import one_line, prefixed
 
 _UNIT = re.compile(r"\(([^()]+)\)$")
-_TEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_",
-    "%": r"\%", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
-    MINUS: "$-$", "\N{EN DASH}": "--", "\N{MICRO SIGN}": r"\textmu{}", "\N{RIGHTWARDS ARROW}": r"$\to$",
-}  # fmt: skip
 
 
 def as_csv(sheet: Sheet) -> str:
@@ -44,33 +38,6 @@ def as_csv(sheet: Sheet) -> str:
                 line += [no_formula(_in_base(cell)), ""] if two else [no_formula(_in_base(cell))]
         writer.writerow(line)
     return text.getvalue()
-
-
-def as_tex(sheet: Sheet) -> str:
-    """Return a table as LaTeX for the package `booktabs`; no text in it is a command."""
-    columns = "".join("r" if numeric else "l" for _, numeric in sheet.head)
-    lines = [
-        f"% {one_line(sheet.title)}. \\usepackage{{booktabs}}",
-        f"\\begin{{tabular}}{{{columns}}}",
-        "\\toprule",
-        " & ".join(_tex(name) for name, _ in sheet.head) + " \\\\",
-        "\\midrule",
-        *(" & ".join(map(_cell, row)) + " \\\\" for row in sheet.rows),
-        "\\bottomrule",
-        "\\end{tabular}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _cell(cell: str | Number | tuple[Number, Number]) -> str:
-    if isinstance(cell, tuple):
-        # Braces, or a bracket at the start of a row would be an option of the `\\` before it.
-        return f"{{[}}{_tex(cell[0].text)}, {_tex(cell[1].text)}{{]}}"
-    return _tex(cell.text if isinstance(cell, Number) else cell)
-
-
-def _tex(text: str) -> str:
-    return "".join(_TEX.get(character, character) for character in one_line(text))
 
 
 def _in_base(text: str) -> str:

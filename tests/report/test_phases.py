@@ -86,7 +86,7 @@ def test_the_phase_check_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told.sentences[1].endswith("1 cannot be decided.")
     assert told.sensitive == ("goodput (queue = fifo(4pkt), flow = a)",)
     assert [row.verdict for row in told.rows] == ["phase-sensitive", "cannot tell"]
-    assert (told.rows[0].before, told.rows[0].after) == (
+    assert (str(told.rows[0].before), str(told.rows[0].after)) == (
         "0.588 Mbit/s [0.384, 0.588]",
         "0.484 Mbit/s",
     )
