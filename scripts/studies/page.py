@@ -1,8 +1,10 @@
 """A study's page: written by hand, but for the parts between marks, which come from its run.
 
     <!-- facts -->                                how many cells, their verdicts, cost, machine, build
+    <!-- claims -->                               the claims and their verdicts
     <!-- table: METRIC [--by A,B] [--where ...] -->   what `fairc table` prints with these arguments
-    <!-- end -->                                  ends either
+    <!-- sql: SELECT ... -->                      rows from the run's tables (docs/tables.md); may have several lines
+    <!-- end -->                                  ends each of them
 
 A picture from the run is a link to `../img/STUDY/FIGURE.svg`: it is copied from the figures of the run.
 """
@@ -10,26 +12,30 @@ A picture from the run is a link to `../img/STUDY/FIGURE.svg`: it is copied from
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
+
+Writers = Mapping[str, Callable[[str], str]]
+"""What writes a part, by the word of its mark: takes what follows the colon, or nothing."""
 
 _PART = re.compile(
-    r"<!-- (?P<kind>facts|table: (?P<asked>[^\n]*?)) -->\n.*?<!-- end -->", re.DOTALL
+    r"<!-- (?P<kind>\w+)(?P<asked>:(?:(?!-->).)*)? -->\n(?:(?!<!-- ).)*?<!-- end -->", re.DOTALL
 )
-_MARK = re.compile(r"<!-- (facts|table:|end)")
+_MARK = re.compile(r"<!-- \w+")
 
 
 class BrokenPage(ValueError):
-    """A mark of the page is without its end, or an end without its mark."""
+    """A mark of the page is without its end, an end without its mark, or a mark of no known kind."""
 
 
-def filled(text: str, facts: str, table: Callable[[Sequence[str]], str]) -> str:
-    """Return a page with its parts written anew; `table` takes arguments of `fairc table`. Raises BrokenPage."""
+def filled(text: str, writers: Writers) -> str:
+    """Return a page with its parts written anew. Raises BrokenPage and what the writers raise."""
 
     def part(found: re.Match[str]) -> str:
-        asked = found["asked"]
-        content = facts if asked is None else table(shlex.split(asked))
-        return f"<!-- {found['kind']} -->\n{content.strip()}\n<!-- end -->"
+        kind, asked = found["kind"], found["asked"] or ""
+        if kind not in writers:
+            raise BrokenPage(f"`{kind}` is no mark of a page; there are {', '.join(writers)}")
+        content = writers[kind](asked.removeprefix(":").strip())
+        return f"<!-- {kind}{asked} -->\n{content.strip()}\n<!-- end -->"
 
     rest = _PART.sub("", text)
     if stray := _MARK.search(rest):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -18,8 +18,12 @@ def page(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("studies.page")
 
 
-def table(asked: Sequence[str]) -> str:
-    return "| " + " / ".join(asked) + " |\n"
+WRITERS: dict[str, Callable[[str], str]] = {
+    "facts": lambda _: "12 cells.",
+    "claims": lambda _: "one holds",
+    "table": lambda asked: f"| {asked} |",
+    "sql": lambda asked: f"| {asked.splitlines()[-1]} |",
+}
 
 
 PAGE = """# A study
@@ -33,23 +37,33 @@ What came out:
 | old |
 <!-- end -->
 By hand.
+
+<!-- sql:
+SELECT r
+FROM cells -->
+| old |
+<!-- end -->
 """
 
 
 def test_parts_between_marks_are_written_anew_and_nothing_else(page: ModuleType) -> None:
-    written = page.filled(PAGE, "12 cells.", table)
+    written = page.filled(PAGE, WRITERS)
     assert "old" not in written
     assert "<!-- facts -->\n12 cells.\n<!-- end -->" in written
-    assert (
-        "-->\n| goodput / --by / r,flow / --where / r == 5 |\n<!-- end -->\nBy hand.\n" in written
-    )
-    assert page.filled(written, "12 cells.", table) == written
+    assert "-->\n| goodput --by r,flow --where 'r == 5' |\n<!-- end -->\nBy hand.\n" in written
+    assert "<!-- sql:\nSELECT r\nFROM cells -->\n| FROM cells |\n<!-- end -->" in written
+    assert page.filled(written, WRITERS) == written
 
 
 @pytest.mark.parametrize("mark", ["<!-- facts -->", "<!-- end -->", "<!-- table: goodput -->"])
 def test_a_mark_that_is_not_one_of_a_pair_is_refused(page: ModuleType, mark: str) -> None:
     with pytest.raises(page.BrokenPage, match="not one of a pair"):
-        page.filled(f"{PAGE}{mark}\n", "", table)
+        page.filled(f"{PAGE}{mark}\n", WRITERS)
+
+
+def test_a_mark_of_no_known_kind_is_refused(page: ModuleType) -> None:
+    with pytest.raises(page.BrokenPage, match="`tabel` is no mark"):
+        page.filled(PAGE.replace("table:", "tabel:"), WRITERS)
 
 
 def test_pictures_are_those_of_the_run(page: ModuleType) -> None:
@@ -60,4 +74,4 @@ def test_pictures_are_those_of_the_run(page: ModuleType) -> None:
 def test_every_study_has_its_file_and_a_page_that_can_be_filled(page: ModuleType) -> None:
     for name in importlib.import_module("studies.__main__").STUDIES:
         assert (ROOT / f"examples/{name}.fexp").exists()
-        assert page.filled((ROOT / f"docs/examples/{name}.md").read_text(), "", table)
+        assert page.filled((ROOT / f"docs/examples/{name}.md").read_text(), WRITERS)
