@@ -10,6 +10,7 @@ from fairc.runtime.report.figures import (
     Drawing,
     cases,
 )
+from fairc.runtime.report.figures.boxplot import matched
 from fairc.runtime.report.render import render
 from fairc.runtime.report.summary import F
 from fairc.runtime.statistics.multiple import holm
@@ -88,3 +89,15 @@ def test_boxes_of_common_draws_are_tested_pair_by_pair(make_run: Maker) -> None:
     ]
     texts = texts_of(render(drawing).svg["page"])
     assert any(f"1 / 5: p = {holm(every)[4]:.3f}" in text for text in texts)
+
+
+def test_loads_pair_although_their_protocols_differ() -> None:
+    """Second loads over HTTP/2 against those over HTTP/3: the protocol follows from `http`."""
+
+    def load(http: str, protocol: str, repetition: int, value: float) -> cases.Case:
+        keys = {"http": http, "protocol": protocol, "repetition": str(repetition), "load": "2"}
+        return cases.Case(keys, value, f"{http}{repetition}", http)
+
+    first = [load("h2", "h2", 1, 3.3), load("h2", "h2", 2, 3.4)]
+    second = [load("h3", "h3", 2, 6.9), load("h3", "h3", 1, 6.8), load("h3", "h3", 3, 7.0)]
+    assert matched(first, second, "http") == ([3.3, 3.4], [6.8, 6.9])

@@ -16,6 +16,7 @@ from fairc.runtime.statistics.multiple import holm
 from .axis import wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
+    PROTOCOL,
     Case,
     Cases,
     by_words,
@@ -218,10 +219,16 @@ def values(first: Sequence[Case], second: Sequence[Case]) -> tuple[list[float], 
 def matched(
     first: Sequence[Case], second: Sequence[Case], name: str
 ) -> tuple[list[float], list[float]]:
-    """Return the values of cases that differ in nothing but a name, in one order; others are left out."""
+    """Return the values of cases that differ in nothing but a name, in one order; others are left out.
+
+    The protocol of a load is what came out, not what was set: it does not tell cases apart.
+    """
 
     def keyed(cases: Sequence[Case]) -> dict[frozenset[tuple[str, str]], float]:
-        return {frozenset(i for i in c.keys.items() if i[0] != name): c.value for c in cases}
+        return {
+            frozenset(i for i in case.keys.items() if i[0] not in (name, PROTOCOL)): case.value
+            for case in cases
+        }
 
     a, b = keyed(first), keyed(second)
     both = [key for key in a if key in b]
