@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from fairc.compiler.plan import Iperf3Workload, LoadWorkload, RequestsWorkload
 from fairc.compiler.targets.iperf3 import START_UP_NS, begin_ns
 from fairc.runtime.measurement import FlowRecord, Measurement, packets_of
 from fairc.runtime.measurement.artefacts import NS
+from fairc.runtime.measurement.paths import Place
 from fairc.runtime.measurement.pcap import ACK, SYN, Packets
 
 from .finding import Finding
@@ -20,6 +21,9 @@ LATE_S = 10e-3
 # A lost first packet is sent again after 1 s at the earliest, Linux's SYN (RFC 6298, section 2) as
 # well as QUIC's Initial (RFC 9002, section 6.2.2: three times an RTT that is taken to be 333 ms).
 RETRY_S = 1.0
+# What a QUIC client sends before its request, at most: its Initial and the datagram that ends its handshake, with
+# the headers of UDP, IP and Ethernet. Both are padded to 1200 bytes (RFC 9000, section 14.1).
+QUIC_HANDSHAKE_BITS = 8 * 2 * (1200 + 8 + 20 + 14)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
     It meets the entry of the bottleneck a part of the delay back after the server sent it, which is
     one delay there after the start where it answers a client. Where what the client sends can be lost
     at random, an answer that comes as late as a retry's or a later connection's says nothing. Each host on
-    the way may take its longest time for its packet.
+    the way may take its longest time for its packet, and handshakes of QUIC may be before it in each queue.
     """
     queue, paths = flow.queue, measurement.paths
     opening = _OPENINGS[flow.plan.transport]
@@ -108,12 +112,29 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
         return 0.0  # its way there may be another one by then
     hosts_s = (2 if opening.answers else 1) * measurement.processing.bound_ns * NS
     expected_s = flow.start_s + paths.delay_s(there) + paths.delay_s(back) + hosts_s
+    expected_s += _handshakes_s(measurement, flow, there)
     late_s = float(queue.seconds(queue.entered)[answers].min()) - expected_s
     later_s = (ns * NS - flow.start_s for ns in flow.plan.starts_ns if ns > flow.plan.start_ns)
     next_s = min((RETRY_S, *later_s))
     if paths.loss(there) + paths.loss(back) > 0 and late_s > next_s - LATE_S:
         return 0.0
     return late_s
+
+
+def _handshakes_s(measurement: Measurement, flow: FlowRecord, there: Sequence[Place]) -> float:
+    """Return how long what a client sends may wait for handshakes of QUIC, its own included, s.
+
+    Those of connections that began up to a retry before it; each link on the way serves them at its rate.
+    """
+    begins = (
+        flow.start_s - ns * NS
+        for other in measurement.flows
+        if other.plan.transport == "quic"
+        for ns in other.plan.starts_ns
+    )
+    bits = QUIC_HANDSHAKE_BITS * sum(0 <= before_s <= RETRY_S for before_s in begins)
+    shapers = (measurement.paths.interfaces[place].shaper for place in there)
+    return sum(bits / shaper.rate_bps for shaper in shapers if shaper is not None)
 
 
 def _late_test(measurement: Measurement, flow: FlowRecord, workload: Iperf3Workload) -> float:

@@ -16,6 +16,7 @@ from madepackets import steady, through_queue
 from fairc.compiler.plan import (
     Distribution,
     RequestsWorkload,
+    Shaper,
     SharedArrivals,
     TransportOptions,
 )
@@ -171,6 +172,27 @@ def test_a_late_beginning_over_other_transports(
     found, reasons = verdict(Made(cell, through_queue(cell, packets), 2_300 * MS), tmp_path)
     assert found == "invalid"
     assert f"flow a started {expected} ms late" in reasons
+
+
+@pytest.mark.parametrize(("first_ms", "late"), [(61, None), (89, None), (111, "21.3")])
+def test_requests_may_wait_for_handshakes_on_a_slow_way_to_the_server(
+    tmp_path: Path, first_ms: int, late: str | None
+) -> None:
+    """Two connections send two datagrams of 1242 bytes each, which take 39.7 ms at 1 Mbit/s."""
+    cell = made_cell(transports=("quic", "quic"))
+    shaper = Shaper(rate_bps=1_000_000, burst_bytes=1514)
+    router = cell.nodes[-1]
+    ways = [
+        i.model_copy(update={"shaper": shaper}) if i.name == "r2-eth2" else i
+        for i in router.interfaces
+    ]
+    nodes = (*cell.nodes[:-1], router.model_copy(update={"interfaces": tuple(ways)}))
+    cell = cell.model_copy(update={"nodes": nodes})
+    packets = steady(2_000 * MS, 20 * MS, 0, first_ms * MS) + steady(2_000 * MS, 30 * MS, 1)
+    _, reasons = verdict(Made(cell, through_queue(cell, packets), 2_300 * MS), tmp_path)
+    assert [words for words in reasons.splitlines() if "started" in words] == (
+        [f"flow a started {late} ms late"] if late else []
+    )
 
 
 def test_another_cca(tmp_path: Path) -> None:
