@@ -7,7 +7,10 @@ loop, or hostile. A busy host decides nothing: the last resort, wall time, is da
 from __future__ import annotations
 
 import os
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,6 +102,29 @@ class Watch:
         if self._console.stat().st_size > limits.console_bytes:
             return f"it printed more than {limits.console_bytes / (1 << 20):g} MiB"
         return ""
+
+
+@contextmanager
+def printing_at_most(
+    most: int, console: Path, kill: Callable[[], None], found: list[str]
+) -> Iterator[None]:
+    """Have a machine killed that prints more, bytes, where no `Watch` looks; `found` gets why."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(CHECK_EVERY_S):
+            if console.exists() and console.stat().st_size > most:
+                found.append(f"it printed more than {most / (1 << 20):g} MiB")
+                kill()
+                return
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def family(root: int) -> dict[int, list[str]]:

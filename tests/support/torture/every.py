@@ -17,6 +17,7 @@ from . import (
     resources,
     specs,
     strangers,
+    trust,
     versions,
 )
 
@@ -28,6 +29,7 @@ STRATEGIES = (
     *kills.STRATEGIES,
     *packs.STRATEGIES,
     *strangers.STRATEGIES,
+    *trust.STRATEGIES,
     *damage.STRATEGIES,
     *caches.STRATEGIES,
     *repeats.STRATEGIES,
