@@ -105,20 +105,25 @@ class Watch:
 
 
 @contextmanager
-def printing_at_most(
-    most: int, console: Path, kill: Callable[[], None], found: list[str]
+def watched(
+    pid: int, kill: Callable[[], None], console: Path, limits: Limits, found: list[str]
 ) -> Iterator[None]:
-    """Have a machine killed that prints more, bytes, where no `Watch` looks; `found` gets why."""
+    """Have a machine killed that goes beyond limits, while its starter waits for it; `found` gets why.
+
+    Its clock is not asked for. A host without time for the machine is no reason: but for the last resort, limits
+    are of processor time.
+    """
     over = threading.Event()
 
-    def watch() -> None:
+    def look() -> None:
+        watch = Watch(pid, console)
         while not over.wait(CHECK_EVERY_S):
-            if console.exists() and console.stat().st_size > most:
-                found.append(f"it printed more than {most / (1 << 20):g} MiB")
+            if console.exists() and (why := watch.overrun(limits, None)):
+                found.append(why)
                 kill()
                 return
 
-    thread = threading.Thread(target=watch, daemon=True)
+    thread = threading.Thread(target=look, daemon=True)
     thread.start()
     try:
         yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,23 +64,34 @@ def test_a_clock_of_the_pause_that_no_booting_machine_shows_is_passed_over(
         snapshot.pause_clock(tmp_path / "memory")
 
 
-def test_a_machine_that_prints_too_much_while_it_boots_is_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+PLENTY = bounds.Limits(virtual_s=1e9, cpu_s=1e9)
+SLEEPS, COMPUTES = "import time; time.sleep(1000)", "while True: pass"
+BOOTS = {
+    "prints": (SLEEPS, replace(PLENTY, console_bytes=1), "it printed more than"),
+    "computes": (COMPUTES, replace(PLENTY, cpu_s=0.2), "s of processor time"),
+    "sleeps": (SLEEPS, replace(PLENTY, idle_s=0.2), "it computed nothing for 0.2 s"),
+}
+
+
+@pytest.mark.parametrize("what", BOOTS)
+def test_a_machine_that_boots_without_end_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
+    program, limits, words = BOOTS[what]
     monkeypatch.setattr(bounds, "CHECK_EVERY_S", 0.01)
     console, found = tmp_path / "console", list[str]()
-    console.write_bytes(bytes(2 << 20))
+    console.write_bytes(b"booting")
     with (
-        supervisor.start([sys.executable, "-c", "import time; time.sleep(1000)"]) as process,
-        bounds.printing_at_most(1 << 20, console, process.kill, found),
+        supervisor.start([sys.executable, "-c", program]) as process,
+        bounds.watched(process.pid, process.kill, console, limits, found),
     ):
         process.wait()
-    assert found == ["it printed more than 1 MiB"]
+    assert len(found) == 1 and words in found[0]
 
 
-def test_a_machine_that_prints_little_is_not(tmp_path: Path) -> None:
+def test_a_machine_that_comes_up_is_not(tmp_path: Path) -> None:
     found = list[str]()
-    with bounds.printing_at_most(1 << 20, tmp_path / "console", _never, found):
+    with bounds.watched(1, _never, tmp_path / "console", PLENTY, found):
         pass
     assert found == []
 
