@@ -95,7 +95,7 @@ def _trusted(
     from fairc.runtime.engines.vm import VmEngine
     from fairc.runtime.pack import checking, contents
     from fairc.runtime.store.folder import read_plan
-    from fairc.runtime.vm.foreign import of_folder
+    from fairc.runtime.vm.foreign import ProgramsFailed, of_folder
 
     what, home = "trusted programs", scratch / "machine"
     home.mkdir()
@@ -108,20 +108,23 @@ def _trusted(
         checks.add(what, "not done", why)
     else:
         console.say("running the pack's own programs in an emulated machine (--trust)")
-        with closing(VmEngine(console.say, programs)) as engine:
-            engine.prepare()
-            checking.cells_again(
-                folder,
-                compilation,
-                scratch / "trusted",
-                engine,
-                sample,
-                jobs or len(os.sched_getaffinity(0)),
-                console.progress(),
-                checks,
-                console.say,
-                what,
-            )
+        try:
+            with closing(VmEngine(console.say, programs)) as engine:
+                engine.prepare()
+                checking.cells_again(
+                    folder,
+                    compilation,
+                    scratch / "trusted",
+                    engine,
+                    sample,
+                    jobs or len(os.sched_getaffinity(0)),
+                    console.progress(),
+                    checks,
+                    console.say,
+                    what,
+                )
+        except ProgramsFailed as problem:
+            checks.add(what, "not done", f"no machine comes up with them: {problem.missing[0]}")
 
 
 def _answer(pack: Path, checks: Checks, form: str) -> int:

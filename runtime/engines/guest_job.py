@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,10 @@ OUTSIDE_MARGIN_S = 30.0
 EPOCH_S = 600
 EPOCH_NS = (1_577_836_800 + EPOCH_S) * 10**9
 SCRIPT = "run.py"
+# What guests call their files. The exchange refuses what is no file name; this, what is none of ours.
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,250}", re.ASCII)
+MOST_CLOCK_S = 1e9
+MOST_WORDS = 2000
 # The guest has `cell/`; its nodes are plain network namespaces.
 PROGRAM = "from cell.netlink import main\n\nmain()\n"
 
@@ -75,14 +80,37 @@ def read(device: Path, artefacts: Path, error: str) -> tuple[str, float]:
     artefacts: an empty folder. error: why the machine had to be stopped, or nothing.
     """
     try:
-        header = exchange.read_header(device)
+        header = _checked(exchange.read_header(device))
         if header["kind"] == "result":
             exchange.extract(device, artefacts)
             error = header["error"] and (failure(artefacts) or header["error"])
             return error, max(0.0, header["clock_s"] - EPOCH_S)
-    except (ValueError, KeyError, TypeError, OSError) as problem:
-        return f"the virtual machine's results are broken: {problem}", 0.0
+    except (ValueError, KeyError, TypeError, OSError, RecursionError) as problem:
+        words = " ".join(str(problem).split())[:MOST_WORDS]
+        return f"the virtual machine's results are broken: {words}", 0.0
     return error or "the virtual machine crashed: see its console", 0.0
+
+
+def _checked(header: dict[str, Any]) -> dict[str, Any]:
+    """Return a header whose values are of their types. Raises ValueError, KeyError, TypeError.
+
+    The guest is not trusted: what it says becomes names of files, lines on a terminal, and numbers.
+    """
+    if header["kind"] != "result":
+        return header
+    for name, size in header["files"]:
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise ValueError(f"the guest gave a file the name {str(name)[:80]!r}")
+        if type(size) is not int:
+            raise ValueError(f"the guest gave the file {name} no size")
+    error, clock_s = header["error"], header["clock_s"]
+    if not isinstance(error, str):
+        raise TypeError("the guest gave no words for its error")
+    if isinstance(clock_s, bool) or not isinstance(clock_s, int | float):
+        raise TypeError("the guest gave no time")
+    if not abs(clock_s) <= MOST_CLOCK_S:  # nor is NaN
+        raise ValueError("the guest gave a time that no clock shows")
+    return {**header, "error": " ".join(error.split())[:MOST_WORDS], "clock_s": float(clock_s)}
 
 
 def variant_of(cell: Cell) -> recipe.Variant:

@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+# Of cell.json: that of a thousand flows has a tenth of a MB.
+MOST_BYTES = 64 << 20
+
 
 def failure(artefacts: Path) -> str | None:
     """Return why a script says that its cell failed; empty when it came to its end.
 
     None when it left nothing that says so. Raises ValueError for a broken cell.json.
     """
+    path = artefacts / "cell.json"
     try:
-        document = json.loads((artefacts / "cell.json").read_text())
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError("it is too large")
+        document = json.loads(path.read_text())
         if document["ended_by"] != "failed":
             return ""
         return f"the script failed: {'; '.join(document['notes'])}"
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"the script left a broken cell.json: {error!r}") from None
 
 

@@ -52,6 +52,7 @@ class VmEngine:
         self._snapshots: dict[str, snapshot.Snapshot] = {}  # by the name of their variant
         self._lock = threading.Lock()
         self._closed = threading.Event()
+        self._given_up = ""
         self._running = supervisor.Group()
         self._cores: queue.SimpleQueue[int] = queue.SimpleQueue()
         for core in sorted(os.sched_getaffinity(0)):
@@ -116,7 +117,13 @@ class VmEngine:
         return hashlib.sha256(f"{saved.machine} {programs}".encode()).hexdigest()
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
-        """Restore the snapshot, run the cell's script, and fetch what it left."""
+        """Restore the snapshot, run the cell's script, and fetch what it left.
+
+        Foreign programs that had to be stopped once get no other cell: each could cost as much time as its limits allow.
+        """
+        if self._given_up:
+            words = f"not run, since the programs were stopped in another cell: {self._given_up}"
+            return RawResult(words, workdir, "", "", 0.0, 0.0)
         core = self._cores.get()
         try:
             return self._run(cell, workdir, core)
@@ -189,6 +196,7 @@ class VmEngine:
                     time.monotonic(),
                 )
             if why := watch.overrun(limits, virtual_ns):
+                self._given_up = why if self._foreign else ""
                 return f"the machine was stopped: {why}"
         return ""
 

@@ -7,7 +7,10 @@ loop, or hostile. A busy host decides nothing: the last resort, wall time, is da
 from __future__ import annotations
 
 import os
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,6 +102,34 @@ class Watch:
         if self._console.stat().st_size > limits.console_bytes:
             return f"it printed more than {limits.console_bytes / (1 << 20):g} MiB"
         return ""
+
+
+@contextmanager
+def watched(
+    pid: int, kill: Callable[[], None], console: Path, limits: Limits, found: list[str]
+) -> Iterator[None]:
+    """Have a machine killed that goes beyond limits, while its starter waits for it; `found` gets why.
+
+    Its clock is not asked for. A host without time for the machine is no reason: but for the last resort, limits
+    are of processor time.
+    """
+    over = threading.Event()
+
+    def look() -> None:
+        watch = Watch(pid, console)
+        while not over.wait(CHECK_EVERY_S):
+            if console.exists() and (why := watch.overrun(limits, None)):
+                found.append(why)
+                kill()
+                return
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def family(root: int) -> dict[int, list[str]]:

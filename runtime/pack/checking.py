@@ -77,21 +77,26 @@ def _meaning(plan: Plan) -> dict[str, object]:
 
 def programs_again(folder: Path, checks: Checks) -> None:
     """Compare the emitted programs and the endpoints with what this version would write: reported only."""
-    packed = {p.name: p.read_bytes() for p in (folder / PROGRAMS / "cells").glob("*.py")}
+    place = folder / PROGRAMS / "cells"
     cells = list(read_cells(folder))
-    same = sum(packed.get(f"{cell.id}.py") == mininet.render(cell).encode() for cell in cells)
+    same = sum(_holds(place / f"{cell.id}.py", mininet.render(cell).encode()) for cell in cells)
     words = f"{same} of {len(cells)} are what this version of fairc writes"
-    modules = folder / PROGRAMS / "cells" / runner.PACKAGE
-    packed_modules = {f"{runner.PACKAGE}/{p.name}": p.read_bytes() for p in modules.glob("*.py")}
-    equal = packed_modules == runner.files()
+    ours = runner.files()
+    names = {f"{runner.PACKAGE}/{p.name}" for p in (place / runner.PACKAGE).glob("*")}
+    equal = names == ours.keys() and all(_holds(place / n, ours[n]) for n in names)
     words += "" if equal else f"; the `{runner.PACKAGE}/` that runs them is not this installation's"
     whole = equal and same == len(cells)
     checks.add("programs", "holds" if whole else "differs", words, decides=False)
-    binary = folder / PROGRAMS / "cells" / ENDPOINTS
+    binary = place / ENDPOINTS
     if binary.is_file():
         equal = lock.digest([binary]) == lock.digest([find_endpoints()])
         found = "the same as here" if equal else "not the build of this machine; it is not run"
         checks.add("endpoints", "holds" if equal else "differs", found, decides=False)
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether a file is there and has this content; a larger one is not read."""
+    return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
 
 
 def chosen(cells: Iterable[Cell], number: int | None) -> list[Cell]:
@@ -174,7 +179,7 @@ def _same_bytes(
             differing.append(name)
     words = f"{len(wanted)} run again: {len(wanted) - len(differing)} equal to the byte"
     if differing:
-        words += f"; not so {', '.join(differing[:4])}"
+        words += f"; not so {', '.join(differing[:4])}{_why(store, wanted)}"
     checks.add(what, "differs" if differing else "holds", words)
 
 
@@ -196,7 +201,7 @@ def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks, wh
     )
     again = [store.result(where.name) for cell, where in store.finished() if cell.id in wanted]
     if failed := sum(result is None or result.status != "ok" for result in again):
-        checks.add(what, "differs", f"{words}; {failed} of them failed here")
+        checks.add(what, "differs", f"{words}; {failed} of them failed here{_why(store, wanted)}")
     elif "differ" in verdicts:
         checks.add(what, "differs", f"{words}, {verdicts.count('differ')} differ")
     elif other:
@@ -205,6 +210,15 @@ def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks, wh
         )
     else:
         checks.add(what, "holds" if rows else "not done", words)
+
+
+def _why(store: Store, wanted: set[str]) -> str:
+    """Say why the first of the cells that failed did, if one did."""
+    for cell, where in store.finished():
+        result = store.result(where.name) if cell.id in wanted else None
+        if result is not None and result.status != "ok":
+            return f" ({cell.id}: {result.error})"
+    return ""
 
 
 def obstacle(plan: Plan) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+LONGEST = 1000
 Verdict = Literal["holds", "differs", "cannot tell", "not done"]
 
 
@@ -25,8 +26,10 @@ class Checks:
     rows: list[Check] = field(default_factory=list)
 
     def add(self, what: str, verdict: Verdict, found: str, decides: bool = True) -> None:
-        """Add a row."""
-        self.rows.append(Check(what, verdict, found, decides))
+        """Add a row; what was found becomes one line of limited length, for it quotes packs and guests."""
+        line = " ".join(found.split())
+        line = line if len(line) <= LONGEST else f"{line[:LONGEST]} ..."
+        self.rows.append(Check(what, verdict, line, decides))
 
     @property
     def holds(self) -> bool:

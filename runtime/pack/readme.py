@@ -197,13 +197,19 @@ def citation(plan: Plan) -> bytes:
     """Return the pack's CITATION.cff."""
     lines = [
         "cff-version: 1.2.0",
-        f"title: {json.dumps(plan.title or plan.experiment)}",
+        f"title: {_yaml(plan.title or plan.experiment)}",
         'message: "Cite the study that this pack belongs to, and fairc, which ran it."',
         "type: dataset",
         "authors:",
         '  - name: "The authors of the experiment"',
     ]
     if plan.citation:
-        lines += ["references:", "  - type: article", f"    title: {json.dumps(plan.citation)}"]
+        lines += ["references:", "  - type: article", f"    title: {_yaml(plan.citation)}"]
         lines += ["    authors:", '      - name: "The authors of the original study"']
     return ("\n".join(lines) + "\n").encode()
+
+
+def _yaml(text: str) -> str:
+    """Write a text as YAML 1.2 has it between double quotes: as JSON, but for characters beyond 16 bits."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in quoted)

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairc.compiler.targets import runner
+from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host.faults import MachineFault
 
 _MODULE = re.compile(r"[a-z_][a-z0-9_]*\.py")
 # fairc's own have 10 MB and 40 kB.
@@ -35,6 +38,23 @@ class Foreign:
         for name, content in sorted(self.modules.items()):
             total.update(f"{name}\n{len(content)}\n".encode() + content)
         return f"foreign {total.hexdigest()}"
+
+
+class ProgramsFailed(EngineUnavailable):
+    """No machine comes up with somebody else's programs: it is not this installation that lacks something."""
+
+
+@contextmanager
+def blamed_on(foreign: Foreign | None) -> Iterator[None]:
+    """Raise ProgramsFailed for what makes a machine with foreign programs unavailable, but for faults of this one."""
+    try:
+        yield
+    except MachineFault:
+        raise
+    except EngineUnavailable as problem:
+        if foreign is None:
+            raise
+        raise ProgramsFailed(problem.missing, problem.remedy) from problem
 
 
 def of_folder(folder: Path, endpoints: str, home: Path) -> Foreign | str:

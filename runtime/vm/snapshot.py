@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import math
 import mmap
 import os
 import shutil
@@ -19,14 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.host import supervisor
+from fairc.runtime.host import bounds, supervisor
 
 from . import exchange, initramfs, qemu, recipe, verified
-from .foreign import Foreign
+from .foreign import Foreign, blamed_on
 from .guest_files import guest_files
 from .image import Image
 
-BOOT_LIMIT_S = 300.0
+# Of processor time; a boot takes some 20 s. The last resort, wall time, is for machines that a busy host starves.
+BOOT_LIMITS = bounds.Limits(virtual_s=math.inf, cpu_s=300.0)
+BOOT_LIMIT_S = 3600.0
 MAX_BOOTS = 8
 UNUSED_S = 7 * 24 * 3600
 RESTORE_LIMIT_S = 60.0
@@ -36,6 +39,7 @@ TAKING = "taking-"  # how the names of unfinished ones begin
 PAUSE_MARKER = hashlib.sha256(b"fairc pause").digest()
 PAUSE_MARKER_OFFSET = 256
 INSTRUCTIONS_TO_PAUSE = 6
+LATEST_PAUSE_NS = 10**12
 IGNORE_SHARED = [{"capability": "x-ignore-shared", "state": True}]
 
 
@@ -137,7 +141,8 @@ def obtain(
     takes 2^shift ns. A snapshot that is there is used without a lock, also out of a folder that
     cannot be written: in a container, or on a disk that many machines share. foreign: whose programs run
     in it; its snapshot is kept in their folder. Raises
-    EngineUnavailable when QEMU is missing, the machine does not come up, or it cannot be saved.
+    EngineUnavailable when QEMU is missing, the machine does not come up, or it cannot be saved; ProgramsFailed
+    where that is so with foreign programs.
     """
     archive = boot_archive(image, endpoints, foreign=foreign)
     identity = _identity(image, archive, shift)
@@ -169,7 +174,8 @@ def obtain(
                     )
                 progress("booting the virtual machine once, to take its snapshot")
                 _forget_unused(home)
-                _take(snapshot, archive, shift)
+                with blamed_on(foreign):
+                    _take(snapshot, archive, shift)
     with suppress(OSError):  # somebody else's, or read-only: whoever made it keeps it
         os.utime(snapshot.folder)  # in use
     return snapshot
@@ -261,13 +267,17 @@ class _Boots:
             *("-qmp", "unix:monitor,server=on,wait=off"),
             *("-action", "panic=pause"),
         ]
+        too_much: list[str] = []
         try:
-            with self._running.start(command, cwd=work, deadline_s=BOOT_LIMIT_S) as process:
+            with (
+                self._running.start(command, cwd=work, deadline_s=BOOT_LIMIT_S) as process,
+                bounds.watched(process.pid, process.kill, console, BOOT_LIMITS, too_much),
+            ):
                 _save_when_ready(process, work)
         except (OSError, RuntimeError) as problem:
-            text = console.read_text(errors="replace")[-2000:] if console.exists() else ""
+            why = too_much[0] if too_much else problem
             raise EngineUnavailable(
-                (f"the virtual machine did not come up: {problem}\n{text}",), "fairc doctor"
+                (f"the virtual machine did not come up: {why}\n{_end(console)}",), "fairc doctor"
             ) from problem
         for name in ("initrd", "exchange", "monitor"):
             (work / name).unlink(missing_ok=True)
@@ -296,6 +306,15 @@ def _save_when_ready(process: supervisor.Child, work: Path) -> None:
     process.wait()
 
 
+def _end(console: Path) -> str:
+    """Return the last that a machine has printed."""
+    if not console.exists():
+        return ""
+    with console.open("rb") as file:
+        file.seek(max(0, console.stat().st_size - 2000))
+        return file.read().decode(errors="replace")
+
+
 def _await_migration(monitor: qemu.Monitor, failure: str) -> None:
     """Wait for a state's end on its way out or in. Raises RuntimeError, OSError."""
     limit = time.monotonic() + RESTORE_LIMIT_S
@@ -308,7 +327,8 @@ def _await_migration(monitor: qemu.Monitor, failure: str) -> None:
 def pause_clock(memory: Path, shift: int = 0) -> int:
     """Return the virtual clock, ns, at which the guest asked for its pause.
 
-    The guest leaves it in its memory behind a marker (`Pause` in guest/agent.py).
+    The guest leaves it in its memory behind a marker (`Pause` in guest/machine_qemu.py). Raises
+    EngineUnavailable where there is none, or one that no booting machine's clock shows.
     """
     with (
         memory.open("rb") as file,
@@ -317,7 +337,7 @@ def pause_clock(memory: Path, shift: int = 0) -> int:
         position = content.find(PAUSE_MARKER)
         while position >= 0:
             found = int.from_bytes(content[position + 32 : position + 40], "little")
-            if position % mmap.PAGESIZE == PAUSE_MARKER_OFFSET and found:
+            if position % mmap.PAGESIZE == PAUSE_MARKER_OFFSET and 0 < found < LATEST_PAUSE_NS:
                 return found + (INSTRUCTIONS_TO_PAUSE << shift)
             position = content.find(PAUSE_MARKER, position + 1)
     raise EngineUnavailable(("the guest left no clock in its memory",), "fairc doctor")

@@ -10,6 +10,7 @@ from . import (
     damage,
     documents,
     inputs,
+    kernel_build,
     kills,
     packs,
     privileged,
@@ -17,6 +18,7 @@ from . import (
     resources,
     specs,
     strangers,
+    trust,
     versions,
 )
 
@@ -28,8 +30,10 @@ STRATEGIES = (
     *kills.STRATEGIES,
     *packs.STRATEGIES,
     *strangers.STRATEGIES,
+    *trust.STRATEGIES,
     *damage.STRATEGIES,
     *caches.STRATEGIES,
+    *kernel_build.STRATEGIES,
     *repeats.STRATEGIES,
     *resources.STRATEGIES,
     *clock.STRATEGIES,

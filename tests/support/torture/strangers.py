@@ -200,11 +200,11 @@ def evil(rng: random.Random, canary: str) -> tuple[str, Files, dict[str, int]]:
         case _:
             name = rng.choice([n for n in cells if n.endswith(".tar.zst")])
             files[name] = rng.choice([_bytes(rng, files[name]), b"", files[name] * 2])
-    _mend(files)
+    mend(files)
     return f"{kind} {name}", files, kinds
 
 
-def _mend(files: Files) -> None:
+def mend(files: Files) -> None:
     """Write every hash anew, as who makes a pack does."""
     for name in [n for n in files if n.endswith("files.json")]:
         try:

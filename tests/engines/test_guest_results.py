@@ -1,0 +1,89 @@
+"""What a guest leaves is not believed: its header becomes names of files, lines on a terminal, and numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairc.runtime.engines import guest_job
+from fairc.runtime.engines.script import failure
+from fairc.runtime.vm import exchange
+
+GOOD: dict[str, Any] = {"kind": "result", "error": "", "clock_s": 700.5}
+CELL = b'{"ended_by": "finished", "notes": []}'
+
+
+def left(folder: Path, header: dict[str, Any] | str) -> tuple[str, float, list[str]]:
+    """Return error, virtual time and files of a guest that left this header, in an exchange."""
+    device, artefacts = folder / "exchange", folder / "artefacts"
+    artefacts.mkdir()
+    exchange.create(device, GOOD, {"cell.json": CELL}, 1 << 20)
+    if isinstance(header, dict):
+        header = json.dumps({"files": [["cell.json", len(CELL)]], **GOOD, **header})
+    text = header.encode()
+    with device.open("r+b") as file:
+        file.write(exchange.MAGIC + len(text).to_bytes(8, "little") + text)
+    error, virtual_s = guest_job.read(device, artefacts, "")
+    return error, virtual_s, sorted(path.name for path in artefacts.iterdir())
+
+
+def test_a_result(tmp_path: Path) -> None:
+    assert left(tmp_path, {}) == ("", 100.5, ["cell.json"])
+
+
+HOSTILE: dict[str, dict[str, Any] | str] = {
+    "an error that is no text": {"error": ["x"]},
+    "an error that is a number": {"error": 1},
+    "no time": {"clock_s": None},
+    "a time of a truth": {"clock_s": True},
+    "a time without end": {"clock_s": math.inf},
+    "a time that is no number": {"clock_s": math.nan},
+    "a large time": {"clock_s": 10**400},
+    "a line break in a name": {"files": [["a\nb", 1]]},
+    "an escape in a name": {"files": [["\x1b[2J", 1]]},
+    "a path": {"files": [["../x", 1]]},
+    "half a character in a name": {"files": [["\udc80", 1]]},
+    "a long name": {"files": [["x" * 300, 1]]},
+    "a name that is none": {"files": [[1, 1]]},
+    "a size that is none": {"files": [["x", 1.5]]},
+    "a size of a truth": {"files": [["x", True]]},
+    "a file alone": {"files": ["x"]},
+    "more than there is": {"files": [["x", 1 << 30]]},
+    "nothing of it": "{}",
+    "a list": "[]",
+    "depth": "[" * 100_000,
+    "no JSON": "\x1b]0;x\x07",
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_hostile_header_is_a_failed_cell(tmp_path: Path, what: str) -> None:
+    error, virtual_s, files = left(tmp_path, HOSTILE[what])
+    assert error.startswith("the virtual machine's results are broken: ")
+    assert error.isprintable() and len(error) < 3000
+    assert (virtual_s, files) == (0.0, [])
+
+
+def test_an_error_is_one_line_of_limited_length(tmp_path: Path) -> None:
+    error, _, _ = left(tmp_path, {"files": [], "error": "a\nfiles   holds" + "x" * 10_000})
+    assert error.startswith("a files holdsxxx") and len(error) == guest_job.MOST_WORDS
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"ended_by": "failed", "notes": [1]}'])
+def test_a_broken_record_of_the_cell_is_a_failed_cell(tmp_path: Path, text: str) -> None:
+    folder = tmp_path / "artefacts"
+    folder.mkdir()
+    exchange.create(tmp_path / "x", {**GOOD, "error": "y"}, {"cell.json": text.encode()}, 1 << 20)
+    error, _ = guest_job.read(tmp_path / "x", folder, "")
+    assert "broken cell.json" in error
+
+
+def test_a_record_that_no_cell_has_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "cell.json").open("wb") as file:
+        file.truncate(1 << 30)
+    with pytest.raises(ValueError, match="too large"):
+        failure(tmp_path)

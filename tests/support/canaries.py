@@ -1,0 +1,131 @@
+"""Hostile texts for every field of a plan, from its schema: a field that is added is tried without being named here.
+
+A slot is a field that holds text of somebody's choice, `Class.field`: neither an enumeration nor a constant.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel
+
+from fairc.compiler.plan import Cell, Plan
+
+CANARY = "canary7"
+Path = tuple[str | int, ...]
+
+# For texts that say something. None has a control character: those are refused (compiler/plan/text.py).
+TEXTS = (
+    f"'''{CANARY}\"\"\"\\",
+    f"#% endfor {{{{ {CANARY} }}}} {{% raw %}} {{# {CANARY}",
+    f"${{{CANARY}}} $({CANARY}) `{CANARY}` %({CANARY})s %n",
+    f"- &a {CANARY}: !!python/object/apply:os.system [x] # *a",
+    f'"}}], "{CANARY}": [{{"x',
+    f"</script></title><img src=x onerror={CANARY}()><!-- ]]>",
+    f"[{CANARY}](javascript:{CANARY}()) | a | ``` ~~~ $\\input{{/etc/{CANARY}}}$",
+    f"=cmd|' /C {CANARY}'!A0",
+    f"--- {CANARY}",
+    f"\U0001f600 \ufffe \U000e0041 \u0301 {CANARY} \u00a0 \u3000",
+)
+# For names: whatever their pattern lets through. They go into keys, names of files, of services and of interfaces.
+NAMES = (
+    *("null", "true", "on", "1e3", "0x1f", "~", "-rf", "--help", "__proto__", "canary7", "CANARY_7"),
+    *("a.canary7", "a-canary7", "_canary7", "con", "eval", "import", "class", "../canary7"),
+    *("canary7/x", "canary7 x", "canary7:x", "canary7\n", "$canary7", "canary7;x", "x" * 15, "x" * 80),
+)  # fmt: skip
+
+
+@cache
+def slots() -> frozenset[str]:
+    """Return every slot of today's plan and cells."""
+    return slots_of(Plan) | slots_of(Cell)
+
+
+def slots_of(model: type[BaseModel]) -> frozenset[str]:
+    """Return the slots of a model and of the models in it."""
+    schema = model.model_json_schema()
+    classes = {model.__name__: schema, **schema.get("$defs", {})}
+    return frozenset(
+        f"{name}.{field}"
+        for name, one in classes.items()
+        for field, part in one.get("properties", {}).items()
+        if _texts(part)
+    )
+
+
+def _texts(schema: Any) -> bool:
+    """Whether a part of a schema, without the classes that it refers to, holds a text of somebody's choice."""
+    if isinstance(schema, dict):
+        if "patternProperties" in schema or schema.get("type") == "string":
+            return "enum" not in schema and "const" not in schema
+        if schema.get("type") == "object" and "additionalProperties" in schema:
+            return True  # its keys are texts
+        return any(_texts(part) for part in schema.values())
+    return isinstance(schema, list) and any(map(_texts, schema))
+
+
+def places(model: BaseModel, path: Path = ()) -> Iterator[tuple[str, Path, str]]:
+    """Yield (slot, path in the JSON, text) of every text in a plan or cell that is one of a slot.
+
+    The path of a key ends with it, as that of its value does; the text tells them apart, or does not matter.
+    """
+    known = slots()
+    for field in type(model).model_fields:
+        slot = f"{type(model).__name__}.{field}"
+        for inner, found in _leaves(getattr(model, field), (*path, field)):
+            if isinstance(found, BaseModel):
+                yield from places(found, inner)
+            elif slot in known and isinstance(found, str):
+                yield slot, inner, found
+
+
+def _leaves(value: object, path: Path) -> Iterator[tuple[Path, object]]:
+    if isinstance(value, BaseModel | str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield (*path, key), key
+            yield from _leaves(part, (*path, key))
+    elif isinstance(value, tuple | list):
+        for number, part in enumerate(value):
+            yield from _leaves(part, (*path, number))
+
+
+def planted(document: Any, path: Path, old: str, new: str) -> Iterator[Any]:
+    """Yield documents with another text: at the path alone, wherever it is, and, for a name, as a part of names, too."""
+    one = copy.deepcopy(document)
+    at = one
+    for part in path[:-1]:
+        at = at[part]
+    if isinstance(at, dict) and path[-1] == old:
+        at[new] = at.pop(old)
+    else:
+        at[path[-1]] = new
+    yield one
+    yield everywhere(document, old, new)
+    if re.fullmatch(r"[\w-]+", old):
+        yield renamed(document, old, new)
+
+
+def everywhere(value: Any, old: str, new: str) -> Any:
+    """Return a document in which every text that is the old one is the new one."""
+    if isinstance(value, dict):
+        return {k: everywhere(v, old, new) for k, v in value.items()}
+    if isinstance(value, list):
+        return [everywhere(each, old, new) for each in value]
+    return new if value == old else value
+
+
+def renamed(value: Any, old: str, new: str) -> Any:
+    """Return a document in which a name is another, alone and as a part of names between dots."""
+    if isinstance(value, dict):
+        return {renamed(k, old, new): renamed(v, old, new) for k, v in value.items()}
+    if isinstance(value, list):
+        return [renamed(each, old, new) for each in value]
+    if isinstance(value, str):
+        return re.sub(rf"(?<![\w-]){re.escape(old)}(?![\w-])", lambda _: new, value)
+    return value

@@ -1,0 +1,76 @@
+"""Plans that have every field between them: the examples, and what these lack."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+from fairc import dsl
+from fairc.compiler import Cell, compile
+from fairc.compiler.compilation import Compilation
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+# For each: which fields no smaller example has.
+NAMES = ("quickstart", "satcom-quick", "conex", "mobile", "precise", "large-deviations", "own-cca")
+REST = """fexp 1
+let speed = 2Mbit/s
+experiment rest {
+  title = "What examples lack"
+  deviates = "another kernel"
+  topology = geo(pep: split(cca: cubic(hystart: off)))
+  flow w {
+    cca = cubic(hystart: off)
+    workload = load(page(html: 10kB, objects: 4 of 5kB), client: plain, http: h3, loads: 2)
+  }
+  flow u { over = udp  workload = onoff(rate: speed, on: exponential(1s), off: exponential(1s)) }
+  duration = 3s
+  measure = [goodput, queue_delay.p95]
+}
+"""
+IMAGE = """fexp 1
+experiment image {
+  topology = bottleneck(rate: 2Mbit/s, rtt: 20ms, queue: fifo(2bdp))
+  flow q { over = quic(image: "my-quic:latest")  workload = file(1MB) }
+  duration = 3s
+  measure = [goodput]
+}
+"""
+DISCIPLINE = {
+    "kind": "qdisc",
+    "discipline": "hhf",
+    "limit_packets": 50,
+    "arguments": [["quantum", 3000], ["evict_timeout", "1s"], ["bare", None]],
+}
+
+
+@cache
+def corpus() -> dict[str, tuple[Compilation, Cell]]:
+    """Return compilations, and a cell of each, by name; none is run."""
+    found = {}
+    for name in NAMES:
+        experiment, problems = dsl.load(dsl.read(EXAMPLES / f"{name}.fexp"))
+        assert experiment is not None, dsl.render_full(problems)
+        found[name] = _with_cell(compile(experiment))
+    for name, text, settings in (("rest", REST, {"speed": "3Mbit/s"}), ("image", IMAGE, {})):
+        experiment, problems = dsl.load(dsl.Source(f"{name}.fexp", text), settings)
+        assert experiment is not None, dsl.render_full(problems)
+        found[name] = _with_cell(compile(experiment, "fake"))
+    compilation, cell = found["image"]
+    document = json.loads(cell.model_dump_json())
+    for node in document["nodes"]:
+        for interface in node["interfaces"]:
+            if interface["queue"] is not None:
+                interface["queue"] = DISCIPLINE
+    found["discipline"] = compilation, Cell.model_validate_json(json.dumps(document))
+    return found
+
+
+def _with_cell(compilation: Compilation) -> tuple[Compilation, Cell]:
+    """Return a compilation and its first cell, or the first with a BPF program."""
+    cells = compilation.cells()
+    first = next(cells)
+    objects = (
+        c for c, _ in zip(cells, range(50), strict=False) if any(f.cca_object for f in c.flows)
+    )
+    return compilation, next(objects, first)
