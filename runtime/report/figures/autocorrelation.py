@@ -6,20 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.words import listed, number, one_line
+from fairc.runtime.report.words import listed, number
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import REPETITION, Case, by_words, load, names_of, replicates, separated, stem, worded
-from .layout import columns_for, grid
-from .style import LIMIT, MUTED, SERIES, WIDTHS, Width
+from .layout import columns_for, fitting, grid
+from .style import LIMIT, MUTED, SERIES, Width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from fairc.runtime.statistics.series import Autocorrelation
-
-
-_LETTER = 0.06  # inches of a heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +89,6 @@ def _in_order(members: list[Case]) -> list[float]:
 
 def _draw(panels: list[Panel], width: Width) -> Figure:
     columns = min(2, columns_for(width, len(panels)))  # headings name every swept value
-    letters = int(WIDTHS[width] / columns / _LETTER)
     layout = grid(
         width, columns, len(panels), 0.75, 0.14,
         headings=len(panels) > 1 or bool(panels[0].heading),
@@ -108,8 +104,7 @@ def _draw(panels: list[Panel], width: Width) -> Figure:
         axes.set_ylim(-1.1 * reach, 1.1 * reach)
         axes.set_xlim(0.4, most + 0.6)
         axes.set_xticks(range(1, most + 1))
-        heading = one_line(panel.heading)
-        axes.set_title(heading if len(heading) <= letters else heading[: letters - 1] + "…")
+        axes.set_title(fitting(panel.heading, layout.width))
     for row in layout.rows:
         row[0].set_ylabel("r")
     for axes in layout.lowest:

@@ -10,6 +10,7 @@ from fairc.compiler.plan import FigureRequest, Plan
 from fairc.runtime.report.words import one_line
 
 from .base import NothingToDraw
+from .layout import cut
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,14 +70,14 @@ class NamedAxis:
         if not self.numeric and len(kept) < len(self.places):
             # A number between two others can be guessed, a word cannot: words become shorter.
             most = max(_LEAST, int(width / len(self.places) / _CHARACTER) - 1)
-            cut = [t if len(t) <= most else t[: most - 1] + "…" for t in map(one_line, self.places)]
+            texts = [cut(text, most) for text in self.places]
             kept = thinned(
-                [(inches(p), len(t)) for t, p in zip(cut, self.places.values(), strict=True)]
+                [(inches(p), len(t)) for t, p in zip(texts, self.places.values(), strict=True)]
             )
         else:
-            cut = [one_line(text) for text in self.places]
+            texts = [one_line(text) for text in self.places]
         places = list(self.places.values())
-        axes.set_xticks([places[i] for i in kept], [cut[i] for i in kept])
+        axes.set_xticks([places[i] for i in kept], [texts[i] for i in kept])
         axes.xaxis.set_minor_locator(NullLocator())
 
 

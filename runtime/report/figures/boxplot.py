@@ -30,7 +30,7 @@ from .cases import (
     valued,
     worded,
 )
-from .layout import fitted, fitting, thin
+from .layout import cut, fitted, fitting, thin
 from .style import INK, MUTED, SERIES, WIDTHS, Width
 
 if TYPE_CHECKING:
@@ -336,8 +336,7 @@ def _panel(axes: Axes, panel: Panel, cases: Cases, inches: float) -> None:
             text = "; ".join(f"{pair.label}: {p_words(pair.p)}" for pair in row)
             size, at = 6.0, top + 0.07
             top += _NOTE
-        text = text if len(text) <= most else text[: most - 1] + "…"
-        axes.text(0, at, text, va="center", fontsize=size, color=MUTED,
+        axes.text(0, at, cut(text, most), va="center", fontsize=size, color=MUTED,
                   style="normal" if isinstance(row, Box) else "italic",
                   transform=axes.get_yaxis_transform())  # fmt: skip
     axes.set_yticks([])

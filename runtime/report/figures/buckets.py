@@ -9,7 +9,7 @@ from fairc.runtime.report.run import Configuration, Outcome, Run
 from fairc.runtime.report.words import one_line
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
-from .layout import columns_for, grid, label_room, short
+from .layout import columns_for, fitting, grid, label_room, short
 from .style import LIMIT, Width, colour, dash, label_ends
 from .traces import BINS, Line, Panel, chosen_words, representatives
 
@@ -73,7 +73,7 @@ def _panels(run: Run, configuration: Configuration, outcome: Outcome, heading: s
                 [outcome.cell, policer, user],
             )
             lines.append(Line(user, index, *decimate(table["t_s"], table["level"], BINS // 2)))
-        title = f"{heading}: {policer}" if heading else policer
+        title = policer if not heading else f"{heading}: {policer}" if len(users) > 1 else heading
         panels.append(Panel(one_line(title), "tokens", tuple(lines)))
     return panels
 
@@ -98,7 +98,7 @@ def _draw(panels: list[Panel], width: Width) -> Figure:
         label_ends(axes, ends)
         axes.set_xlim(0, max(line.times[-1] for line in panel.lines))
         axes.set_ylim(low - margin, high + margin)
-        axes.set_title(panel.heading)
+        axes.set_title(fitting(panel.heading, layout.width + label_room(names)))
         axes.set_ylabel(panel.unit)
     for axes in layout.lowest:
         axes.set_xlabel("time (s)")

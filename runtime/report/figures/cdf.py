@@ -12,7 +12,7 @@ from . import within
 from .axis import wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import Cases, by_words, grouped, load, names_of, separated, stem, valued, worded
-from .layout import Key, columns_for, draw_keys, grid, key_height
+from .layout import Key, columns_for, draw_keys, fitting, grid, key_height
 from .style import Width, colour, dash
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _draw(cases: Cases, panels: list[Panel], groups: list[str], width: Width, lo
                 color=colour(index), linestyle=dash(index),
             )  # fmt: skip
         axes.set_ylim(0, 1.02)
-        axes.set_title(one_line(panel.heading))
+        axes.set_title(fitting(panel.heading, layout.width))
     for row in layout.rows:
         row[0].set_ylabel("share of values")
     if log:

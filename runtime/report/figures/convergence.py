@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.words import counted, listed, one_line, quantity
+from fairc.runtime.report.words import counted, listed, quantity
 from fairc.runtime.statistics import median
 from fairc.runtime.statistics.subsets import drawn_ranks, enough
 
@@ -30,7 +30,7 @@ from .cases import (
     stem,
     worded,
 )
-from .layout import WIDE_LEFT, Key, columns_for, draw_keys, grid, key_height
+from .layout import WIDE_LEFT, Key, columns_for, draw_keys, fitting, grid, key_height
 from .style import MUTED, SERIES, Width
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def _draw(cases: Cases, panels: list[Panel], width: Width) -> Figure:
         axes.axhline(panel.whole / factor, color=MUTED, linewidth=0.8, linestyle=(0, (4, 1.5)))
         axes.set_xlim(panel.sizes[0], panel.sizes[-1])
         axes.set_ylim(low - margin, high + margin)
-        axes.set_title(one_line(panel.heading))
+        axes.set_title(fitting(panel.heading, layout.width))
     for row in layout.rows:
         row[0].set_ylabel(cases.label)
     for axes in layout.lowest:

@@ -12,7 +12,7 @@ from fairc.runtime.report.words import listed, one_line, quantity
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import Cases, by_words, load, names_of, number_of, separated, stem, worded
-from .layout import columns_for, grid
+from .layout import columns_for, fitting, grid
 from .pairs import pair_of, sessions_of
 from .style import MUTED, SERIES, Width
 
@@ -110,7 +110,7 @@ def _draw(cases: Cases, panels: list[Panel], edges: list[float], width: Width) -
             axes.axvline(0, color=MUTED, linewidth=0.6)
         axes.set_ylim(0, top * 1.08)
         axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
-        axes.set_title(one_line(panel.heading))
+        axes.set_title(fitting(panel.heading, layout.width))
         axes.text(0.99, 0.97, f"n = {panel.n}", ha="right", va="top", fontsize=6.2, color=MUTED,
                   transform=axes.transAxes)  # fmt: skip
     for row in layout.rows:

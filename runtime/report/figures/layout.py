@@ -44,6 +44,11 @@ class Grid:
         """The axes row by row."""
         return [axes for row in self.rows for axes in row]
 
+    @property
+    def width(self) -> float:
+        """Of a panel, inches."""
+        return float(self.rows[0][0].get_position().width * self.figure.get_figwidth())
+
 
 def fitted(figure: Figure) -> Figure:
     """Return a figure squeezed to `MAX_HEIGHT`, its text made smaller, where it is higher."""
@@ -60,14 +65,17 @@ def fitted(figure: Figure) -> Figure:
 
 def short(label: str) -> str:
     """Return a label cut to what fits beside a panel."""
-    line = one_line(label)
-    return line if len(line) <= MAX_LABEL else line[: MAX_LABEL - 1] + "…"
+    return cut(label, MAX_LABEL)
 
 
 def fitting(heading: str, inches: float) -> str:
-    """Return a heading cut to the width of its panel, in its middle: its end tells panels apart."""
-    most = max(8, int(inches / 0.055))
-    line = one_line(heading)
+    """Return a heading cut to the width of its panel."""
+    return cut(heading, max(8, int(inches / 0.055)))
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text of at most so many characters, cut in its middle: its end tells it apart from others."""
+    line = one_line(text)
     if len(line) <= most:
         return line
     end = most // 2

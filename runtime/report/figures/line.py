@@ -184,7 +184,6 @@ def _draw(
         low = min(low, 0.0)
         margin = 0.05 * (high - low) or 0.5
         limits = (low - (margin if low < 0 else 0), high + margin)
-    inches = float(layout.panels[0].get_position().width * layout.figure.get_figwidth())
     for axes, panel in zip(layout.panels, panels, strict=True):
         if logs.values:
             axes.set_yscale("log")
@@ -200,9 +199,9 @@ def _draw(
             )
         if any(text for _, text, _ in labels):
             label_ends(axes, labels)
-        axes.set_title(fitting(panel.heading, inches + label_room(names)))
+        axes.set_title(fitting(panel.heading, layout.width + label_room(names)))
     if axis:
-        axis.apply(layout.panels[0], inches)
+        axis.apply(layout.panels[0], layout.width)
     else:
         layout.panels[0].set_xlim(
             min(p.x for p in points) if logs.time else 0, max(p.x for p in points)

@@ -26,7 +26,7 @@ from .cases import (
     valued,
     worded,
 )
-from .layout import WIDE_LEFT, Key, columns_for, draw_keys, grid, key_height
+from .layout import WIDE_LEFT, Key, columns_for, draw_keys, fitting, grid, key_height
 from .style import INK, Width, colour, dash
 
 if TYPE_CHECKING:
@@ -315,7 +315,7 @@ def _draw(panels: Sequence[Panel], groups: Sequence[str], width: Width) -> Figur
         axes.set_xlim(0, last * 1.04)
         axes.set_ylim(bottom=0)
         axes.locator_params(axis="x", nbins=6)
-        axes.set_title(one_line(panel.heading))
+        axes.set_title(fitting(panel.heading, layout.width))
     for row in layout.rows:
         row[0].set_ylabel(f"bytes received ({scale.unit})")
     for axes in layout.lowest:

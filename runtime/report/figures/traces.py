@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fairc.runtime.report.run import Configuration, Outcome
 
 from .base import NothingToDraw, Subject
-from .layout import columns_for, grid, label_room, short
+from .layout import columns_for, fitting, grid, label_room, short
 from .style import GRID, LIMIT, MUTED, Width, colour, dash, label_ends
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def draw_panels(panels: list[Panel], width: Width, per_configuration: int) -> Fi
         label_ends(axes, ends)
         shade(axes, panel.warmup_s)
         axes.set_xlim(first, last)
-        axes.set_title(panel.heading)
+        axes.set_title(fitting(panel.heading, layout.width + label_room(labels)))
         axes.set_ylabel(panel.unit)
     for axes in layout.lowest:
         axes.set_xlabel("time (s)")

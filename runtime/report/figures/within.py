@@ -36,7 +36,7 @@ from .cases import (
     valued,
     worded,
 )
-from .layout import Key, columns_for, draw_keys, grid, key_height
+from .layout import Key, columns_for, draw_keys, fitting, grid, key_height
 from .style import Width, colour, dash
 
 if TYPE_CHECKING:
@@ -354,7 +354,7 @@ def _draw(
             axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
             axes.xaxis.set_minor_locator(NullLocator())
         axes.set_ylim(0, 1.02)
-        axes.set_title(one_line(panel.heading))
+        axes.set_title(fitting(panel.heading, layout.width))
     for row in layout.rows:
         row[0].set_ylabel(f"share of {things}")
     for axes in layout.lowest:
