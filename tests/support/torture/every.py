@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import (
     archives,
     caches,
+    canary_plans,
     clock,
     content,
     damage,
@@ -39,5 +40,6 @@ STRATEGIES = (
     *clock.STRATEGIES,
     *versions.STRATEGIES,
     *content.STRATEGIES,
+    *canary_plans.STRATEGIES,
     *inputs.STRATEGIES,
 )
