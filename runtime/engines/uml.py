@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import queue
+import re
 import shutil
 import tempfile
 import threading
@@ -27,6 +28,8 @@ from fairc.runtime.vm.guest_files import guest_files
 from . import guest_job
 
 POLL_S = 0.01
+# What the kernel prints when the host refuses it a process (EAGAIN, ENOMEM); the guest goes on with a failed fork(2).
+_NO_PROCESS = re.compile(r"clone failed, errno = (11|12)\b")
 
 
 class UmlEngine:
@@ -159,6 +162,8 @@ class UmlEngine:
             error = self._boot(variant, arguments, folder, limits, core)
             error, virtual_s = guest_job.read(folder / machine.EXCHANGE, artefacts, error)
             console = (folder / "console").read_text(errors="replace")
+        if _NO_PROCESS.search(console):
+            raise faults.no_process()
         return RawResult(
             error=error,
             artefacts=artefacts,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,8 @@ IDLE_S = 600.0
 # Beyond any slowness of a host: ten times the processor time, and a day.
 WALL_S_FIXED, WALL_PER_CPU = 24 * 3600.0, 10.0
 CONSOLE_LIMIT = 16 << 20
+# A guest's programs may be processes of the host, which often has no more than 32768 numbers for all.
+MOST_PROCESSES = 12_000
 CHECK_EVERY_S = 1.0
 # States of proc_pid_stat(5) in which a thread computes, waits for a core or a disk, or has been stopped.
 # Not that of a traced one (t): a guest's programs wait so for their kernel.
@@ -36,13 +38,14 @@ class Limits:
     """What a machine may take.
 
     virtual_s: its clock at the latest. cpu_s: processor time of all its processes. idle_s: wall time for
-    which all of them sleep. console_bytes: what it prints.
+    which all of them sleep. console_bytes: what it prints. processes: how many it is at once.
     """
 
     virtual_s: float
     cpu_s: float
     idle_s: float = IDLE_S
     console_bytes: int = CONSOLE_LIMIT
+    processes: int = MOST_PROCESSES
 
     @property
     def wall_s(self) -> float:
@@ -80,8 +83,9 @@ class Watch:
         virtual_ns: its clock, ns after the boot; None while that is not known.
         """
         now = self._checked = time.monotonic()
-        cpu_s = tree_cpu_s(self._pid)
-        if cpu_s > self._cpu_s or awake(self._pid):
+        members = family(self._pid)
+        cpu_s = _cpu_s(members)
+        if cpu_s > self._cpu_s or _awake(members):
             self._cpu_s, self._awake = cpu_s, now
         if virtual_ns is None or virtual_ns > self._virtual_at_progress_ns:
             self._virtual_at_progress_ns = virtual_ns or self._virtual_at_progress_ns
@@ -95,6 +99,8 @@ class Watch:
             return f"it has used more than {limits.cpu_s:.0f} s of processor time"
         if virtual_ns is not None and virtual_ns > limits.virtual_s * 1e9:
             return f"it was still running at its virtual deadline of {limits.virtual_s:g} s"
+        if len(members) > limits.processes:
+            return f"it had become more than {limits.processes} processes"
         if now > self._awake + limits.idle_s:
             return f"it computed nothing for {limits.idle_s:g} s"
         if now > self._began + limits.wall_s:
@@ -153,13 +159,18 @@ def family(root: int) -> dict[int, list[str]]:
 
 def tree_cpu_s(root: int) -> float:
     """Return the processor time of a process, its descendants, and those of them that have ended, s."""
-    ticks = sum(sum(map(int, fields[11:15])) for fields in family(root).values())
+    return _cpu_s(family(root))
+
+
+def _cpu_s(members: Mapping[int, Sequence[str]]) -> float:
+    """Return the processor time of processes, and of those of theirs that have ended, s."""
+    ticks = sum(sum(map(int, fields[11:15])) for fields in members.values())
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def awake(root: int) -> bool:
-    """Whether a thread of a process or its descendants does not sleep: it has work, or is kept from it."""
-    for pid in family(root):
+def _awake(members: Iterable[int]) -> bool:
+    """Whether a thread of some processes does not sleep: it has work, or is kept from it."""
+    for pid in members:
         try:
             threads = list(Path(f"/proc/{pid}/task").iterdir())
             states = [(t / "stat").read_text().rpartition(")")[2].split()[0] for t in threads]

@@ -75,6 +75,12 @@ def _of_duckdb(error: BaseException) -> int | None:
     return next((number for number in HELP if os.strerror(number) in str(error)), None)
 
 
+def no_process() -> MachineFault:
+    """Return the fault that no process could be started, where it is not an exception that says so."""
+    words = "no more processes could be started on this machine"
+    return MachineFault((words,), f"{HELP[errno.EAGAIN]}; {RESUMES}")
+
+
 def full(places: Iterable[Path]) -> MachineFault | None:
     """Return the fault that a disk is full, if one is; places: where cells write, beside TMPDIR."""
     for place in (Path(tempfile.gettempdir()), *places):

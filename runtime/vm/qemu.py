@@ -10,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -138,9 +139,15 @@ def _printed(option: str) -> str:
 
 
 class Monitor:
-    """A connection to QEMU's machine protocol (QMP)."""
+    """A connection to QEMU's machine protocol (QMP).
 
-    def __init__(self, path: Path, timeout_s: float) -> None:
+    running: whether QEMU still does, so that one which did not start is not waited for.
+    """
+
+    def __init__(
+        self, path: Path, timeout_s: float, running: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._running = running
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(timeout_s)
         try:
@@ -160,6 +167,8 @@ class Monitor:
                     self._socket.connect(f"/proc/self/fd/{folder}/{path.name}")
                     return
                 except (FileNotFoundError, ConnectionRefusedError):
+                    if not self._running():
+                        raise ConnectionError("QEMU ended") from None
                     if time.monotonic() > deadline:
                         raise
                     time.sleep(0.005)

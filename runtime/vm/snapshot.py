@@ -291,7 +291,7 @@ class _Boots:
 
 def _save_when_ready(process: supervisor.Child, work: Path) -> None:
     """Wait until a booting machine is ready, and save it into `work`. Raises OSError, RuntimeError."""
-    monitor = qemu.Monitor(work / "monitor", BOOT_LIMIT_S)
+    monitor = qemu.Monitor(work / "monitor", BOOT_LIMIT_S, lambda: process.poll() is None)
     monitor.wait_for_event("GUEST_PANICKED")
     monitor.command("stop")
     if "fairc: ready" not in (work / "console").read_text(errors="replace"):

@@ -20,6 +20,7 @@ from fairc.runtime.engines import guest_job
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.host import bounds, supervisor
+from fairc.runtime.host.faults import MachineFault
 from fairc.runtime.store.results import RawResult
 from fairc.runtime.uml import confinement, kernel, memory
 
@@ -239,6 +240,29 @@ def test_a_guest_that_misbehaves_is_a_failed_cell_with_its_console(
     assert result.console
     if what == "raises":
         assert "broken in this way" in result.console
+
+
+@pytest.mark.parametrize("number", [11, 12])
+def test_a_host_that_has_no_more_processes_is_at_fault_and_not_the_cell(
+    engine: UmlEngine,
+    cells: tuple[Cell, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+) -> None:
+    """What the kernel printed in a cgroup of 1500 processes; the guest's program only saw a failed fork(2)."""
+
+    def boot(
+        _: UmlEngine, variant: object, arguments: object, folder: Path, *others: object
+    ) -> str:
+        text = f"[    1.016000] start_userspace : clone failed, errno = {number}\n"
+        (folder / "console").write_text(text)
+        return ""
+
+    monkeypatch.setattr(UmlEngine, "_boot", boot)
+    with pytest.raises(MachineFault, match="no more processes") as caught:
+        run(engine, cells[0], tmp_path / "cell")
+    assert "ulimit -u" in caught.value.remedy
 
 
 def test_killed_at_any_moment_nothing_stays(tmp_path: Path) -> None:

@@ -188,11 +188,13 @@ def test_a_guest_that_misbehaves_is_a_failed_cell_with_its_console(
         assert "Kernel panic" in result.console
 
 
+FORKS = "import os, time; [os.fork() for _ in range(3)]; time.sleep(1000)"
 ASLEEP, BUSY = ["sleep", "1000"], [sys.executable, "-c", "while True: pass"]
 PLENTY = bounds.Limits(virtual_s=1e9, cpu_s=1e9)
 BOUNDS = {
     "sleeps": (ASLEEP, replace(PLENTY, idle_s=1.0), "computed nothing for 1 s"),
     "computes": (BUSY, replace(PLENTY, cpu_s=0.5), "more than 0 s of processor time"),
+    "forks": ([sys.executable, "-c", FORKS], replace(PLENTY, processes=5), "more than 5 processes"),
     "prints": (BUSY, replace(PLENTY, console_bytes=10), "printed more than"),
     "is beyond its deadline": (BUSY, replace(PLENTY, virtual_s=602), "virtual deadline of 602 s"),
     "lasts": (BUSY, replace(PLENTY, cpu_s=-bounds.WALL_S_FIXED), "was stopped"),

@@ -6,6 +6,7 @@ A slot is a field that holds text of somebody's choice, `Class.field`: neither a
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -55,6 +56,19 @@ def slots_of(model: type[BaseModel]) -> frozenset[str]:
         for field, part in one.get("properties", {}).items()
         if _texts(part)
     )
+
+
+@cache
+def free() -> frozenset[str]:
+    """Return the slots that take what somebody says: any characters but some (their patterns begin with `[^`)."""
+    found = set()
+    for model in (Plan, Cell):
+        schema = model.model_json_schema()
+        for name, one in {model.__name__: schema, **schema.get("$defs", {})}.items():
+            for field, part in one.get("properties", {}).items():
+                if re.search(r'"pattern": "\^(\(\?:)?\[\^', json.dumps(part)):
+                    found.add(f"{name}.{field}")
+    return frozenset(found)
 
 
 def _texts(schema: Any) -> bool:

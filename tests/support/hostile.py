@@ -133,7 +133,7 @@ CONSTRUCTORS = {
         "Policer",
     ),
     *("Processing", "Route", "Workload", "GilbertElliott", "Netem", "Shaper"),
-    *("Cake", "CoDel", "DualPi2", "Fifo", "Fq", "FqCoDel", "FqPie", "Pie", "Red", "Sfq"),
+    *("Cake", "CoDel", "DualPi2", "Fifo", "Fq", "FqCoDel", "FqPie", "Pie", "Qdisc", "Red", "Sfq"),
 }
 
 

@@ -89,6 +89,11 @@ def test_a_machine_that_boots_without_end_is_ended(
     assert len(found) == 1 and words in found[0]
 
 
+def test_a_machine_that_did_not_start_is_not_waited_for(tmp_path: Path) -> None:
+    with pytest.raises(ConnectionError, match="QEMU ended"):
+        qemu.Monitor(tmp_path / "monitor", 1000.0, lambda: False)
+
+
 def test_a_machine_that_comes_up_is_not(tmp_path: Path) -> None:
     found = list[str]()
     with bounds.watched(1, _never, tmp_path / "console", PLENTY, found):

@@ -150,11 +150,11 @@ def report(seed: int, number: int, folder: Path) -> Outcome:
         return Outcome("problem", f"{problem} ({what})")
     if ended.status == 2:
         return Outcome("refused")
-    problem = _reports(sandbox, rng) or _tables(sandbox) or sandbox.leftovers()
+    problem = reports(sandbox, rng) or tables(sandbox) or sandbox.leftovers()
     return Outcome("problem" if problem else "shown as text", problem and f"{problem} ({what})")
 
 
-def _reports(sandbox: Sandbox, rng: random.Random) -> str:
+def reports(sandbox: Sandbox, rng: random.Random) -> str:
     """Return what in the pages and figures could act."""
     run = sandbox.work / "out"
     formats = rng.choice([("html",), ("html", "md")])
@@ -183,7 +183,7 @@ def _reports(sandbox: Sandbox, rng: random.Random) -> str:
     return ""
 
 
-def _tables(sandbox: Sandbox) -> str:
+def tables(sandbox: Sandbox) -> str:
     """Return what in the tables could act."""
     table = sandbox.call("table", "out", "goodput", "--format", "csv")
     if problem := table.problem(0):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import (
     archives,
     caches,
+    canary_plans,
     clock,
     content,
     damage,
@@ -14,6 +15,7 @@ from . import (
     kills,
     packs,
     privileged,
+    processes,
     repeats,
     resources,
     specs,
@@ -36,8 +38,10 @@ STRATEGIES = (
     *kernel_build.STRATEGIES,
     *repeats.STRATEGIES,
     *resources.STRATEGIES,
+    *processes.STRATEGIES,
     *clock.STRATEGIES,
     *versions.STRATEGIES,
     *content.STRATEGIES,
+    *canary_plans.STRATEGIES,
     *inputs.STRATEGIES,
 )

@@ -18,7 +18,13 @@ from .strategy import Outcome, Strategy, dice
 NICE = 15
 LIMIT_S = 4 * 3600.0
 # What the log of the build holds once it is there, and whether something of it lies below TMPDIR then.
-STAGES = ("I: extracting archives", "I: running --customize-hook", "unpacking", "  CC ")
+STAGES = (
+    "I: running apt-get update",
+    "I: extracting archives",
+    "I: running --customize-hook",
+    "unpacking",
+    "  CC ",
+)
 
 
 def build(seed: int, number: int, folder: Path) -> Outcome:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from fairc.runtime.host import bounds
 from fairc.runtime.vm import recipe
 
 from . import tree
@@ -82,10 +83,20 @@ class Running:
             return
 
     def wait(self, limit_s: float = LIMIT_S) -> Ended:
-        """Wait for its end; kill it and all that descends from this process when that does not come."""
-        end = time.monotonic() + limit_s
+        """Wait for its end; kill it when that does not come.
+
+        A host that has no time for it is no hang: beyond the limit it may go on while it and what it has started
+        compute, up to so much processor time.
+        """
+        looked = progress = time.monotonic()
+        end, cpu_s = looked + limit_s, 0.0
         while not self.poll():
-            if time.monotonic() > end:
+            now = time.monotonic()
+            if now > looked + 1.0 or now > end > looked:
+                looked, before = now, cpu_s
+                cpu_s = bounds.tree_cpu_s(self.pid)
+                progress = now if cpu_s > before else progress
+            if now > end and (cpu_s > limit_s or now > progress + max(1.0, limit_s / 4)):
                 self.send(signal.SIGKILL)
                 self._reap(True)
                 return self._ended(None)
