@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from functools import cached_property
+from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from fairc.dsl import model
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics, Severity
 from fairc.dsl.model import Configuration, Experiment
 
@@ -18,21 +19,21 @@ from .cells.grid import Lowered, Settings
 from .cells.measured import Measured
 from .cells.scales import check_scales
 from .cells.variation import PAIRED, WITHOUT_LOSSES, in_order, variations
-from .claimed import claimed
 from .engine_choice import Asks, Choice
 from .passes.lower import Lowering
 from .plan import (
     Axis,
     Cell,
+    Claim,
     FigureRequest,
-    Goal,
     Input,
     MetricRequest,
     Plan,
     Precision,
-    Selection,
     Setting,
 )
+
+P = TypeVar("P", bound=BaseModel)
 
 KEPT_CONFIGURATIONS = 2000  # some 30 kB each; those beyond are lowered again per repetition
 
@@ -95,34 +96,15 @@ class Compilation:
             file=experiment.file.base_name,
             source=experiment.file.text,
             source_sha256=hashlib.sha256(experiment.file.text.encode()).hexdigest(),
-            axes=tuple(
-                Axis(name=axis.name, values=axis.values, numbers=axis.numbers, unit=axis.unit)
-                for axis in experiment.axes
-            ),
+            axes=tuple(_planned(Axis, axis) for axis in experiment.axes),
             repeat=experiment.repeat,
             seed=experiment.seed,
             configurations=configurations,
             excluded=excluded,
             unsampled=unsampled,
             cells=cells,
-            measure=tuple(
-                MetricRequest(
-                    name=request.name,
-                    sessions=request.sessions,
-                    options=dict(request.options),
-                    values=request.values,
-                )
-                for request in experiment.measure
-            ),
-            figures=tuple(
-                FigureRequest(
-                    kind=request.kind,
-                    metric=request.metric,
-                    options=dict(request.options),
-                    where=_selection(request.where),
-                )
-                for request in experiment.figures
-            ),
+            measure=tuple(_planned(MetricRequest, request) for request in experiment.measure),
+            figures=tuple(_planned(FigureRequest, request) for request in experiment.figures),
             varied=self._varied(),
             engine=self.choice.engine,
             engine_reasons=self.choice.words,
@@ -131,13 +113,10 @@ class Compilation:
             ),
             processing_ns=self.processing_ns,
             engine_asked=self._engine_asked,
-            settings=tuple(
-                Setting(name=setting.name, value=setting.value, instead=setting.instead)
-                for setting in experiment.settings
-            ),
+            settings=tuple(_planned(Setting, setting) for setting in experiment.settings),
             common=self._common(),
-            claims=tuple(map(claimed, experiment.claims)),
-            precision=_precision(experiment.precision),
+            claims=tuple(_planned(Claim, claim) for claim in experiment.claims),
+            precision=_planned(Precision, precise) if (precise := experiment.precision) else None,
         )
 
     @property
@@ -294,14 +273,17 @@ def _as_the_plan_has_it() -> Iterator[None]:
         ) from None
 
 
-def _precision(found: model.Precision | None) -> Precision | None:
-    if found is None:
-        return None
-    goals = tuple(
-        Goal(metric=goal.metric, within=goal.within, relative=goal.relative) for goal in found.goals
-    )
-    return Precision(least=found.least, goals=goals, per=found.per)
+def _planned(kind: type[P], part: object) -> P:
+    """Return a part of the plan's header: its fields are those of the same names in what was asked for.
+
+    Raises ValidationError for what is beyond what a plan holds.
+    """
+    return kind(**{name: _plain(getattr(part, name)) for name in kind.model_fields})
 
 
-def _selection(found: model.Selection | None) -> Selection | None:
-    return Selection(text=found.text, names=found.names, rows=found.rows) if found else None
+def _plain(value: object) -> object:
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return dict(value) if isinstance(value, Mapping) else value

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from typing import Any
 
 from fairc.compiler import plan
@@ -22,7 +22,7 @@ from fairc.compiler.seeds import (
     stream_seed,
     uniform,
 )
-from fairc.dsl.model import Configuration, Distribution, Flow, MetricRequest, Options
+from fairc.dsl.model import Configuration, Distribution, Flow, MetricRequest
 from fairc.words.workloads import Requests
 from fairc.words.workloads.requests import PROCESS, shared_arrivals
 
@@ -54,7 +54,7 @@ class Settings:
 
 
 class Lowered:
-    """A configuration that is ready: `cell(repetition)` gives its cells, which share its nodes."""
+    """A configuration that is ready: `cell(repetition)` gives its cells, which share what no seed changes."""
 
     def __init__(self, settings: Settings, configuration: Configuration, draft: Draft) -> None:
         self.repetitions = configuration.repetitions
@@ -65,7 +65,7 @@ class Lowered:
 
     def cell(self, repetition: int) -> plan.Cell:
         """Return the cell of one repetition."""
-        settings, draft, scenario = self._settings, self._draft, self._draft.scenario
+        settings, draft = self._settings, self._draft
         seed = cell_seed(settings.seed, self._bindings, repetition, paired=settings.paired)
         alike = settings.common and not settings.paired
         draws = draws_seed(settings.seed, repetition) if alike else seed
@@ -73,39 +73,57 @@ class Lowered:
         shared = shared_arrivals((flow.flow for flow in draft.flows), draws)
         cell = plan.Cell(
             id="0" * 16,  # its hash is taken below
-            experiment=settings.experiment,
-            configuration=self._configuration,
-            bindings=self._bindings,
             repetition=repetition,
             seed=seed,
             nodes=tuple(_seeded(node, seed) for node in draft.frozen_nodes),
-            cables=draft.frozen_cables,
             flows=tuple(
-                _flow(
-                    draft,
-                    flow,
-                    starts,
-                    draws if draws_workload(flow.flow) else seed,
-                    shared,
-                    sample_every_ns(flow.flow, settings.measure),
+                plan.Flow(
+                    workload=flow.flow.workload.lower(
+                        flow, draws if draws_workload(flow.flow) else seed, shared
+                    ),
+                    starts_ns=starts,
+                    **fixed,
                 )
-                for flow, starts in zip(draft.flows, starts_ns, strict=True)
+                for flow, starts, fixed in zip(
+                    draft.flows, starts_ns, self._fixed_flows, strict=True
+                )
             ),
-            captures=tuple(draft.captures) if scenario.captures == "full" else (),
-            captured=scenario.captures,
-            peps=tuple(draft.peps),
             policers=tuple(
                 policer.model_copy(update={"seed": stream_seed(seed, "policer", policer.name)})
                 for policer in draft.policers
             ),
-            warmup_ns=scenario.warmup_ns,
-            duration_ns=scenario.duration_ns,
             deadline_ns=draft.deadline_ns + _later_ns(draft, starts_ns, draws),
-            stop=scenario.stop,
-            processing_ns=scenario.processing_ns,
-            syscall_cost_ns=scenario.syscall_cost_ns,
+            **self._fixed,
         )
         return cell.model_copy(update={"id": identity_of(cell)})
+
+    @cached_property
+    def _fixed(self) -> dict[str, Any]:
+        """The fields of its cells that are the same in every repetition."""
+        draft, scenario = self._draft, self._draft.scenario
+        return {
+            "experiment": self._settings.experiment,
+            "configuration": self._configuration,
+            "bindings": self._bindings,
+            "cables": draft.frozen_cables,
+            "captures": tuple(draft.captures) if scenario.captures == "full" else (),
+            "captured": scenario.captures,
+            "peps": tuple(draft.peps),
+            "warmup_ns": scenario.warmup_ns,
+            "duration_ns": scenario.duration_ns,
+            "stop": scenario.stop,
+            "processing_ns": scenario.processing_ns,
+            "syscall_cost_ns": scenario.syscall_cost_ns,
+        }
+
+    @cached_property
+    def _fixed_flows(self) -> list[dict[str, Any]]:
+        """Of each flow, the fields that are the same in every repetition."""
+        measure = self._settings.measure
+        return [
+            _flow(self._draft, flow, sample_every_ns(flow.flow, measure))
+            for flow in self._draft.flows
+        ]
 
 
 def identity_of(cell: plan.Cell) -> str:
@@ -211,52 +229,39 @@ def _object(flow: Flow) -> str | None:
     return base64.b64encode(zlib.compress(flow.own_cca.content, 9)).decode()
 
 
-def _flow(
-    draft: Draft,
-    flow: DraftFlow,
-    starts_ns: tuple[int, ...],
-    seed: int,
-    shared: Mapping[str, plan.SharedArrivals],
-    every_ns: int,
-) -> plan.Flow:
+def _flow(draft: Draft, flow: DraftFlow, every_ns: int) -> dict[str, Any]:
+    """Return the fields of a flow but for its workload and its starts."""
     declared = flow.flow
     address, client = (host_address(draft, name) for name in (declared.server, declared.client))
     assert address is not None and client is not None and flow.bottleneck is not None
-    return plan.Flow(
-        name=declared.name,
-        server=declared.server,
-        client=declared.client,
-        address=address,
-        port=flow.port,
-        transport=declared.transport,
-        cca=declared.cca,
-        connections=declared.connections,
-        workload=declared.workload.lower(flow, seed, shared),
-        starts_ns=starts_ns,
-        stop_ns=declared.stop_ns,
-        base_rtt_ns=flow.base_rtt_ns,
-        bottleneck=flow.bottleneck.place,
-        mtu=flow.mtu,
-        buffer_bytes=flow.buffer_bytes,
-        source=str(declared.span),
-        declared=declared.declared or declared.name,
-        users=declared.users,
-        client_address=client,
-        cca_parameters=dict(declared.cca_parameters),
-        options=_options(declared.options),
-        rate_bps=declared.rate_bps,
-        send_buffer_bytes=declared.options.send_buffer_bytes,
-        receive_buffer_bytes=declared.options.receive_buffer_bytes,
-        qlog=declared.options.qlog,
-        cca_object=_object(declared),
-        image=declared.image,
-        sample_every_ns=every_ns,
-    )
-
-
-@lru_cache(4096)
-def _options(options: Options) -> plan.TransportOptions:
-    """Return the options of a flow's transport: those that the plan has together."""
-    return plan.TransportOptions(
-        **{name: getattr(options, name) for name in plan.TransportOptions.model_fields}
-    )
+    options = declared.options
+    return {
+        "name": declared.name,
+        "server": declared.server,
+        "client": declared.client,
+        "address": address,
+        "port": flow.port,
+        "transport": declared.transport,
+        "cca": declared.cca,
+        "connections": declared.connections,
+        "stop_ns": declared.stop_ns,
+        "base_rtt_ns": flow.base_rtt_ns,
+        "bottleneck": flow.bottleneck.place,
+        "mtu": flow.mtu,
+        "buffer_bytes": flow.buffer_bytes,
+        "source": str(declared.span),
+        "declared": declared.declared or declared.name,
+        "users": declared.users,
+        "client_address": client,
+        "cca_parameters": dict(declared.cca_parameters),
+        "options": plan.TransportOptions(
+            **{name: getattr(options, name) for name in plan.TransportOptions.model_fields}
+        ),
+        "rate_bps": declared.rate_bps,
+        "send_buffer_bytes": options.send_buffer_bytes,
+        "receive_buffer_bytes": options.receive_buffer_bytes,
+        "qlog": options.qlog,
+        "cca_object": _object(declared),
+        "image": declared.image,
+        "sample_every_ns": every_ns,
+    }

@@ -32,11 +32,6 @@ def empty(value: object) -> bool:
     return value == ()
 
 
-def false(value: object) -> bool:
-    """Whether a flag is left out of the JSON because it is not set."""
-    return value is False
-
-
 def usual(value: object) -> bool:
     """Whether an MTU is left out of the JSON because it is the one of most links."""
     return value == MTU

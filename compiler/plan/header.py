@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .base import MAX_PROCESSING_NS, Model, absent, empty, false
+from .base import MAX_PROCESSING_NS, Model, absent, empty, off
 from .claims import Claim
 from .numbers import Above, Number, Real, Repetition, Seed
 from .requests import contradiction
@@ -150,7 +150,7 @@ class Plan(Model):
     inputs: tuple[Input, ...] = ()
     engine: EngineName = "vm"
     engine_reasons: tuple[Text, ...] = ()
-    engine_asked: Annotated[bool, Field(exclude_if=false)] = False
+    engine_asked: Annotated[bool, Field(exclude_if=off)] = False
     settings: Annotated[tuple[Setting, ...], Field(exclude_if=empty)] = ()
     processing_ns: Annotated[
         tuple[Annotated[int, Field(ge=0, le=MAX_PROCESSING_NS)], ...], Field(exclude_if=empty)

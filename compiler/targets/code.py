@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, cast
 
@@ -32,33 +33,86 @@ Comment = Callable[[object], str]
 """What is said above a value, on a line of its own; nothing where that is empty."""
 
 
-def code(value: object, comment: Comment, indent: int = 0, before: int = 0) -> str:
-    """Return an expression that makes a value.
+@dataclass(slots=True)
+class Code:
+    """A value as an expression that makes it.
 
-    indent: of the line that it begins on; before: how many characters precede it there.
+    flat: on one line. opening, parts, closing: on several; parts: (comment, what precedes it, part). A value
+    that has no parts has no opening.
     """
-    written = _parts(value) or _pieces(value)
-    if written is None:
-        return _scalar(value)
-    opening, parts, closing = written
-    comments = [comment(part) for _, part in parts]
-    if not any(comments):
-        beside = COLUMNS - 1 - indent - before
-        below = COLUMNS - INDENT - indent if opening[0].isalpha() else 0
-        flat = _flat(value, max(beside, below + len(opening) + len(closing)))
-        if flat is not None and len(flat) <= beside:
-            return flat
-        if flat is not None and len(flat) - len(opening) - len(closing) <= below:
-            inside = flat[len(opening) : -len(closing)]
-            return f"{opening}\n{' ' * (indent + INDENT)}{inside}\n{' ' * indent}{closing}"
-    inner, end = " " * (indent + INDENT), "" if type(value) is str else ","
-    lines, last = [opening], ""
-    for (prefix, part), words in zip(parts, comments, strict=True):
-        if words and words != last:
-            lines.append(f"{inner}# {words}")
-        last = words
-        lines.append(f"{inner}{prefix}{code(part, comment, indent + INDENT, len(prefix))}{end}")
-    return "\n".join([*lines, " " * indent + closing])
+
+    flat: str
+    opening: str = ""
+    parts: list[tuple[str, str, Code]] = field(default_factory=list)
+    closing: str = ""
+
+    def text(self, indent: int = 0, before: int = 0) -> str:
+        """Return it on as few lines as fit.
+
+        indent: of the line that it begins on; before: how many characters precede it there.
+        """
+        opening, closing = self.opening, self.closing
+        if not opening:
+            return self.flat
+        if not any(comment for comment, _, _ in self.parts):
+            if len(self.flat) <= COLUMNS - 1 - indent - before:
+                return self.flat
+            inside = self.flat[len(opening) : -len(closing)]
+            if opening[0].isalpha() and len(inside) <= COLUMNS - INDENT - indent:
+                return f"{opening}\n{' ' * (indent + INDENT)}{inside}\n{' ' * indent}{closing}"
+        inner = " " * (indent + INDENT)
+        end = "" if self.flat[0] in "\"'" else ","  # pieces of a string have none between them
+        lines, last = [opening], ""
+        for comment, prefix, part in self.parts:
+            if comment and comment != last:
+                lines.append(f"{inner}# {comment}")
+            last = comment
+            lines.append(f"{inner}{prefix}{part.text(indent + INDENT, len(prefix))}{end}")
+        return "\n".join([*lines, " " * indent + closing])
+
+    def classes(self) -> frozenset[str]:
+        """Return the names of the classes in it."""
+        own = [self.opening[:-1]] if self.opening[:1].isalpha() else []
+        return frozenset(own).union(*[part.classes() for _, _, part in self.parts if part.opening])
+
+
+def code(value: object, comment: Comment = lambda part: "") -> Code:
+    """Return an expression that makes a value."""
+    parts: Sequence[tuple[str, Any]]
+    kind = type(value)
+    if kind in _PLAIN:
+        return Code(_scalar(value))
+    if kind is str:
+        flat = _scalar(value)
+        if len(text := cast(str, value)) <= PIECE:
+            return Code(flat)
+        pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
+        return Code(flat, "(", [("", "", Code(_scalar(piece))) for piece in pieces], ")")
+    if kind is tuple or kind is list:
+        opening, closing = "()" if kind is tuple else "[]"
+        parts = [("", item) for item in cast(Sequence[object], value)]
+    elif isinstance(value, Workload):
+        opening, closing = "Workload(", ")"
+        parts = [("", value.kind), *((f"{n}=", v) for n, v in value.parameters.items())]
+    elif isinstance(value, Mapping):
+        opening, closing = "{", "}"
+        parts = [(f"{_scalar(name)}: ", item) for name, item in value.items()]
+    elif dataclasses.is_dataclass(value):
+        opening, closing = f"{kind.__name__}(", ")"
+        parts = _arguments(value)
+    else:
+        return Code(_scalar(value))
+    written = []
+    for prefix, part in parts:
+        inner = code(part, comment)
+        written.append((comment(part) if inner.opening else "", prefix, inner))
+    # The last one has no comma behind it, or one without a space.
+    alone = len(written) == 1 and kind is tuple
+    inside = ", ".join([prefix + part.flat for _, prefix, part in written]) + "," * alone
+    return Code(opening + inside + closing, opening, written, closing)
+
+
+_PLAIN = frozenset((int, bool, float, type(None)))
 
 
 def _scalar(value: object) -> str:
@@ -71,69 +125,7 @@ def _scalar(value: object) -> str:
     return repr(value)
 
 
-def _flat(value: object, room: int) -> str | None:
-    """Return a value on one line; None where that is longer than `room`."""
-    written = _parts(value)
-    if written is None:
-        flat = _scalar(value)
-        return flat if len(flat) <= room else None
-    opening, parts, closing = written
-    room -= len(opening) + len(closing)
-    inner = []
-    for prefix, part in parts:
-        flat_part = _flat(part, room - len(prefix))
-        if flat_part is None:
-            return None
-        inner.append(prefix + flat_part)
-        room -= len(prefix) + len(flat_part) + 2
-    # The last one has no comma behind it, or one without a space.
-    alone = len(inner) == 1 and type(value) is tuple
-    return opening + ", ".join(inner) + "," * alone + closing if room >= alone - 2 else None
-
-
-Written = tuple[str, list[tuple[str, Any]], str]
-"""What opens a value, (what precedes it, part) of each part, what closes it."""
-
-
-def types(value: object) -> frozenset[str]:
-    """Return the names of the classes with which a value is written."""
-    written = _parts(value)
-    if written is None:
-        return frozenset()
-    opening, parts, _ = written
-    return frozenset([opening[:-1]] if opening[0].isalpha() else ()).union(
-        *(types(part) for _, part in parts)
-    )
-
-
-def _parts(value: object) -> Written | None:
-    kind = type(value)
-    if kind in _PLAIN:
-        return None
-    if kind is tuple or kind is list:
-        opening, closing = "()" if kind is tuple else "[]"
-        return opening, [("", item) for item in cast(Sequence[object], value)], closing
-    if isinstance(value, Workload):
-        given = [("", value.kind), *((f"{n}=", v) for n, v in value.parameters.items())]
-        return "Workload(", given, ")"
-    if isinstance(value, Mapping):
-        return "{", [(f"{_scalar(name)}: ", item) for name, item in value.items()], "}"
-    if dataclasses.is_dataclass(value):
-        return f"{kind.__name__}(", arguments(value), ")"
-    return None
-
-
-_PLAIN = frozenset((int, str, bool, float, type(None)))
-
-
-def _pieces(value: object) -> Written | None:
-    """Break a long string."""
-    if type(value) is not str or len(value) <= PIECE:
-        return None
-    return "(", [("", value[at : at + PIECE]) for at in range(0, len(value), PIECE)], ")"
-
-
-def arguments(value: object) -> list[tuple[str, Any]]:
+def _arguments(value: object) -> list[tuple[str, Any]]:
     """Return (prefix, value) of the arguments that are not defaults."""
     kind: type = type(value)
     positional = POSITIONAL.get(kind.__name__, 0)

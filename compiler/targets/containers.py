@@ -22,7 +22,7 @@ from fairc.dsl.model import MTU
 
 from . import images, iperf3, mininet, processing, runner
 from .binary import NAME, find_endpoints
-from .code import code, types
+from .code import code
 from .values import document, experiment, network
 
 # What is reserved for tests of networks (RFC 2544, RFC 6890) is not used by others on a machine.
@@ -213,14 +213,14 @@ def command(node: str | None) -> list[str]:
 def render(cell: Cell, job: Job) -> str:
     """Write the program of a cell's conductor: equal text for equal arguments."""
     resolved = processing.resolved(cell, computing_is_free=False)
-    what = experiment(resolved)
+    net, what = code(network(resolved)), code(experiment(resolved), mininet.comments(cell))
     addresses = {c.name: [a.address for a in c.attachments] for c in job.containers}
     return mininet.template("containers.py.j2").render(
         header=list(mininet.header(cell)),
-        imports=mininet.imports(types((network(resolved), what)), "containers", ("run",)),
-        network=mininet.literal(network(resolved)),
+        imports=mininet.imports(net.classes() | what.classes(), "containers", ("run",)),
+        network=net.text(),
         addresses=mininet.literal(addresses),
-        code=code(what, mininet.comments(cell)),
+        code=what.text(),
     )
 
 

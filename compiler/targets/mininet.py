@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import chain, zip_longest
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -14,12 +15,11 @@ from fairc.cell import experiment as values
 from fairc.cell.batch import word
 from fairc.cell.expansion import expand
 from fairc.cell.links import MTU
-from fairc.compiler.plan import Capture, Cell, Flow, LoadWorkload, Node
+from fairc.compiler.plan import Capture, Cell, LoadWorkload, Node
 
 from . import images, iperf3, processing, runner
 from .binary import NAME, find_endpoints
-from .code import COLUMNS, INDENT, Comment, arguments, code, types
-from .shared import Kept, shared
+from .code import COLUMNS, INDENT, Comment, code
 from .single import single_file
 from .values import experiment, network
 
@@ -37,15 +37,84 @@ def begin(directory: Path, alone: bool = False) -> Callable[[Cell], None]:
     shutil.copy(find_endpoints(), cells / NAME)
     if not alone:
         runner.copy(cells)
+    program_of = Programs()
 
     def write(cell: Cell) -> None:
         images.refuse(cell, "mininet")
+        program = program_of(cell)
         script = cells / f"{cell.id}.py"
-        program = render(cell)
         script.write_bytes((single_file(program) if alone else program).encode())
         script.chmod(0o755)
 
     return write
+
+
+class Programs:
+    """Writes the programs of many cells: `render` is asked once for those that differ in a few numbers only.
+
+    Repetitions of a configuration have the same text but for their names, their seeds and when their flows
+    start, if nothing else of them is drawn.
+    """
+
+    def __init__(self) -> None:
+        self._written: dict[str, tuple[object, list[str]]] = {}
+
+    def __call__(self, cell: Cell) -> str:
+        """Return what `render` returns."""
+        word(cell.id)
+        drawn, rest = list(_drawn(cell)), _rest(cell)
+        known = self._written.get(cell.configuration)
+        if known is None or known[0] != rest:
+            program = render(cell)
+            between = _between(program, drawn)
+            if between is None:
+                return program
+            if len(self._written) >= KEPT:
+                self._written.clear()
+            known = self._written[cell.configuration] = rest, between
+        return "".join(chain.from_iterable(zip_longest(known[1], drawn, fillvalue="")))
+
+
+KEPT = 2000
+"""Programs: as many as configurations (`compilation.KEPT_CONFIGURATIONS`)."""
+
+
+def _drawn(cell: Cell) -> Iterator[str]:
+    """Yield what differs between the programs of a configuration's repetitions, in order: whole lines.
+
+    That of a flow's starts is one, because no flow is short enough to be written on one line.
+    """
+    yield f"\n# {comment(_name(cell))}"
+    yield f"\n# {comment(_repetition(cell))}"
+    for name in ("id", "repetition", "deadline_ns"):
+        yield f"\n    {name}={literal(getattr(cell, name))},"
+    for flow in cell.flows:
+        starts = code(flow.starts_ns).text(3 * INDENT, len("starts_ns="))
+        yield f"\n            starts_ns={starts},"
+
+
+def _rest(cell: Cell) -> object:
+    """Return all of a cell that the rest of its program follows from."""
+    seed = cell.seed if cell.processing_ns else None
+    own: dict[str, object] = {
+        "id": "",
+        "repetition": 0,
+        "deadline_ns": 0,
+        "seed": seed,
+        "flows": (),
+    }
+    return vars(cell) | own, [vars(flow) | {"starts_ns": ()} for flow in cell.flows]
+
+
+def _between(program: str, drawn: list[str]) -> list[str] | None:
+    """Return what stands before, between and after these texts; None where one of them is not there."""
+    pieces = []
+    for text in drawn:
+        before, found, program = program.partition(text)
+        if not found:
+            return None
+        pieces.append(before)
+    return [*pieces, program]
 
 
 def render(cell: Cell) -> str:
@@ -55,90 +124,18 @@ def render(cell: Cell) -> str:
     """
     resolved = processing.resolved(cell, computing_is_free=False)
     net, what = network(resolved), experiment(resolved)
-    _refuse(cell, net, what)
+    expand(net, what)  # refuses what is not data
     runs = ("run",) if {*net.nodes.values()} == {"host"} else ("Router", "run")
-    fields, used = _fields(cell, what)
+    written = code(what, comments(cell))
     return template("mininet.py.j2").render(
         header=list(header(cell)),
         iperf3=any(map(iperf3.uses, cell.flows)),
         browsers=browsers(cell),
-        imports=imports(used, "topology", runs),
+        imports=imports(written.classes(), "topology", runs),
         nodes=[_node(name, kind) for name, kind in net.nodes.items()],
         links=_links(cell.nodes, net),
-        code="\n".join(["Experiment(", *(f"    {field}," for field in fields), ")"]),
+        code=written.text(),
     )
-
-
-_EXPANDED = Kept[bool]()
-_FIELDS = Kept[tuple[str, frozenset[str]]]()
-_FLOWS = Kept[tuple[list[str], frozenset[str]]]()
-
-
-def _refuse(cell: Cell, net: values.Network, what: values.Experiment) -> None:
-    """Raise ValueError for what is not data: once for cells that differ in numbers and workloads only."""
-    word(cell.id)
-    flows = tuple(
-        (flow.workload.kind, *(v for n, v in vars(flow).items() if n not in _VARIED))
-        for flow in cell.flows
-    )
-    parts = (cell.nodes, cell.cables, cell.captures, cell.peps, cell.policers, flows)
-    _EXPANDED.of(parts, lambda: bool(expand(net, what)))
-
-
-_VARIED = ("starts_ns", "workload")
-
-
-def _fields(cell: Cell, what: values.Experiment) -> tuple[list[str], frozenset[str]]:
-    """Return the fields of an experiment as they are written, and the classes that they need."""
-    said = comments(cell)
-    net = network(cell)  # the very same for the same nodes
-    of: dict[str, object] = {"routes=": net, "egress=": net, "captures=": cell.captures}
-    texts, used = [], {"Experiment"}
-    for prefix, part in arguments(what):
-
-        def field(prefix: str = prefix, part: object = part) -> tuple[str, frozenset[str]]:
-            return prefix + code(part, said, INDENT, len(prefix)), types(part)
-
-        if prefix == "flows=" and all(map(said, what.flows)):
-            text, names = _flows(cell, what, said)
-        else:
-            text, names = _FIELDS.of((prefix, of[prefix]), field) if prefix in of else field()
-        texts.append(text)
-        used |= names
-    return texts, frozenset(used)
-
-
-def _flows(cell: Cell, what: values.Experiment, said: Comment) -> tuple[str, frozenset[str]]:
-    """Return flows that have comments as `code` writes them, and the classes that they need."""
-    lines, last, used = ["flows=["], "", frozenset[str]()
-    inner = " " * 2 * INDENT
-    for planned, flow in zip(cell.flows, what.flows, strict=True):
-        text, names = _flow(planned, flow)
-        line = said(flow)
-        lines += [f"{inner}# {line}"] * (line != last) + [f"{inner}{text},"]
-        last, used = line, used | names
-    return "\n".join([*lines, " " * INDENT + "]"]), used
-
-
-def _flow(planned: Flow, flow: values.Flow) -> tuple[str, frozenset[str]]:
-    """Return a flow as it is written; of repetitions that differ in its starts alone, these are filled in."""
-    starts = f"starts_ns={literal(flow.starts_ns)}"
-
-    def pieces() -> tuple[list[str], frozenset[str]]:
-        return code(flow, _nothing, 2 * INDENT).split(starts), types(flow)
-
-    if "\n" in starts:  # as many as do not fit on a line
-        found, names = pieces()
-    else:
-        others = (v for n, v in vars(flow).items() if n not in _VARIED)
-        varied = flow.workload.parameters.get("vary_gaps")
-        # Starts of one length leave every line as long as it is.
-        found, names = _FLOWS.of((len(starts), planned.workload, varied, *others), pieces)
-    return starts.join(found), names
-
-
-def _nothing(part: object) -> str:
-    return ""
 
 
 @cache
@@ -195,13 +192,11 @@ def comments(cell: Cell) -> Comment:
     return comment_of
 
 
-@shared
 def _sources(nodes: tuple[Node, ...]) -> dict[tuple[str, str], str]:
     """Return the line of the file from which each interface comes."""
     return {(node.name, i.name): i.source for node in nodes for i in node.interfaces}
 
 
-@shared
 def _meanings(captures: tuple[Capture, ...]) -> dict[str, str]:
     """Return what each capture shows."""
     return {
@@ -221,10 +216,9 @@ def _node(name: str, kind: str) -> str:
 
 def literal(value: object) -> str:
     """Return an expression that makes a value."""
-    return code(value, _nothing)
+    return code(value).text()
 
 
-@shared
 def _links(nodes: tuple[Node, ...], net: values.Network) -> list[tuple[str, str]]:
     """Return (line of the file, statement) for each cable; interfaces have Mininet's names if they can."""
     sources = _sources(nodes)
@@ -260,12 +254,20 @@ def browsers(cell: Cell) -> int:
 
 def header(cell: Cell) -> Iterator[str]:
     """Yield the comment lines that say which cell this is."""
-    yield f"cell           {cell.id}"
+    yield _name(cell)
     yield f"experiment     {cell.experiment}"
     yield f"configuration  {cell.configuration}"
     for name, value in cell.bindings.items():
         yield f"  {name} = {value}"
-    yield f"repetition     {cell.repetition}, seed {cell.seed}"
+    yield _repetition(cell)
+
+
+def _name(cell: Cell) -> str:
+    return f"cell           {cell.id}"
+
+
+def _repetition(cell: Cell) -> str:
+    return f"repetition     {cell.repetition}, seed {cell.seed}"
 
 
 @cache

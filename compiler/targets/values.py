@@ -14,7 +14,6 @@ from fairc.cell.expansion import expand
 from fairc.compiler import plan
 
 from . import processing
-from .shared import shared
 
 Place = tuple[str, str]
 
@@ -36,25 +35,20 @@ def document(
 
 def network(cell: plan.Cell) -> values.Network:
     """Return the nodes of a cell, and the cables between them."""
-    return _network(cell.nodes, cell.cables)
-
-
-@shared
-def _network(nodes: tuple[plan.Node, ...], cables: tuple[plan.Cable, ...]) -> values.Network:
-    interfaces = {(n.name, i.name): i for n in nodes for i in n.interfaces}
+    interfaces = {(n.name, i.name): i for n in cell.nodes for i in n.interfaces}
 
     def end(place: Place) -> values.End:
         return values.End(*place, interfaces[place].address)
 
     return values.Network(
-        {node.name: node.kind for node in nodes},
-        [values.Link(end(cable.a), end(cable.b), interfaces[cable.a].mtu) for cable in cables],
+        {node.name: node.kind for node in cell.nodes},
+        [values.Link(end(c.a), end(c.b), interfaces[c.a].mtu) for c in cell.cables],
     )
 
 
 def experiment(cell: plan.Cell) -> values.Experiment:
     """Return what runs in the network of a resolved cell."""
-    common = _common(cell.nodes, cell.cables, cell.captures)
+    first = first_addresses(cell)
     nics = processing.nics(cell)
     delays = values.Processing(
         cell.processing_ns or 0,
@@ -68,10 +62,19 @@ def experiment(cell: plan.Cell) -> values.Experiment:
         id=cell.id,
         repetition=cell.repetition,
         deadline_ns=cell.deadline_ns,
-        flows=[flow(each, cell, common.first) for each in cell.flows],
-        routes=common.routes,
-        egress=common.egress,
-        captures=common.captures,
+        flows=[flow(each, cell, first) for each in cell.flows],
+        routes={
+            node.name: [values.Route(r.destination, r.via, r.mtu) for r in node.routes]
+            for node in cell.nodes
+            if node.routes
+        },
+        egress=[
+            egress(node.name, interface)
+            for node in cell.nodes
+            for interface in node.interfaces
+            if interface.queue or interface.impairment
+        ],
+        captures=[values.Capture(c.node, c.interface, c.direction, c.name) for c in cell.captures],
         peps=[_same(values.Pep, pep) for pep in cell.peps],
         policers=[
             _same(
@@ -89,47 +92,10 @@ def experiment(cell: plan.Cell) -> values.Experiment:
     )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Common:
-    """What all repetitions of a configuration share; first: the address of each node's first cable."""
-
-    first: dict[str, str]
-    routes: dict[str, list[values.Route]]
-    egress: list[values.Egress]
-    captures: list[values.Capture]
-
-
-@shared
-def _common(
-    nodes: tuple[plan.Node, ...],
-    cables: tuple[plan.Cable, ...],
-    captures: tuple[plan.Capture, ...],
-) -> _Common:
-    return _Common(
-        first=_first_addresses(_network(nodes, cables)),
-        routes={
-            node.name: [values.Route(r.destination, r.via, r.mtu) for r in node.routes]
-            for node in nodes
-            if node.routes
-        },
-        egress=[
-            egress(node.name, interface)
-            for node in nodes
-            for interface in node.interfaces
-            if interface.queue or interface.impairment
-        ],
-        captures=[values.Capture(c.node, c.interface, c.direction, c.name) for c in captures],
-    )
-
-
 def first_addresses(cell: plan.Cell) -> dict[str, str]:
     """Return the address of each node's first cable: what a flow has that names none."""
-    return _first_addresses(network(cell))
-
-
-def _first_addresses(net: values.Network) -> dict[str, str]:
     found: dict[str, str] = {}
-    for link in net.links:
+    for link in network(cell).links:
         for end in (link.a, link.b):
             found.setdefault(end.node, end.address.partition("/")[0])
     return found
@@ -155,16 +121,11 @@ def flow(
         values.Flow,
         flow,
         workload=values.Workload(flow.workload.kind, **parameters),
-        options=_options(flow.options),
+        options=values.Options(**flow.options.model_dump()),
         gaps_seed=None if cell is None else processing.gaps_seed(flow, cell),
         **given,
     )
     return converted
-
-
-@shared
-def _options(options: plan.TransportOptions) -> values.Options:
-    return values.Options(**options.model_dump())
 
 
 def egress(node: str, interface: plan.Interface) -> values.Egress:

@@ -260,14 +260,6 @@ class Grid:
         scope = self.scope(bound, {"repetition": number})
         return truth(evaluate(condition, scope), condition.span)
 
-    def check_excludes(self, bound: Bindings) -> None:
-        """Raise CompileError for conditions that cannot be evaluated for a configuration."""
-        gather = Gather()
-        for condition, _ in self._excludes:
-            with gather.attempt():
-                self._holds(condition, bound, 1)
-        gather.finish()
-
     def draw(self, sample: Sample, span: Span) -> None:
         """Keep a random sample only. Raises CompileError if there is too much to draw from."""
         if self.upper_bound() // self.repeat > SAMPLE_LIMIT:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -34,7 +34,7 @@ from .figures import (
     polices,
 )
 from .lead import with_picture
-from .render import Rendered, render, write_pdf, write_svg
+from .render import Rendered, render_all, write_pdf, write_svg
 from .run import ReportError, Run
 from .sheets import sheets
 from .summary import Results
@@ -44,8 +44,9 @@ from .warmup import warmup_sheet
 class _Report:
     """A report while it is built: each part is made once, and only if a format needs it."""
 
-    def __init__(self, path: Path, *, warmup: bool = False) -> None:
+    def __init__(self, path: Path, formats: Collection[str] = (), *, warmup: bool = False) -> None:
         self.warmup = warmup
+        self._svg, self._pdf = bool({"html", "svg"} & {*formats}), "pdf" in formats
         self.run = Run(path)
         results = Results(self.run)
         shown, choice = choose(self.run, results)
@@ -55,10 +56,6 @@ class _Report:
     @cached_property
     def figures(self) -> tuple[Drawing | Sheet, ...]:
         return tuple(with_picture(self.subject, list(self._draw())))
-
-    @cached_property
-    def drawings(self) -> tuple[Drawing, ...]:
-        return tuple(figure for figure in self.figures if isinstance(figure, Drawing))
 
     @property
     def _measures_fairness(self) -> bool:
@@ -102,8 +99,17 @@ class _Report:
                 self.missing.append(page.Missing(name, str(nothing)))
 
     @cached_property
+    def _rendered(self) -> tuple[tuple[Rendered, ...], bytes]:
+        drawings = [figure for figure in self.figures if isinstance(figure, Drawing)]
+        return render_all(drawings, svg=self._svg, pdf=self._pdf)
+
+    @property
     def rendered(self) -> tuple[Rendered, ...]:
-        return tuple(render(drawing) for drawing in self.drawings)
+        return self._rendered[0]
+
+    @property
+    def all_pdf(self) -> bytes:
+        return self._rendered[1]
 
     @cached_property
     def in_order(self) -> tuple[Rendered | Sheet, ...]:
@@ -148,7 +154,13 @@ def _svg(report: _Report) -> list[Path]:
 
 
 def _pdf(report: _Report) -> list[Path]:
-    return write_pdf(report.drawings, report.figures_folder)
+    folder = report.figures_folder
+    paths = [path for rendered in report.rendered for path in write_pdf(rendered, folder)]
+    if report.all_pdf:
+        paths.append(folder / "all.pdf")
+        with whole(paths[-1]) as part:
+            part.write_bytes(report.all_pdf)
+    return paths
 
 
 def _csv(report: _Report) -> list[Path]:
@@ -193,7 +205,7 @@ def build(run: Path, formats: Iterable[str] = ("html",), *, warmup: bool = False
         raise ReportError(
             f"no report format is called '{unknown[0]}'; known: {', '.join(sorted(FORMATS))}"
         )
-    report = _Report(run, warmup=warmup)
+    report = _Report(run, wanted, warmup=warmup)
     try:
         return [path for name in wanted for path in FORMATS[name](report)]
     except OSError as error:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from fontTools.subset import Options
     from fontTools.ttLib import TTFont
 
-# OpenType layout: ligatures, positions, formulas. PDFs name glyphs by number and place them themselves.
-LAYOUT = ("GDEF", "GPOS", "GSUB", "MATH")
+# Layout: ligatures, positions, formulas, kerning. PDFs name glyphs by number and place them themselves.
+LAYOUT = ("GDEF", "GPOS", "GSUB", "MATH", "kern")
 
 
 @contextmanager
@@ -45,6 +45,8 @@ def _stripped(path: str, number: int) -> bytes:
         for table in LAYOUT:
             if table in font:
                 del font[table]
+        # Nothing looks for a glyph by its character; the subsetter wants the table, and reads all of it each time.
+        font["cmap"].tables = []
         stripped = io.BytesIO()
         font.save(stripped, reorderTables=False)
     return stripped.getvalue()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairc.runtime.store.writing import whole
 
@@ -14,61 +15,80 @@ from .figures.style import WIDTHS, Width, paper_style
 from .fonts import without_layout
 from .svg import tidy
 
+if TYPE_CHECKING:
+    from matplotlib.backends.backend_pdf import PdfPages
+
+_NAMELESS = {"CreationDate": None, "Creator": None, "Producer": None}
+
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A drawing at both widths. svg: width -> stand-alone SVG."""
+    """A drawing at both widths, in the formats that were wanted: width -> stand-alone file."""
 
     drawing: Drawing
-    svg: dict[Width, str]
+    svg: dict[Width, str] = field(default_factory=dict)
+    pdf: dict[Width, bytes] = field(default_factory=dict)
 
 
 def render(drawing: Drawing) -> Rendered:
-    """Draw a figure at both widths."""
-    svg: dict[Width, str] = {}
+    """Draw a figure at both widths, as SVG."""
+    return _render(drawing, svg=True, pages=None)
+
+
+def render_all(
+    drawings: Sequence[Drawing], *, svg: bool, pdf: bool
+) -> tuple[tuple[Rendered, ...], bytes]:
+    """Draw figures at both widths; return them, and a PDF with all of them at page width."""
+    if not pdf or not drawings:
+        return tuple(_render(drawing, svg=svg, pages=None) for drawing in drawings), b""
+    from matplotlib.backends.backend_pdf import PdfPages
+
+    book = io.BytesIO()
+    with paper_style(), without_layout(), PdfPages(book, metadata=_NAMELESS) as pages:
+        rendered = tuple(_render(drawing, svg=svg, pages=pages) for drawing in drawings)
+    return rendered, book.getvalue()
+
+
+def _render(drawing: Drawing, *, svg: bool, pages: PdfPages | None) -> Rendered:
+    """Draw a figure once for each width, then save it in each format: drawing is most of the work.
+
+    pages: the PDF of all figures; None: no PDFs.
+    """
+    rendered = Rendered(drawing)
     for width in WIDTHS:
-        buffer = io.StringIO()
         with paper_style():
-            drawing.draw(width).savefig(
-                buffer, format="svg", metadata={"Date": None, "Creator": None}
-            )
-        svg[width] = tidy(buffer.getvalue(), f"{drawing.name}-{width}", drawing.alt)
-    return Rendered(drawing, svg)
+            figure = drawing.draw(width)
+            if svg:
+                text = io.StringIO()
+                figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+                rendered.svg[width] = tidy(text.getvalue(), f"{drawing.name}-{width}", drawing.alt)
+            if pages is not None:
+                content = io.BytesIO()
+                figure.savefig(content, format="pdf", metadata=_NAMELESS)
+                rendered.pdf[width] = content.getvalue()
+                if width == "page":
+                    pages.savefig(figure)  # type: ignore[no-untyped-call]
+    return rendered
 
 
 def write_svg(rendered: Rendered, folder: Path) -> list[Path]:
     """Write `NAME.svg` for the width of a page and `NAME-column.svg` for a column."""
+    contents = {width: text.encode() for width, text in rendered.svg.items()}
+    return _write(rendered.drawing, contents, folder, "svg")
+
+
+def write_pdf(rendered: Rendered, folder: Path) -> list[Path]:
+    """Write the same as PDF."""
+    return _write(rendered.drawing, rendered.pdf, folder, "pdf")
+
+
+def _write(
+    drawing: Drawing, contents: Mapping[Width, bytes], folder: Path, suffix: str
+) -> list[Path]:
     paths = []
-    for width, text in rendered.svg.items():
-        paths.append(folder / f"{_stem(rendered.drawing, width)}.svg")
+    for width, content in contents.items():
+        name = drawing.name if width == "page" else f"{drawing.name}-{width}"
+        paths.append(folder / f"{name}.{suffix}")
         with whole(paths[-1]) as part:
-            part.write_text(text, encoding="utf-8")
+            part.write_bytes(content)
     return paths
-
-
-def write_pdf(drawings: Sequence[Drawing], folder: Path) -> list[Path]:
-    """Write each figure as a PDF at both widths, and all of them at page width into one file."""
-    from matplotlib.backends.backend_pdf import PdfPages
-
-    nameless = {"CreationDate": None, "Creator": None, "Producer": None}
-    paths = []
-    for drawing in drawings:
-        for width in WIDTHS:
-            paths.append(folder / f"{_stem(drawing, width)}.pdf")
-            with paper_style(), without_layout(), whole(paths[-1]) as part:
-                drawing.draw(width).savefig(part, format="pdf", metadata=nameless)
-    if drawings:
-        paths.append(folder / "all.pdf")
-        with (
-            paper_style(),
-            without_layout(),
-            whole(paths[-1]) as part,
-            PdfPages(part, metadata=nameless) as pages,
-        ):
-            for drawing in drawings:
-                pages.savefig(drawing.draw("page"))
-    return paths
-
-
-def _stem(drawing: Drawing, width: Width) -> str:
-    return drawing.name if width == "page" else f"{drawing.name}-{width}"

@@ -49,7 +49,7 @@ def compilation() -> Figure:
     return Figure(
         "10,000 cells: plan, JSON and Mininet scripts",
         f"{statistics.median(runs):.1f} s",
-        "at most 6 s",
+        "at most 3 s",
     )
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("without_report")
+
 Fairc = Callable[..., Any]  # conftest.py
 
 
@@ -20,16 +22,6 @@ def text_of(file: str, *changes: tuple[str, str]) -> str:
         text = text.replace(old, new)
     Path(file).write_text(text)
     return file
-
-
-@pytest.fixture(autouse=True)
-def _without_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing here reads a report, and writing one takes longer than all the rest."""
-
-    def build(path: Path, formats: object = ()) -> list[Path]:
-        return [path / "report.html"]
-
-    monkeypatch.setattr("fairc.runtime.report.build", build)
 
 
 @pytest.fixture

@@ -10,20 +10,12 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("without_report")
+
 Fairc = Callable[..., Any]  # conftest.py
 
 HOLDS = 'claim "all get something" { holds = median(goodput, flow: a) > 1kbit/s }'
 FAILS = 'claim "more than the link" { where = rate == 1Mbit/s  holds = median(goodput, flow: a) > 5Mbit/s }'
-
-
-@pytest.fixture(autouse=True)
-def _without_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing here reads a report, and writing one takes longer than all the rest."""
-
-    def build(path: Path, formats: object = ()) -> list[Path]:
-        return [path / "report.html"]
-
-    monkeypatch.setattr("fairc.runtime.report.build", build)
 
 
 def write(*claims: str, repeat: int = 10) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from chromium import CHROMIUM, DRIVER, FLAGS, LACKS
 
 from fairc.compiler import plan
 from fairc.runtime.run.history import as_declared
@@ -25,6 +26,25 @@ SCHEMAS = {
     for name, table in TABLES.items()
     if name != "cells"
 }
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Chromium, with what pages log and ask for."""
+    if LACKS:
+        pytest.skip(LACKS)
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM or ""
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    try:
+        yield driver
+    finally:
+        driver.quit()
 
 
 @dataclass

@@ -7,8 +7,7 @@ import hashlib
 import html
 import json
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
@@ -25,7 +24,6 @@ from fairc.runtime.report.summary import Results
 
 Maker = Callable[..., Path]
 HOSTILE = "</script><script>document.title='owned'</script><!--"
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
 
 def data_of(path: Path) -> dict[str, Any]:
@@ -163,25 +161,6 @@ def test_capacity_is_the_mean_of_what_the_link_has_in_a_bin(make_run: Maker) -> 
     assert found.tolist() == pytest.approx([4.0, 3.0, 2.0, 3.0])
     once = link.model_copy(update={"changes": changes[1:]})
     assert (capacity(once, np.array([0.0, 1.0, 2.0, 9.0])) / 1e6).tolist() == [1.0, 2.0, 2.0]
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    if not (CHROMIUM and DRIVER):
-        pytest.skip("needs the Debian packages chromium and chromium-driver")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    flags = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
-    for flag in (*flags, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    try:
-        yield driver
-    finally:
-        driver.quit()
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from . import within
 from .axis import wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import Cases, by_words, grouped, load, names_of, separated, stem, valued, worded
-from .layout import Key, columns_for, draw_keys, fitting, grid, key_height
+from .layout import Key, fitting, panels_for
 from .style import Width, colour, dash
 
 if TYPE_CHECKING:
@@ -94,14 +94,8 @@ def steps(values: tuple[float, ...]) -> tuple[list[float], list[float]]:
 
 
 def _draw(cases: Cases, panels: list[Panel], groups: list[str], width: Width, log: bool) -> Figure:
-    columns = columns_for(width, len(panels))
     keys = [Key(one_line(g), colour(i), dash(i)) for i, g in enumerate(groups) if g]
-    single = len(panels) == 1
-    layout = grid(
-        width, columns, len(panels), 1.6 if single else 1.15, 0.14,
-        headings=not single or bool(panels[0].heading), above=key_height(keys, width),
-    )  # fmt: skip
-    draw_keys(layout.figure, keys, width)
+    layout = panels_for(width, [panel.heading for panel in panels], (1.6, 1.15), keys)
     for axes, panel in zip(layout.panels, panels, strict=True):
         for index, values in panel.lines:
             x, y = steps(values)

@@ -30,7 +30,7 @@ from .cases import (
     stem,
     worded,
 )
-from .layout import WIDE_LEFT, Key, columns_for, draw_keys, fitting, grid, key_height
+from .layout import WIDE_LEFT, Key, fitting, panels_for
 from .style import MUTED, SERIES, Width
 
 if TYPE_CHECKING:
@@ -191,13 +191,10 @@ def _repeated(cases: Cases) -> bool:
 
 
 def _draw(cases: Cases, panels: list[Panel], width: Width) -> Figure:
-    columns = columns_for(width, len(panels))
-    single = len(panels) == 1
     keys = [Key("all configurations", MUTED, (0, (4, 1.5))), Key("median of the draws", SERIES[0])]
-    layout = grid(width, columns, len(panels), 1.6 if single else 1.1, 0.14,
-                headings=not single or bool(panels[0].heading), above=key_height(keys, width),
-                left=WIDE_LEFT, share=False,)  # fmt: skip
-    draw_keys(layout.figure, keys, width)
+    layout = panels_for(
+        width, [panel.heading for panel in panels], (1.6, 1.1), keys, left=WIDE_LEFT, share=False
+    )
     factor = cases.scale.factor
     low = min(float(p.low.min()) for p in panels) / factor
     high = max(float(p.high.max()) for p in panels) / factor

@@ -12,7 +12,7 @@ from fairc.runtime.report.words import one_line
 
 from .base import Drawing, NothingToDraw, Subject, limits, panel_names
 from .cases import REPETITION, load, names_of, separated, stem, worded
-from .layout import WIDE_LEFT, Key, columns_for, draw_keys, grid, key_height
+from .layout import WIDE_LEFT, Key, panels_for
 from .style import INK, LIMIT, MUTED, Dash, Width
 from .traces import representatives
 
@@ -122,16 +122,12 @@ def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing
 
 def _draw(look: Look, panels: Sequence[Panel], width: Width) -> Figure:
     single = len(panels) == 1
-    columns = columns_for(width, len(panels))
     present = {curve.name.partition(".")[2] for panel in panels for curve in panel.curves}
     keys = look.keys(panels)
     keys += [Key(words, paint, dash) for m, (words, paint, dash) in MODELS.items() if m in present]
-    layout = grid(
-        width, columns, len(panels), 1.9 if single else 1.35, 0.14,
-        headings=not single or bool(panels[0].heading), above=key_height(keys, width),
-        left=WIDE_LEFT, share=False,
-    )  # fmt: skip
-    draw_keys(layout.figure, keys, width)
+    layout = panels_for(
+        width, [panel.heading for panel in panels], (1.9, 1.35), keys, left=WIDE_LEFT, share=False
+    )
     for axes, panel in zip(layout.panels, panels, strict=True):
         look.paint(axes, panel)
         heading = ", ".join(filter(None, (one_line(panel.heading), panel.verdict)))

@@ -12,7 +12,7 @@ from fairc.runtime.report.words import listed, one_line, quantity
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import Cases, by_words, load, names_of, number_of, separated, stem, worded
-from .layout import columns_for, fitting, grid
+from .layout import fitting, panels_for
 from .pairs import pair_of, sessions_of
 from .style import MUTED, SERIES, Width
 
@@ -98,10 +98,7 @@ def _peak(panel: Panel, edges: list[float]) -> float:
 def _draw(cases: Cases, panels: list[Panel], edges: list[float], width: Width) -> Figure:
     from matplotlib.ticker import MaxNLocator
 
-    columns = columns_for(width, len(panels))
-    single = len(panels) == 1
-    layout = grid(width, columns, len(panels), 1.4 if single else 0.95, 0.14,
-                headings=not single or bool(panels[0].heading))  # fmt: skip
+    layout = panels_for(width, [panel.heading for panel in panels], (1.4, 0.95))
     top = max(max(p.counts) for p in panels)
     for axes, panel in zip(layout.panels, panels, strict=True):
         axes.stairs(panel.counts, edges, fill=True, color=SERIES[0], alpha=0.55, linewidth=0)

@@ -216,6 +216,36 @@ def columns_for(width: Width, count: int) -> int:
     return 2 if count in (2, 4) else 3
 
 
+def panels_for(
+    width: Width,
+    headings: Sequence[str],
+    heights: tuple[float, float],
+    keys: Sequence[Key] = (),
+    *,
+    right: float = 0.14,
+    left: float = _LEFT,
+    share: bool = True,
+) -> Grid:
+    """Return a panel for each heading below a legend; only a panel that stands alone may have no heading.
+
+    heights: of a panel that stands alone, and of one of several, inches. The rest: as in `grid`.
+    """
+    count = len(headings)
+    layout = grid(
+        width,
+        columns_for(width, count),
+        count,
+        heights[min(count, 2) - 1],
+        right,
+        headings=count > 1 or bool(headings[0]),
+        above=key_height(keys, width),
+        left=left,
+        share=share,
+    )
+    draw_keys(layout.figure, keys, width)
+    return layout
+
+
 def thin(dots: object) -> None:
     """Leave out dots that lie on others, so that a figure of many cells stays small."""
     import numpy as np

@@ -25,7 +25,7 @@ from .cases import (
     valued,
     worded,
 )
-from .layout import WIDE_LEFT, columns_for, fitting, grid, label_room, short
+from .layout import WIDE_LEFT, fitting, label_room, panels_for, short
 from .points import Point
 from .style import MUTED, Width, colour, dash, label_ends, pick
 
@@ -168,13 +168,14 @@ def _draw(
     width: Width,
     logs: Logs,
 ) -> Figure:
-    columns = columns_for(width, len(panels))
     names = [line.name for panel in panels for line in panel.lines]
-    single = len(panels) == 1
-    layout = grid(
-        width, columns, len(panels), 1.7 if single else 1.15, label_room(names), left=WIDE_LEFT,
-        headings=not single or bool(panels[0].heading),
-    )  # fmt: skip
+    layout = panels_for(
+        width,
+        [panel.heading for panel in panels],
+        (1.7, 1.15),
+        right=label_room(names),
+        left=WIDE_LEFT,
+    )
     points = [p for panel in panels for line in panel.lines for p in line.points]
     ends = [v for p in points for v in (p.value, p.low, p.high) if v is not None]
     scale = scale_for(unit, ends)

@@ -26,7 +26,7 @@ from .cases import (
     valued,
     worded,
 )
-from .layout import WIDE_LEFT, Key, columns_for, draw_keys, fitting, grid, key_height
+from .layout import WIDE_LEFT, Key, fitting, panels_for
 from .style import INK, Width, colour, dash
 
 if TYPE_CHECKING:
@@ -276,17 +276,12 @@ def _draw(panels: Sequence[Panel], groups: Sequence[str], width: Width) -> Figur
 
     most = max(line.bytes[-1] for panel in panels for line in panel.lines)
     scale = scale_for("B", [most])
-    columns = columns_for(width, len(panels))
     keys = [Key(one_line(g), colour(i), dash(i)) for i, g in enumerate(groups) if g]
     keys += [Key("responseStart", INK, marker=_RESPONSE, filled=False)]
     keys += [Key("loadEventEnd", INK, marker=_LOADED)]
-    single = len(panels) == 1
-    layout = grid(
-        width, columns, len(panels), 1.6 if single else 1.25, 0.14,
-        headings=not single or bool(panels[0].heading), above=key_height(keys, width),
-        left=WIDE_LEFT, share=False,
-    )  # fmt: skip
-    draw_keys(layout.figure, keys, width)
+    layout = panels_for(
+        width, [panel.heading for panel in panels], (1.6, 1.25), keys, left=WIDE_LEFT, share=False
+    )
     for axes, panel in zip(layout.panels, panels, strict=True):
         last = max(line.marks[1] for line in panel.lines)
         for line in panel.lines:

@@ -36,7 +36,7 @@ from .cases import (
     valued,
     worded,
 )
-from .layout import Key, columns_for, draw_keys, fitting, grid, key_height
+from .layout import Key, fitting, panels_for
 from .style import Width, colour, dash
 
 if TYPE_CHECKING:
@@ -334,14 +334,8 @@ def _draw(
 ) -> Figure:
     from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-    columns = columns_for(width, len(panels))
     keys = [Key(one_line(g), colour(i), dash(i)) for i, g in enumerate(groups) if g]
-    single = len(panels) == 1
-    layout = grid(
-        width, columns, len(panels), 1.6 if single else 1.15, 0.14,
-        headings=not single or bool(panels[0].heading), above=key_height(keys, width),
-    )  # fmt: skip
-    draw_keys(layout.figure, keys, width)
+    layout = panels_for(width, [panel.heading for panel in panels], (1.6, 1.15), keys)
     x = [place / cases.scale.factor for place in places]
     for axes, panel in zip(layout.panels, panels, strict=True):
         for line in panel.lines:

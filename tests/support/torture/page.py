@@ -14,16 +14,16 @@ This page is written by `make torture` from its record, `tests/torture/record.js
 between {first} and {last}, in {hours:.1f} hours. What may be given to fairc by whom, and what keeps it
 in, is in [threat-model.md](threat-model.md).
 
-    make torture                        # half an hour; goes on where the last one stopped
+    make torture                        # half an hour; continues where the last one stopped
     make torture MINUTES=20             # as long as there is time; Ctrl-C keeps what has been tried
     make torture ONLY=kills,damage SEED=7  # kinds whose name begins so; another seed for all random choices
     make torture ONLY=kills.uml NUMBER=12   # one try, which is not recorded
 
-Tries of one seed and number with several versions are counted as tries, and are one of those that are different.
+The same seed and number with several versions are several tries, but one different try.
 
-A try is a function of its kind, the seed and its number: the same fault again, at the same moment but for the host's scheduling.
-Problems of earlier campaigns are tried again first. `make test` has a part of each kind that takes about two minutes in all.
-A machine without root, namespaces, modules or dockerd leaves out what needs them, and says so.
+A try is a function of its kind, the seed and its number: the same three give the same fault, at the same moment apart from the host's scheduling.
+Problems of earlier campaigns are tried again first. `make test` runs a sample of each kind, about two minutes in all.
+Without root, namespaces, modules or dockerd, the kinds that need them are left out, which the output says.
 """
 
 
