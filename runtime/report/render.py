@@ -73,7 +73,7 @@ def _render(drawing: Drawing, *, svg: bool, pages: PdfPages | None) -> Rendered:
 
 def write_svg(rendered: Rendered, folder: Path) -> list[Path]:
     """Write `NAME.svg` for the width of a page and `NAME-column.svg` for a column."""
-    contents = {width: text.encode() for width, text in rendered.svg.items()}
+    contents: dict[Width, bytes] = {width: svg.encode() for width, svg in rendered.svg.items()}
     return _write(rendered.drawing, contents, folder, "svg")
 
 
