@@ -21,6 +21,8 @@ NAMES = {
     "fairness.jain_slots": "Jain's index, mean of slots",
     PLT: "Page load time",
     TTR: "Time to response",
+    "fct.mean": "Mean completion time",
+    "loss_rate.total": "Loss rate",
 }
 
 
