@@ -23,6 +23,7 @@ NAMES = {
     TTR: "Time to response",
     "fct.mean": "Mean completion time",
     "loss_rate.total": "Loss rate",
+    "qoe": "QoE (1.5 to 5)",
 }
 
 

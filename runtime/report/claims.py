@@ -123,8 +123,9 @@ def _asks(decided: Decided) -> str:
     claim = decided.claim
     over = "the mean over configurations" if claim.over == "mean" else "each configuration"
     where = f" where `{one_line(claim.condition)}`" if claim.condition else ""
-    several = over + where if len(claim.units) > 1 or where else ""
-    return f"`{one_line(claim.holds)}`{f', for {several}' if several else ''}"
+    # The row of an only configuration names it.
+    several = f", for {over}{where}" if len(claim.units) > 1 or claim.over == "mean" else ""
+    return f"`{one_line(claim.holds)}`{several}"
 
 
 def _made(decided: Decided) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ MAX_HEIGHT = 9.0
 """What the text of a page is high, in a paper, inches: no figure is higher."""
 _MIN_PANEL = 0.5
 _MIN_TEXT = 3.5  # points
+_NAME = re.compile(r"(^|, )[A-Za-z_]\w* = ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,16 @@ def short(label: str) -> str:
 
 
 def fitting(heading: str, inches: float) -> str:
-    """Return a heading cut to the width of its panel."""
-    return cut(heading, max(8, int(inches / 0.055)))
+    """Return a heading that fits the width of its panel.
+
+    Where it is too long, it has its values only (`cubic, 5ms` for `cca = cubic, rtt = 5ms`), and is then cut.
+
+    >>> fitting("cca = cubic, rtt = 5ms: window", 1.2)
+    'cubic, 5ms: window'
+    """
+    most = max(8, int(inches / 0.055))
+    line = one_line(heading)
+    return cut(line if len(line) <= most else _NAME.sub(r"\1", line), most)
 
 
 def cut(text: str, most: int) -> str:
