@@ -264,6 +264,11 @@ def _candidates(run: Run, results: Results, first: Measure) -> Iterator[FigureRe
             yield line(x, by, facet)
         if rest[:1] and flows > 1 and rest[0].size <= MAX_LINES and panels * flows <= MAX_PANELS:
             yield line(x, by, (*facet, FLOW))
+    # What words tell apart (CCAs, queues) is compared; of one word alone there is a line each.
+    named = [a.name for a in axes if not a.numeric and a.size <= MAX_PANELS]
+    if named and len(run.configurations) > MAX_TOLD:
+        parts: Options = {"by": tuple(named[:1]), "facet": tuple(named[1:2])}
+        yield FigureRequest(kind="cdf", metric=first.metric, options=parts)
     yield FigureRequest(kind="cdf", metric=first.metric, options={})
 
 

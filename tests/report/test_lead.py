@@ -14,9 +14,9 @@ from fairc.runtime.report import build
 from fairc.runtime.report.answer import answer
 from fairc.runtime.report.build import _Report
 from fairc.runtime.report.figures import Drawing
-from fairc.runtime.report.lead import SECTION, _axes, tiles
+from fairc.runtime.report.lead import SECTION, _axes, _candidates, tiles
 from fairc.runtime.report.run import Configuration, Outcome, Run
-from fairc.runtime.report.summary import GOODPUT, Results
+from fairc.runtime.report.summary import GOODPUT, Measure, Results
 
 Maker = Callable[..., Path]
 
@@ -124,3 +124,32 @@ def test_flows_of_one_statement_are_one_number_and_four_numbers_are_not_three(
     results = Results(run)
     (tile,) = tiles(results, answer(run, results))
     assert [e.measure.flow for e in tile.numbers] == ["a", "b", "c", "d"]
+
+
+def test_a_sample_is_told_apart_by_its_first_two_words() -> None:
+    """Nine pairs of CCAs over 5 x 5 x 5 networks fill no grid: the pairs are compared, not pooled."""
+    ccas, steps = ("reno", "bbr", "pcc"), ("1", "2", "3", "4", "5")
+    axes = (
+        words("first", *ccas),
+        words("second", *ccas),
+        numeric("rtt", 1, 2, 3, 4, 5),
+        numeric("loss", 1, 2, 3, 4, 5),
+    )
+    points = [
+        (a, b, steps[(i * k) % 5], steps[(i + k) % 5])
+        for i, a in enumerate(ccas)
+        for k, b in enumerate(ccas)
+    ]
+    found = tuple(
+        Configuration(
+            str(i), tuple(zip(("first", "second", "rtt", "loss"), point, strict=True)),
+            (Outcome(str(i), str(i), 1, "1", "ok", "valid", ()),),
+        )
+        for i, point in enumerate(points)
+    )  # fmt: skip
+    run = SimpleNamespace(configurations=found, plan=SimpleNamespace(axes=axes), origins={})
+    measure = Measure("fmp.fairness", None, "1")
+    results = SimpleNamespace(select=lambda _: (measure,))
+    requests = list(_candidates(cast(Any, run), cast(Any, results), measure))
+    asked = [(r.kind, r.options.get("by"), r.options.get("facet")) for r in requests[-2:]]
+    assert asked == [("cdf", ("first",), ("second",)), ("cdf", None, None)]

@@ -70,6 +70,19 @@ def short(label: str) -> str:
     return cut(label, MAX_LABEL)
 
 
+def apart(labels: Sequence[str], most: int) -> list[str]:
+    """Return labels of at most so many characters: cut in their middle, or their begin where they would be alike.
+
+    >>> apart(["policer(rate: 15pkt/s)", "policer(rate: 5pkt/s)", "none"], 12)
+    ['…e: 15pkt/s)', '…te: 5pkt/s)', 'none']
+    """
+    shown = [cut(label, most) for label in labels]
+    if len(set(shown)) == len(set(labels)):
+        return shown
+    lines = [one_line(label) for label in labels]
+    return [line if len(line) <= most else f"…{line[1 - most :]}" for line in lines]
+
+
 def fitting(heading: str, inches: float) -> str:
     """Return a heading that fits the width of its panel.
 
