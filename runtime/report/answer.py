@@ -21,6 +21,11 @@ NAMES = {
     "fairness.jain_slots": "Jain's index, mean of slots",
     PLT: "Page load time",
     TTR: "Time to response",
+    "fct.mean": "Mean completion time",
+    "loss_rate.total": "Loss rate",
+    "qoe": "QoE (1.5 to 5)",
+    "cwnd.mean": "Mean window",
+    "deviations.inside": "Inside the envelope of theory (1 yes, 0 no)",
 }
 
 
@@ -163,8 +168,9 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
     def value(x: float | None) -> Value | None:
         return None if x is None else Value(number(x / scale.factor, decimals), repr(x))
 
-    name = NAMES.get(measure.metric, measure.metric)
+    name, bracket, scope = NAMES.get(measure.metric, measure.metric).partition(" (")
     what = f"{name} of {one_line(measure.flow)}" if measure.flow is not None else name
+    what += bracket + scope
     what += f", load {measure.load}" if measure.load is not None else ""
     note = ""
     if summary.n and summary.low is None:

@@ -26,11 +26,12 @@ COLUMNS = 31
 class Row:
     """One pair of claim and configuration in words, with its picture as SVG and as text (empty without a value).
 
-    text: `!` at a bound, `=` along the interval, `o` at the value. value, interval: as numbers, in the unit of the
-    claim.
+    where: the values that tell it from the claim's other configurations. text: `!` at a bound, `=` along the
+    interval, `o` at the value. value, interval: as numbers, in the unit of the claim.
     """
 
     told: Told
+    where: str
     svg: str
     text: str
     value: Number | None
@@ -101,12 +102,14 @@ def _view(decided: Decided) -> View:
     def shown(x: float | None) -> Number | None:
         return None if x is None else Number(number(x / scale.factor, decimals), repr(x))
 
+    differing = _differing(decided.units)
     rows: dict[Told, Row] = {}
     for unit, row in zip(decided.units, told_, strict=True):
         value, low, high = map(shown, (unit.estimate.value, unit.estimate.low, unit.estimate.high))
         interval = None if low is None or high is None else (low, high)
         pictures = _svg(unit, row, window), _text(unit, window)
-        rows[row] = Row(row, *pictures, value, interval)
+        own = ", ".join(f"{name} = {text}" for name, text in unit.where if name in differing)
+        rows[row] = Row(row, own or row.where, *pictures, value, interval)
     ordered = [rows[row] for row in in_order(told_)]
     return View(
         decided.claim.text,
@@ -119,12 +122,22 @@ def _view(decided: Decided) -> View:
     )
 
 
+def _differing(units: tuple[Unit, ...]) -> set[str]:
+    """Return the names that differ between configurations; what the claim's `where` fixes stands above them."""
+    values: dict[str, set[str]] = {}
+    for unit in units:
+        for name, text in unit.where:
+            values.setdefault(name, set()).add(text)
+    return {name for name, found in values.items() if len(found) > 1}
+
+
 def _asks(decided: Decided) -> str:
     claim = decided.claim
     over = "the mean over configurations" if claim.over == "mean" else "each configuration"
     where = f" where `{one_line(claim.condition)}`" if claim.condition else ""
-    several = over + where if len(claim.units) > 1 or where else ""
-    return f"`{one_line(claim.holds)}`{f', for {several}' if several else ''}"
+    # The row of an only configuration names it.
+    several = f", for {over}{where}" if len(claim.units) > 1 or claim.over == "mean" else ""
+    return f"`{one_line(claim.holds)}`{several}"
 
 
 def _made(decided: Decided) -> str:

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
 
-from .answer import MAX_TOLD, Answer, Entry
+from .answer import MAX_TOLD, Answer, Entry, entry, format_of
 from .figures import FIGURES, Drawing, NothingToDraw, Sheet, Subject
 from .figures.cases import FLOW, LOAD
-from .summary import GOODPUT, F, Measure, Results
+from .summary import GOODPUT, F, Measure, Results, summarise
 from .words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .run import Run
+    from .run import Configuration, Run
 
 Options = dict[str, str | float | tuple[str, ...]]
 
@@ -67,9 +68,13 @@ def tiles(results: Results, found: Answer) -> tuple[Tile, ...]:
         numbers = [e for e in told if e.measure.metric == first.metric]
         if len(found.groups) == 1:
             numbers = _of_one(told, numbers, results)
+        if len(numbers) > MAX_NUMBERS:
+            numbers = _as_declared(results, group.configuration, numbers)
         if numbers:
             label = group.configuration.label if group.configuration.bindings else ""
-            made.append(Tile(label, tuple(numbers[:MAX_NUMBERS])))
+            # The fourth of four would be missed; of two configurations there is room for it.
+            most = MAX_NUMBERS + (len(numbers) == MAX_NUMBERS + 1 and len(found.groups) < MAX_TOLD)
+            made.append(Tile(label, tuple(numbers[:most])))
     return tuple(made)
 
 
@@ -85,6 +90,34 @@ def _of_one(told: list[Entry], first: list[Entry], results: Results) -> list[Ent
         if len(first) + len(more) <= MAX_NUMBERS:
             first = [*first, *more]
     return first
+
+
+def _as_declared(
+    results: Results, configuration: Configuration, numbers: list[Entry]
+) -> list[Entry]:
+    """Return one number for all flows that one statement declares (those of a group of users), in place of each.
+
+    Flows of a cell are not independent: their mean is the cell's value, as in the figures.
+    """
+    run = results.run
+    groups: dict[tuple[str, str, int | None], list[Measure]] = {}
+    for measure in (e.measure for e in numbers):
+        flow = measure.flow or ""
+        name, _ = run.origins.get(flow, (flow, ""))
+        groups.setdefault((measure.metric, name, measure.load), []).append(measure)
+    made = []
+    for (metric, name, load), members in groups.items():
+        cells = [results.cells(m, configuration.id) for m in members]
+        found = [
+            [v for values in cells if (v := values.get(o.cell)) is not None]
+            for o in configuration.counted
+        ]
+        summary = summarise(tuple(fmean(values) for values in found if values), run.repeated)
+        measure = Measure(metric, name or None, members[0].unit, load)
+        told = entry(measure, summary, *format_of(results, metric), "")
+        mean = f" (mean of {len(members)})" if len(members) > 1 else ""
+        made.append(replace(told, what=f"{told.what}{mean}"))
+    return made
 
 
 def basis(results: Results) -> str:
@@ -231,6 +264,11 @@ def _candidates(run: Run, results: Results, first: Measure) -> Iterator[FigureRe
             yield line(x, by, facet)
         if rest[:1] and flows > 1 and rest[0].size <= MAX_LINES and panels * flows <= MAX_PANELS:
             yield line(x, by, (*facet, FLOW))
+    # What words tell apart (CCAs, queues) is compared; of one word alone there is a line each.
+    named = [a.name for a in axes if not a.numeric and a.size <= MAX_PANELS]
+    if named and len(run.configurations) > MAX_TOLD:
+        parts: Options = {"by": tuple(named[:1]), "facet": tuple(named[1:2])}
+        yield FigureRequest(kind="cdf", metric=first.metric, options=parts)
     yield FigureRequest(kind="cdf", metric=first.metric, options={})
 
 

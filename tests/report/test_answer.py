@@ -131,7 +131,7 @@ def test_single_repetitions_are_told_apart_by_signs_and_no_interval_is_claimed(
     assert sides.startswith(f"By the sign of F, cubic dominates in {below} and bbr in {4 - below};")
     page = build(path)[0].read_text(encoding="utf-8")
     assert "40 cells in all, of which 4 cells have been run" in page
-    survey = page.split('<table class="wide">')[1].split("</table>")[0]
+    survey = page.split('<table class="wide" data-sheet="table-answer">')[1].split("</table>")[0]
     assert "values: " not in survey, "each is its only value"
     assert basis(Results(run)) == "One repetition: single values, no intervals."
 
@@ -230,7 +230,7 @@ def test_a_sweep_has_a_row_for_each_configuration(make_run: Maker) -> None:
         "loss = 0%, rtt = 100ms",
     ]
     page, text = (p.read_text(encoding="utf-8") for p in build(path, ["html", "md"]))
-    table = page.split('<table class="wide">')[1].split("</table>")[0]
+    table = page.split('<table class="wide" data-sheet="table-answer">')[1].split("</table>")[0]
     assert table.count("<tr>") == 1 + 16
     assert len(re.findall(r"(?m)^\| \d%.*", text.split("## What was run")[0])) == 16
 

@@ -11,10 +11,12 @@ import pytest
 
 from fairc.compiler import plan
 from fairc.runtime.report import build
+from fairc.runtime.report.answer import answer
 from fairc.runtime.report.build import _Report
 from fairc.runtime.report.figures import Drawing
-from fairc.runtime.report.lead import SECTION, _axes
-from fairc.runtime.report.run import Configuration, Outcome
+from fairc.runtime.report.lead import SECTION, _axes, _candidates, tiles
+from fairc.runtime.report.run import Configuration, Outcome, Run
+from fairc.runtime.report.summary import GOODPUT, Measure, Results
 
 Maker = Callable[..., Path]
 
@@ -100,3 +102,54 @@ def test_the_picture_comes_before_words_and_tables(make_run: Maker) -> None:
     assert main.index("<svg") < main.index("<table")
     assert main.index("<svg") < main.index("2 flows over a 1 Mbit/s bottleneck")
     assert "<p" not in main[: main.index("<svg")]
+
+
+def test_flows_of_one_statement_are_one_number_and_four_numbers_are_not_three(
+    make_run: Maker,
+) -> None:
+    flows = ("heavy", "light_1", "light_2", "light_3")
+    users = dict.fromkeys(flows[1:], "light")
+    path = make_run(flows=flows, users=users, fairness=False, repeat=6, duration_s=1.0)
+    run = Run(path)
+    results = Results(run)
+    (tile,) = tiles(results, answer(run, results))
+    assert [e.what for e in tile.numbers] == ["goodput of heavy", "goodput of light (mean of 3)"]
+    (configuration,) = run.configurations
+    light = [results.cells(m, configuration.id) for m in results.select(GOODPUT) if m.flow in users]
+    means = sorted(sum(cells[o.cell] or 0 for cells in light) / 3 for o in configuration.counted)
+    found = tile.numbers[1].median
+    assert found and float(found.exact) == pytest.approx((means[2] + means[3]) / 2)
+
+    run = Run(make_run(flows=("a", "b", "c", "d"), fairness=False, repeat=2, duration_s=1.0))
+    results = Results(run)
+    (tile,) = tiles(results, answer(run, results))
+    assert [e.measure.flow for e in tile.numbers] == ["a", "b", "c", "d"]
+
+
+def test_a_sample_is_told_apart_by_its_first_two_words() -> None:
+    """Nine pairs of CCAs over 5 x 5 x 5 networks fill no grid: the pairs are compared, not pooled."""
+    ccas, steps = ("reno", "bbr", "pcc"), ("1", "2", "3", "4", "5")
+    axes = (
+        words("first", *ccas),
+        words("second", *ccas),
+        numeric("rtt", 1, 2, 3, 4, 5),
+        numeric("loss", 1, 2, 3, 4, 5),
+    )
+    points = [
+        (a, b, steps[(i * k) % 5], steps[(i + k) % 5])
+        for i, a in enumerate(ccas)
+        for k, b in enumerate(ccas)
+    ]
+    found = tuple(
+        Configuration(
+            str(i), tuple(zip(("first", "second", "rtt", "loss"), point, strict=True)),
+            (Outcome(str(i), str(i), 1, "1", "ok", "valid", ()),),
+        )
+        for i, point in enumerate(points)
+    )  # fmt: skip
+    run = SimpleNamespace(configurations=found, plan=SimpleNamespace(axes=axes), origins={})
+    measure = Measure("fmp.fairness", None, "1")
+    results = SimpleNamespace(select=lambda _: (measure,))
+    requests = list(_candidates(cast(Any, run), cast(Any, results), measure))
+    asked = [(r.kind, r.options.get("by"), r.options.get("facet")) for r in requests[-2:]]
+    assert asked == [("cdf", ("first",), ("second",)), ("cdf", None, None)]

@@ -10,7 +10,7 @@ from fairc.compiler.plan import FigureRequest, Plan
 from fairc.runtime.report.words import one_line
 
 from .base import NothingToDraw
-from .layout import cut
+from .layout import apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +70,7 @@ class NamedAxis:
         if not self.numeric and len(kept) < len(self.places):
             # A number between two others can be guessed, a word cannot: words become shorter.
             most = max(_LEAST, int(width / len(self.places) / _CHARACTER) - 1)
-            texts = [cut(text, most) for text in self.places]
+            texts = apart(list(self.places), most)
             kept = thinned(
                 [(inches(p), len(t)) for t, p in zip(texts, self.places.values(), strict=True)]
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ MAX_HEIGHT = 9.0
 """What the text of a page is high, in a paper, inches: no figure is higher."""
 _MIN_PANEL = 0.5
 _MIN_TEXT = 3.5  # points
+_NAME = re.compile(r"(^|, )[A-Za-z_]\w* = ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,30 @@ def short(label: str) -> str:
     return cut(label, MAX_LABEL)
 
 
+def apart(labels: Sequence[str], most: int) -> list[str]:
+    """Return labels of at most so many characters: cut in their middle, or their begin where they would be alike.
+
+    >>> apart(["policer(rate: 15pkt/s)", "policer(rate: 5pkt/s)", "none"], 12)
+    ['…e: 15pkt/s)', '…te: 5pkt/s)', 'none']
+    """
+    shown = [cut(label, most) for label in labels]
+    if len(set(shown)) == len(set(labels)):
+        return shown
+    lines = [one_line(label) for label in labels]
+    return [line if len(line) <= most else f"…{line[1 - most :]}" for line in lines]
+
+
 def fitting(heading: str, inches: float) -> str:
-    """Return a heading cut to the width of its panel."""
-    return cut(heading, max(8, int(inches / 0.055)))
+    """Return a heading that fits the width of its panel.
+
+    Where it is too long, it has its values only (`cubic, 5ms` for `cca = cubic, rtt = 5ms`), and is then cut.
+
+    >>> fitting("cca = cubic, rtt = 5ms: window", 1.2)
+    'cubic, 5ms: window'
+    """
+    most = max(8, int(inches / 0.055))
+    line = one_line(heading)
+    return cut(line if len(line) <= most else _NAME.sub(r"\1", line), most)
 
 
 def cut(text: str, most: int) -> str:

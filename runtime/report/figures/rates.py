@@ -12,7 +12,7 @@ from fairc.runtime.report.run import Configuration, Run, in_list
 from fairc.runtime.report.words import Scale, counted, quantity, scale_for
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, panel_names
-from .layout import columns_for, grid, label_room, short
+from .layout import columns_for, fitting, grid, label_room, short
 from .style import LIMIT, Width, colour, dash, label_ends
 from .traces import shade
 
@@ -192,7 +192,7 @@ def _draw(data: list[tuple[Configuration, Series]], width: Width) -> Figure:
             ends.append((float(line[-1]), short(flow), paint))
         label_ends(axes, ends)
         if name:
-            axes.set_title(name)
+            axes.set_title(fitting(name, layout.width + label_room(order)))
     for row in layout.rows:
         row[0].set_ylabel(scale.unit)
     for axes in layout.lowest:
