@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from asked_figures import texts_of
 
 from fairc.compiler import plan
 from fairc.runtime.report.build import _Report
@@ -14,6 +15,7 @@ from fairc.runtime.report.choose import choose
 from fairc.runtime.report.figures import DEFAULT, FAIRNESS, FIGURES, Drawing, NothingToDraw, Subject
 from fairc.runtime.report.figures.layout import MAX_HEIGHT
 from fairc.runtime.report.figures.style import WIDTHS, paper_style
+from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results
 
@@ -67,6 +69,14 @@ def test_axes_are_logarithmic_where_asked(
         with paper_style():
             axes = drawing.draw(width).axes[0]
         assert (axes.get_xscale(), axes.get_yscale()) == scales
+
+
+def test_logarithmic_axes_have_plain_numbers(make_run: Maker) -> None:
+    path = make_run(**numbered("1", "10"))
+    drawing = made(subject_of(path), "line", "goodput", **LINE, log="xy")
+    texts = texts_of(render(drawing).svg["page"])
+    assert not [text for text in texts if "$" in text or "10^" in text]
+    assert {"0.5", "1"} & set(texts)
 
 
 def test_what_is_not_positive_has_no_logarithm(make_run: Maker) -> None:

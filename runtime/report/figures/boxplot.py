@@ -31,7 +31,7 @@ from .cases import (
     worded,
 )
 from .layout import cut, fitted, fitting, thin
-from .style import INK, MUTED, SERIES, WIDTHS, Width
+from .style import INK, MUTED, SERIES, WIDTHS, Width, logarithmic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -313,7 +313,7 @@ def _draw(cases: Cases, panels: list[Panel], width: Width, log: bool) -> Figure:
                 )
             )
             if log:
-                axes.set_xscale("log")
+                logarithmic(axes, "x")
             _panel(axes, panel, cases, slot - 2 * _SIDE)
         top -= height + _BELOW
     return fitted(figure)

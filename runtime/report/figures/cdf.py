@@ -13,7 +13,7 @@ from .axis import wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import Cases, by_words, grouped, load, names_of, separated, stem, valued, worded
 from .layout import Key, fitting, panels_for
-from .style import Width, colour, dash
+from .style import Width, colour, dash, logarithmic
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -108,7 +108,7 @@ def _draw(cases: Cases, panels: list[Panel], groups: list[str], width: Width, lo
     for row in layout.rows:
         row[0].set_ylabel("share of values")
     if log:
-        layout.panels[0].set_xscale("log")
+        logarithmic(layout.panels[0], "x")
     else:
         layout.panels[0].locator_params(axis="x", nbins=5)
     for axes in layout.lowest:

@@ -27,7 +27,7 @@ from .cases import (
 )
 from .layout import WIDE_LEFT, fitting, label_room, panels_for, short
 from .points import Point
-from .style import MUTED, Width, colour, dash, label_ends, pick
+from .style import MUTED, Width, colour, dash, label_ends, logarithmic, pick
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -187,7 +187,7 @@ def _draw(
         limits = (low - (margin if low < 0 else 0), high + margin)
     for axes, panel in zip(layout.panels, panels, strict=True):
         if logs.values:
-            axes.set_yscale("log")
+            logarithmic(axes, "y")
         axes.set_ylim(*limits)
         if low < 0 < high:
             axes.axhline(0, color=MUTED, linewidth=0.6)
@@ -208,7 +208,7 @@ def _draw(
             min(p.x for p in points) if logs.time else 0, max(p.x for p in points)
         )
         if logs.time:
-            layout.panels[0].set_xscale("log")
+            logarithmic(layout.panels[0], "x")
     for row in layout.rows:
         row[0].set_ylabel(f"{cases.metric} ({scale.unit})" if scale.unit else cases.metric)
     for axes in layout.lowest:

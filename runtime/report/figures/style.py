@@ -132,6 +132,17 @@ def _overlap(a: tuple[float, list[int]], b: tuple[float, list[int]], gap: float)
     return b[0] - a[0] < reach - 1e-12
 
 
+def logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Make an axis logarithmic, with plain numbers: `0.1`, not a power in mathematical type."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axes.set(**{f"{which}scale": "log"})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=4))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def label_ends(axes: Axes, labels: Sequence[tuple[float, str, str]]) -> None:
     """Write the names of lines at the right edge, each at its height and in its colour.
 
