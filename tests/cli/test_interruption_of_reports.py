@@ -22,13 +22,17 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 POINTS = {
     "in a figure": """
 from matplotlib.figure import Figure
-def half(self, name, *a, **k):
-    if not hasattr(name, "write"):
-        with open(name, "wb") as file:
-            file.write(b"%PDF-1.4 half")
+Figure.savefig = lambda *a, **k: CTRL_C()
+""",
+    "in the file of a figure": """
+from pathlib import Path
+def half(self, content):
+    if content.startswith(b"%PDF"):
+        content = content[:9]
+    original(self, content)
+    if len(content) == 9:
         CTRL_C()
-    return whole(self, name, *a, **k)
-whole, Figure.savefig = Figure.savefig, half
+original, Path.write_bytes = Path.write_bytes, half
 """,
     "in the file of all figures": """
 from matplotlib.backends.backend_pdf import PdfPages

