@@ -15,6 +15,7 @@ from .failures import Status
 
 if TYPE_CHECKING:
     from fairc.compiler import Compilation
+    from fairc.runtime.engines.base import Engine
     from fairc.runtime.pack.checks import Checks
 
 
@@ -64,22 +65,32 @@ def verify_pack(
             from .run import prepared
 
             with closing(prepared(plan.engine, allow_image=False)) as engine:
-                checking.cells_again(
-                    folder,
-                    compilation,
-                    again,
-                    engine,
-                    sample,
-                    jobs or len(os.sched_getaffinity(0)),
-                    console.progress(),
-                    checks,
-                    console.say,
-                )
+                _again(folder, compilation, again, engine, sample, jobs, checks)
         if trust:
             _trusted(folder, compilation, Path(scratch), sample, jobs, checks)
         if compilation is not None:
             claims_again(folder, compilation, again, Path(scratch, "claims"), checks)
     return _answer(pack, checks, form)
+
+
+def _again(
+    folder: Path,
+    compilation: Compilation,
+    scratch: Path,
+    engine: Engine,
+    sample: int | None,
+    jobs: int | None,
+    checks: Checks,
+    what: str = "cells",
+) -> None:
+    """Run cells of the pack again, with progress, as `checking.cells_again` does."""
+    from fairc.runtime.pack.checking import cells_again
+
+    jobs = jobs or len(os.sched_getaffinity(0))
+    progress = console.progress()
+    cells_again(
+        folder, compilation, scratch, engine, sample, jobs, progress, checks, console.say, what
+    )
 
 
 def _trusted(
@@ -111,18 +122,8 @@ def _trusted(
         try:
             with closing(VmEngine(console.say, programs)) as engine:
                 engine.prepare()
-                checking.cells_again(
-                    folder,
-                    compilation,
-                    scratch / "trusted",
-                    engine,
-                    sample,
-                    jobs or len(os.sched_getaffinity(0)),
-                    console.progress(),
-                    checks,
-                    console.say,
-                    what,
-                )
+                trusted = scratch / "trusted"
+                _again(folder, compilation, trusted, engine, sample, jobs, checks, what)
         except ProgramsFailed as problem:
             checks.add(what, "not done", f"no machine comes up with them: {problem.missing[0]}")
 

@@ -23,7 +23,7 @@ MAX_ROWS = 60
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A median and its interval in words, and as numbers; those that are not there are None."""
+    """A median and its interval, as text and as numbers; a number that does not exist is None."""
 
     text: str
     value: Number | None = None

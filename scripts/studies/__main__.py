@@ -65,7 +65,7 @@ def study(name: str, results: Path) -> None:
 
 
 def writers(run: Path, seconds: float) -> page.Writers:
-    """Return what writes the parts of a study's page from its run, which took so many seconds of wall time."""
+    """Return what writes the parts of a study's page from its run; seconds: its wall time."""
     return {
         "facts": lambda _: facts(run, seconds),
         "claims": lambda _: claims(run),

@@ -71,7 +71,7 @@ def short(label: str) -> str:
 
 
 def apart(labels: Sequence[str], most: int) -> list[str]:
-    """Return labels of at most so many characters: cut in their middle, or their begin where they would be alike.
+    """Return labels of at most `most` characters: cut in the middle, or at the start where they would look alike.
 
     >>> apart(["policer(rate: 15pkt/s)", "policer(rate: 5pkt/s)", "none"], 12)
     ['…e: 15pkt/s)', '…te: 5pkt/s)', 'none']
@@ -97,7 +97,7 @@ def fitting(heading: str, inches: float) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text of at most so many characters, cut in its middle: its end tells it apart from others."""
+    """Return a text of at most `most` characters, cut in the middle: the ends of labels tell them apart."""
     line = one_line(text)
     if len(line) <= most:
         return line

@@ -17,7 +17,7 @@ PLACES = (Path("/sys/fs/cgroup/pids"), Path("/sys/fs/cgroup"))
 
 
 def few(seed: int, number: int, folder: Path) -> Outcome:
-    """Run on uml with so many processes, then without a limit."""
+    """Run on uml with a limited number of processes, then without a limit."""
     preload()
     rng, sandbox = dice(seed, number, "resources.processes"), Sandbox(folder, "uml")
     known, case = reference("uml"), CASES["uml"]
@@ -42,7 +42,7 @@ def few(seed: int, number: int, folder: Path) -> Outcome:
 
 @contextmanager
 def limited(most: int, name: str) -> Iterator[Path]:
-    """Have a cgroup of so many processes, which is empty again when the block is left."""
+    """Provide a cgroup with a limit of processes, and empty it when the block is left."""
     group = _place() / f"fairc-{name}"
     group.mkdir()
     try:
