@@ -50,6 +50,7 @@ class UmlEngine:
         self._tracing = ""  # as of `trial.boot`
         self._initrds: dict[tuple[str, bool], bytes] = {}  # by variant, and whether with `cell/`
         self._initrd_hashes: dict[str, str] = {}  # by variant, without `cell/`
+        self._identities: dict[tuple[str, int | None], str] = {}  # by variant, and memory in bytes
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._cores: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -72,15 +73,19 @@ class UmlEngine:
         return guest_job.emitted(cell, computing_is_free=True)
 
     def _identity(self, variant: recipe.Variant, memory_bytes: int | None = None) -> str:
+        """Return a machine's identity; its parts are verified when it is first asked for, and at each boot."""
         assert self._kernel is not None, "prepare comes first"
-        parts = {
-            "kernel": self._kernel.sha256,
-            "image": image.require(variant).digest,
-            "initramfs": self._initrd_sha256(variant),
-            "arguments": machine.kernel_arguments(variant, memory_bytes=memory_bytes),
-            "programs": runner.identity(),
-        }
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        if (variant.name, memory_bytes) not in self._identities:
+            parts = {
+                "kernel": self._kernel.sha256,
+                "image": image.require(variant).digest,
+                "initramfs": self._initrd_sha256(variant),
+                "arguments": machine.kernel_arguments(variant, memory_bytes=memory_bytes),
+                "programs": runner.identity(),
+            }
+            text = json.dumps(parts, sort_keys=True)
+            self._identities[variant.name, memory_bytes] = hashlib.sha256(text.encode()).hexdigest()
+        return self._identities[variant.name, memory_bytes]
 
     @property
     def versions(self) -> dict[str, str]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import math
+import struct
 import tokenize
 import zipfile
 import zlib
 from dataclasses import MISSING, dataclass, field, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
-from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from .artefacts import ArtefactError
@@ -27,7 +29,7 @@ ZIP = b"PK"
 HEADERS = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}
 # What zipfile and NumPy raise for a file that `save` has not written.
 UNREADABLE = (
-    *(OSError, ValueError, TypeError, EOFError, RuntimeError, OverflowError),
+    *(OSError, ValueError, TypeError, EOFError, RuntimeError, OverflowError, struct.error),
     *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError, NotImplementedError),
 )
 
@@ -130,6 +132,11 @@ class Series:
     buckets: Rows = field(default_factory=nothing)
     curves: Rows = field(default_factory=lambda: _curves(()))
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory the arrays take, bytes."""
+        return sum(getattr(self, f.name).nbytes for f in fields(self))
+
     def save(self, path: Path) -> None:
         """Write the arrays; the same series give the same bytes."""
         np.savez_compressed(path, **{f.name: getattr(self, f.name) for f in fields(self)})
@@ -138,12 +145,11 @@ class Series:
     def open(cls, path: Path) -> Series:
         """Read what `save` wrote. Raises ArtefactError."""
         try:
-            with path.open("rb") as file, _arrays(path, file) as arrays:
-                # What came later has a default, so that what was stored before can still be read.
-                wanted = [
-                    f for f in fields(cls) if f.default_factory is MISSING or f.name in arrays
-                ]
-                return cls(**{f.name: arrays[f.name] for f in wanted})
+            with path.open("rb") as file:
+                arrays = _arrays(path, file)
+            # What came later has a default, so that what was stored before can still be read.
+            wanted = [f for f in fields(cls) if f.default_factory is MISSING or f.name in arrays]
+            return cls(**{f.name: arrays[f.name] for f in wanted})
         except KeyError as error:
             words = f"{path} is of another build of fairc: {error.args[0]}"
             raise ArtefactError(words) from None
@@ -151,29 +157,48 @@ class Series:
             raise ArtefactError(f"{path} is not a cell's series: {error}") from None
 
 
-def _arrays(path: Path, file: BinaryIO) -> NpzFile:
+def _arrays(path: Path, file: BinaryIO) -> dict[str, NDArray[Any]]:
     """Return the arrays of a file, which may be a stranger's: it does not decide how much memory is taken.
 
     Raises ValueError where they are larger than what is in the file, or that is much larger than the file.
     """
     if file.read(len(ZIP)) != ZIP:
         raise ValueError("it is no zip file")
-    file.seek(0)
-    found = NpzFile(file, allow_pickle=False)
-    assert found.zip is not None, "it has just been opened"
-    members = found.zip.infolist()
-    most = max(MOST_BYTES, MOST_TIMES * path.stat().st_size)
-    if sum(member.file_size for member in members) > most:
-        raise ValueError(f"it unpacks to more than {most >> 20} MiB")
-    for member in members:
-        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ValueError(f"{member.filename} is packed by another method")
-        with found.zip.open(member) as packed:
-            read = HEADERS.get(read_magic(packed))
-            shape, _, dtype = read(packed) if read else ((), False, np.dtype(object))
-        if dtype.hasobject or math.prod(shape) * dtype.itemsize > member.file_size:
-            raise ValueError(f"{member.filename} is not an array, or larger than its file")
-    return found
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        most = max(MOST_BYTES, MOST_TIMES * path.stat().st_size)
+        if sum(member.file_size for member in members) > most:
+            raise ValueError(f"it unpacks to more than {most >> 20} MiB")
+        found = {}
+        for member in members:
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ValueError(f"{member.filename} is packed by another method")
+            try:
+                found[member.filename.removesuffix(".npy")] = _array(archive.read(member))
+            except ValueError as error:
+                raise ValueError(f"{member.filename}: {error}") from None
+        return found
+
+
+def _array(content: bytes) -> NDArray[Any]:
+    """Return the array in the bytes of an npy file (numpy.lib.format), without a copy. Raises ValueError."""
+    size = {(1, 0): "<H", (2, 0): "<I"}.get(read_magic(io.BytesIO(content[:8])))
+    if size is None:
+        raise ValueError("it is no array")
+    start = 8 + struct.calcsize(size) + struct.unpack_from(size, content, 8)[0]
+    shape, fortran_order, dtype = _layout(content[:start])
+    values = np.frombuffer(content, dtype, math.prod(shape), start)
+    return values.reshape(shape, order="F" if fortran_order else "C")
+
+
+@lru_cache(maxsize=1000)
+def _layout(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, whether in Fortran's order, and type; the files of a run have few different headers."""
+    file = io.BytesIO(header)
+    shape, fortran_order, dtype = HEADERS[read_magic(file)](file)
+    if dtype.hasobject:
+        raise ValueError("it holds objects")
+    return shape, fortran_order, dtype
 
 
 def collect(

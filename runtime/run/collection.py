@@ -6,7 +6,6 @@ Nothing is run, so no engine is needed: what made the cells has been written nex
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
@@ -26,6 +25,7 @@ from fairc.runtime.store.occupant import content
 from fairc.runtime.store.ranges import endings
 
 from . import cluster, history, lock
+from .analyst import link_or_copy
 from .progress import Progress
 from .sweep import Counts, Sweep
 
@@ -285,7 +285,7 @@ def _take(plan: Path, store: Store, machine: Machine) -> Taken:
                     RESULT,
                     FILES,
                 ):  # `commit` writes the latter two
-                    _link_or_copy(path, scratch / path.name)
+                    link_or_copy(path, scratch / path.name)
             store.commit(key, scratch, result)
     return taken
 
@@ -299,14 +299,6 @@ def _damage(cell: Cell, folder: Path) -> str:
         return str(error)
     found = damage.of_cell(cell, folder, thorough=True)
     return "; ".join(f"{name}: {why}" for name, why in found.items())
-
-
-def _link_or_copy(source: Path, target: Path) -> None:
-    """Make a file appear in a second place; stored files are replaced and never written into."""
-    try:
-        os.link(source, target)
-    except OSError:  # another file system, or one without links
-        shutil.copyfile(source, target)
 
 
 def _documents(plan: Path, machine: Machine, damaged: Container[int]) -> list[dict[str, Any]]:

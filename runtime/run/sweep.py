@@ -14,18 +14,23 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fairc.compiler.plan import Cell
-from fairc.runtime.analysis.cells import ArtefactError, analyse, write_files, write_series
 from fairc.runtime.engines.base import Engine, EngineUnavailable
 from fairc.runtime.host import faults
-from fairc.runtime.store import archive, damage
-from fairc.runtime.store.folder import CONSOLE, EMITTED, RAW, SERIES, Store, key_of
+from fairc.runtime.store import damage, hashes
+from fairc.runtime.store.folder import EMITTED, RAW, Store, key_of
 from fairc.runtime.store.results import CellResult, RawResult
 
-from . import lock
+from . import analysts, lock
+from .analyst import Job
 from .progress import Progress
 
+Task = tuple[Any, ...]
+"""What a thread does: a function, and its arguments."""
+# One that analyses keeps up with four that run: an analysis takes a tenth to a fourth of its cell's time.
+RUNNERS_PER_ANALYST = 4
 # How long an interrupted sweep waits for its runners, whose machines have been stopped by then, and for
 # its analysts, whose work is only lost.
 PATIENCE_S, PATIENCE_ANALYSIS_S = 10.0, 1.0
@@ -114,19 +119,55 @@ class Sweep:
         counts = self._survey()
         if not self._todo:
             return counts
-        jobs = min(self.jobs if self.engine.parallel else 1, len(self._todo))
-        analysts = max(1, jobs // 2)
-        self._room.release(jobs + analysts)
-        cells = Shared(self._missing())
-        runners = [self._thread(self._run_cells, cells) for _ in range(jobs)]
-        readers = [self._thread(self._analyse_cells) for _ in range(analysts)]
         self.progress.begin(len(self._todo), counts.total)
         try:
-            self._collect(counts, runners, readers)
+            self._analyse_anew(counts)
+            self._run_missing(counts)
+        finally:
+            self.progress.end()
+        return counts
+
+    def _analyse_anew(self, counts: Counts) -> None:
+        """Analyse the cells that are stored with their raw artefacts; those that are not whole go to the missing."""
+        number = sum(self._todo.values())
+        if number == 0:
+            return
+        hands = analysts.several(min(self.jobs, number), number, self._requests)
+        cells = Shared(self._cells(stored=True))
+        self._collect(counts, [], hands, [(self._analyse_stored, hand, cells) for hand in hands])
+
+    def _run_missing(self, counts: Counts) -> None:
+        """Run the cells that have no usable artefacts."""
+        number = len(self._todo) - sum(self._todo.values())
+        if number == 0:
+            return
+        jobs = min(self.jobs if self.engine.parallel else 1, number)
+        hands = analysts.several(max(1, jobs // RUNNERS_PER_ANALYST), number, self._requests)
+        self._room.release(jobs + len(hands))
+        cells = Shared(self._cells(stored=False))
+        self._collect(
+            counts,
+            [(self._run_cells, cells)] * jobs,
+            hands,
+            [(self._analyse_cells, hand) for hand in hands],
+        )
+
+    def _collect(
+        self, counts: Counts, run: list[Task], hands: list[analysts.Analyst], read: list[Task]
+    ) -> None:
+        """Do the tasks, each in a thread, and count results until all have ended; raise what a thread raised.
+
+        run: what runs cells. hands, read: who analyses them, and the tasks that make use of them.
+        """
+        runners, readers = ([self._thread(*task) for task in tasks] for tasks in (run, read))
+        try:
+            self._count(counts, len(runners), len(readers))
         except BaseException:
             self._stop.set()
-            self._room.release(jobs)
-            self._dismiss(analysts)
+            self._room.release(len(runners))
+            self._dismiss(len(readers))
+            for hand in hands:
+                hand.stop()
             self.engine.close()
             for threads, patience_s in ((runners, PATIENCE_S), (readers, PATIENCE_ANALYSIS_S)):
                 limit = time.monotonic() + patience_s
@@ -134,8 +175,8 @@ class Sweep:
                     thread.join(max(0.0, limit - time.monotonic()))
             raise
         finally:
-            self.progress.end()
-        return counts
+            for hand in hands:
+                hand.close()
 
     def _thread(self, work: Callable[..., None], *arguments: object) -> threading.Thread:
         """Start a thread whose failure, or end, reaches the calling thread."""
@@ -152,19 +193,17 @@ class Sweep:
         thread.start()
         return thread
 
-    def _collect(
-        self, counts: Counts, runners: list[threading.Thread], readers: list[threading.Thread]
-    ) -> None:
+    def _count(self, counts: Counts, runners: int, readers: int) -> None:
         """Count results until every thread has ended. Raises what a thread raised."""
         ended = 0
-        while ended < len(runners) + len(readers):
+        while ended < runners + readers:
             outcome = self._outcomes.get()
             if isinstance(outcome, BaseException):
                 raise outcome
             if outcome is None:
                 ended += 1
-                if ended == len(runners):  # readers end only after this signal
-                    self._dismiss(len(readers))
+                if ended == runners:  # readers end only after this signal
+                    self._dismiss(readers)
             else:
                 counts.add(outcome)
                 self.progress.done(outcome)
@@ -206,10 +245,11 @@ class Sweep:
         identity = self.engine.identity_for(cell)
         return key_of(cell, self.engine.name, identity, self.emitted[cell.id])
 
-    def _missing(self) -> Iterator[tuple[Cell, str]]:
+    def _cells(self, stored: bool) -> Iterator[tuple[Cell, str]]:
+        """Yield the cells that are only to be analysed, or those that are to be run."""
         for cell in filter(self.wanted, self.store.cells()):
             key = self.key(cell)
-            if key in self._todo:
+            if self._todo.get(key) is stored:
                 yield cell, key
 
     # Threads
@@ -221,8 +261,7 @@ class Sweep:
                 return
             cell, key = task
             work = self.store.scratch(f"{key}.work")
-            raw = self._unpack(key, work) if self._todo[key] else None
-            self._ran.put(Ran(cell, key, work, raw or self._run(cell, work)))
+            self._ran.put(Ran(cell, key, work, self._run(cell, work)))
 
     def _run(self, cell: Cell, work: Path) -> RawResult:
         started = time.monotonic()
@@ -248,76 +287,79 @@ class Sweep:
             raise fault  # what it says is not the cell's doing
         return raw
 
-    def _unpack(self, key: str, work: Path) -> RawResult | None:
-        """Return a stored cell as if it had just been run; None when it cannot be read."""
-        old = damage.ran(self.store.folder(key))
-        folder = work / "stored"
-        folder.mkdir()
-        try:
-            self.store.unpack(key, folder)
-        except (OSError, ValueError) as error:
-            if fault := faults.of(error):
-                raise fault from error
-            old = None
-        if old is None or archive.digest(folder) != old.result_sha256:
-            return None
-        return RawResult("", folder, old.result_sha256, "", old.virtual_s, old.wall_s)
-
-    def _analyse_cells(self) -> None:
+    def _analyse_cells(self, analyst: analysts.Analyst) -> None:
+        """Analyse and store what the runners have run."""
         while not self._stop.is_set() and (ran := self._ran.get()) is not None:
-            folder = self.store.scratch(f"{ran.key}.cell")
-            result, console = self._analyse(ran, folder)
-            if self._stop.is_set() and result.status == "failed":
-                return  # it did not fail: it was stopped
-            archive.pack(ran.raw.artefacts, folder / RAW)
-            if result.status == "failed":
-                (folder / CONSOLE).write_text(console, encoding="utf-8", errors="replace")
-            self.store.commit(ran.key, folder, result)
-            shutil.rmtree(ran.work)
+            raw = ran.raw
+            known = hashes.Ran(result_sha256=raw.sha256, virtual_s=raw.virtual_s, wall_s=raw.wall_s)
+            job = Job(
+                cell=ran.cell,
+                result=self._unfinished(ran.cell, ran.key, known, raw.error),
+                artefacts=raw.artefacts,
+                console=raw.console,
+                folder=self.store.scratch(f"{ran.key}.cell"),
+            )
+            result = self._derived(analyst, job)
+            if result is None:
+                return
+            self._commit(job, result, ran.work)
             self._room.release()
-            self._outcomes.put(result)
 
-    def _analyse(self, ran: Ran, folder: Path) -> tuple[CellResult, str]:
-        """Return a cell's result, and its console; the series go to the folder."""
-        raw = ran.raw
-        result = CellResult(
-            cell=ran.cell.id,
-            key=ran.key,
+    def _analyse_stored(self, analyst: analysts.Analyst, cells: Shared) -> None:
+        """Analyse cells that ran before; those whose raw artefacts are not whole are to be run."""
+        while not self._stop.is_set() and (task := cells.next()) is not None:
+            cell, key = task
+            ran = damage.ran(self.store.folder(key))
+            if ran is None:
+                self._todo[key] = False
+                continue
+            work = self.store.scratch(f"{key}.work")
+            job = Job(
+                cell=cell,
+                result=self._unfinished(cell, key, ran),
+                artefacts=work,
+                stored=self.store.folder(key) / RAW,
+                folder=self.store.scratch(f"{key}.cell"),
+            )
+            result = self._derived(analyst, job)
+            if result is not None:
+                self._commit(job, result, work)
+            elif not self._stop.is_set():
+                self._todo[key] = False
+
+    def _derived(self, analyst: analysts.Analyst, job: Job) -> CellResult | None:
+        """Return a cell's result; none where its stored artefacts are not whole, and when the sweep is over."""
+        try:
+            result = analyst.derive(job)
+        except Exception:
+            if self._stop.is_set():
+                return None
+            raise
+        if self._stop.is_set() and result is not None and result.status == "failed":
+            return None  # it did not fail: it was stopped
+        return result
+
+    def _unfinished(self, cell: Cell, key: str, ran: hashes.Ran, error: str = "") -> CellResult:
+        """Return what is known of a cell before its analysis."""
+        return CellResult(
+            cell=cell.id,
+            key=key,
             status="failed",
-            error=raw.error,
-            virtual_s=raw.virtual_s,
-            wall_s=raw.wall_s,
+            error=error,
+            virtual_s=ran.virtual_s,
+            wall_s=ran.wall_s,
             engine=self.engine.name,
-            image=self.engine.identity_for(ran.cell),
-            emitted=self.emitted[ran.cell.id],
-            result_sha256=raw.sha256,
+            image=self.engine.identity_for(cell),
+            emitted=self.emitted[cell.id],
+            result_sha256=ran.result_sha256,
             analysis=self._analysis,
         )
-        if raw.error:
-            return result, raw.console
-        try:
-            analysed = analyse(ran.cell, raw.artefacts, self._requests)
-            write_series(folder / SERIES, analysed.series)
-            write_files(folder, analysed)
-        except ArtefactError as error:
-            return result.model_copy(update={"error": str(error)}), raw.console
-        except Exception as error:
-            if fault := faults.of(error):
-                raise fault from error
-            words = f"fairc could not analyse it: {type(error).__name__}: {error}"
-            console = f"{raw.console}\n{traceback.format_exc()}"
-            return result.model_copy(update={"error": words}), console
-        update = {
-            "status": "ok",
-            "verdict": analysed.verdict,
-            "reasons": analysed.reasons,
-            "ended_by": analysed.ended_by,
-            "flows": analysed.flows,
-            "metrics": analysed.metrics,
-            "conditions": analysed.conditions,
-            "limits": analysed.limits,
-        }
-        return result.model_copy(update=update), raw.console
+
+    def _commit(self, job: Job, result: CellResult, work: Path) -> None:
+        """Store a cell; work: the folder that nobody needs any more."""
+        self.store.commit(result.key, job.folder, result)
+        shutil.rmtree(work)
+        self._outcomes.put(result)
 
 
 class Shared:

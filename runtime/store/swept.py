@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from fairc.dsl.core.units import NUMBER, UNITS, in_si
@@ -63,6 +64,7 @@ def columns(axes: Sequence[str], taken: Iterable[str]) -> tuple[Swept, ...]:
     )
 
 
+@lru_cache(maxsize=10_000)  # each value stands in a column of every table, for many cells
 def quantity(text: str) -> tuple[float, str] | None:
     """Return a swept value as a number in base units and its unit; None for a word.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,8 @@ if TYPE_CHECKING:
 # One thread, and fixed compression and row groups: the same rows give the same bytes.
 _CONFIG = {"threads": "1", "autoinstall_known_extensions": "false"}
 _COPY = "(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880)"
-_CELLS_PER_BATCH = 50
+# How much is in memory at once: each INSERT costs milliseconds, however few its rows.
+_BATCH_CELLS, _BATCH_BYTES = 400, 64 << 20
 
 
 class TableError(Exception):
@@ -69,7 +69,7 @@ def read_stored(cell: Cell, folder: Path) -> Stored:
 def write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
     """Write every table into `folder`, replacing what is there; rows in the order of `cells`.
 
-    axes: swept names in file order. A few cells at a time are in memory; the rows wait in a
+    axes: swept names in file order. Some cells at a time are in memory; the rows wait in a
     temporary database. Raises TableError.
     """
     import duckdb
@@ -131,9 +131,23 @@ def _fill(
     for name, table in TABLES.items():
         body = ", ".join(f"{quoted(c.name)} {c.type}" for c in _in_order(table, added[name]))
         connection.execute(f"CREATE TABLE {name} ({body})")
-    while batch := list(islice(cells, _CELLS_PER_BATCH)):
+    for batch in _batches(cells):
         for name, table in TABLES.items():
             _insert(connection, table, added[name], batch)
+
+
+def _batches(cells: Iterable[Stored]) -> Iterator[list[Stored]]:
+    """Yield cells in lists, in their order."""
+    batch: list[Stored] = []
+    size = 0
+    for stored in cells:
+        batch.append(stored)
+        size += stored.series.nbytes if stored.series else 0
+        if len(batch) == _BATCH_CELLS or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _in_order(table: Table, added: Sequence[Swept]) -> list[Column]:

@@ -59,7 +59,7 @@ def test_the_sweep_stops_and_resumes(
     error, said = FAULTS[what]
     target = {
         "running": "fairc.runtime.engines.fake.FakeEngine.run",
-        "analysing": "fairc.runtime.run.sweep.analyse",
+        "analysing": "fairc.runtime.run.analyst.analyse",
         "storing": "fairc.runtime.store.archive.pack",
     }[where]
     module, _, name = target.rpartition(".")

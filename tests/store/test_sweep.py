@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from fairc import dsl
 from fairc.compiler import Cell, compile, emit
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.fake import FakeEngine
-from fairc.runtime.run import lock
+from fairc.runtime.run import analysts, lock
 from fairc.runtime.run.progress import Lines, Silent
 from fairc.runtime.run.sweep import Counts, Sweep
 from fairc.runtime.store.folder import CONSOLE, Store
@@ -55,6 +56,61 @@ def results(path: Path) -> list[CellResult]:
     store = Store(path)
     found = [store.result(folder.name) for _, folder in store.finished()]
     return [result for result in found if result is not None]
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have processes analyse even a few cells."""
+    monkeypatch.setattr(analysts, "MANY", 1)
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    """Return what is stored of each cell but its wall time."""
+    found = {file.relative_to(path).as_posix(): file for file in sorted(path.glob("cells/*/*"))}
+    return {
+        name: re.sub(rb'"wall_s": ?[0-9.e-]+', b"", file.read_bytes())
+        for name, file in found.items()
+        if file.name != "files.json"
+    }
+
+
+@pytest.mark.usefixtures("processes")
+def test_processes_store_what_threads_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults = {2: "fail", 3: "garble"}
+    assert sweep(tmp_path / "apart", Counting(faults=faults)) == Counts(valid=2, failed=2)
+    again = Counting(faults=faults)
+    assert sweep(tmp_path / "apart", again, "goodput, throughput").valid == 2
+    assert sorted(again.ran) == [2, 3]
+    monkeypatch.undo()
+    sweep(tmp_path / "here", Counting(faults=faults), "goodput, throughput")
+    assert contents(tmp_path / "apart") == contents(tmp_path / "here")
+
+
+@pytest.mark.usefixtures("processes")
+def test_processes_find_a_damaged_archive(tmp_path: Path) -> None:
+    sweep(tmp_path, Counting())
+    damaged = next(tmp_path.glob("cells/*/raw.tar.zst"))
+    content = bytearray(damaged.read_bytes())
+    content[len(content) // 2] ^= 1
+    damaged.write_bytes(content)
+    engine = Counting()
+    assert sweep(tmp_path, engine, "goodput, throughput") == Counts(valid=4)
+    assert len(engine.ran) == 1
+
+
+@pytest.mark.usefixtures("processes")
+def test_a_process_that_dies_ends_the_sweep_and_no_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(analysts, "PROGRAM", "fairc.runtime.run.no_such_program")
+        with pytest.raises(EngineUnavailable) as stopped:
+            sweep(tmp_path, Counting())
+    assert "a process that analysed cells ended" in str(stopped.value)
+    assert results(tmp_path) == []
+    assert sweep(tmp_path, Counting()) == Counts(valid=4)
 
 
 def test_a_new_metric_is_computed_from_stored_data(tmp_path: Path) -> None:

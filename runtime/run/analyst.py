@@ -1,0 +1,137 @@
+"""Derive everything that is stored of a cell from its raw artefacts.
+
+Also a program: `analysts.py` starts several, so that analyses use several processors. It reads the requested
+metrics as a first line of JSON, then a job a line, and answers each with a line.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import traceback
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from fairc.compiler.plan import Cell, MetricRequest
+from fairc.compiler.plan.base import Model
+from fairc.runtime.analysis.cells import ArtefactError, analyse, write_files, write_series
+from fairc.runtime.host import faults
+from fairc.runtime.store import archive
+from fairc.runtime.store.folder import CONSOLE, RAW, SERIES
+from fairc.runtime.store.results import CellResult
+
+REQUESTS = TypeAdapter(tuple[MetricRequest, ...])
+
+
+class Job(Model):
+    """A cell to analyse.
+
+    result: what is known before: status `failed`, and `error` where the engine failed. artefacts: folder of the
+    raw artefacts. stored: the archive that they are first unpacked from, if they are. console: what the machine
+    printed. folder: takes the files that are stored.
+    """
+
+    cell: Cell
+    result: CellResult
+    artefacts: Path
+    stored: Path | None = None
+    console: str = ""
+    folder: Path
+
+
+class Answer(Model):
+    """What became of a job: its result, none if the stored archive is damaged, or a fault of this machine."""
+
+    result: CellResult | None = None
+    missing: tuple[str, ...] = ()
+    remedy: str = ""
+
+
+def derive(job: Job, requests: tuple[MetricRequest, ...]) -> CellResult | None:
+    """Return a cell's result; its series, other files and raw artefacts go to the job's folder.
+
+    None if the stored archive is not whole. Raises MachineFault.
+    """
+    try:
+        if job.stored and not _unpacked(job.stored, job):
+            return None
+        result, console = _analysed(job, requests)
+        if job.stored:
+            link_or_copy(job.stored, job.folder / RAW)
+        else:
+            archive.pack(job.artefacts, job.folder / RAW)
+        if result.status == "failed":
+            (job.folder / CONSOLE).write_text(console, encoding="utf-8", errors="replace")
+    except Exception as error:
+        if fault := faults.of(error):
+            raise fault from error
+        raise
+    return result
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Make a file appear in a second place; stored files are replaced and never written into."""
+    try:
+        os.link(source, target)
+    except OSError:  # another file system, or one without links
+        shutil.copyfile(source, target)
+
+
+def _unpacked(stored: Path, job: Job) -> bool:
+    """Unpack stored artefacts; return whether they are what the engine received."""
+    try:
+        archive.unpack(stored, job.artefacts)
+    except (OSError, ValueError) as error:
+        if fault := faults.of(error):
+            raise fault from error
+        return False
+    return archive.digest(job.artefacts) == job.result.result_sha256
+
+
+def _analysed(job: Job, requests: tuple[MetricRequest, ...]) -> tuple[CellResult, str]:
+    """Return a cell's result, and its console; the series go to the folder."""
+    if job.result.error:
+        return job.result, job.console
+    try:
+        analysed = analyse(job.cell, job.artefacts, requests)
+        write_series(job.folder / SERIES, analysed.series)
+        write_files(job.folder, analysed)
+    except ArtefactError as error:
+        return job.result.model_copy(update={"error": str(error)}), job.console
+    except Exception as error:
+        if fault := faults.of(error):
+            raise fault from error
+        message = f"fairc could not analyse it: {type(error).__name__}: {error}"
+        console = f"{job.console}\n{traceback.format_exc()}"
+        return job.result.model_copy(update={"error": message}), console
+    update = {
+        "status": "ok",
+        "verdict": analysed.verdict,
+        "reasons": analysed.reasons,
+        "ended_by": analysed.ended_by,
+        "flows": analysed.flows,
+        "metrics": analysed.metrics,
+        "conditions": analysed.conditions,
+        "limits": analysed.limits,
+    }
+    return job.result.model_copy(update=update), job.console
+
+
+def main() -> None:
+    """Answer jobs until there are no more."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a library prints is no answer
+    requests = REQUESTS.validate_json(sys.stdin.readline())
+    for line in sys.stdin:
+        try:
+            answer = Answer(result=derive(Job.model_validate_json(line), requests))
+        except faults.MachineFault as fault:
+            answer = Answer(missing=fault.missing, remedy=fault.remedy)
+        answers.write(answer.model_dump_json() + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
