@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
-
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics, Severity
-from fairc.dsl.model import Configuration, Experiment
+from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics, Severity
+from fairc.dsl.experiment import Experiment
+from fairc.dsl.model import Configuration
 
 from . import engine_choice
 from .cells.grid import Lowered, Settings
@@ -21,19 +17,8 @@ from .cells.scales import check_scales
 from .cells.variation import PAIRED, WITHOUT_LOSSES, in_order, variations
 from .engine_choice import Asks, Choice
 from .passes.lower import Lowering
-from .plan import (
-    Axis,
-    Cell,
-    Claim,
-    FigureRequest,
-    Input,
-    MetricRequest,
-    Plan,
-    Precision,
-    Setting,
-)
-
-P = TypeVar("P", bound=BaseModel)
+from .plan import Cell, Input, MetricRequest, Plan
+from .plan.base import within_bounds
 
 KEPT_CONFIGURATIONS = 2000  # some 30 kB each; those beyond are lowered again per repetition
 
@@ -82,7 +67,7 @@ class Compilation:
     @cached_property
     def plan(self) -> Plan:
         """The header. Raises CompileError when the grid cannot be counted, or no engine can run it."""
-        with _as_the_plan_has_it():
+        with within_bounds():
             return self._header()
 
     def _header(self) -> Plan:
@@ -96,15 +81,23 @@ class Compilation:
             file=experiment.file.base_name,
             source=experiment.file.text,
             source_sha256=hashlib.sha256(experiment.file.text.encode()).hexdigest(),
-            axes=tuple(_planned(Axis, axis) for axis in experiment.axes),
+            axes=experiment.axes,
             repeat=experiment.repeat,
             seed=experiment.seed,
             configurations=configurations,
             excluded=excluded,
             unsampled=unsampled,
             cells=cells,
-            measure=tuple(_planned(MetricRequest, request) for request in experiment.measure),
-            figures=tuple(_planned(FigureRequest, request) for request in experiment.figures),
+            measure=tuple(
+                MetricRequest(
+                    name=request.name,
+                    sessions=request.sessions,
+                    options=dict(request.options),
+                    values=request.values,
+                )
+                for request in experiment.measure
+            ),
+            figures=experiment.figures,
             varied=self._varied(),
             engine=self.choice.engine,
             engine_reasons=self.choice.words,
@@ -113,10 +106,10 @@ class Compilation:
             ),
             processing_ns=self.processing_ns,
             engine_asked=self._engine_asked,
-            settings=tuple(_planned(Setting, setting) for setting in experiment.settings),
+            settings=experiment.settings,
             common=self._common(),
-            claims=tuple(_planned(Claim, claim) for claim in experiment.claims),
-            precision=_planned(Precision, precise) if (precise := experiment.precision) else None,
+            claims=experiment.claims,
+            precision=experiment.precision,
         )
 
     @property
@@ -157,7 +150,7 @@ class Compilation:
                 if repetition == 1 < self._experiment.repeat and len(kept) < KEPT_CONFIGURATIONS:
                     kept[key] = ready
                 if repetition in ready.repetitions:
-                    with _as_the_plan_has_it():
+                    with within_bounds():
                         cell = ready.cell(repetition)
                     yield cell
             self._see_all()
@@ -181,7 +174,7 @@ class Compilation:
         for configuration in self._experiment.some(most):
             ready = self._lower(configuration)
             if ready is not None:
-                with _as_the_plan_has_it():
+                with within_bounds():
                     cell = ready.cell(ready.repetitions[0])
                 yield cell, len(ready.repetitions)
         if self._experiment.count().configurations <= most:
@@ -192,7 +185,7 @@ class Compilation:
         """Lower one configuration, unless something is wrong already or with this one."""
         self._note(configuration)
         self._measured.note(configuration.scenario)
-        with _as_the_plan_has_it():
+        with within_bounds():
             draft = self._lowering(configuration.scenario)
         check_scales(draft, self._experiment.measure, self._report)
         if any(found.severity is Severity.ERROR for found in self._found.values()):
@@ -240,50 +233,3 @@ class Compilation:
         asked = engine_choice.of_scenario(configuration.scenario)
         self._asks |= dict.fromkeys(asks for asks in asked if asks.special)
         self._inputs |= {file.path: file.sha256 for file in configuration.scenario.inputs}
-
-
-BOUNDS = frozenset(
-    {
-        *("greater_than_equal", "less_than_equal", "too_long"),
-        *("string_too_long", "string_pattern_mismatch"),
-    }
-)
-"""What an experiment can ask for and a plan does not hold; anything else is a mistake of ours."""
-
-
-@contextmanager
-def _as_the_plan_has_it() -> Iterator[None]:
-    """Turn a value that is beyond what a plan holds into a diagnostic. Raises CompileError."""
-    try:
-        yield
-    except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        if found["type"] not in BOUNDS:
-            raise
-        field = ".".join(map(str, found["loc"]))
-        why = found["msg"].removeprefix("Input ").removeprefix("String ")
-        raise CompileError(
-            [
-                Diagnostic(
-                    code="beyond-plan",
-                    message=f"`{field}` of a {error.title.lower()} of the plan {why}",
-                    help="docs/plan.md lists the limits",
-                )
-            ]
-        ) from None
-
-
-def _planned(kind: type[P], part: object) -> P:
-    """Return a part of the plan's header: its fields are those of the same names in what was asked for.
-
-    Raises ValidationError for what is beyond what a plan holds.
-    """
-    return kind(**{name: _plain(getattr(part, name)) for name in kind.model_fields})
-
-
-def _plain(value: object) -> object:
-    if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, tuple):
-        return tuple(map(_plain, value))
-    return dict(value) if isinstance(value, Mapping) else value

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import ParamSpec, TypeVar
 
+from fairc.compiler.plan import FigureRequest
+from fairc.compiler.plan.base import within_bounds
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks.hosts import HOSTS, OFFLOAD, TCP_METRICS_SAVE
 from fairc.words.repetitions import Repeat
@@ -18,7 +20,7 @@ from .core.problems import Gather, not_yet
 from .core.source import Span
 from .core.units import NUMBER
 from .core.values import Quantity, Symbol, Text
-from .experiment import CheckedExperiment
+from .experiment import Experiment
 from .expressions.evaluate import Scope
 from .expressions.names import unused, words_in
 from .grid.draws import Draws, draws
@@ -63,7 +65,7 @@ class Checker:
         self._silent: set[str] = set()
         self._statements: tuple[syntax.Statement, ...] = ()
 
-    def check(self) -> CheckedExperiment | None:
+    def check(self) -> Experiment | None:
         """Return the experiment, or None if there are errors."""
         self._version()
         declared, self._imported = self._try(imported, self._file) or ([], [])
@@ -87,14 +89,14 @@ class Checker:
                 labels=(Label(experiments[0].name.span, "the first one"),),
                 help="put this one into a file of its own, or sweep over what differs",
             )
-        result = self._experiment(experiments[0], lets) if experiments else None
+        result = self._try(self._experiment, experiments[0], lets) if experiments else None
         return None if self.diagnostics.errors else result
 
     # one part after the other
 
     def _experiment(
         self, experiment: syntax.Experiment, lets: dict[str, syntax.Expr]
-    ) -> CheckedExperiment | None:
+    ) -> Experiment | None:
         self._statements = experiment.statements
         bindings = [b for s in self._of(syntax.Sweep) for b in s.bindings]
         block = Block(
@@ -178,7 +180,7 @@ class Checker:
             repeat.is_range,
             self.diagnostics,
         )
-        return CheckedExperiment(
+        return Experiment(
             name=experiment.name.text,
             title=title,
             citation=citation,
@@ -312,7 +314,7 @@ class Checker:
         ]
         return self._try(build_measures, setting.value, names, lets)
 
-    def _figures(self, checker: FigureChecker) -> tuple[model.FigureRequest, ...]:
+    def _figures(self, checker: FigureChecker) -> tuple[FigureRequest, ...]:
         calls = [figure for report in self._of(syntax.Report) for figure in report.figures]
         built = [self._try(checker.build, figure) for figure in calls]
         return tuple(figure for figure in built if figure is not None)
@@ -346,7 +348,8 @@ class Checker:
     def _try(self, action: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | None:
         """Return what an action returns, or None after collecting what is wrong."""
         try:
-            return action(*arguments, **options)
+            with within_bounds():
+                return action(*arguments, **options)
         except CompileError as error:
             for diagnostic in error.diagnostics:
                 span = diagnostic.span

@@ -1,4 +1,4 @@
-"""The checked experiment: implements the protocol of `model.Experiment`."""
+"""The checked experiment, and the configurations that it yields."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
+
+from fairc.compiler.plan import Axis, Claim, FigureRequest, Precision, Setting
 
 from . import model
 from .core.diagnostics import CompileError, Diagnostics
@@ -18,35 +20,44 @@ from .scenarios import Builder
 
 
 @dataclass(frozen=True)
-class CheckedExperiment:
-    """An experiment without errors; `not-yet` warnings may remain in `diagnostics`."""
+class Experiment:
+    """An experiment without errors; `not-yet` warnings may remain in `diagnostics`.
+
+    title, citation: `title` and `source` of the file, or empty. axes: the swept names in file order. repeat: the
+    number of repetitions of each configuration, or the most of them, >= 1; precision: what ends them earlier.
+    paired: whether the losses, too, are the same for every value of the sweep; common: whether starts, arrivals,
+    sizes and pauses are. diagnostics: warnings so far; making configurations may add to them. settings: what
+    `--set` replaced, by name. deviates: what differs from the publication that `citation` names.
+    """
 
     name: str
     title: str
     citation: str
     file: Source
-    axes: tuple[model.Axis, ...]
+    axes: tuple[Axis, ...]
     repeat: int
-    precision: model.Precision | None
+    precision: Precision | None
     seed: int
     paired: bool
     common: bool
     is_shuffled: bool
     measure: tuple[model.MetricRequest, ...]
-    figures: tuple[model.FigureRequest, ...]
+    figures: tuple[FigureRequest, ...]
     diagnostics: Diagnostics
     grid: Grid = field(repr=False)
     builder: Builder = field(repr=False)
     texts: frozenset[str] = field(repr=False)
     imported: tuple[Source, ...] = ()
-    settings: tuple[model.Setting, ...] = ()
-    claims: tuple[model.Claim, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    claims: tuple[Claim, ...] = ()
     deviates: tuple[str, ...] = ()
 
     def configurations(self, repetition: int = 1) -> Iterator[model.Configuration]:
         """Yield every configuration that keeps a repetition and is drawn, as they are to be run.
 
-        Raises CompileError, also for what cannot run yet: nothing is ever half-run.
+        repetition: `order = shuffled` has another order for each one; else it is file order. Equal
+        configurations are yielded once. Raises CompileError, also for what cannot run yet: nothing is ever
+        half-run.
         """
         return (build() for _, build in self.points(repetition))
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from .core import plugins
 from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Severity
 from .core.source import Source
-from .model import Experiment
+
+if TYPE_CHECKING:
+    from .experiment import Experiment
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.dsl.model import MTU
 
 from .numbers import MtuBytes
@@ -15,6 +18,37 @@ class Model(BaseModel):
     """Base of every part of a plan: immutable, strictly typed, nothing unknown accepted."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+BOUNDS = frozenset(
+    {
+        *("greater_than_equal", "less_than_equal", "too_long"),
+        *("string_too_long", "string_pattern_mismatch"),
+    }
+)
+"""What an experiment can ask for and a plan does not hold; anything else is a mistake of ours."""
+
+
+@contextmanager
+def within_bounds() -> Iterator[None]:
+    """Turn a value that is beyond what a plan holds into a diagnostic. Raises CompileError."""
+    try:
+        yield
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        if found["type"] not in BOUNDS:
+            raise
+        field = ".".join(map(str, found["loc"]))
+        why = found["msg"].removeprefix("Input ").removeprefix("String ")
+        raise CompileError(
+            [
+                Diagnostic(
+                    code="beyond-plan",
+                    message=f"`{field}` of a {error.title.lower()} of the plan {why}",
+                    help="docs/plan.md lists the limits",
+                )
+            ]
+        ) from None
 
 
 def absent(value: object) -> bool:

@@ -13,6 +13,12 @@ from .text import FlowName, MetricName, Nothing, Text, Word
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 Load = Annotated[int, Field(ge=0, le=10_000)]
 
+Statistic = Literal["median", "mean", "percentile", "count"]
+Relation = Literal["<", "<=", ">", ">=", "in"]
+Over = Literal["each", "mean"]
+Tested = Literal["<", "<=", ">", ">="]
+"""What `count` compares with."""
+
 
 class ClaimTerm(Model):
     """A statistic of a metric over the repetitions of one configuration.
@@ -23,12 +29,12 @@ class ClaimTerm(Model):
     cells: the configuration, by its value on each axis in canonical text.
     """
 
-    statistic: Literal["median", "mean", "percentile", "count"]
+    statistic: Statistic
     metric: MetricName
     flow: FlowName | Nothing = ""
     load: Load = 0
     share: Share = 0.5
-    relation: Literal["", "<", "<=", ">", ">="] = ""
+    relation: Tested | Nothing = ""
     bound: Real = 0.0
     factor: Real = 1.0
     cells: tuple[Text, ...] = ()
@@ -52,11 +58,11 @@ class Claim(Model):
     """
 
     text: Text
-    over: Literal["each", "mean"]
+    over: Over
     condition: Text
     holds: Text
     form: Literal["sum", "ratio"]
-    relation: Literal["<", "<=", ">", ">=", "in"]
+    relation: Relation
     unit: Text
     shared: tuple[Word, ...]
     units: Annotated[tuple[ClaimUnit, ...], Field(min_length=1, max_length=1000)]

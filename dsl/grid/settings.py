@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from fairc.dsl import model
+from fairc.compiler.plan import Setting
 from fairc.dsl.blocks import Block
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import suggest
@@ -41,10 +41,10 @@ class Overrides:
         return frozenset(word.span.source.text for word, _ in self._values.values())
 
     @property
-    def applied(self) -> tuple[model.Setting, ...]:
+    def applied(self) -> tuple[Setting, ...]:
         """What has been replaced, by name; complete once `apply` has returned."""
         return tuple(
-            model.Setting(name, self._values[name][1].span.text, instead)
+            Setting(name=name, value=self._values[name][1].span.text, instead=instead)
             for name, instead in sorted(self._instead.items())
         )
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import chain, product
 from math import prod
 
+from fairc.compiler.plan import Axis
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import Gather, fail
@@ -179,7 +180,7 @@ class Grid:
             for row in rows[1:CHECK_LIMIT]:
                 yield fill(i, row)
 
-    def axes(self) -> tuple[model.Axis, ...]:
+    def axes(self) -> tuple[Axis, ...]:
         """Return every swept name with its distinct values, in order of first appearance."""
         found: dict[str, dict[str, Value]] = {n: {} for g in self.groups for n in g.names}
         for group in self.groups:
@@ -343,14 +344,14 @@ class Grid:
         return model.Count(len(self._drawn), cells, found.excluded, found.cells - cells)
 
 
-def _axis(name: str, values: Mapping[str, Value]) -> model.Axis:
+def _axis(name: str, values: Mapping[str, Value]) -> Axis:
     """Return an axis; its values are numbers if all have the same unit."""
     quantities = [v for v in values.values() if isinstance(v, Quantity)]
     dimensions = {v.dimension for v in quantities}
     if len(quantities) < len(values) or len(dimensions) != 1:
-        return model.Axis(name, tuple(values))
+        return Axis(name=name, values=tuple(values))
     numbers, unit = in_si([v.number for v in quantities], dimensions.pop())
-    return model.Axis(name, tuple(values), numbers, unit)
+    return Axis(name=name, values=tuple(values), numbers=numbers, unit=unit)
 
 
 def _check_names(binding: syntax.Binding, seen: Mapping[str, Span]) -> None:

@@ -13,13 +13,10 @@ From the smallest part to the whole:
     pages       web pages
     workloads   what any workload is; each is in words/workloads
     flows       who sends what to whom
-    requests    what is swept, measured and shown
-    claims      what is claimed of the results
-    experiment  scenarios, configurations, the experiment
+    requests    what is measured; all else about results is said in the plan's own terms
+    scenarios   scenarios, configurations
 """
 
-from .claims import Claim, ClaimTerm, ClaimUnit
-from .experiment import Configuration, Count, Experiment, Scenario
 from .flows import Flow, Options, OwnCca, Transport
 from .inputs import Input
 from .links import (
@@ -36,26 +33,20 @@ from .links import (
 from .network import Link, Network, Node, Pep
 from .pages import Page, PageObject
 from .queues import Queue, Size
-from .requests import Axis, FigureRequest, Goal, MetricRequest, Precision, Selection, Setting
+from .requests import MetricRequest
+from .scenarios import Configuration, Count, Scenario
 from .workloads import Distribution, OnPath, Workload
 
 __all__ = [
     "ETHERNET_BYTES",
     "MTU",
-    "Axis",
     "Change",
-    "Claim",
-    "ClaimTerm",
-    "ClaimUnit",
     "Configuration",
     "Count",
     "Direction",
     "Distribution",
-    "Experiment",
-    "FigureRequest",
     "Flow",
     "GilbertElliott",
-    "Goal",
     "Input",
     "Jitter",
     "JitterDistribution",
@@ -70,11 +61,8 @@ __all__ = [
     "PageObject",
     "Pep",
     "Policer",
-    "Precision",
     "Queue",
     "Scenario",
-    "Selection",
-    "Setting",
     "Size",
     "Trace",
     "Transport",

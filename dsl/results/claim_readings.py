@@ -4,38 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import cast, get_args
 
+from fairc.compiler.plan import Axis
+from fairc.compiler.plan.claims import Statistic, Tested
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import CompileError, Label
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import suggest, unknown
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.units import DATA, FREQUENCY, NUMBER, PACKETS, RATE, TIME, Dimension
+from fairc.dsl.core.units import NUMBER, Dimension
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.grid.sweeps import Grid
-from fairc.dsl.model.claims import Statistic
 from fairc.dsl.text import syntax
 from fairc.words import claims as words
 from fairc.words.metrics import METRICS, MetricEntry
 
 from .figures import condition
-from .measures import check_sub_values
-
-DIMENSIONS: Mapping[str, Dimension] = {
-    "1": NUMBER,
-    "s": TIME,
-    "bit/s": RATE,
-    "B": DATA,
-    "packets": PACKETS,
-    "1/s": FREQUENCY,
-    "tokens": NUMBER,
-}
-"""What values in an SI unit are; those of a plug-in with another unit are numbers."""
+from .measures import DIMENSIONS, check_sub_values
 
 OF_USERS = ("user", "group")
-TESTS = ("<", "<=", ">", ">=")
+TESTS = get_args(Tested)
 
 
 @dataclass(frozen=True)
@@ -46,7 +36,7 @@ class ClaimFacts:
     host; on_users: the others; groups: of users. common: whether configurations of a repetition draw alike.
     """
 
-    axes: Sequence[model.Axis]
+    axes: Sequence[Axis]
     grid: Grid
     first: Scope
     lets: Mapping[str, syntax.Expr]
@@ -78,7 +68,7 @@ class Reading:
     unit: str
     span: Span
     share: syntax.Expr | None = None
-    test: tuple[str, syntax.Expr] | None = None
+    test: tuple[Tested, syntax.Expr] | None = None
     where: syntax.Expr | None = None
 
     @property
@@ -98,7 +88,7 @@ def read(call: syntax.Call, facts: ClaimFacts) -> Reading:
     given = _arguments(call, entry.parameters)
     gather = Gather()
     path: syntax.Expr = given[words.METRIC.name]
-    test: tuple[str, syntax.Expr] | None = None
+    test: tuple[Tested, syntax.Expr] | None = None
     if entry is words.COUNT:
         path, test = _tested(path)
     metric, value = _metric(path, facts)
@@ -119,7 +109,7 @@ def read(call: syntax.Call, facts: ClaimFacts) -> Reading:
     )  # fmt: skip
 
 
-def _tested(node: syntax.Expr) -> tuple[syntax.Expr, tuple[str, syntax.Expr]]:
+def _tested(node: syntax.Expr) -> tuple[syntax.Expr, tuple[Tested, syntax.Expr]]:
     """Return the metric that `count` is about, and what it is compared with. Raises CompileError."""
     if not isinstance(node, syntax.Compare) or node.operator not in TESTS:
         fail(
@@ -128,7 +118,7 @@ def _tested(node: syntax.Expr) -> tuple[syntax.Expr, tuple[str, syntax.Expr]]:
             node.span,
             help="for example `count(goodput > 1Mbit/s) > 90%`: in nine of ten repetitions",
         )
-    return node.left, (node.operator, node.right)
+    return node.left, (cast(Tested, node.operator), node.right)
 
 
 def check_where(node: syntax.Expr, facts: ClaimFacts) -> None:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn, cast
 
+from fairc.compiler.plan import ClaimTerm, ClaimUnit
+from fairc.compiler.plan.claims import Over, Relation, Tested
+from fairc.compiler.plan.text import Nothing
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.units import NUMBER, SHARE, in_si
 from fairc.dsl.core.values import Quantity
@@ -14,7 +17,6 @@ from fairc.dsl.expressions import arithmetic
 from fairc.dsl.expressions.evaluate import Scope, evaluate, truth
 from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.sampling import Bindings
-from fairc.dsl.model.claims import ClaimTerm, ClaimUnit, Over, Relation
 from fairc.dsl.text import syntax
 from fairc.words.claims import P
 
@@ -138,7 +140,7 @@ class Resolved:
         (shift,), _ = in_si([found.shift], found.dimension)
         first = self._readings[order[0]]
         self.unit = "1" if self.is_ratio or first.test else first.unit
-        return ClaimUnit(terms, shift, low, high)
+        return ClaimUnit(terms=terms, shift=shift, low=low, high=high)
 
     def _bounds(self, scope: Scope) -> tuple[Quantified, float | None, float | None]:
         """Return what is compared, and its bounds in SI units."""
@@ -253,7 +255,8 @@ class Resolved:
 
     def _term(self, place: int, factor: Fraction, point: Point, scope: Scope) -> ClaimTerm:
         reading = self._readings[place]
-        relation, bound, share = "", 0.0, 0.5
+        relation: Tested | Nothing = ""
+        bound, share = 0.0, 0.5
         if reading.share is not None:
             share = float(self._share(reading.share, scope))
         if reading.test is not None:
@@ -270,9 +273,16 @@ class Resolved:
                 )
             bound = _si(value)
         return ClaimTerm(
-            reading.statistic, reading.metric, reading.flow, reading.load, share, relation, bound,
-            float(factor), point.row,
-        )  # fmt: skip
+            statistic=reading.statistic,
+            metric=reading.metric,
+            flow=reading.flow,
+            load=reading.load,
+            share=share,
+            relation=relation,
+            bound=bound,
+            factor=float(factor),
+            cells=point.row,
+        )
 
 
 def _compared(holds: syntax.Expr) -> tuple[syntax.Expr, Relation, syntax.Expr]:

@@ -9,7 +9,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from fairc.dsl import model
+from fairc.compiler.plan import Axis, FigureRequest, Selection
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Parameter, match
 from fairc.dsl.core.literals import literal
@@ -44,7 +44,7 @@ class Facts:
     loads: of a page, the most of any cell; 0: no flow loads pages.
     """
 
-    axes: Sequence[model.Axis]
+    axes: Sequence[Axis]
     grid: Grid
     first: Scope
     lets: Mapping[str, syntax.Expr]
@@ -66,7 +66,7 @@ class FigureChecker:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
 
-    def build(self, figure: syntax.Call | syntax.Name) -> model.FigureRequest:
+    def build(self, figure: syntax.Call | syntax.Name) -> FigureRequest:
         """Return the figure. Raises CompileError with everything wrong in it."""
         head = figure.name if isinstance(figure, syntax.Call) else figure
         entry = FIGURES.get(head.text, head.span)
@@ -104,7 +104,9 @@ class FigureChecker:
         if metric is None:
             metric = entry.name
         given_options.pop("where", None)
-        return model.FigureRequest(entry.name, metric, {**filled, **given_options}, selection)
+        return FigureRequest(
+            kind=entry.name, metric=metric, options={**filled, **given_options}, where=selection
+        )
 
     def _value(self, entry: FigureEntry, argument: syntax.Argument) -> Value:
         key, node = argument.key, argument.value
@@ -218,7 +220,7 @@ class FigureChecker:
                 help=f"metrics over time: {', '.join(over_time)}",
             )
 
-    def _selection(self, node: syntax.Expr) -> model.Selection:
+    def _selection(self, node: syntax.Expr) -> Selection:
         """Return the values of the names in a condition for which it holds."""
         facts = self._facts
         used = used_names([node], facts.lets)
@@ -249,7 +251,9 @@ class FigureChecker:
                 node.span,
                 help=_values_of(facts.axes, names),
             )
-        return model.Selection(" ".join(node.span.text.split()), (*names, *extra), held)
+        return Selection(
+            text=" ".join(node.span.text.split()), names=(*names, *extra), rows=held
+        )
 
     def _holds(self, node: syntax.Expr, bound: Bindings, numbered: Mapping[str, int]) -> bool:
         given: dict[str, Value] = {
@@ -262,7 +266,7 @@ class FigureChecker:
         self,
         entry: FigureEntry,
         arguments: Mapping[str, Value],
-        selection: model.Selection | None,
+        selection: Selection | None,
         span: Span,
     ) -> None:
         """Raise CompileError for more panels or groups than can be read."""
@@ -287,7 +291,7 @@ class FigureChecker:
                     help="use fewer names, or show fewer cells with `where`",
                 )
 
-    def _count(self, names: Collection[str], selection: model.Selection | None, limit: int) -> int:
+    def _count(self, names: Collection[str], selection: Selection | None, limit: int) -> int:
         """Count the combinations of some names, as far as one more than the limit."""
         facts = self._facts
         swept = [axis.name for axis in facts.axes if axis.name in names]
@@ -346,7 +350,7 @@ def _symbols(value: Value | None) -> list[Symbol]:
     return [item for item in items if isinstance(item, Symbol)]
 
 
-def _values_of(axes: Sequence[model.Axis], names: Collection[str]) -> str:
+def _values_of(axes: Sequence[Axis], names: Collection[str]) -> str:
     def shown() -> Iterator[str]:
         for axis in axes:
             if axis.name in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from fairc.compiler.plan import Goal, Precision
 from fairc.compiler.plan.looks import LEAST
 from fairc.dsl import model
 from fairc.dsl.blocks import Block
@@ -11,7 +12,7 @@ from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics, Label, Severity
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE, Quantities
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.units import DATA, FREQUENCY, NUMBER, PACKETS, RATE, SHARE, TIME, in_si
+from fairc.dsl.core.units import NUMBER, PACKETS, SHARE, TIME, in_si
 from fairc.dsl.core.values import Quantity, Value
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.expressions.names import used_names
@@ -22,18 +23,7 @@ from fairc.words.blocks.experiment import REPEAT
 from fairc.words.metrics import METRICS, MetricEntry
 from fairc.words.repetitions import Repeat
 
-from .measures import check_sub_values
-
-DIMENSIONS = {
-    "1": NUMBER,
-    "tokens": NUMBER,
-    "s": TIME,
-    "bit/s": RATE,
-    "B": DATA,
-    "packets": PACKETS,
-    "1/s": FREQUENCY,
-}
-"""Unit of a metric -> what a quantity in it is."""
+from .measures import DIMENSIONS, check_sub_values
 
 EXAMPLE = "precision { goodput = 5% }"
 
@@ -47,7 +37,7 @@ def check_precision(
     lets: Mapping[str, syntax.Expr],
     overridden: Collection[str],
     found: Diagnostics,
-) -> model.Precision | None:
+) -> Precision | None:
     """Return what ends a range of repetitions; None for a number of them, or where it is wrong: `found` has why.
 
     statements: of the experiment. repeat: None where it is wrong itself, which has been said. measure: None where
@@ -89,7 +79,7 @@ def build_precision(
     measured: Sequence[str] | None,
     grid: Grid,
     lets: Mapping[str, syntax.Expr],
-) -> model.Precision:
+) -> Precision:
     """Return what ends a range of repetitions. Raises CompileError with everything wrong.
 
     at: where `repeat` is given. measured: the metrics of `measure`; None where something is wrong with them.
@@ -107,7 +97,7 @@ def build_precision(
                 note="nothing to be precise about",
                 help=f"name a value of `measure`, such as `{EXAMPLE}`",
             )
-    goals: list[model.Goal] = []
+    goals: list[Goal] = []
     seen: dict[str, Span] = {}
     for goal in block.goals:
         with gather.attempt():
@@ -126,7 +116,7 @@ def build_precision(
     with gather.attempt():
         per = names_behind_per(block.per, grid)
     gather.finish()
-    return model.Precision(repeat.least, tuple(goals), per)
+    return Precision(least=repeat.least, goals=tuple(goals), per=per)
 
 
 def _check_range(repeat: Repeat, head: Span, at: Span | None) -> None:
@@ -154,7 +144,7 @@ def _goal(
     goal: syntax.Setting,
     measured: Sequence[str] | None,
     lets: Mapping[str, syntax.Expr],
-) -> model.Goal:
+) -> Goal:
     span = goal.key.span
     first, *rest = name.split(".")
     metric = METRICS.get(first, Span(span.source, span.start, span.start + len(first)))
@@ -173,7 +163,7 @@ def _goal(
     return _absolute(metric, name, value)
 
 
-def _relative(metric: MetricEntry, name: str, value: Quantity) -> model.Goal:
+def _relative(metric: MetricEntry, name: str, value: Quantity) -> Goal:
     """Return a goal in per cent of the value. Raises CompileError where that has no meaning."""
     within = A_POSITIVE_SHARE.take(value, f"the precision of `{name}`")
     if name in metric.signed:
@@ -186,16 +176,16 @@ def _relative(metric: MetricEntry, name: str, value: Quantity) -> model.Goal:
             note="no number of repetitions reaches a part of nothing",
             help=f"write how wide half of its interval may be, such as `{name} = {example}`",
         )
-    return model.Goal(name, float(within.number), relative=True)
+    return Goal(metric=name, within=float(within.number), relative=True)
 
 
-def _absolute(metric: MetricEntry, name: str, value: Value) -> model.Goal:
+def _absolute(metric: MetricEntry, name: str, value: Value) -> Goal:
     """Return a goal in the unit of the value. Raises CompileError for any other quantity."""
     dimension = DIMENSIONS.get(metric.unit_of(name.partition(".")[2]))
     dimensions = (SHARE,) if dimension is None else (dimension, SHARE)
     taken = Quantities(dimensions, open_low=True).take(value, f"the precision of `{name}`")
     (number,), _ = in_si([taken.number], taken.dimension)
-    return model.Goal(name, number, relative=False)
+    return Goal(metric=name, within=number, relative=False)
 
 
 def _refuse_range_alone(repeat: Repeat, at: Span | None) -> None:

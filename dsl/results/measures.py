@@ -12,11 +12,22 @@ from fairc.dsl.core.entries import Entry, bind
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import suggest, unknown
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.units import in_si
+from fairc.dsl.core.units import DATA, FREQUENCY, NUMBER, PACKETS, RATE, TIME, Dimension, in_si
 from fairc.dsl.core.values import Applied, ListValue, Quantity, Symbol, Value
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.text import syntax
 from fairc.words.metrics import METRICS
+
+DIMENSIONS: Mapping[str, Dimension] = {
+    "1": NUMBER,
+    "s": TIME,
+    "bit/s": RATE,
+    "B": DATA,
+    "packets": PACKETS,
+    "1/s": FREQUENCY,
+    "tokens": NUMBER,
+}
+"""Unit of a metric -> what a quantity in it is; those of a plug-in have any unit."""
 
 
 def build_measures(

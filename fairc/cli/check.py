@@ -14,7 +14,7 @@ from .options import quiet, type_path
 
 if TYPE_CHECKING:
     from fairc.dsl.core.diagnostics import Diagnostics
-    from fairc.dsl.model import Experiment
+    from fairc.dsl.experiment import Experiment
 
 
 CONFIGURATIONS = 2000

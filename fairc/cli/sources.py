@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fairc.compiler import Compilation
     from fairc.compiler.plan import Cell, Plan
     from fairc.dsl.core.diagnostics import Diagnostics
-    from fairc.dsl.model import Experiment
+    from fairc.dsl.experiment import Experiment
 
 SHOWN_REASONS = 3
 

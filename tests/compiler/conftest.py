@@ -13,24 +13,21 @@ import pytest
 
 from fairc.compiler import Cell, compile
 from fairc.compiler.passes.lower import Lowering
+from fairc.compiler.plan import Axis, FigureRequest, Precision
 from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics
 from fairc.dsl.core.source import Source, Span
+from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import (
-    Axis,
-    Claim,
     Configuration,
     Count,
     Direction,
-    FigureRequest,
     Flow,
     Link,
     MetricRequest,
     Network,
     Node,
-    Precision,
     Queue,
     Scenario,
-    Setting,
     Size,
 )
 from fairc.words.workloads import Bulk, File
@@ -130,15 +127,13 @@ def quickstart(**options: Any) -> Scenario:
     return scenario(dumbbell(**options), flows)
 
 
-@dataclass
-class MadeExperiment:
-    """An `Experiment` whose configurations are given."""
+@dataclass(frozen=True)
+class MadeExperiment(Experiment):
+    """An experiment whose configurations are given."""
 
-    made: Sequence[Configuration]
     name: str = "made"
     title: str = "Made by hand"
     citation: str = ""
-    deviates: tuple[str, ...] = ()
     file: Source = SOURCE
     axes: tuple[Axis, ...] = ()
     repeat: int = 1
@@ -146,14 +141,14 @@ class MadeExperiment:
     seed: int = 1
     paired: bool = False
     common: bool = True
+    is_shuffled: bool = False
     measure: tuple[MetricRequest, ...] = (MetricRequest("goodput", (), {}),)
     figures: tuple[FigureRequest, ...] = ()
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
-    settings: tuple[Setting, ...] = ()
-    claims: tuple[Claim, ...] = ()
-
-    def configurations(self, repetition: int = 1) -> Iterator[Configuration]:
-        yield from self.made
+    grid: Any = None
+    builder: Any = None
+    texts: frozenset[str] = frozenset()
+    made: Sequence[Configuration] = ()
 
     def points(
         self, repetition: int
@@ -163,9 +158,6 @@ class MadeExperiment:
 
     def some(self, most: int) -> Iterator[Configuration]:
         yield from self.made[:: -(-len(self.made) // most)]
-
-    def files(self) -> dict[str, bytes]:
-        return {self.file.base_name: self.file.text.encode()}
 
     def mentions(self, word: str) -> bool:
         return True
@@ -179,8 +171,8 @@ def experiment(*scenarios: Scenario, repeat: int = 1, **options: Any) -> MadeExp
     repetitions = tuple(range(1, repeat + 1))
     bindings = [{"n": str(n)} if len(scenarios) > 1 else {} for n in range(len(scenarios))]
     made = [Configuration(b, repetitions, s) for b, s in zip(bindings, scenarios, strict=True)]
-    axes = (Axis("n", tuple(b["n"] for b in bindings)),) if len(scenarios) > 1 else ()
-    return MadeExperiment(made, axes=axes, repeat=repeat, **options)
+    axes = (Axis(name="n", values=tuple(b["n"] for b in bindings)),) if len(scenarios) > 1 else ()
+    return MadeExperiment(made=made, axes=axes, repeat=repeat, **options)
 
 
 def cell(made: Scenario, **options: Any) -> Cell:

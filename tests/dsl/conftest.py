@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from fairc.dsl import Diagnostics, Source, load
-from fairc.dsl.model import Configuration, Experiment
+from fairc.dsl.experiment import Experiment
+from fairc.dsl.model import Configuration
 
 TOPOLOGY = "topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)"
 FLOW = "flow a { cca = cubic  workload = file(1MB) }"

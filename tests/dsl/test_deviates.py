@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fairc import compiler
 from fairc.dsl import Diagnostics
-from fairc.dsl.model import Experiment
+from fairc.dsl.experiment import Experiment
 
 Make = Callable[..., Experiment]
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from strategies import Spec, specs
 
 from fairc.dsl import Diagnostics, Source, load
-from fairc.dsl.model import Configuration, Experiment
+from fairc.dsl.experiment import Experiment
+from fairc.dsl.model import Configuration
 
 Check = Callable[..., Diagnostics]
 Build = Callable[..., list[Configuration]]

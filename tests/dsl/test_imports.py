@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairc.dsl import Diagnostics, load, read
-from fairc.dsl.model import Experiment
+from fairc.dsl.experiment import Experiment
 
 MAIN = """fexp 1
 {imports}

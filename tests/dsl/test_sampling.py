@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from fairc.dsl.model import Configuration, Experiment
+from fairc.dsl.experiment import Experiment
+from fairc.dsl.model import Configuration
 
 from .conftest import Build, Check
 

@@ -1,0 +1,64 @@
+"""A configuration with its scenario, and how many of them there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from .flows import Flow
+from .inputs import Input
+from .network import Network
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Everything that one configuration says, resolved.
+
+    stop: `all`: the cell ends when every flow has ended; `first`: when the first one has.
+    captures: whether packets are captured at the bottlenecks.
+    offload: False (always, so far): no super-packets. processing_ns: a host delays each packet that it
+    sends by a random time in [0, processing_ns]; 0: by nothing; None: as the engine needs it.
+    syscall_cost_ns: the virtual time of a system call; None: as the engine needs it.
+    """
+
+    network: Network
+    flows: tuple[Flow, ...]
+    duration_ns: int | None
+    warmup_ns: int
+    deadline_ns: int | None
+    stop: Literal["first", "all"]
+    captures: Literal["full", "none"] = "full"
+    processing_ns: int | None = None
+    syscall_cost_ns: int | None = None
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The files that it depends on, each once."""
+        links = self.network.links
+        traces = (way.trace for link in links for way in (link.forward, link.backward))
+        read = (file for flow in self.flows for file in flow.workload.inputs)
+        return tuple(dict.fromkeys((*(trace.file for trace in traces if trace), *read)))
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One point of the sweep.
+
+    bindings: swept name -> value in canonical text, in file order.
+    repetitions: the repetitions (from 1) that `exclude` leaves.
+    scenario: resolved network and flows.
+    """
+
+    bindings: Mapping[str, str]
+    repetitions: tuple[int, ...]
+    scenario: Scenario
+
+
+class Count(NamedTuple):
+    """Sizes of a grid. unsampled: cells that are not excluded, but that `sample` does not draw."""
+
+    configurations: int
+    cells: int
+    excluded: int
+    unsampled: int
