@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import update_wrapper
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
@@ -43,6 +44,9 @@ class Value:
         )
 
 
+Compute = Callable[[Measurement, MetricRequest], tuple[MetricValue, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A metric; its definition, formula and source are the docstring of its module.
@@ -54,7 +58,7 @@ class Metric:
 
     name: str
     values: tuple[Value, ...]
-    compute: Callable[[Measurement, MetricRequest], tuple[MetricValue, ...]]
+    compute: Compute
     traces: Callable[[Measurement, MetricRequest], tuple[Trace, ...]] | None = None
     curves: Callable[[Measurement, MetricRequest], tuple[Curve, ...]] | None = None
 
@@ -62,6 +66,21 @@ class Metric:
     def definition(self) -> str:
         """The docstring of the module that computes it."""
         return inspect.getdoc(sys.modules[self.compute.__module__]) or ""
+
+
+def of_module(compute: Compute, function: Callable[..., object]) -> Compute:
+    """Return a `compute` as one of the module of another function, whose docstring defines the metric."""
+    return update_wrapper(compute, function, ("__module__",), ())
+
+
+def per_flow(of_flow: Callable[[Measurement, FlowRecord], tuple[MetricValue, ...]]) -> Compute:
+    """Return what computes the values of each requested flow."""
+
+    def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+        flows = measurement.sessions(request.sessions)
+        return tuple(value for flow in flows for value in of_flow(measurement, flow))
+
+    return of_module(compute, of_flow)
 
 
 def window(measurement: Measurement, flow: FlowRecord) -> tuple[float, float]:

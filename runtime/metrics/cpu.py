@@ -15,16 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairc.compiler.plan import MetricRequest
-from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.measurement.loads import PageLoad
 from fairc.runtime.measurement.record import Busy
-from fairc.runtime.store.results import MetricValue
 
-from .base import Metric, Value
-from .page_loads import per_load
-
-CPU = Value("cpu", "1", "busy share of the machine's CPU during a load")
+from .base import Value
+from .page_loads import load_metric
 
 
 def busy_share(busy: Busy, begin_s: float, end_s: float) -> float | None:
@@ -37,13 +31,8 @@ def busy_share(busy: Busy, begin_s: float, end_s: float) -> float | None:
     return float(weight @ busy.busy_s) / total_s if total_s > 0 else None
 
 
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the CPU's load during each load of each requested flow."""
-
-    def share(_: FlowRecord, load: PageLoad) -> float | None:
-        return busy_share(measurement.busy, load.begin_s, load.end_s)
-
-    return per_load(measurement, request, CPU, share, "the load of the machine was not recorded")
-
-
-METRIC = Metric("cpu", (CPU,), compute)
+METRIC = load_metric(
+    Value("cpu", "1", "busy share of the machine's CPU during a load"),
+    lambda measurement, _, load: busy_share(measurement.busy, load.begin_s, load.end_s),
+    lacking="the load of the machine was not recorded",
+)

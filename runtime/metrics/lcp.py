@@ -10,24 +10,11 @@ Unit: s. Source: W3C Largest Contentful Paint, section 2.
 
 from __future__ import annotations
 
-from fairc.compiler.plan import MetricRequest
-from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.measurement.loads import PageLoad
-from fairc.runtime.store.results import MetricValue
+from .base import Value
+from .page_loads import load_metric
 
-from .base import Metric, Value
-from .page_loads import per_load
-
-LCP = Value("lcp", "s", "largest contentful paint of a load")
-
-
-def _number(_: FlowRecord, load: PageLoad) -> float | None:
-    return load.since_connect_s(load.lcp_s)
-
-
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the largest contentful paint of each load of each requested flow."""
-    return per_load(measurement, request, LCP, _number, "nothing was painted")
-
-
-METRIC = Metric("lcp", (LCP,), compute)
+METRIC = load_metric(
+    Value("lcp", "s", "largest contentful paint of a load"),
+    lambda _, __, load: load.since_connect_s(load.lcp_s),
+    lacking="nothing was painted",
+)

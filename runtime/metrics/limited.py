@@ -31,7 +31,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.samples import Samples
 from fairc.runtime.store.results import MetricValue
 
-from .base import Metric, Value
+from .base import Metric, Value, per_flow
 
 MOST = Value("limited", "1", "largest of the shares that are known")
 CAP = Value("limited.window_cap", "1", "share of time at the cap of the congestion window")
@@ -116,10 +116,4 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     )
 
 
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the shares of each requested flow."""
-    flows = measurement.sessions(request.sessions)
-    return tuple(value for flow in flows for value in _of_flow(measurement, flow))
-
-
-METRIC = Metric("limited", (MOST, *PARTS), compute)
+METRIC = Metric("limited", (MOST, *PARTS), per_flow(_of_flow))

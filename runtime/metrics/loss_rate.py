@@ -13,11 +13,10 @@ Unit: 1. Source: RFC 7680, section 4.1 (one-way loss ratio); measurement.md, rul
 
 from __future__ import annotations
 
-from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.store.results import MetricValue
 
-from .base import UNSEEN, Metric, Value
+from .base import UNSEEN, Metric, Value, per_flow
 from .policing import policed_loss
 
 TOTAL = Value("loss_rate.total", "1", "share of the packets lost, whatever the cause")
@@ -50,10 +49,4 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     )
 
 
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the loss rates of each requested flow."""
-    flows = measurement.sessions(request.sessions)
-    return tuple(value for flow in flows for value in _of_flow(measurement, flow))
-
-
-METRIC = Metric("loss_rate", VALUES, compute)
+METRIC = Metric("loss_rate", VALUES, per_flow(_of_flow))

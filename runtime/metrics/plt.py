@@ -21,24 +21,10 @@ Unit: s. Source: W3C Navigation Timing Level 2, section 3 (the times); Thomas et
 
 from __future__ import annotations
 
-from fairc.compiler.plan import MetricRequest
-from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.measurement.loads import PageLoad
-from fairc.runtime.store.results import MetricValue
+from .base import Value
+from .page_loads import load_metric
 
-from .base import Metric, Value
-from .page_loads import per_load
-
-PLT = Value("plt", "s", "page load time of a load")
-
-
-def _number(_: FlowRecord, load: PageLoad) -> float | None:
-    return load.since_connect_s(load.load_event_end_s)
-
-
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the page load time of each load of each requested flow."""
-    return per_load(measurement, request, PLT, _number, "the client did not report it")
-
-
-METRIC = Metric("plt", (PLT,), compute)
+METRIC = load_metric(
+    Value("plt", "s", "page load time of a load"),
+    lambda _, __, load: load.since_connect_s(load.load_event_end_s),
+)

@@ -34,7 +34,7 @@ from fairc.runtime.measurement.policers import PolicerRecord, unexposed_losses
 from fairc.runtime.measurement.series import Trace
 from fairc.runtime.store.results import MetricValue
 
-from .base import Metric, Value
+from .base import Metric, Value, per_flow
 
 TOKENS = Value("policing.tokens", "1/s", "tokens that its packets take per second")
 LOSS = Value("policing.loss", "1", "share of its packets that the policer dropped")
@@ -55,12 +55,6 @@ def policer_of(measurement: Measurement, flow: FlowRecord) -> PolicerRecord | No
         if policer.of_flow(flow.name) is not None:
             return policer
     return None
-
-
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the values of each requested flow."""
-    flows = measurement.sessions(request.sessions)
-    return tuple(value for flow in flows for value in _of_flow(measurement, flow))
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
@@ -136,4 +130,4 @@ def traces(measurement: Measurement, request: MetricRequest) -> tuple[Trace, ...
     return tuple(found)
 
 
-METRIC = Metric("policing", VALUES, compute, traces)
+METRIC = Metric("policing", VALUES, per_flow(_of_flow), traces)

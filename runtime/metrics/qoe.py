@@ -13,19 +13,9 @@ Unit: 1. Source: Sanhaji et al., ConEx Performance Evaluation and Application to
 
 from __future__ import annotations
 
-from fairc.compiler.plan import MetricRequest
-from fairc.runtime.measurement import Measurement
-from fairc.runtime.store.results import MetricValue
+from .base import Value
+from .videos import video_metric
 
-from .base import Metric, Value
-from .videos import per_flow
-
-QOE = Value("qoe", "1", "quality of experience of a video, 1.5 to 5")
-
-
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the quality of experience of each requested flow that plays videos."""
-    return per_flow(measurement, request, {QOE: lambda video: video.qoe})
-
-
-METRIC = Metric("qoe", (QOE,), compute)
+METRIC = video_metric(
+    "qoe", {Value("qoe", "1", "quality of experience of a video, 1.5 to 5"): lambda video: video.qoe}
+)

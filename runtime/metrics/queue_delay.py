@@ -21,7 +21,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.series import Curve, Floats
 from fairc.runtime.store.results import MetricValue
 
-from .base import UNSEEN, Metric, Value
+from .base import UNSEEN, Metric, Value, per_flow
 from .distribution import percentile_values, percentiles
 
 MEAN = Value("queue_delay.mean", "s", "mean time in the bottleneck queue")
@@ -48,12 +48,6 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     return tuple(value.of(float(n), flow.name) for value, n in zip(VALUES, numbers, strict=True))
 
 
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the queueing delays of each requested flow."""
-    flows = measurement.sessions(request.sessions)
-    return tuple(value for flow in flows for value in _of_flow(measurement, flow))
-
-
 def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...]:
     """Return the distribution of each requested flow; none of one without packets."""
     shares = np.arange(STEPS + 1) / STEPS
@@ -69,4 +63,4 @@ def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...
     )  # fmt: skip
 
 
-METRIC = Metric("queue_delay", VALUES, compute, curves=curves)
+METRIC = Metric("queue_delay", VALUES, per_flow(_of_flow), curves=curves)

@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.store.results import MetricValue
 
-from .base import Metric, Value
+from .base import Metric, Value, per_flow
 
 COUNT = Value("retransmissions", "packets", "packets retransmitted or declared lost")
 SHARE = Value("retransmissions.share", "1", "retransmissions over packets sent")
@@ -61,10 +60,4 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     return COUNT.of(again, flow.name), SHARE.of(share, flow.name, "no packet of the flow was sent")
 
 
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the retransmissions of each requested flow."""
-    flows = measurement.sessions(request.sessions)
-    return tuple(value for flow in flows for value in _of_flow(measurement, flow))
-
-
-METRIC = Metric("retransmissions", VALUES, compute)
+METRIC = Metric("retransmissions", VALUES, per_flow(_of_flow))

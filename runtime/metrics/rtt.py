@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.store.results import MetricValue
 
-from .base import Metric, Value
+from .base import Metric, Value, per_flow
 from .distribution import percentile_values, percentiles
 
 MEAN = Value("rtt.mean", "s", "mean of the sender's smoothed RTT")
@@ -47,10 +46,4 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     )
 
 
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the round-trip times of each requested flow."""
-    flows = measurement.sessions(request.sessions)
-    return tuple(value for flow in flows for value in _of_flow(measurement, flow))
-
-
-METRIC = Metric("rtt", (MEAN, MIN, BASE, *PERCENTILES), compute)
+METRIC = Metric("rtt", (MEAN, MIN, BASE, *PERCENTILES), per_flow(_of_flow))

@@ -23,25 +23,11 @@ Unit: B. Source: Thomas et al., QUIC and SATCOM, 2018 (sequence evolution and it
 
 from __future__ import annotations
 
-from fairc.compiler.plan import MetricRequest
-from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.measurement.loads import PageLoad
-from fairc.runtime.store.results import MetricValue
+from .base import Value
+from .page_loads import load_metric
 
-from .base import Metric, Value
-from .page_loads import per_load
-
-SEQUENCE = Value("sequence", "B", "bytes received by the largest connection of a load")
-
-
-def _largest(flow: FlowRecord, load: PageLoad) -> float | None:
-    return max((curve.total for curve in flow.received_in(load)), default=None)
-
-
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return what the largest connection of each load of each requested flow received."""
-    lacking = "no packet of the load was captured at the client"
-    return per_load(measurement, request, SEQUENCE, _largest, lacking)
-
-
-METRIC = Metric("sequence", (SEQUENCE,), compute)
+METRIC = load_metric(
+    Value("sequence", "B", "bytes received by the largest connection of a load"),
+    lambda _, flow, load: max((curve.total for curve in flow.received_in(load)), default=None),
+    lacking="no packet of the load was captured at the client",
+)

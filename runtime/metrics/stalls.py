@@ -12,24 +12,13 @@ Streaming, 2015 (the player and its thresholds).
 
 from __future__ import annotations
 
-from fairc.compiler.plan import MetricRequest
-from fairc.runtime.measurement import Measurement
-from fairc.runtime.store.results import MetricValue
+from .base import Value
+from .videos import video_metric
 
-from .base import Metric, Value
-from .videos import per_flow
-
-COUNT = Value("stalls.count", "1", "stalls of a video")
-TIME = Value("stalls.time", "s", "time that a video stalled")
-
-
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return number and time of the stalls of each requested flow that plays videos."""
-    return per_flow(
-        measurement,
-        request,
-        {COUNT: lambda video: len(video.stalls_s), TIME: lambda video: video.stalled_s},
-    )
-
-
-METRIC = Metric("stalls", (COUNT, TIME), compute)
+METRIC = video_metric(
+    "stalls",
+    {
+        Value("stalls.count", "1", "stalls of a video"): lambda video: len(video.stalls_s),
+        Value("stalls.time", "s", "time that a video stalled"): lambda video: video.stalled_s,
+    },
+)

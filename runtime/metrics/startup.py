@@ -11,19 +11,10 @@ Unit: s. Source: ITU-T P.1203, section 3.2.3 (initial loading delay).
 
 from __future__ import annotations
 
-from fairc.compiler.plan import MetricRequest
-from fairc.runtime.measurement import Measurement
-from fairc.runtime.store.results import MetricValue
+from .base import Value
+from .videos import video_metric
 
-from .base import Metric, Value
-from .videos import per_flow
-
-STARTUP = Value("startup", "s", "time until a video first plays")
-
-
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the start-up delay of each requested flow that plays videos."""
-    return per_flow(measurement, request, {STARTUP: lambda video: video.startup_s})
-
-
-METRIC = Metric("startup", (STARTUP,), compute)
+METRIC = video_metric(
+    "startup",
+    {Value("startup", "s", "time until a video first plays"): lambda video: video.startup_s},
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from statistics import fmean
 
 from fairc.compiler.plan import MetricRequest
@@ -10,29 +10,31 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.applications import Video
 from fairc.runtime.store.results import MetricValue
 
-from .base import Value
+from .base import Metric, Value, of_module
 
 Number = Callable[[Video], float | None]
 
 
-def per_flow(
-    measurement: Measurement, request: MetricRequest, numbers: dict[Value, Number]
-) -> tuple[MetricValue, ...]:
-    """Return the mean of each number over the videos of each requested flow.
+def video_metric(name: str, numbers: Mapping[Value, Number]) -> Metric:
+    """Return the metric of the mean of each number over the videos of each requested flow.
 
     Flows that play none are left out unless they are named. Not defined where a video never started:
     the mean of the others would be that of the lucky ones.
     """
-    flows = measurement.sessions(request.sessions)
-    if not request.sessions:
-        flows = tuple(f for f in flows if f.plays_videos)
-    if not flows:
-        return tuple(value.of(None, None, "no flow plays videos") for value in numbers)
-    return tuple(
-        value.of(_mean(flow, number), flow.name, _reason(flow))
-        for flow in flows
-        for value, number in numbers.items()
-    )
+
+    def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+        flows = measurement.sessions(request.sessions)
+        if not request.sessions:
+            flows = tuple(f for f in flows if f.plays_videos)
+        if not flows:
+            return tuple(value.of(None, None, "no flow plays videos") for value in numbers)
+        return tuple(
+            value.of(_mean(flow, number), flow.name, _reason(flow))
+            for flow in flows
+            for value, number in numbers.items()
+        )
+
+    return Metric(name, tuple(numbers), of_module(compute, next(iter(numbers.values()))))
 
 
 def _mean(flow: FlowRecord, number: Number) -> float | None:

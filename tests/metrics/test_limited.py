@@ -38,7 +38,7 @@ def shares(
     object.__setattr__(flow.endpoints, "samples", samples)
     cell = measurement.cell.model_copy(update={"warmup_ns": int(warmup_s * 1e9)})
     object.__setattr__(measurement, "cell", cell)
-    found = limited.compute(measurement, MetricRequest(name="limited", sessions=("a",)))
+    found = limited.METRIC.compute(measurement, MetricRequest(name="limited", sessions=("a",)))
     return {value.metric: value.value for value in found}
 
 
