@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import LoadWorkload, MetricRequest
+from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.samples import Samples
 from fairc.runtime.store.results import MetricValue
