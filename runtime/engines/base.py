@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from fairc.cell.document import Document
 from fairc.compiler.plan import Cell
+from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
+from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
 
 
@@ -38,6 +41,28 @@ def refuse_images(cell: Cell) -> None:
                 (f"this engine cannot run the image `{flow.image}` of the flow `{flow.name}`",),
                 "`fairc run --engine docker --allow-image`",
             )
+
+
+def endpoints() -> Path:
+    """Return where the endpoints' program is. Raises EngineUnavailable."""
+    try:
+        return find_endpoints()
+    except EndpointsMissing as problem:
+        raise EngineUnavailable((str(problem),), "make setup") from problem
+
+
+def result(
+    error: str, artefacts: Path, console: str, began_s: float, virtual_s: float | None = None
+) -> RawResult:
+    """Return what a cell left behind; the arguments are those of RawResult.
+
+    began_s: when it began, on the monotonic clock. virtual_s: None: it ran in real time.
+    """
+    sha256 = "" if error else archive.digest(artefacts)
+    wall_s = time.monotonic() - began_s
+    return RawResult(
+        error, artefacts, sha256, console, wall_s if virtual_s is None else virtual_s, wall_s
+    )
 
 
 class Engine(Protocol):

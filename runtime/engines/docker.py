@@ -18,11 +18,10 @@ from fairc.runtime.containers import foreign, image, job, leftovers
 from fairc.runtime.containers.client import INSTEAD, Client, connect, translated
 from fairc.runtime.containers.janitor import Janitor
 from fairc.runtime.containers.probe import probe
-from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
 
 from . import host
-from .base import EngineUnavailable, digest_of
+from .base import EngineUnavailable, digest_of, result
 from .script import ending
 
 # From the first container to the epoch, draining queues and statistics after the end.
@@ -130,14 +129,7 @@ class DockerEngine:
             raise EngineUnavailable(
                 (f"the disk of {workdir} is full: {error}",), "make room, then run it again"
             )
-        return RawResult(
-            error=error,
-            artefacts=artefacts,
-            sha256=archive.digest(artefacts) if not error else "",
-            console=console,
-            virtual_s=time.monotonic() - started_s,
-            wall_s=time.monotonic() - started_s,
-        )
+        return result(error, artefacts, console, started_s)
 
     def close(self) -> None:
         """Stop the cell that is running, and wait until nothing of it is left."""

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from fairc.compiler.plan import Cell
-from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
 
 from . import fake_artefacts, fluid
-from .base import refuse_images
+from .base import refuse_images, result
 
 # fail: the script fails. hang: nothing happens until the engine is closed. crash: `run` raises,
 # which the contract forbids. garble: an artefact is cut off. note: the script notes something, so
@@ -89,14 +88,8 @@ class FakeEngine:
             fake_artefacts.write(cell, trace, artefacts, notes)
         if fault == "garble":
             (artefacts / "ping.json").write_text('[{"flow": "cut o')
-        return RawResult(
-            error=error,
-            artefacts=artefacts,
-            sha256="" if error else archive.digest(artefacts),
-            console=f"fake engine: cell {cell.id}\n{error}\n",
-            virtual_s=trace.ended_ns / 1e9,
-            wall_s=time.monotonic() - started,
-        )
+        console = f"fake engine: cell {cell.id}\n{error}\n"
+        return result(error, artefacts, console, started, trace.ended_ns / 1e9)
 
     def close(self) -> None:
         """Let cells that hang return."""

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import queue
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +33,24 @@ MOST_CLOCK_S = 1e9
 MOST_WORDS = 2000
 # The guest has `cell/`; its nodes are plain network namespaces.
 PROGRAM = "from cell.netlink import main\n\nmain()\n"
+
+
+class Cores:
+    """The cores of this machine, each for one guest at a time."""
+
+    def __init__(self) -> None:
+        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for core in sorted(os.sched_getaffinity(0)):
+            self._free.put(core)
+
+    @contextmanager
+    def one(self) -> Iterator[int]:
+        """Take a core, by its number; wait until one is free."""
+        core = self._free.get()
+        try:
+            yield core
+        finally:
+            self._free.put(core)
 
 
 def deadline_s(cell: Cell) -> float:

@@ -11,15 +11,14 @@ from pathlib import Path
 
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner, values
-from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
+from fairc.compiler.targets.binary import NAME, find_endpoints
 from fairc.compiler.targets.mininet import render
 from fairc.runtime.host import supervisor
-from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
 from fairc.runtime.vm import recipe
 
 from . import host
-from .base import EngineUnavailable, digest_of, refuse_images
+from .base import EngineUnavailable, digest_of, endpoints, refuse_images, result
 from .script import ending
 
 # Namespaces, pings and captures before the epoch, draining queues and statistics after the end.
@@ -43,8 +42,8 @@ class MininetEngine:
         """Hash of the kernel, iproute2, Mininet, the endpoints, and `cell/`."""
         text = json.dumps(self.versions, sort_keys=True)
         with find_endpoints().open("rb") as program:
-            endpoints = hashlib.file_digest(program, "sha256").hexdigest()
-        return hashlib.sha256(f"{text} {endpoints}".encode()).hexdigest()
+            digest = hashlib.file_digest(program, "sha256").hexdigest()
+        return hashlib.sha256(f"{text} {digest}".encode()).hexdigest()
 
     def identity_for(self, cell: Cell) -> str:
         """Return the identity: all cells run on this host."""
@@ -81,10 +80,7 @@ class MininetEngine:
                 tuple(f"{name} is not installed" for name in packages),
                 f"apt-get install --no-install-recommends {' '.join(packages)}; or {INSTEAD}",
             )
-        try:
-            find_endpoints()
-        except EndpointsMissing as error:
-            raise EngineUnavailable((str(error),), "make setup") from None
+        endpoints()
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Run the cell's script. Raises EngineUnavailable when the kernel lacks what it needs."""
@@ -110,15 +106,7 @@ class MininetEngine:
         console = workdir / "console"
         error = self._supervise(cell, workdir, artefacts, console)
         text = console.read_text(errors="replace")
-        error = error or ending(artefacts, text)
-        return RawResult(
-            error=error,
-            artefacts=artefacts,
-            sha256=archive.digest(artefacts) if not error else "",
-            console=text,
-            virtual_s=time.monotonic() - started,
-            wall_s=time.monotonic() - started,
-        )
+        return result(error or ending(artefacts, text), artefacts, text, started)
 
     def _supervise(self, cell: Cell, workdir: Path, artefacts: Path, console: Path) -> str:
         """Run the script to its end; return why it had to be stopped, or nothing."""

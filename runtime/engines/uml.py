@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import queue
 import re
 import shutil
 import tempfile
@@ -16,10 +14,8 @@ from pathlib import Path
 
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
-from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
-from fairc.runtime.engines.base import EngineUnavailable, refuse_images
+from fairc.runtime.engines.base import EngineUnavailable, endpoints, refuse_images, result
 from fairc.runtime.host import bounds, faults, supervisor
-from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
 from fairc.runtime.uml import confinement, kernel, machine, memory, trial
 from fairc.runtime.vm import exchange, image, initramfs, recipe
@@ -53,9 +49,7 @@ class UmlEngine:
         self._identities: dict[tuple[str, int | None], str] = {}  # by variant, and memory in bytes
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        self._cores: queue.SimpleQueue[int] = queue.SimpleQueue()
-        for core in sorted(os.sched_getaffinity(0)):
-            self._cores.put(core)
+        self._cores = guest_job.Cores()
 
     @property
     def identity(self) -> str:
@@ -118,10 +112,7 @@ class UmlEngine:
         memory = recipe.PLAIN.memory_bytes
         faults.require(max(exchange.SIZE, memory), memory)
         self._kernel = kernel.require()
-        try:
-            self._endpoints = find_endpoints()
-        except EndpointsMissing as problem:
-            raise EngineUnavailable((str(problem),), "make setup") from problem
+        self._endpoints = endpoints()
         self._initrd(recipe.PLAIN)
         self._tracing = trial.boot(self._kernel, image.require(recipe.PLAIN))
 
@@ -145,11 +136,8 @@ class UmlEngine:
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Boot a machine, run the cell's program in it, and fetch what it left."""
-        core = self._cores.get()
-        try:
+        with self._cores.one() as core:
             return self._run(cell, workdir, core if self.pinned else None)
-        finally:
-            self._cores.put(core)
 
     def _run(self, cell: Cell, workdir: Path, core: int | None) -> RawResult:
         variant = guest_job.variant_of(cell)
@@ -169,14 +157,7 @@ class UmlEngine:
             console = (folder / "console").read_text(errors="replace")
         if _NO_PROCESS.search(console):
             raise faults.no_process()
-        return RawResult(
-            error=error,
-            artefacts=artefacts,
-            sha256="" if error else archive.digest(artefacts),
-            console=console,
-            virtual_s=virtual_s,
-            wall_s=time.monotonic() - started,
-        )
+        return result(error, artefacts, console, started, virtual_s)
 
     def _boot(
         self,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import queue
 import tempfile
 import threading
 import time
@@ -13,10 +11,8 @@ from pathlib import Path
 
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
-from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
-from fairc.runtime.engines.base import EngineUnavailable, refuse_images
+from fairc.runtime.engines.base import endpoints, refuse_images, result
 from fairc.runtime.host import bounds, faults, supervisor
-from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
 from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot
 from fairc.runtime.vm.foreign import Foreign
@@ -54,9 +50,7 @@ class VmEngine:
         self._closed = threading.Event()
         self._given_up = ""
         self._running = supervisor.Group()
-        self._cores: queue.SimpleQueue[int] = queue.SimpleQueue()
-        for core in sorted(os.sched_getaffinity(0)):
-            self._cores.put(core)
+        self._cores = guest_job.Cores()
 
     @property
     def identity(self) -> str:
@@ -93,10 +87,7 @@ class VmEngine:
         faults.require(
             max(exchange.SIZE, memory), memory + exchange.SIZE + 4096 * recipe.PLAIN.blocks
         )
-        try:
-            self._endpoints = self._foreign.endpoints if self._foreign else find_endpoints()
-        except EndpointsMissing as problem:
-            raise EngineUnavailable((str(problem),), "make setup") from problem
+        self._endpoints = self._foreign.endpoints if self._foreign else endpoints()
         self._snapshot(recipe.PLAIN)
 
     def _snapshot(self, variant: recipe.Variant) -> snapshot.Snapshot:
@@ -124,11 +115,8 @@ class VmEngine:
         if self._given_up:
             words = f"not run, since the programs were stopped in another cell: {self._given_up}"
             return RawResult(words, workdir, "", "", 0.0, 0.0)
-        core = self._cores.get()
-        try:
+        with self._cores.one() as core:
             return self._run(cell, workdir, core)
-        finally:
-            self._cores.put(core)
 
     def _run(self, cell: Cell, workdir: Path, core: int) -> RawResult:
         saved = self._snapshot(guest_job.variant_of(cell))
@@ -142,14 +130,7 @@ class VmEngine:
             error = self._restore(saved, Path(scratch), limits, core)
             text = console.read_text(errors="replace") if console.exists() else ""
             error, virtual_s = guest_job.read(device, artefacts, error)
-        return RawResult(
-            error=error,
-            artefacts=artefacts,
-            sha256="" if error else archive.digest(artefacts),
-            console=text,
-            virtual_s=virtual_s,
-            wall_s=time.monotonic() - started,
-        )
+        return result(error, artefacts, text, started, virtual_s)
 
     def _restore(
         self, saved: snapshot.Snapshot, scratch: Path, limits: bounds.Limits, core: int

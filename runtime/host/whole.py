@@ -6,20 +6,16 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.uml import kernel as kernels
 from fairc.runtime.vm import image, recipe, snapshot
 
-from .doctor import Finding
+from .doctor import Finding, endpoints
 
 
 def verify() -> Iterator[Finding]:
     """Yield what is there, and whether it is whole; what has not been built is no finding."""
-    try:
-        yield Finding("fairc-endpoints", True, str(find_endpoints()))
-    except EndpointsMissing as error:
-        yield Finding("fairc-endpoints", False, str(error), "make setup")
+    yield endpoints()
     yield from _found("kernel", kernels.folder(), kernels.find)
     for variant in recipe.VARIANTS:
         found = partial(image.find, variant)
