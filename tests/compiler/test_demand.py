@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from specs import compilation_of, only_cell_of
 
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.compiler.costs import VM
 from fairc.compiler.estimate import Estimate, length, packets, quic_share
-from fairc.dsl import CompileError, Source, load
+from fairc.dsl import CompileError
 
 TEXT = """fexp 1
 experiment e {{
@@ -26,9 +27,7 @@ def made(flows: str, rest: str = "", ecn: str = "") -> tuple[Cell | None, list[s
     text = TEXT.format(flows=flows, rest=rest, ecn=ecn)
     if ecn:
         text = text.replace("fifo(20kB", "codel(20kB")
-    experiment, found = load(Source("t.fexp", text))
-    assert experiment is not None, [d.message for d in found]
-    compilation = compile(experiment)
+    compilation = compilation_of(text)
     try:
         (cell,) = compilation.cells()
     except CompileError:
@@ -83,9 +82,7 @@ def test_an_extra_round_trip_without_a_host_of_its_own_is_refused() -> None:
 def test_equal_networks_with_different_extra_round_trips_are_told_apart() -> None:
     flows = "flow a { users = one  cca = reno  rtt = x  workload = file(1MB) }"
     text = TEXT.format(flows=flows, rest="sweep { x = [0ms, 10ms, 40ms] }", ecn="")
-    experiment, _ = load(Source("t.fexp", text))
-    assert experiment is not None
-    rtts_ns = [cell.flows[0].base_rtt_ns for cell in compile(experiment).cells()]
+    rtts_ns = [cell.flows[0].base_rtt_ns for cell in compilation_of(text).cells()]
     assert rtts_ns == [50_000_000, 60_000_000, 90_000_000]
 
 
@@ -185,9 +182,7 @@ def test_the_extra_round_trip_stays_when_the_delay_changes() -> None:
       measure = [goodput]
     }
     """
-    experiment, found = load(Source("t.fexp", text))
-    assert experiment is not None, [d.message for d in found]
-    (cell,) = compile(experiment).cells()
+    cell = only_cell_of(text)
     (hop,) = [node for node in cell.nodes if node.kind == "hop"]
     for interface in hop.interfaces:
         assert interface.impairment is not None

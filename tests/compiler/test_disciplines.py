@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from documents import netem_words, qdisc, queue_words, red_weight
 from pydantic import ValidationError
+from specs import compilation_of
 
 from fairc import dsl
-from fairc.compiler import Cell, Compilation, compile, plan
+from fairc.compiler import Cell, Compilation, plan
 from fairc.compiler.queue_table import queue_table
 from fairc.dsl.core.diagnostics import Severity
 from fairc.runtime.engines import host
@@ -30,9 +31,7 @@ experiment e {{
   measure = [goodput]
 }}
 """
-    experiment, found = dsl.load(dsl.Source("e.fexp", text))
-    assert experiment is not None, dsl.render_full(found)
-    return compile(experiment)
+    return compilation_of(text)
 
 
 def bottleneck(cell: Cell) -> plan.Interface:
@@ -242,9 +241,7 @@ experiment e {
 def test_what_l4s_needs(queue: str, cca: str, ecn: str, codes: list[str]) -> None:
     """A frame at 10 Mbit/s takes 1.2 ms, the step is at 1 ms."""
     text = L4S.replace("QUEUE", queue).replace("CCA", cca).replace("ECN", ecn)
-    experiment, found = dsl.load(dsl.Source("e.fexp", text))
-    assert experiment is not None, dsl.render_full(found)
-    compiled = compile(experiment)
+    compiled = compilation_of(text)
     assert list(compiled.cells())
     doubts = {"no-l4s", "classic-as-l4s", "target-below-packet"}
     assert sorted({d.code for d in compiled.diagnostics} & doubts) == codes

@@ -6,10 +6,9 @@ from fractions import Fraction
 from statistics import fmean, pstdev
 
 import pytest
+from specs import compilation_of
 
-from fairc.compiler import compile
 from fairc.compiler.draws import DRAWS, draw
-from fairc.dsl import Source, load
 from fairc.dsl.model import Distribution
 from fairc.words.distributions import DISTRIBUTIONS
 
@@ -82,9 +81,7 @@ experiment e {
   measure = [goodput]
 }
 """
-    made, found = load(Source("file.fexp", text))
-    assert made is not None and not found.errors
-    compilation = compile(made)
+    compilation = compilation_of(text)
     cells = list(compilation.cells())
     starts = [flow.start_ns for cell in cells for flow in cell.flows]
     assert len(set(starts)) == 6
@@ -108,9 +105,7 @@ experiment e {{
   measure = [goodput]
 }}
 """
-    made, found = load(Source("file.fexp", text))
-    assert made is not None and not found.errors
-    cells = list(compile(made).cells())
+    cells = list(compilation_of(text).cells())
     for cell in cells:
         assert cell.deadline_ns > max(cell.flows[0].starts_ns) + 10**10
         assert cell.flows[1].starts_ns == (cell.flows[1].start_ns,) * count

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from specs import compilation_of, only_cell_of
 
 from fairc.compiler import Cell, Compilation, compile, emit
 from fairc.compiler.costs import COSTS, UML, VM
@@ -217,10 +218,8 @@ def test_a_fast_link_concerns_the_emulated_machine() -> None:
     fast = "topology t() { node s, c  link s -- c { rate = 1Gbit/s  delay = 1ms } }"
     body = "topology = t()  flow a { from = s  to = c  cca = cubic  workload = file(1MB) }"
     text = f"fexp 1\n{fast}\nexperiment e {{ {body}  measure = [goodput] }}\n"
-    experiment, _ = load(Source("e.fexp", text))
-    assert experiment is not None
     for engine, warned in ((None, False), ("vm", True)):
-        made = compile(experiment, engine)
+        made = compilation_of(text, "e.fexp", engine)
         list(made.cells())
         assert made.plan.engine == engine or engine is None
         assert ("fast-link" in {d.code for d in made.diagnostics}) is warned
@@ -257,9 +256,7 @@ def test_the_estimate_of_the_fast_engine_is_what_was_measured(
       measure = [goodput]
     }}
     """
-    experiment, _ = load(Source("e.fexp", text))
-    assert experiment is not None
-    (cell,) = compile(experiment).cells()
+    cell = only_cell_of(text, "e.fexp")
     estimate = Estimate(1, "uml")
     estimate.add(cell)
     assert least_s <= estimate.wall_s <= most_s

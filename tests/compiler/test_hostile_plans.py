@@ -12,10 +12,10 @@ from typing import Any
 import hostile
 import pytest
 from pydantic import ValidationError
+from specs import compilation_of
 
-from fairc import dsl
 from fairc.cell.document import Document
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.compiler.plan import Plan
 from fairc.compiler.targets import containers, mininet, values
 from fairc.dsl.core.diagnostics import CompileError
@@ -70,16 +70,12 @@ experiment policed {
 
 def policed() -> Cell:
     """Compile `POLICED`."""
-    experiment, found = dsl.load(dsl.Source("policed.fexp", POLICED))
-    assert experiment is not None, dsl.render_full(found)
-    return next(compile(experiment).cells())
+    return next(compilation_of(POLICED).cells())
 
 
 def more() -> tuple[Plan, Cell]:
     """Compile `MORE`."""
-    experiment, found = dsl.load(dsl.Source("more.fexp", MORE))
-    assert experiment is not None, dsl.render_full(found)
-    compilation = compile(experiment, "fake")  # no engine can run all that is in it
+    compilation = compilation_of(MORE, engine="fake")  # no engine can run all that is in it
     return compilation.plan, next(compilation.cells())
 
 
@@ -268,17 +264,13 @@ def test_lines_do_not_rely_on_the_types_of_the_plan() -> None:
 def test_what_is_beyond_a_plan_is_a_diagnostic() -> None:
     """23 days are the longest time: nothing waits longer."""
     text = MORE.replace("duration = 20s", "duration = 1000h")
-    experiment, _ = dsl.load(dsl.Source("more.fexp", text))
-    assert experiment is not None
     with pytest.raises(CompileError) as refused:
-        next(compile(experiment).cells())
+        next(compilation_of(text).cells())
     (found,) = refused.value.diagnostics
     assert found.code == "beyond-plan" and found.message.startswith("`duration_ns` of a cell")
 
 
 def test_a_file_of_any_name_can_be_compiled() -> None:
-    experiment, _ = dsl.load(dsl.Source("/tmp/a\n\x1b[2J.fexp", MORE))
-    assert experiment is not None
-    compilation = compile(experiment, "fake")
+    compilation = compilation_of(MORE, "/tmp/a\n\x1b[2J.fexp", "fake")
     assert compilation.plan.file == "a??[2J.fexp"
     assert next(compilation.cells()).flows[0].source.startswith("a??[2J.fexp:")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from fairc import dsl
-from fairc.compiler import compile
+from specs import compilation_of
 
 TEXT = """fexp 1
 experiment e {{
@@ -23,9 +21,7 @@ UDP = "flow u { over = udp  rate = 100kbit/s  workload = bulk }"
 
 def warned(flows: str, measure: str) -> list[tuple[str, str]]:
     """Return the place and the message of each such warning."""
-    experiment, found = dsl.load(dsl.Source("e.fexp", TEXT.format(flows=flows, measure=measure)))
-    assert experiment is not None, dsl.render_full(found)
-    compilation = compile(experiment)
+    compilation = compilation_of(TEXT.format(flows=flows, measure=measure))
     assert list(compilation.cells())
     return [
         (d.span.text, d.message)

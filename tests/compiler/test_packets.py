@@ -6,10 +6,11 @@ import json
 
 import pytest
 from documents import constants, interface_lines
+from specs import compilation_of, only_cell_of
 
 from fairc import dsl
 from fairc.cell.links import LATE_NS
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import Interface, OnOffWorkload
 from fairc.compiler.targets.containers import BRIDGE_MTU, bridge_options
@@ -40,9 +41,7 @@ def compiled(
 ) -> tuple[list[Cell], Diagnostics]:
     """Return the cells, none where there is an error, and what was found."""
     text = TEXT.format(topology=topology, flow=flow, sweep=sweep)
-    experiment, found = dsl.load(dsl.Source("t.fexp", text))
-    assert experiment is not None, dsl.render_full(found)
-    compilation = compile(experiment)
+    compilation = compilation_of(text)
     try:
         cells = list(compilation.cells())
     except dsl.CompileError:
@@ -220,9 +219,7 @@ def test_a_stop_is_a_full_packet_of_the_link() -> None:
       measure = [goodput]
     }
     """
-    experiment, _ = dsl.load(dsl.Source("t.fexp", text))
-    assert experiment is not None
-    (cell,) = compile(experiment).cells()
+    cell = only_cell_of(text)
     changing = interfaces(cell)["s-eth0"]
     assert [c.rate_bps for c in changing.changes] == [8 * (9014 // 2), 8_000_000]
     assert next(line for line in interface_lines(changing) if "htb rate" in line).endswith(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 from documents import red_weight
+from specs import compilation_of
 
 from fairc import dsl
 from fairc.cell.expansion import mac_address
@@ -45,9 +46,7 @@ USERS = """users heavy { count = 2 }  users light { count = 1 }
 
 
 def cells(text: str) -> list[Cell]:
-    experiment, found = dsl.load(dsl.Source("policed.fexp", text))
-    assert experiment is not None, dsl.render_full(found)
-    return list(compile(experiment).cells())
+    return list(compilation_of(text).cells())
 
 
 def codes(text: str) -> Sequence[str]:

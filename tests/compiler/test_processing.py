@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from documents import constants, program
+from specs import compilation_of
 
-from fairc.compiler import Cell, compile, engine_choice
+from fairc.compiler import Cell, engine_choice
 from fairc.compiler.plan import Plan
 from fairc.compiler.targets import containers, processing, values
-from fairc.dsl import CompileError, load
-from fairc.dsl.core.source import Source
+from fairc.dsl import CompileError
 
 SPEC = """fexp 1
 experiment e {
@@ -29,9 +29,7 @@ experiment e {
 
 
 def compiled(hosts: str = "") -> tuple[Plan, list[Cell]]:
-    experiment, found = load(Source("e.fexp", SPEC.replace("HOSTS", hosts)))
-    assert experiment is not None, [d.message for d in found]
-    made = compile(experiment)
+    made = compilation_of(SPEC.replace("HOSTS", hosts))
     return made.plan, list(made.cells())
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from specs import compilation_of
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.compiler.targets import mininet
 
 # All that a seed, a repetition or the sweep can change in a program.
@@ -32,9 +32,7 @@ STARTS_ONLY = {"link": "", "source": "bulk", "rest": ""}
 
 
 def cells(**parts: str) -> list[Cell]:
-    experiment, found = dsl.load(dsl.Source("e.fexp", SPEC.format(**parts)))
-    assert experiment is not None, dsl.render_full(found)
-    return list(compile(experiment).cells())
+    return list(compilation_of(SPEC.format(**parts)).cells())
 
 
 @pytest.mark.parametrize(

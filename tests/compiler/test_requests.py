@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from specs import compilation_of
 
-from fairc.compiler import compile
 from fairc.compiler.estimate import offered_bps
 from fairc.compiler.plan import Cell, Flow, RequestsWorkload
-from fairc.dsl import Source, load
 
 
 def cells(flows: str, topology: str = "= access(rate: 10Mbit/s, rtt: 100ms)") -> list[Cell]:
@@ -22,9 +21,7 @@ experiment e {{
   measure = [fct]
 }}
 """
-    made, found = load(Source("file.fexp", text))
-    assert made is not None and not found.errors, [d.message for d in found.errors]
-    return list(compile(made).cells())
+    return list(compilation_of(text).cells())
 
 
 def of(flow: Flow) -> RequestsWorkload:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from specs import compilation_of
 
 from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import SAMPLE_EVERY_NS
 from fairc.compiler.targets import mininet
@@ -30,9 +31,7 @@ def compiled(
 ) -> tuple[list[Cell], dict[str, Severity]]:
     """Return the cells, none if there are errors, and the findings of the compiler."""
     text = TEXT.format(measure=measure, duration=duration, rtt=rtt, flow=flow, key=key)
-    experiment, found = dsl.load(dsl.Source("e.fexp", text))
-    assert experiment is not None, dsl.render_full(found)
-    compilation = compile(experiment)
+    compilation = compilation_of(text)
     try:
         cells = list(compilation.cells())
     except dsl.CompileError:

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from documents import constants
+from specs import compilation_of, only_cell_of
 
 from fairc.cell.expansion import mac_address
 from fairc.compiler import Cell, compile, plan
@@ -195,10 +196,7 @@ experiment e {
 
 def cell_of(text: str) -> Cell:
     """Return the only cell of an experiment."""
-    experiment, found = load(Source("t.fexp", text))
-    assert experiment is not None, [d.message for d in found]
-    (cell,) = compile(experiment).cells()
-    return cell
+    return only_cell_of(text, "t.fexp")
 
 
 def test_what_quic_is_told() -> None:
@@ -341,9 +339,7 @@ def test_equal_workloads_of_two_flows_and_repetitions_draw_different_numbers() -
       measure = [goodput]
     }
     """
-    experiment, _ = load(Source("t.fexp", text))
-    assert experiment is not None
-    made = compile(experiment)
+    made = compilation_of(text, "t.fexp")
     workloads = [flow.workload for cell in made.cells() for flow in cell.flows]
     seeds = {w.seed for w in workloads if isinstance(w, plan.OnOffWorkload)}
     assert len(workloads) == len(seeds) == 4

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+from specs import compilation_of
 
-from fairc import dsl
-from fairc.compiler import Cell, Compilation, compile
+from fairc.compiler import Cell, Compilation
 from fairc.runtime.containers import leftovers
 from fairc.runtime.containers.client import Client, connect
 from fairc.runtime.engines.docker import DockerEngine
@@ -35,9 +35,7 @@ def compiled() -> Compiled:
 
     def make(flow: str = SHORT, more: str = "", change: str = "") -> Compilation:
         text = SPEC.format(flow=flow, more=more, change=change)
-        experiment, found = dsl.load(dsl.Source("pair.fexp", text))
-        assert experiment is not None, dsl.render_full(found)
-        return compile(experiment)
+        return compilation_of(text)
 
     return make
 

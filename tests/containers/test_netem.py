@@ -8,9 +8,8 @@ from pathlib import Path
 import docker_machine
 import numpy as np
 from documents import qdisc
+from specs import compilation_of
 
-from fairc import dsl
-from fairc.compiler import compile
 from fairc.compiler.plan import CoDel, FqCoDel
 from fairc.runtime import validity
 from fairc.runtime.engines.host import QDISCS
@@ -37,9 +36,7 @@ COARSE_US = 2.0  # the kernel keeps CoDel's times in units of 1024 ns
 
 def test_delay_loss_and_aqms_of_a_cell_are_those_of_its_plan(tmp_path: Path) -> None:
     """One test: a machine is booted for it, and test processes share nothing."""
-    experiment, found = dsl.load(dsl.Source("pair.fexp", SPEC))
-    assert experiment is not None, dsl.render_full(found)
-    compilation = compile(experiment)
+    compilation = compilation_of(SPEC)
     (cell,) = compilation.cells()
     failure = docker_machine.run(compilation, tmp_path)
     assert failure == ""

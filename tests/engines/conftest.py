@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from specs import only_cell_of
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.measurement import Measurement, load
 
@@ -16,10 +16,7 @@ from fairc.runtime.measurement import Measurement, load
 def cell(request: pytest.FixtureRequest) -> Cell:
     """The only cell of the module's experiment; files that it names lie in the module's `FOLDER`."""
     name = getattr(request.module, "FOLDER", Path()) / "module.fexp"
-    experiment, found = dsl.load(dsl.Source(str(name), request.module.SPEC))
-    assert experiment is not None, dsl.render_full(found)
-    (only,) = compile(experiment).cells()
-    return only
+    return only_cell_of(request.module.SPEC, str(name))
 
 
 @pytest.fixture(scope="module")

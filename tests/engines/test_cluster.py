@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import duckdb
+from specs import compilation_of
 
-from fairc import dsl
 from fairc.cli.results import refresh
-from fairc.compiler import compile, emit
+from fairc.compiler import emit
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.run import cluster, collection, history, lock
 from fairc.runtime.run.progress import Silent
@@ -26,9 +26,7 @@ experiment one {
 
 
 def test_the_tables_are_those_of_a_run(tmp_path: Path) -> None:
-    experiment, _ = dsl.load(dsl.Source("one.fexp", SPEC))
-    assert experiment is not None
-    compiled, plan = compile(experiment), tmp_path / "plan"
+    compiled, plan = compilation_of(SPEC), tmp_path / "plan"
     emit(compiled, plan, ["slurm"])
     engine = UmlEngine()
     engine.pinned = False

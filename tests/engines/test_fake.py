@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from specs import only_cell_of
 
-from fairc import dsl
-from fairc.compiler import compile
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines.fake import FakeEngine
@@ -34,9 +33,7 @@ experiment transports {
 def test_invented_cells_are_analysed_over_every_transport(
     tmp_path: Path, transport: str, flow: str, cca: str | None
 ) -> None:
-    experiment, found = dsl.load(dsl.Source("fake.fexp", SPEC.replace("FLOW", flow)))
-    assert experiment is not None, dsl.render_full(found)
-    (cell,) = compile(experiment).cells()
+    cell = only_cell_of(SPEC.replace("FLOW", flow))
     raw = FakeEngine(pause_s=0.0).run(cell, tmp_path)
     assert raw.error == ""
     analysis = analyse(cell, raw.artefacts, [MetricRequest(name="loss_rate")])

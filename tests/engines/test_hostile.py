@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from specs import compilation_of
 
-from fairc import dsl
-from fairc.compiler import Cell, compile, emit
+from fairc.compiler import Cell, emit
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.mininet import MininetEngine
 
@@ -40,9 +40,7 @@ def folder(tmp_path: Path) -> Path:
         MininetEngine().prepare()
     except EngineUnavailable as lacking:
         pytest.skip(f"mininet: {lacking}")
-    experiment, found = dsl.load(dsl.Source("pair.fexp", SPEC))
-    assert experiment is not None, dsl.render_full(found)
-    emit(compile(experiment), tmp_path / "plan", ("json",))
+    emit(compilation_of(SPEC), tmp_path / "plan", ("json",))
     return tmp_path / "plan"
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from specs import only_cell_of
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.compiler.targets import runner
 from fairc.runtime.engines import ENGINES, emitted
 
@@ -19,12 +19,7 @@ experiment e {
 
 
 def only_cell(rtt: str = "20ms", before: str = "") -> Cell:
-    experiment, found = dsl.load(
-        dsl.Source("e.fexp", SPEC.replace("RTT", rtt).replace("\n", f"\n{before}", 1))
-    )
-    assert experiment is not None, dsl.render_full(found)
-    (cell,) = compile(experiment).cells()
-    return cell
+    return only_cell_of(SPEC.replace("RTT", rtt).replace("\n", f"\n{before}", 1))
 
 
 def test_comments_docstrings_and_layout_do_not_count() -> None:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from specs import compilation_of
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.runtime.engines import guest_job
 from fairc.runtime.engines.uml import UmlEngine
 
@@ -171,9 +171,7 @@ def differences(a: Any, b: Any, at: str = "") -> Iterator[str]:
 
 
 def cell_of(spec: str) -> Cell:
-    experiment, found = dsl.load(dsl.Source("network.fexp", spec))
-    assert experiment is not None, dsl.render_full(found)
-    return next(iter(compile(experiment).cells()))
+    return next(iter(compilation_of(spec).cells()))
 
 
 @pytest.fixture(scope="module", params=["queues", "proxies"])

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import cpu_machine
 import pytest
+from specs import only_cell_of
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.runtime.engines import guest_job
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.store import archive
@@ -66,10 +66,7 @@ def probed() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def only() -> Cell:
     """Return the cell."""
-    experiment, found = dsl.load(dsl.Source("other_cpus.fexp", SPEC))
-    assert experiment is not None, dsl.render_full(found)
-    (cell,) = compile(experiment).cells()
-    return cell
+    return only_cell_of(SPEC)
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from specs import compilation_of
 
-from fairc import dsl
-from fairc.compiler import compile
 from fairc.runtime.engines.uml import UmlEngine
 
 FILE_BYTES, RATE_BPS, RTT_S, GROUND_S = 10_000_000, 25e6, 0.75, 0.03
@@ -32,13 +31,11 @@ Events = dict[str, list[dict[str, Any]]]
 @pytest.fixture(scope="module")
 def cells(tmp_path_factory: pytest.TempPathFactory) -> dict[bool, Events]:
     """What the programs of both cells wrote, by whether the connection is split."""
-    experiment, found = dsl.load(dsl.Source("satellite.fexp", SPEC))
-    assert experiment is not None, dsl.render_full(found)
     engine = UmlEngine()
     engine.prepare()
     try:
         written = {}
-        for cell in compile(experiment).cells():
+        for cell in compilation_of(SPEC).cells():
             result = engine.run(cell, tmp_path_factory.mktemp("cell"))
             assert result.error == ""
             written[bool(cell.peps)] = _events(result.artefacts)

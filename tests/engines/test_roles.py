@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from specs import only_cell_of
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.runtime.engines import guest_job
 from fairc.runtime.engines.uml import UmlEngine
 
@@ -34,10 +34,7 @@ def engine() -> Iterator[UmlEngine]:
 
 
 def only_cell(text: str) -> Cell:
-    experiment, found = dsl.load(dsl.Source("roles.fexp", text))
-    assert experiment is not None, dsl.render_full(found)
-    (cell,) = compile(experiment).cells()
-    return cell
+    return only_cell_of(text)
 
 
 def left_by(engine: UmlEngine, cell: Cell, folder: Path) -> dict[str, bytes]:

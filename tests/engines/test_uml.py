@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from specs import compilation_of
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.runtime.engines import guest_job
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.uml import UmlEngine
@@ -42,9 +42,7 @@ experiment determinism {
 @pytest.fixture(scope="module")
 def cells() -> tuple[Cell, ...]:
     """Return two repetitions of one configuration."""
-    experiment, found = dsl.load(dsl.Source("determinism.fexp", SPEC))
-    assert experiment is not None, dsl.render_full(found)
-    return tuple(compile(experiment).cells())
+    return tuple(compilation_of(SPEC).cells())
 
 
 @pytest.fixture

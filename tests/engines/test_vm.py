@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from specs import compilation_of
 from torture import tree
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.runtime.engines import guest_job, vm
 from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.host import bounds, supervisor
@@ -41,9 +41,7 @@ Run = Callable[..., RawResult]
 @pytest.fixture(scope="module")
 def cells() -> tuple[Cell, ...]:
     """Return two repetitions of one configuration."""
-    experiment, found = dsl.load(dsl.Source("determinism.fexp", SPEC))
-    assert experiment is not None, dsl.render_full(found)
-    return tuple(compile(experiment).cells())
+    return tuple(compilation_of(SPEC).cells())
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from specs import compilation_of
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.compiler.plan import MetricRequest, Policer
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines.fake import FakeEngine
@@ -184,9 +184,7 @@ experiment policed {
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cell, Path]:
     """A cell that nothing is lost or marked in, without a network."""
-    experiment, found = dsl.load(dsl.Source("policed.fexp", SPEC))
-    assert experiment is not None, dsl.render_full(found)
-    cell = next(iter(compile(experiment).cells()))
+    cell = next(iter(compilation_of(SPEC).cells()))
     result = FakeEngine().run(cell, tmp_path_factory.mktemp("cell"))
     assert result.error == ""
     return cell, result.artefacts

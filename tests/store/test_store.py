@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from specs import compilation_of
 
-from fairc import dsl
-from fairc.compiler import Cell, compile, emit
+from fairc.compiler import Cell, emit
 from fairc.runtime.store import archive
 from fairc.runtime.store.folder import RAW, Store, StoreError, key_of, read_plan
 from fairc.runtime.store.results import CellResult
@@ -31,9 +31,7 @@ def store(tmp_path: Path) -> Store:
     """Return an unlocked run directory with a plan of two cells."""
 
     def write(folder: Path) -> None:
-        experiment, _ = dsl.load(dsl.Source("small.fexp", SPEC))
-        assert experiment is not None
-        emit(compile(experiment), folder, ("json",))
+        emit(compilation_of(SPEC), folder, ("json",))
 
     store = Store(tmp_path / "run")
     with store:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from specs import compilation_of
 
-from fairc import dsl
-from fairc.compiler import Cell, compile, emit
+from fairc.compiler import Cell, emit
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.run import analysts, lock
@@ -43,10 +43,8 @@ class Counting(FakeEngine):
 
 
 def sweep(path: Path, engine: FakeEngine, measure: str = "goodput", jobs: int = 2) -> Counts:
-    experiment, _ = dsl.load(dsl.Source("small.fexp", SPEC.replace("MEASURE", measure)))
-    assert experiment is not None
     with Store(path) as store:
-        compilation = compile(experiment)
+        compilation = compilation_of(SPEC.replace("MEASURE", measure))
         store.adopt(store.stage(lambda folder: emit(compilation, folder, ("json",))))
         store.write_json("lock.json", lock.describe(path, engine))
         return Sweep(store, engine, Silent(), jobs).run()

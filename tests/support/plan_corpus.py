@@ -6,6 +6,8 @@ import json
 from functools import cache
 from pathlib import Path
 
+from specs import compilation_of
+
 from fairc import dsl
 from fairc.compiler import Cell, compile
 from fairc.compiler.compilation import Compilation
@@ -53,9 +55,7 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
         assert experiment is not None, dsl.render_full(problems)
         found[name] = _with_cell(compile(experiment))
     for name, text, settings in (("rest", REST, {"speed": "3Mbit/s"}), ("image", IMAGE, {})):
-        experiment, problems = dsl.load(dsl.Source(f"{name}.fexp", text), settings)
-        assert experiment is not None, dsl.render_full(problems)
-        found[name] = _with_cell(compile(experiment, "fake"))
+        found[name] = _with_cell(compilation_of(text, f"{name}.fexp", "fake", settings=settings))
     compilation, cell = found["image"]
     document = json.loads(cell.model_dump_json())
     for node in document["nodes"]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from specs import only_cell_of
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.compiler.estimate import results_bytes
 from fairc.runtime.uml import memory
 from fairc.runtime.vm import recipe
@@ -22,10 +22,7 @@ experiment memory {{
 
 def only_cell(rate: str, count: int, duration: str) -> Cell:
     text = SPEC.format(rate=rate, count=count, duration=duration)
-    experiment, found = dsl.load(dsl.Source("memory.fexp", text))
-    assert experiment is not None, dsl.render_full(found)
-    (cell,) = compile(experiment).cells()
-    return cell
+    return only_cell_of(text)
 
 
 def test_results_are_packets_in_three_captures_and_a_line_a_sample() -> None:

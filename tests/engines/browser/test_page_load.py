@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from specs import only_cell_of
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.runtime.engines.base import Engine, EngineUnavailable
 from fairc.runtime.engines.guest_job import variant_of
 from fairc.runtime.engines.uml import UmlEngine
@@ -30,10 +30,7 @@ experiment browser {
 
 
 def cell(client: str) -> Cell:
-    experiment, found = dsl.load(dsl.Source("browser.fexp", SPEC.replace("CLIENT", client)))
-    assert experiment is not None, dsl.render_full(found)
-    (only,) = compile(experiment).cells()
-    return only
+    return only_cell_of(SPEC.replace("CLIENT", client))
 
 
 def events(result: RawResult) -> list[dict[str, Any]]:

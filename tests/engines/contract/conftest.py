@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from specs import only_cell_of
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.runtime.engines import host
 from fairc.runtime.engines.base import Engine, EngineUnavailable
 from fairc.runtime.engines.docker import DockerEngine
@@ -52,10 +52,7 @@ class Subject:
 def cell(workload: str, more: str) -> Cell:
     """Compile the only cell of an experiment."""
     text = SPEC.replace("WORKLOAD", workload).replace("DURATION", more)
-    experiment, found = dsl.load(dsl.Source("contract.fexp", text))
-    assert experiment is not None, dsl.render_full(found)
-    (only,) = compile(experiment).cells()
-    return only
+    return only_cell_of(text)
 
 
 def fake() -> Subject:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import hostile
+from specs import compilation_of
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.seeds import canonical, identity
 
@@ -39,9 +39,7 @@ READING = (
 def plan(name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the header and the cells of a compiled spec."""
     preload()
-    experiment, found = dsl.load(dsl.Source(f"{name}.fexp", network.SPECS[name]))
-    assert experiment is not None, dsl.render_full(found)
-    compilation = compile(experiment, "fake")
+    compilation = compilation_of(network.SPECS[name], f"{name}.fexp", "fake")
     cells = [json.loads(cell.model_dump_json()) for cell in compilation.cells()]
     return json.loads(compilation.plan.model_dump_json()), cells
 

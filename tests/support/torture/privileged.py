@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from specs import compilation_of
+
+from fairc.compiler import Cell
 
 from . import network
 from .documents import genuine, mutant
@@ -63,9 +64,7 @@ main()
 def documents() -> tuple[str, dict[str, object]]:
     """Return the header of a plan that this machine can run, for one cell, and the cell."""
     text = network.PAIR.replace("  repeat  = 2\n", "")
-    experiment, found = dsl.load(dsl.Source("pair.fexp", text))
-    assert experiment is not None, dsl.render_full(found)
-    compilation = compile(experiment, "mininet")
+    compilation = compilation_of(text, "pair.fexp", "mininet")
     return compilation.plan.model_dump_json(), json.loads(
         next(compilation.cells()).model_dump_json()
     )

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from specs import compilation_of
+
+from fairc.compiler import Cell
 from fairc.runtime.engines.uml import UmlEngine
 
 from . import network
@@ -42,9 +43,7 @@ def engine() -> UmlEngine:
 @cache
 def cell(name: str) -> Cell:
     """Return the first cell of a spec."""
-    experiment, found = dsl.load(dsl.Source(f"{name}.fexp", network.SPECS[name]))
-    assert experiment is not None, dsl.render_full(found)
-    return next(compile(experiment, "uml").cells())
+    return next(compilation_of(network.SPECS[name], f"{name}.fexp", "uml").cells())
 
 
 @cache
