@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from specs import only_cell_of
+from specs import compilation_of, only_cell_of
 
 from fairc.compiler import Cell
 from fairc.runtime.engines.uml import UmlEngine
+from fairc.runtime.host import supervisor
 from fairc.runtime.measurement import Measurement, load
 
 
@@ -17,6 +20,22 @@ def cell(request: pytest.FixtureRequest) -> Cell:
     """The only cell of the module's experiment; files that it names lie in the module's `FOLDER`."""
     name = getattr(request.module, "FOLDER", Path()) / "module.fexp"
     return only_cell_of(request.module.SPEC, str(name))
+
+
+@pytest.fixture(scope="module")
+def cells(request: pytest.FixtureRequest) -> tuple[Cell, ...]:
+    """All cells of the module's experiment."""
+    return tuple(compilation_of(request.module.SPEC).cells())
+
+
+@pytest.fixture
+def hog() -> Iterator[None]:
+    """Keep every core busy twice over."""
+    busy = [supervisor.start([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    yield
+    for process in busy:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture(scope="module")

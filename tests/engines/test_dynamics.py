@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from left_behind import flow_of
 
 from fairc.compiler import Cell
 from fairc.compiler.plan import MetricRequest
@@ -37,11 +38,6 @@ experiment dynamics {
   measure  = [goodput]
 }
 """
-
-
-def flow_of(measured: Measurement, name: str) -> FlowRecord:
-    (found,) = [flow for flow in measured.flows if flow.name == name]
-    return found
 
 
 def served_bps(flow: FlowRecord, begin_s: float, end_s: float) -> float:

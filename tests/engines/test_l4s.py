@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from left_behind import events
 
 from fairc.cell.hosts import ACCURATE_ECN
 from fairc.runtime import validity
@@ -28,11 +29,6 @@ experiment l4s {
   measure = [goodput]
 }
 """
-
-
-def events(folder: Path, name: str, kind: str) -> list[dict[str, Any]]:
-    lines = (folder / f"{name}.ndjson").read_text().splitlines()
-    return [event for line in lines if (event := json.loads(line)).get("event") == kind]
 
 
 def flows(measured: Measurement) -> tuple[FlowRecord, FlowRecord]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from left_behind import flow_of
 
 from fairc.compiler import Cell
 from fairc.runtime import validity
@@ -34,11 +35,6 @@ experiment links {
   measure  = [goodput]
 }
 """
-
-
-def flow_of(measured: Measurement, name: str) -> FlowRecord:
-    (found,) = [flow for flow in measured.flows if flow.name == name]
-    return found
 
 
 def delays_s(flow: FlowRecord) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

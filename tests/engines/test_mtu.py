@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from left_behind import flow_of
 
 from fairc.compiler import Cell
 from fairc.runtime import validity
-from fairc.runtime.measurement import FlowRecord, Measurement, pcap
+from fairc.runtime.measurement import Measurement, pcap
 
 RATE_BPS = 3_000_000
 SPEC = """fexp 1
@@ -38,11 +39,6 @@ experiment mtus {
 }
 """
 PATHS = {"full": 1500, "small": 576, "jumbo": 9000, "tunnel": 1280, "file": 1000, "source": 1000}
-
-
-def flow_of(measured: Measurement, name: str) -> FlowRecord:
-    (found,) = [flow for flow in measured.flows if flow.name == name]
-    return found
 
 
 def test_the_set_up_is_as_planned(measured: Measurement) -> None:

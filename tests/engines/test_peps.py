@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+from left_behind import events
 
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.validity import judge
@@ -18,11 +18,6 @@ experiment split {
   measure = [goodput]
 }
 """
-
-
-def events(folder: Path, name: str, kind: str) -> list[dict[str, object]]:
-    lines = (folder / f"{name}.ndjson").read_text().splitlines()
-    return [event for line in lines if (event := json.loads(line)).get("event") == kind]
 
 
 def test_it_is_valid(measured: Measurement) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from left_behind import flow_of
 
 from fairc.runtime import validity
-from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement import Measurement
 
 RTT_S = 0.04
 SPEC = """fexp 1
@@ -26,11 +27,6 @@ experiment short_flows {
   measure  = [fct]
 }
 """
-
-
-def flow_of(measured: Measurement, name: str) -> FlowRecord:
-    (found,) = [flow for flow in measured.flows if flow.name == name]
-    return found
 
 
 def test_the_set_up_is_as_planned(measured: Measurement) -> None:

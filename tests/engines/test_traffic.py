@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+
+from left_behind import events
 
 from fairc.compiler import Cell
 from fairc.words.ccas import TCP_CCAS, Knob
@@ -56,11 +57,6 @@ experiment options {{
 
 
 SPEC = spec()
-
-
-def events(folder: Path, name: str, kind: str) -> list[dict[str, Any]]:
-    lines = (folder / f"{name}.ndjson").read_text().splitlines()
-    return [event for line in lines if (event := json.loads(line)).get("event") == kind]
 
 
 def test_every_parameter_is_written_and_its_default_is_the_kernels(

@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import guests
 import pytest
-from specs import compilation_of
+from guests import misbehave, run
 
 from fairc.compiler import Cell
 from fairc.runtime.engines import guest_job
@@ -39,12 +40,6 @@ experiment determinism {
 """
 
 
-@pytest.fixture(scope="module")
-def cells() -> tuple[Cell, ...]:
-    """Return two repetitions of one configuration."""
-    return tuple(compilation_of(SPEC).cells())
-
-
 @pytest.fixture
 def engine() -> Iterator[UmlEngine]:
     """Return a prepared engine."""
@@ -62,21 +57,6 @@ def golden(cells: tuple[Cell, ...], tmp_path_factory: pytest.TempPathFactory) ->
     result = engine.run(cells[0], tmp_path_factory.mktemp("golden"))
     assert result.error == "", result.console
     return result
-
-
-@pytest.fixture
-def hog() -> Iterator[None]:
-    """Keep every core busy twice over."""
-    busy = [supervisor.start([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
-    yield
-    for process in busy:
-        process.kill()
-        process.wait()
-
-
-def run(engine: UmlEngine, cell: Cell, folder: Path) -> RawResult:
-    folder.mkdir()
-    return engine.run(cell, folder)
 
 
 @pytest.mark.usefixtures("hog")
@@ -194,24 +174,11 @@ def test_another_seed_gives_another_sample_path(
     assert (golden.artefacts / name).read_bytes() != (other.artefacts / name).read_bytes()
 
 
-FILL = """
-import sys
-with open(sys.argv[1] + "/x", "wb") as file:
-    for _ in range(2000):
-        file.write(b"x" * (1 << 20))
-"""
 OFF = "import ctypes; ctypes.CDLL(None).reboot(0x4321FEDC)"
-
-# What a guest may do instead of running its cell, for how many virtual seconds, and what the failed
-# cell then says.
-MISBEHAVIOUR = {
-    "hangs": ("import time; time.sleep(1e6)", 1.0, "virtual deadline"),
+MISBEHAVIOUR = guests.MISBEHAVIOUR | {
     "computes for ever": ("while True: pass", 1.0, "its clock stopped"),
     "asks for ever": ("import os\nwhile True: os.getpid()", 1.0, "its clock stopped"),
-    "raises": ("raise RuntimeError('broken in this way')", 1.0, "status 1"),
     "switches itself off": (OFF, 1.0, "crashed"),
-    "runs out of memory": ("x = [b'x' * (1 << 20) for _ in range(4000)]", 100.0, "crashed"),
-    "fills its disk": (FILL, 100.0, "status 1"),
 }
 
 
@@ -223,21 +190,10 @@ def test_a_guest_that_misbehaves_is_a_failed_cell_with_its_console(
     monkeypatch: pytest.MonkeyPatch,
     what: str,
 ) -> None:
-    script, seconds, expected = MISBEHAVIOUR[what]
-    monkeypatch.setattr(guest_job, "PROGRAM", script)
-    monkeypatch.setattr(guest_job, "EPOCH_S", 0.0)
-    monkeypatch.setattr(guest_job, "DEADLINE_MARGIN_S", seconds)
-    if expected == "its clock stopped":
+    if MISBEHAVIOUR[what][-1] == "its clock stopped":
         monkeypatch.setattr(bounds, "STANDSTILL_CPU_S", 1.0)
-    cell = cells[0].model_copy(update={"deadline_ns": 0})
-
-    result = run(engine, cell, tmp_path / "cell")
-
-    assert expected in result.error
-    assert result.sha256 == ""
+    result = misbehave(engine, cells[0], tmp_path / "cell", monkeypatch, MISBEHAVIOUR[what])
     assert result.console
-    if what == "raises":
-        assert "broken in this way" in result.console
 
 
 @pytest.mark.parametrize("number", [11, 12])

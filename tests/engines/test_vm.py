@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import guests
 import pytest
-from specs import compilation_of
+from guests import misbehave, run
 from torture import tree
 
 from fairc.compiler import Cell
@@ -38,12 +39,6 @@ experiment determinism {
 Run = Callable[..., RawResult]
 
 
-@pytest.fixture(scope="module")
-def cells() -> tuple[Cell, ...]:
-    """Return two repetitions of one configuration."""
-    return tuple(compilation_of(SPEC).cells())
-
-
 @pytest.fixture
 def engine() -> Iterator[VmEngine]:
     """Return a prepared engine."""
@@ -51,21 +46,6 @@ def engine() -> Iterator[VmEngine]:
     made.prepare()
     yield made
     made.close()
-
-
-@pytest.fixture
-def hog() -> Iterator[None]:
-    """Keep every core busy twice over."""
-    busy = [supervisor.start([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
-    yield
-    for process in busy:
-        process.kill()
-        process.wait()
-
-
-def run(engine: VmEngine, cell: Cell, folder: Path) -> RawResult:
-    folder.mkdir()
-    return engine.run(cell, folder)
 
 
 def test_the_same_cell_gives_the_same_bytes_beside_a_cpu_hog(
@@ -143,22 +123,9 @@ def test_a_cell_runs_without_any_privilege(
     assert len(done.stdout.strip()) == 64, done.stdout
 
 
-FILL = """
-import sys
-with open(sys.argv[1] + "/x", "wb") as file:
-    for _ in range(2000):
-        file.write(b"x" * (1 << 20))
-"""
-
-# What a guest may do instead of running its cell, for how many virtual seconds, and what the failed
-# cell then says.
-MISBEHAVIOUR = {
-    "hangs": ("import time; time.sleep(1e6)", 1.0, "virtual deadline"),
+MISBEHAVIOUR = guests.MISBEHAVIOUR | {
     "computes for ever": ("while True: pass", 1.0, "virtual deadline"),
-    "raises": ("raise RuntimeError('broken in this way')", 1.0, "status 1"),
     "crashes": ("open('/proc/sysrq-trigger', 'w').write('c')", 1.0, "crashed"),
-    "runs out of memory": ("x = [b'x' * (1 << 20) for _ in range(4000)]", 100.0, "crashed"),
-    "fills its disk": (FILL, 100.0, "status 1"),
 }
 
 
@@ -170,19 +137,8 @@ def test_a_guest_that_misbehaves_is_a_failed_cell_with_its_console(
     monkeypatch: pytest.MonkeyPatch,
     what: str,
 ) -> None:
-    script, seconds, expected = MISBEHAVIOUR[what]
-    monkeypatch.setattr(guest_job, "PROGRAM", script)
-    monkeypatch.setattr(guest_job, "EPOCH_S", 0.0)
-    monkeypatch.setattr(guest_job, "DEADLINE_MARGIN_S", seconds)
-    cell = cells[0].model_copy(update={"deadline_ns": 0})
-
-    result = run(engine, cell, tmp_path / "cell")
-
-    assert expected in result.error
-    assert result.sha256 == ""
-    if what == "raises":
-        assert "broken in this way" in result.console
-    if "crashed" in expected:
+    result = misbehave(engine, cells[0], tmp_path / "cell", monkeypatch, MISBEHAVIOUR[what])
+    if "crashed" in result.error:
         assert "Kernel panic" in result.console
 
 

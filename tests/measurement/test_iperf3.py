@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from left_behind import flow_of
 
 from fairc.compiler.plan import Cell, MetricRequest
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines import host
 from fairc.runtime.engines.fake import FakeEngine
-from fairc.runtime.measurement import ArtefactError, FlowRecord, Measurement, load
+from fairc.runtime.measurement import ArtefactError, Measurement, load
 from fairc.runtime.measurement.artefacts import Artefacts
 from fairc.runtime.measurement.iperf3 import read
 from fairc.runtime.validity import judge
@@ -38,11 +39,6 @@ def raw(tmp_path: Path) -> Path:
 @pytest.fixture
 def measured(raw: Path) -> Measurement:
     return load(CELL, raw)
-
-
-def flow_of(measurement: Measurement, name: str) -> FlowRecord:
-    (flow,) = measurement.sessions((name,))
-    return flow
 
 
 def document(name: str, folder: Path = RECORDED / "artefacts") -> Any:

@@ -1,0 +1,54 @@
+"""Guests of the engines in virtual time: cells that are run, and programs that misbehave in their place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fairc.compiler import Cell
+from fairc.runtime.engines import guest_job
+from fairc.runtime.engines.base import Engine
+from fairc.runtime.store.results import RawResult
+
+FILL = """
+import sys
+with open(sys.argv[1] + "/x", "wb") as file:
+    for _ in range(2000):
+        file.write(b"x" * (1 << 20))
+"""
+
+# What a guest may do instead of running its cell, for how many virtual seconds, and what the failed
+# cell then says.
+MISBEHAVIOUR = {
+    "hangs": ("import time; time.sleep(1e6)", 1.0, "virtual deadline"),
+    "raises": ("raise RuntimeError('broken in this way')", 1.0, "status 1"),
+    "runs out of memory": ("x = [b'x' * (1 << 20) for _ in range(4000)]", 100.0, "crashed"),
+    "fills its disk": (FILL, 100.0, "status 1"),
+}
+
+
+def run(engine: Engine, cell: Cell, folder: Path) -> RawResult:
+    """Run a cell in a folder that is made for it."""
+    folder.mkdir()
+    return engine.run(cell, folder)
+
+
+def misbehave(
+    engine: Engine,
+    cell: Cell,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    misbehaviour: tuple[str, float, str],
+) -> RawResult:
+    """Run a program in place of a cell's, and see that the cell fails for the expected reason."""
+    script, seconds, expected = misbehaviour
+    monkeypatch.setattr(guest_job, "PROGRAM", script)
+    monkeypatch.setattr(guest_job, "EPOCH_S", 0.0)
+    monkeypatch.setattr(guest_job, "DEADLINE_MARGIN_S", seconds)
+    result = run(engine, cell.model_copy(update={"deadline_ns": 0}), folder)
+    assert expected in result.error
+    assert result.sha256 == ""
+    if misbehaviour == MISBEHAVIOUR["raises"]:
+        assert "broken in this way" in result.console
+    return result
