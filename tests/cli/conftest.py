@@ -62,6 +62,12 @@ def fairc(
     return call
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the first test of a module keeps the run that all others copy."""
+    return tmp_path_factory.mktemp("kept") / "one"
+
+
 @pytest.fixture
 def plan(fairc: Fairc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fairc:
     """A compiled plan, `plan`; nothing here reads a report, and writing one takes long."""

@@ -36,12 +36,6 @@ experiment fmp {
 """
 
 
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the first test keeps the run that all others copy."""
-    return tmp_path_factory.mktemp("kept") / "one"
-
-
 @pytest.fixture
 def subject(fairc: Fairc, kept: Path, monkeypatch: pytest.MonkeyPatch) -> Subject:
     """A run of six configurations, three pairs."""

@@ -23,12 +23,6 @@ Fairc = Callable[..., Any]  # conftest.py
 CHECK = Path("one/phase-check")
 
 
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the first test keeps the run that all others copy."""
-    return tmp_path_factory.mktemp("kept") / "one"
-
-
 @pytest.fixture
 def checked(fairc: Fairc, kept: Path) -> Fairc:
     """A run of six repetitions with its phase check, in the folder `one`."""

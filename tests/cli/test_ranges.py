@@ -35,12 +35,6 @@ ENDS = {"1Mbit/s": 12, "2Mbit/s": 8}
 """Where the ranges end with what the fake engine invents; `test_it_ends...` looks at the values themselves."""
 
 
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the first test keeps the run that all others copy."""
-    return tmp_path_factory.mktemp("kept") / "one"
-
-
 @pytest.fixture
 def ran(fairc: Fairc, kept: Path) -> Fairc:
     """A run of `ranges.fexp` in the folder `one`."""

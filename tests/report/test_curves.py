@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from asked_figures import subject_of
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.choose import choose
 from fairc.runtime.report.figures import (
     Drawing,
     NothingToDraw,
@@ -20,8 +20,6 @@ from fairc.runtime.report.figures import (
 )
 from fairc.runtime.report.figures.base import FigureKind
 from fairc.runtime.report.figures.style import paper_style
-from fairc.runtime.report.run import Run
-from fairc.runtime.report.summary import Results
 
 Maker = Callable[..., Path]
 Point = tuple[str, int, float, float, float, float]
@@ -74,9 +72,7 @@ def subject(
                         [cell],
                     )
             connection.execute(f"COPY rows TO '{file}' (FORMAT parquet)")
-    run = Run(path)
-    results = Results(run)
-    return Subject(run, results, *choose(run, results))
+    return subject_of(path)
 
 
 def made(kind: FigureKind, of: Subject, request: FigureRequest | None = None) -> Drawing:

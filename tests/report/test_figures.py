@@ -11,27 +11,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from asked_figures import subject_of
 
 from fairc.runtime.report import build
-from fairc.runtime.report.choose import choose
-from fairc.runtime.report.figures import DEFAULT, FAIRNESS, Drawing, Subject
+from fairc.runtime.report.figures import DEFAULT, FAIRNESS, Drawing
 from fairc.runtime.report.figures.base import decimate
 from fairc.runtime.report.figures.rates import load
 from fairc.runtime.report.figures.style import SERIES, VARIABLES, WIDTHS, spread
 from fairc.runtime.report.figures.traces import Line, broken
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
-from fairc.runtime.report.summary import F, Results
+from fairc.runtime.report.summary import F
 from fairc.runtime.report.svg import themed, tidy
 from fairc.runtime.store.columns import TABLES
 
 Maker = Callable[..., Path]
-
-
-def subject_of(path: Path) -> Subject:
-    run = Run(path)
-    results = Results(run)
-    return Subject(run, results, *choose(run, results))
 
 
 def test_decimation_keeps_every_extreme() -> None:

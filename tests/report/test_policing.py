@@ -7,24 +7,17 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from asked_figures import subject_of
 
 from fairc.runtime.report import build
-from fairc.runtime.report.choose import choose
-from fairc.runtime.report.figures import NothingToDraw, Subject, buckets, polices
+from fairc.runtime.report.figures import NothingToDraw, buckets, polices
 from fairc.runtime.report.figures.buckets import MOST_USERS
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
-from fairc.runtime.report.summary import Results
 from fairc.runtime.store.policing_table import BUCKETS
 
 Maker = Callable[..., Path]
 USERS = MOST_USERS + 2
-
-
-def subject_of(path: Path) -> Subject:
-    run = Run(path)
-    results = Results(run)
-    return Subject(run, results, *choose(run, results))
 
 
 def policed(path: Path) -> Path:

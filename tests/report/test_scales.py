@@ -7,26 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from asked_figures import texts_of
+from asked_figures import subject_of, texts_of
 
 from fairc.compiler import plan
 from fairc.runtime.report.build import _Report
-from fairc.runtime.report.choose import choose
 from fairc.runtime.report.figures import DEFAULT, FAIRNESS, FIGURES, Drawing, NothingToDraw, Subject
 from fairc.runtime.report.figures.layout import MAX_HEIGHT
 from fairc.runtime.report.figures.style import WIDTHS, paper_style
 from fairc.runtime.report.render import render
-from fairc.runtime.report.run import Run
-from fairc.runtime.report.summary import Results
 
 Maker = Callable[..., Path]
 Options = dict[str, str | float | tuple[str, ...]]
-
-
-def subject_of(path: Path) -> Subject:
-    run = Run(path)
-    results = Results(run)
-    return Subject(run, results, *choose(run, results))
 
 
 def made(

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asked_figures import asked
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.choose import choose
-from fairc.runtime.report.figures import FIGURES, Drawing, NothingToDraw, Subject, within
+from fairc.runtime.report.figures import Drawing, NothingToDraw, within
 from fairc.runtime.report.render import render
-from fairc.runtime.report.run import Run
-from fairc.runtime.report.summary import Results
 
 from .conftest import SCHEMAS, write_table
 
@@ -43,11 +41,7 @@ def run_with(
 
 
 def drawing(path: Path) -> Drawing:
-    run = Run(path)
-    results = Results(run)
-    subject = Subject(run, results, *choose(run, results))
-    request = run.plan.figures[0]
-    made = next(k for k in FIGURES if k.name == request.kind).make(subject, request)
+    _, made = asked(path)
     assert isinstance(made, Drawing)
     return made
 

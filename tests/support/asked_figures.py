@@ -59,11 +59,16 @@ def run_of(
     return make_run(sweep=sweep, axes=plan.axes, figures=plan.figures, **spec)
 
 
-def asked(path: Path, index: int = 0) -> tuple[Subject, Drawing | Sheet]:
+def subject_of(path: Path) -> Subject:
+    """Return what the figures of a stored run are drawn from."""
     run = Run(path)
     results = Results(run)
-    subject = Subject(run, results, *choose(run, results))
-    request = run.plan.figures[index]
+    return Subject(run, results, *choose(run, results))
+
+
+def asked(path: Path, index: int = 0) -> tuple[Subject, Drawing | Sheet]:
+    subject = subject_of(path)
+    request = subject.run.plan.figures[index]
     return subject, next(k for k in FIGURES if k.name == request.kind).make(subject, request)
 
 
