@@ -16,8 +16,8 @@ Load = Annotated[int, Field(ge=0, le=10_000)]
 Statistic = Literal["median", "mean", "percentile", "count"]
 Relation = Literal["<", "<=", ">", ">=", "in"]
 Over = Literal["each", "mean"]
-Tested = Literal["<", "<=", ">", ">="]
-"""What `count` compares with."""
+Tested = Literal["", "<", "<=", ">", ">="]
+"""What `count` compares with; empty: of no `count`."""
 
 
 class ClaimTerm(Model):
@@ -34,7 +34,7 @@ class ClaimTerm(Model):
     flow: FlowName | Nothing = ""
     load: Load = 0
     share: Share = 0.5
-    relation: Tested | Nothing = ""
+    relation: Tested = ""
     bound: Real = 0.0
     factor: Real = 1.0
     cells: tuple[Text, ...] = ()

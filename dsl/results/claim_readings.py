@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast, get_args
+from typing import cast
 
 from fairc.compiler.plan import Axis
 from fairc.compiler.plan.claims import Statistic, Tested
@@ -25,7 +25,7 @@ from .figures import condition
 from .measures import DIMENSIONS, check_sub_values
 
 OF_USERS = ("user", "group")
-TESTS = get_args(Tested)
+TESTS = ("<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import NoReturn, cast
 
 from fairc.compiler.plan import ClaimTerm, ClaimUnit
 from fairc.compiler.plan.claims import Over, Relation, Tested
-from fairc.compiler.plan.text import Nothing
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.units import NUMBER, SHARE, in_si
 from fairc.dsl.core.values import Quantity
@@ -255,7 +254,7 @@ class Resolved:
 
     def _term(self, place: int, factor: Fraction, point: Point, scope: Scope) -> ClaimTerm:
         reading = self._readings[place]
-        relation: Tested | Nothing = ""
+        relation: Tested = ""
         bound, share = 0.0, 0.5
         if reading.share is not None:
             share = float(self._share(reading.share, scope))

@@ -251,9 +251,7 @@ class FigureChecker:
                 node.span,
                 help=_values_of(facts.axes, names),
             )
-        return Selection(
-            text=" ".join(node.span.text.split()), names=(*names, *extra), rows=held
-        )
+        return Selection(text=" ".join(node.span.text.split()), names=(*names, *extra), rows=held)
 
     def _holds(self, node: syntax.Expr, bound: Bindings, numbered: Mapping[str, int]) -> bool:
         given: dict[str, Value] = {

@@ -17,5 +17,6 @@ from .base import Value
 from .videos import video_metric
 
 METRIC = video_metric(
-    "qoe", {Value("qoe", "1", "quality of experience of a video, 1.5 to 5"): lambda video: video.qoe}
+    "qoe",
+    {Value("qoe", "1", "quality of experience of a video, 1.5 to 5"): lambda video: video.qoe},
 )

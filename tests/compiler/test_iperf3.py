@@ -9,7 +9,7 @@ from fairc import dsl
 from fairc.compiler import Cell, compile
 from fairc.compiler.targets import containers, values
 from fairc.compiler.targets.iperf3 import begin_ns, window_bytes
-from fairc.dsl import model
+from fairc.dsl.experiment import Experiment
 
 MS = 10**6
 
@@ -19,9 +19,7 @@ def compiled(flows: str, link: str = "rate: 10Mbit/s, rtt: 40ms", more: str = ""
     return cell
 
 
-def experiment(
-    flows: str, link: str = "rate: 10Mbit/s, rtt: 40ms", more: str = ""
-) -> model.Experiment:
+def experiment(flows: str, link: str = "rate: 10Mbit/s, rtt: 40ms", more: str = "") -> Experiment:
     text = f"""fexp 1
 experiment e {{
   topology = bottleneck({link}, queue: fifo(50pkt))
@@ -35,7 +33,7 @@ experiment e {{
     return made
 
 
-def codes(made: model.Experiment) -> list[str]:
+def codes(made: Experiment) -> list[str]:
     """Return what the compiler says of an experiment."""
     try:
         compilation = compile(made)

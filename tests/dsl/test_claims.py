@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fairc.dsl import Source, load
 from fairc.compiler.plan import Claim
+from fairc.dsl import Source, load
 from fairc.dsl.results.claims import _needed
 from fairc.runtime.statistics.sequential import values_needed
 

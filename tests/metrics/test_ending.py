@@ -10,7 +10,7 @@ import pytest
 from fairc.compiler.plan import Goal, MetricRequest, Plan, Precision
 from fairc.compiler.plan.looks import LEAST, LOOKS, looks
 from fairc.dsl.core.units import RATE
-from fairc.dsl.results.goals import DIMENSIONS
+from fairc.dsl.results.measures import DIMENSIONS
 from fairc.runtime.metrics import METRICS, value_named
 from fairc.runtime.statistics import estimates
 from fairc.runtime.statistics.ending import Done, Ending, Endings
