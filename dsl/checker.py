@@ -176,6 +176,7 @@ class Checker:
             measure,
             common or paired,
             repeat.is_range,
+            precision is not None and precision.claims,
             self.diagnostics,
         )
         return CheckedExperiment(

@@ -64,11 +64,13 @@ class Precision:
     """When repetitions end: after the least number of them as soon as every goal is reached.
 
     per: the swept names whose values distinguish what ends together; empty: all configurations do.
+    claims: whether every claim must be decided, too.
     """
 
     least: int
     goals: tuple[Goal, ...]
     per: tuple[str, ...] = ()
+    claims: bool = False
 
 
 @dataclass(frozen=True, slots=True)
