@@ -40,7 +40,7 @@ STATEMENTS: tuple[Statement, ...] = (
               "exclude cca == bbr and repetition > 2"),
     Statement("precision", "Ends a range of repetitions when values are precise enough, or all claims decided",
               "`experiment`",
-              "repeat = 8..30\nprecision { goodput = 5%  fairness.F = 0.02 }  # or: claims = decided"),
+              "repeat = 8..30\nprecision {\n  goodput    = 5%\n  fairness.F = 0.02\n  claims     = decided\n}"),
     Statement("flow", "One session: its CCA, its ends, its workload", "`experiment`",
               "flow NAME { cca = cubic  workload = file(10MB) }"),
     Statement("users", "A group of hosts, each with the flows that run on it", "`experiment`",
