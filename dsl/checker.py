@@ -178,6 +178,7 @@ class Checker:
             measure,
             common or paired,
             repeat.is_range,
+            precision is not None and precision.claims,
             self.diagnostics,
         )
         return Experiment(

@@ -61,11 +61,13 @@ class Precision(Model):
     """When repetitions end: after `least` of them, or later, at the first look that finds every goal reached.
 
     per: the axes whose values distinguish what ends together; empty: all configurations end together.
+    claims: whether every claim must be decided, too; left out where it need not. Then there may be no goal.
     """
 
     least: Repetition
-    goals: Annotated[tuple[Goal, ...], Field(min_length=1)]
+    goals: tuple[Goal, ...]
     per: tuple[Word, ...] = ()
+    claims: Annotated[bool, Field(exclude_if=off)] = False
 
 
 class Selection(Model):

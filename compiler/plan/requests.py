@@ -49,6 +49,12 @@ def _precision(plan: Plan, axes: set[str]) -> str:
         return "the least number of repetitions is above the most"
     if not set(ends.per) <= axes:
         return "`per` names something that is not an axis"
+    if not ends.goals and not ends.claims:
+        return "nothing ends its repetitions"
+    if ends.claims and not plan.claims:
+        return "its repetitions end with claims, and it has none"
+    if ends.claims and ends.per:
+        return "claims end the repetitions of all configurations together, not `per` value"
     measured = {request.name for request in plan.measure}
     if not {goal.metric.partition(".")[0] for goal in ends.goals} <= measured:
         return "a precision is of a metric that is not measured"

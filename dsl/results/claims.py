@@ -44,12 +44,13 @@ def check_claims(
     measured: Sequence[model.MetricRequest] | None,
     common: bool,
     is_range: bool,
+    is_end: bool,
     diagnostics: Diagnostics,
 ) -> tuple[Claim, ...]:
     """Return the claims of an experiment that is right so far; add what is wrong to the diagnostics.
 
     common: whether the configurations of a repetition draw alike. is_range: whether a range of repetitions ends by
-    what comes out.
+    what comes out; is_end: by the claims themselves.
     """
     if not nodes or diagnostics.errors:
         return ()
@@ -79,6 +80,9 @@ def check_claims(
         except CompileError as error:
             for diagnostic in error.diagnostics:
                 diagnostics.add(diagnostic)
+    if is_range:
+        for diagnostic in checker.without_interval(is_end):
+            diagnostics.add(diagnostic)
     for warning in checker.warnings(is_range):
         diagnostics.add(warning)
     return checker.claims
@@ -169,6 +173,22 @@ class ClaimChecker:
 
     def _pairs(self) -> int:
         return sum(1 if m.claim.over == "mean" else len(m.claim.units) for m in self._made)
+
+    def without_interval(self, is_end: bool) -> Iterator[Diagnostic]:
+        """Yield the claims that no range of repetitions decides; is_end: whether it ends with the claims."""
+        for made in self._made:
+            if any(kind == "mean" for kind, _ in made.kinds):
+                yield Diagnostic(
+                    "undecidable-claim",
+                    "a range of repetitions never decides this claim",
+                    made.span,
+                    note="it is about a mean",
+                    notes=(
+                        "no interval of a mean holds where the values decide how many there are",
+                    ),
+                    help="claim something of the `median`, or write one number for `repeat`",
+                    severity=Severity.ERROR if is_end else Severity.WARNING,
+                )
 
     def warnings(self, is_range: bool) -> Iterator[Diagnostic]:
         """Yield what the repetitions cannot decide, whatever comes out; those of a range: the most of them."""

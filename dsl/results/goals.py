@@ -9,7 +9,7 @@ from fairc.compiler.plan.looks import LEAST
 from fairc.dsl import model
 from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics, Label, Severity
-from fairc.dsl.core.kinds import A_POSITIVE_SHARE, Quantities
+from fairc.dsl.core.kinds import A_POSITIVE_SHARE, Quantities, Words
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, PACKETS, SHARE, TIME, in_si
@@ -27,6 +27,11 @@ from .measures import DIMENSIONS, check_sub_values
 
 EXAMPLE = "precision { goodput = 5% }"
 
+CLAIMS = "claims"
+"""What `precision` calls the claims of the experiment, all of them; no metric has this name."""
+
+DECIDED = Words("value of `claims`", ("decided",))
+
 
 def check_precision(
     statements: Sequence[syntax.Node],
@@ -39,6 +44,8 @@ def check_precision(
     found: Diagnostics,
 ) -> Precision | None:
     """Return what ends a range of repetitions; None for a number of them, or where it is wrong: `found` has why.
+
+    Whether the claims can end it is checked with them (claims.py).
 
     statements: of the experiment. repeat: None where it is wrong itself, which has been said. measure: None where
     something is wrong with it. overridden: the names that `--set` replaces.
@@ -56,7 +63,9 @@ def check_precision(
             _refuse_excluded_repetitions(statements, lets)
         if not blocks:
             with gather.attempt():
-                _refuse_range_alone(repeat, at)
+                _refuse_range_alone(
+                    repeat, at, any(isinstance(s, syntax.Claim) for s in statements)
+                )
     if blocks and fixed_by_hand:
         message = f"`repeat = {repeat.most}` is no range, so nothing ends at a precision"
         help = "a range, such as `--set repeat=8..30`, ends when `precision` says so"
@@ -67,6 +76,8 @@ def check_precision(
         names = None if measure is None else [request.name for request in measure]
         with gather.attempt():
             made = build_precision(blocks[0], repeat, at, names, grid, lets)
+        with gather.attempt():
+            _refuse_nothing_claimed(blocks[0], statements)
     for diagnostic in gather.found:
         found.add(diagnostic)
     return made
@@ -95,14 +106,17 @@ def build_precision(
                 "`precision` names no value",
                 block.span,
                 note="nothing to be precise about",
-                help=f"name a value of `measure`, such as `{EXAMPLE}`",
+                help=f"name a value of `measure`, such as `{EXAMPLE}`, or `claims = decided`",
             )
     goals: list[Goal] = []
     seen: dict[str, Span] = {}
     for goal in block.goals:
         with gather.attempt():
             name = goal.key.text
-            goals.append(_goal(name, goal, measured, lets))
+            if name == CLAIMS:
+                DECIDED.take(evaluate(goal.value, Scope({}, lets)), "`claims`", goal.value.span)
+            else:
+                goals.append(_goal(name, goal, measured, lets))
             if name in seen:
                 fail(
                     "duplicate-key",
@@ -115,8 +129,17 @@ def build_precision(
     per: tuple[str, ...] = ()
     with gather.attempt():
         per = names_behind_per(block.per, grid)
+        if block.per is not None and CLAIMS in seen:
+            fail(
+                "claims-per",
+                "claims are decided together, so all configurations end together",
+                block.per.span,
+                "no part of them can end by itself",
+                labels=(Label(seen[CLAIMS], "ends the range with the claims"),),
+                help="leave out `per`",
+            )
     gather.finish()
-    return Precision(least=repeat.least, goals=tuple(goals), per=per)
+    return Precision(least=repeat.least, goals=tuple(goals), per=per, claims=CLAIMS in seen)
 
 
 def _check_range(repeat: Repeat, head: Span, at: Span | None) -> None:
@@ -188,14 +211,31 @@ def _absolute(metric: MetricEntry, name: str, value: Value) -> Goal:
     return Goal(metric=name, within=number, relative=False)
 
 
-def _refuse_range_alone(repeat: Repeat, at: Span | None) -> None:
-    """Raise CompileError for a range of repetitions that nothing ends."""
+def _refuse_nothing_claimed(block: syntax.Precision, statements: Sequence[syntax.Node]) -> None:
+    """Raise CompileError where claims are to end the range and there is none."""
+    if any(isinstance(statement, syntax.Claim) for statement in statements):
+        return
+    for goal in block.goals:
+        if goal.key.text == CLAIMS:
+            fail(
+                "nothing-claimed",
+                "the claims are to end this range, and the experiment has none",
+                goal.key.span,
+                note="nothing to decide",
+                help='add one, such as `claim "fair" { holds = median(fairness.jain_session) >'
+                " 90% }`",
+            )
+
+
+def _refuse_range_alone(repeat: Repeat, at: Span | None, claims: bool) -> None:
+    """Raise CompileError for a range of repetitions that nothing ends. claims: whether anything is claimed."""
+    decided = ", `precision { claims = decided }`" if claims else ""
     fail(
         "range-without-precision",
         "a range of repetitions needs a `precision` that ends it",
         at,
         note="how many of these?",
-        help=f"add `{EXAMPLE}`, or write one number: `repeat = {repeat.most}`",
+        help=f"add `{EXAMPLE}`{decided}, or write one number: `repeat = {repeat.most}`",
     )
 
 

@@ -3,11 +3,14 @@
 With m pairs of claim and configuration each interval is at 1 - 0.05/m (Bonferroni), so that with 95 % none of
 them misses what it estimates. A claim holds in a configuration where the whole interval is within its bounds, it
 fails where the whole interval is outside, and is undecided otherwise.
+
+Of a range of repetitions each interval holds at that level at every look at once (intervals.py), so that the same is
+true of all pairs and all looks together, wherever the range ends: also where it ends because of these verdicts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +23,7 @@ from fairc.runtime.statistics.repeated import Repeated, repeated
 from . import intervals
 from .intervals import Found
 from .power import Needed, needed, together
-from .values import Values
+from .values import Known, Values
 
 Verdict = Literal["holds", "fails", "undecided"]
 Kind = Literal["confirmatory", "exploratory", "not known"]
@@ -72,11 +75,15 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """All claims of a run. pairs: how many intervals hold together; level: of each of them."""
+    """All claims of a run. pairs: how many intervals hold together; level: of each of them.
+
+    at_looks: whether they hold at every look of a range of repetitions, too.
+    """
 
     claims: tuple[Decided, ...]
     pairs: int
     level: float
+    at_looks: bool = False
 
     def of(self, verdict: Verdict) -> tuple[Decided, ...]:
         """Return the claims with a verdict."""
@@ -93,20 +100,37 @@ def decide(plan: Plan, folder: Path, lock: Mapping[str, Any] | None = None) -> D
 
     Raises TableError when the tables cannot be read.
     """
-    pairs = sum(claim.pairs for claim in plan.claims)
-    level = 1 - (1 - CONFIDENCE) / max(1, pairs)
-    values = Values(folder, tuple(axis.name for axis in plan.axes)) if plan.claims else None
+    pairs, level = _level(plan)
+    values = Values(folder, tuple(axis.name for axis in plan.axes))
     before = claims_before(plan, lock or {})
     made = []
     for number, claim in enumerate(plan.claims):
-        assert values is not None
         units = tuple(_units(claim, plan, values, level))
         declared = None if before is None else before.get(number)
         kind: Kind = "not known"
         if declared is not None:
             kind = "exploratory" if declared[0] else "confirmatory"
         made.append(Decided(claim, _all([unit.verdict for unit in units]), units, kind, declared))
-    return Decision(tuple(made), pairs, level)
+    return Decision(tuple(made), pairs, level, repeated(plan).is_range)
+
+
+def undecided(plan: Plan, values: Known, claims: Iterable[Claim]) -> tuple[str, ...]:
+    """Return the texts of the claims that values leave undecided, by the intervals that `decide` takes.
+
+    claims: of the plan, perhaps with fewer units each.
+    """
+    _, level = _level(plan)
+    return tuple(
+        claim.text
+        for claim in claims
+        if _all([unit.verdict for unit in _units(claim, plan, values, level)]) == "undecided"
+    )
+
+
+def _level(plan: Plan) -> tuple[int, float]:
+    """Return how many intervals the claims of a plan have, and the level of each."""
+    pairs = sum(claim.pairs for claim in plan.claims)
+    return pairs, 1 - (1 - CONFIDENCE) / max(1, pairs)
 
 
 def _all(verdicts: list[Verdict]) -> Verdict:
@@ -115,7 +139,7 @@ def _all(verdicts: list[Verdict]) -> Verdict:
     return "undecided" if "undecided" in verdicts else "holds"
 
 
-def _units(claim: Claim, plan: Plan, values: Values, level: float) -> list[Unit]:
+def _units(claim: Claim, plan: Plan, values: Known, level: float) -> list[Unit]:
     names = [axis.name for axis in plan.axes]
     common, repeats = bool(plan.common), repeated(plan)
     if claim.over == "mean":
@@ -133,7 +157,7 @@ def _units(claim: Claim, plan: Plan, values: Values, level: float) -> list[Unit]
 
 
 def _each(
-    claim: Claim, unit: ClaimUnit, values: Values, level: float, common: bool, repeats: Repeated
+    claim: Claim, unit: ClaimUnit, values: Known, level: float, common: bool, repeats: Repeated
 ) -> Found:
     of_terms = [values.of(term) for term in unit.terms]
     known = [found for found in of_terms if not isinstance(found, str)]
@@ -142,7 +166,7 @@ def _each(
     return intervals.of_unit(unit, claim.form, known, level, common=common, repeated=repeats)
 
 
-def _mean(claim: Claim, values: Values, level: float, common: bool, repeats: Repeated) -> Found:
+def _mean(claim: Claim, values: Known, level: float, common: bool, repeats: Repeated) -> Found:
     every: list[list[intervals.ByRepetition]] = []
     for unit in claim.units:
         of_terms = [values.of(term) for term in unit.terms]

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from fairc.compiler.plan import ClaimTerm
 from fairc.runtime.compare.summary import FLOW, LOAD, Sample, UnknownName, samples
 
 Place = tuple[tuple[str, ...], str | None, str | None]
+
+
+class Known(Protocol):
+    """Where the values of terms come from: the tables of a run, or the cells that there are at a look (looks.py)."""
+
+    def of(self, term: ClaimTerm) -> dict[int, float] | str:
+        """Return the values of a term by repetition, or in words why there are none."""
+        ...
 
 
 class Values:

@@ -116,11 +116,12 @@ def summed_up(decision: Decision) -> str:
 
 def level_words(decision: Decision) -> str:
     """Say at which level each interval is."""
+    looks = " at every look" if decision.at_looks else ""
     if decision.pairs == 1:
-        return "its interval is at 95 %"
+        return f"its interval is at 95 %{looks and ', and holds' + looks}"
     return (
         f"{decision.pairs} intervals, each at {100 * decision.level:.4g} %, so that with 95 % all"
-        " of them hold together"
+        f" of them hold together{looks}"
     )
 
 

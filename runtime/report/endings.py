@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from fairc.compiler.plan import Goal
+from fairc.compiler.plan import Goal, Precision
 from fairc.compiler.plan.looks import looks
 from fairc.runtime.statistics.ending import Done, Ending, Endings, Key, Missed
 
@@ -44,15 +44,19 @@ def ended(run: Run, results: Results) -> Ended:
     found = endings(run, results)
     goals = listed(
         [
-            f"{one_line(goal.metric)} is known within {_size(goal, goal.within)}"
-            for goal in ends.goals
+            *(
+                f"{one_line(goal.metric)} is known within {_size(goal, goal.within)}"
+                for goal in ends.goals
+            ),
+            *(["all claims are decided"] if ends.claims else []),
         ]
     )
+    how = " (the larger half of a median's 95 % interval)" if ends.goals else ""
     taken = looks(ends.least, run.plan.repeat)
     after = listed([*map(str, taken)]) if len(taken) <= SHOWN else f"{taken[0]} to {taken[-1]}"
     until = (
-        f"Repeated {ends.least} to {run.plan.repeat} times, until {goals} (the larger half of a"
-        f" median's 95 % interval): {_came_to(found)}."
+        f"Repeated {ends.least} to {run.plan.repeat} times, until {goals}{how}:"
+        f" {_came_to(found, ends)}."
     )
     holds = (
         f"The intervals hold although values were looked at after {after} repetitions"
@@ -64,9 +68,11 @@ def ended(run: Run, results: Results) -> Ended:
 def endings(run: Run, results: Results) -> list[Ending]:
     """Return where the ranges of a run ended, by its tables."""
     bindings = {name: scene.bindings for name, scene in run.scenes.items()}
-    names = {
-        _full(goal.metric) for goal in (run.plan.precision.goals if run.plan.precision else ())
-    }
+    ends = run.plan.precision
+    names = {_full(goal.metric) for goal in (ends.goals if ends else ())}
+    if ends and ends.claims:
+        terms = (t for claim in run.plan.claims for unit in claim.units for t in unit.terms)
+        names |= {_full(term.metric) for term in terms}
     measures = [m for m in results.measures if m.metric in names]
 
     def done(outcome: Outcome) -> Done:
@@ -93,14 +99,15 @@ def cells_waiting(run: Run, results: Results) -> int:
     return waiting
 
 
-def _came_to(found: Iterable[Ending]) -> str:
+def _came_to(found: Iterable[Ending], ends: Precision) -> str:
     """Say how many configurations ended after how many repetitions, and why."""
+    well = [*(["precise enough"] if ends.goals else []), *(["decided"] if ends.claims else [])]
     sizes: Counter[tuple[str, int]] = Counter()
     for ending in found:
         sizes[ending.why, ending.look] += len(ending.configurations)
     words = {
-        "reached": "ended after {}, precise enough",
-        "used up": "ended after all {}, not precise enough",
+        "reached": f"ended after {{}}, {' and '.join(well)}",
+        "used up": f"ended after all {{}}, not {' and '.join(well)}",
         "unfinished": "not finished: a cell of the first {} is missing",
     }
     return "; ".join(
@@ -113,9 +120,13 @@ def _row(run: Run, ending: Ending) -> Row:
     assert run.plan.precision is not None
     pairs = zip(run.plan.precision.per, ending.values, strict=True)
     what = ", ".join(f"{one_line(name)} = {one_line(value)}" for name, value in pairs)
+    goals = run.plan.precision
     missed = [_missed(run, miss) for miss in ending.missed]
+    missed += [f"undecided: “{one_line(text)}”" for text in ending.undecided]
+    reached = [*(["values are precise enough"] if goals.goals else []),
+               *(["claims are decided"] if goals.claims else [])]  # fmt: skip
     why = {
-        "reached": "all values are precise enough",
+        "reached": f"all {' and all '.join(reached)}",
         "used up": f"the range was used up: {listed(missed, limit=SHOWN)}",
         "unfinished": f"not all cells up to the look at {ending.look} have been run",
     }[ending.why]

@@ -53,10 +53,17 @@ class _Invocation(_Open):
     phase_check: bool = False
 
 
-class _Declared(_Open):
-    request: Anything
+class _Named(_Open):
     at: Annotated[str, Field(pattern=r"^[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}Z$")]
     results: Number
+
+
+class _Declared(_Named):
+    request: Anything
+
+
+class _Claimed(_Named):
+    claim: Sha256
 
 
 class _Document(_Open):
@@ -65,9 +72,10 @@ class _Document(_Open):
     plan: _Plan = _Plan()
     host: Anything | None = None
     hosts: list[Anything] = []
-    measure: list[Anything] = []
+    measure: list[Anything | Sha256] = []  # metrics, and the hashes of claims
     invocations: list[_Invocation] = []
     declared: list[_Declared] = []
+    claimed: list[_Claimed] = []
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Run a range of repetitions in rounds: up to each look, until every value is precise enough.
+"""Run a range of repetitions in rounds: up to each look, until every value is precise enough or every claim decided.
 
 A round is a sweep of the cells up to the next look, of the configurations that have not ended. After it the values are
 looked at (runtime/statistics/ending.py). Rounds that have been run before are there already, so a run that was
@@ -50,10 +50,14 @@ def run(
             result = store.result(sweep.key(cell))
             assert result is not None, "the sweep has stored it"
             found[going[cell.configuration]].append(done(cell, result))
-        reached = [values for values in dict.fromkeys(going.values())
-                   if not endings.missed(found[values])]  # fmt: skip
-        going = {name: values for name, values in going.items() if values not in reached}
-        say(told(look, len(bindings) - len(going), len(bindings)))
+        left = {values: endings.open(found[values]) for values in dict.fromkeys(going.values())}
+        going = {name: values for name, values in going.items() if not left[values].is_reached}
+        missed = [len(endings.groups[values]) for values, still in left.items() if still.missed]
+        parts = [told(len(bindings) - sum(missed), len(bindings))] if plan.precision.goals else []
+        if endings.claims:
+            undecided = sum(len(still.undecided) for still in left.values())
+            parts.append(told_of_claims(undecided, endings.claims))
+        say(f"after {look} repetitions: {', '.join(parts)}")
         if not going:
             break
         before = look
@@ -67,12 +71,25 @@ def _due(
     return cell.repetition in repetitions and cell.configuration in going and wanted(cell)
 
 
-def told(look: int, ended: int, of: int) -> str:
-    """Say what a look found.
+def told(ended: int, of: int) -> str:
+    """Say what a look found of the values.
 
-    >>> told(8, 0, 1), told(8, 2, 3)
-    ('after 8 repetitions: not precise enough', 'after 8 repetitions: 2 of 3 configurations are precise enough')
+    >>> told(0, 1), told(2, 3)
+    ('not precise enough', '2 of 3 configurations are precise enough')
     """
     if of == 1:
-        return f"after {look} repetitions: {'precise enough' if ended else 'not precise enough'}"
-    return f"after {look} repetitions: {ended or 'none'} of {of} configurations are precise enough"
+        return "precise enough" if ended else "not precise enough"
+    return f"{ended or 'none'} of {of} configurations are precise enough"
+
+
+def told_of_claims(undecided: int, of: int) -> str:
+    """Say what a look found of the claims.
+
+    >>> told_of_claims(0, 1), told_of_claims(1, 3), told_of_claims(3, 3)
+    ('the claim is decided', '1 of 3 claims is undecided', '3 of 3 claims are undecided')
+    """
+    if of == 1:
+        return f"the claim is {'undecided' if undecided else 'decided'}"
+    if not undecided:
+        return f"all {of} claims are decided"
+    return f"{undecided} of {of} claims {'is' if undecided == 1 else 'are'} undecided"

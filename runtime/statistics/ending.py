@@ -1,5 +1,6 @@
-"""Where ranges of repetitions end: at the first look that finds every value precise enough, or at the last one.
+"""Where ranges of repetitions end: at the first look that finds every goal reached, or at the last one.
 
+A goal is a value that is to be precise enough, or that all claims are decided (runtime/claims/looks.py).
 Configurations that are compared end together: all of them, or those with equal values of the names behind `per`.
 What is decided follows from the plan and the values alone, so an interrupted run, a resumed one and one from the
 cells of a cluster end at the same repetition.
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fairc.compiler.plan import Cell, Goal, Plan
 from fairc.compiler.plan.looks import looks
@@ -17,6 +18,9 @@ from fairc.runtime.store.results import CellResult
 
 from .repeated import repeated
 from .sequential import imprecision
+
+if TYPE_CHECKING:
+    from fairc.runtime.claims.looks import Looks
 
 Why = Literal["reached", "used up", "unfinished"]
 Key = tuple[str, str | None, int | None]
@@ -47,18 +51,41 @@ class Missed:
 
 
 @dataclass(frozen=True, slots=True)
+class Open:
+    """What keeps a range from ending at a look: values that are not precise enough, texts of undecided claims."""
+
+    missed: tuple[Missed, ...] = ()
+    undecided: tuple[str, ...] = ()
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether nothing does."""
+        return not self.missed and not self.undecided
+
+
+@dataclass(frozen=True, slots=True)
 class Ending:
     """Where the repetitions of configurations that are compared ended, and why.
 
     values: of the names behind `per`. look: the number of repetitions at the end; of an unfinished range the
-    look whose cells are not all there. missed: what was not precise enough there.
+    look whose cells are not all there. open: what was missing at the last look.
     """
 
     values: tuple[str, ...]
     configurations: tuple[str, ...]
     look: int
     why: Why
-    missed: tuple[Missed, ...] = ()
+    open: Open = Open()
+
+    @property
+    def missed(self) -> tuple[Missed, ...]:
+        """The values that were not precise enough."""
+        return self.open.missed
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The texts of the claims that were not decided."""
+        return self.open.undecided
 
 
 def done(cell: Cell, result: CellResult) -> Done:
@@ -78,6 +105,11 @@ class Endings:
 
     def __init__(self, plan: Plan, bindings: Mapping[str, Mapping[str, str]]) -> None:
         assert plan.precision is not None
+        self._claims: Looks | None = None
+        if plan.precision.claims:
+            from fairc.runtime.claims import looks as of_claims  # needs what reads runs
+
+            self._claims = of_claims.Looks(plan, bindings)
         self._goals = tuple((_full(goal.metric), goal) for goal in plan.precision.goals)
         self._repeated = repeated(plan)
         self.looks = looks(plan.precision.least, plan.repeat)
@@ -96,19 +128,32 @@ class Endings:
 
     def _ending(self, values: tuple[str, ...], found: Mapping[str, list[Done]]) -> Ending:
         members = tuple(self.groups[values])
-        missed: tuple[Missed, ...] = ()
+        found_open = Open()
         for look in self.looks:
             there = {
                 name: [c for c in found.get(name, ()) if c.repetition <= look] for name in members
             }
             if any(len(cells) < look for cells in there.values()):
-                return Ending(values, members, look, "unfinished", missed)
-            missed = self.missed([cell for cells in there.values() for cell in cells])
-            if not missed:
+                return Ending(values, members, look, "unfinished", found_open)
+            found_open = self.open([cell for cells in there.values() for cell in cells])
+            if found_open.is_reached:
                 return Ending(values, members, look, "reached")
-        return Ending(values, members, self.looks[-1], "used up", missed)
+        return Ending(values, members, self.looks[-1], "used up", found_open)
 
-    def missed(self, cells: Iterable[Done]) -> tuple[Missed, ...]:
+    def open(self, cells: Sequence[Done]) -> Open:
+        """Return what keeps a group from ending with these cells, all that it has up to a look."""
+        return Open(self._missed(cells), self._undecided(cells))
+
+    def _undecided(self, cells: Sequence[Done]) -> tuple[str, ...]:
+        """Return the claims that are undecided, where they end the range."""
+        return self._claims.undecided(cells) if self._claims else ()
+
+    @property
+    def claims(self) -> int:
+        """How many claims end the range, of those that are about its configurations."""
+        return len(self._claims.claims) if self._claims else 0
+
+    def _missed(self, cells: Iterable[Done]) -> tuple[Missed, ...]:
         """Return the values of some cells that are not precise enough yet."""
         of: dict[str, list[Done]] = {}
         for cell in sorted(cells, key=lambda cell: cell.repetition):

@@ -51,6 +51,19 @@ def test_cells_one_by_one_are_the_run(plan: Fairc) -> None:
     assert plan("run", "tiny.fexp", "-o", "results/tiny").err == ""  # nothing is left to be run
 
 
+def test_claims_are_collected_with_the_cells(plan: Fairc) -> None:
+    claim = 'claim "all get something" { holds = median(goodput, flow: a) > 1kbit/s }\n}'
+    file = Path("claimed.fexp")
+    file.write_text(Path("tiny.fexp").read_text().rstrip().removesuffix("}") + claim)
+    assert plan("compile", file, "-o", "claimed", "--target", "json").status == 0
+    assert plan("cell", "claimed", "--index", "0-5").status == 0
+    collected = plan("run", "claimed", "--collect", "-o", "run")
+    assert collected.status == 0, collected.err
+    assert json.loads(Path("run/lock.json").read_text())["claimed"][0]["results"] == 0
+    (found,) = json.loads(plan("verdict", "run", "--format", "json").out)["claims"]
+    assert found["kind"] == "confirmatory"
+
+
 def test_a_cell_that_is_there_is_not_run_again(plan: Fairc) -> None:
     plan("cell", "plan", "--index", "2")
     (folder,) = results()

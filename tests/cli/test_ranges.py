@@ -210,7 +210,8 @@ def test_the_phases_of_what_was_run_are_checked(ran: Fairc) -> None:
         ({"goals": [{"metric": "utilization", "within": 0.1, "relative": True}]}, "not measured"),
         ({"goals": [{"metric": "goodput", "within": 0.1, "relative": True}] * 2}, "two precisions"),
         ({"goals": [{"metric": "goodput", "within": 0.0, "relative": True}]}, "greater than 0"),
-        ({"goals": []}, "at least 1"),
+        ({"goals": []}, "nothing ends its repetitions"),
+        ({"claims": True}, "it has none"),
     ],
 )
 def test_a_plan_that_contradicts_itself_is_refused(

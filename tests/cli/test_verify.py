@@ -76,7 +76,7 @@ def test_a_run_is_whole(made: Fairc) -> None:
     assert made("verify", RUN).status == 0
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 10**5])
+@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 10**5, '{"claimed": [1]}'])
 def test_a_damaged_lock_is_not_replaced_silently(made: Fairc, text: str) -> None:
     """It knows when metrics were declared, and nothing else does."""
     (RUN / "lock.json").write_text(text)

@@ -1,0 +1,77 @@
+"""What the cells that there are at a look leave undecided, so that a range of repetitions may end with the claims.
+
+The intervals are those of the final verdicts (deciding.py): at the end of a range both are decided from the same
+values, and agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from fairc.compiler.plan import Claim, ClaimTerm, Plan
+from fairc.runtime.metrics import value_named
+
+from .deciding import undecided
+
+if TYPE_CHECKING:
+    from fairc.runtime.statistics.ending import Done
+
+Row = tuple[str, ...]
+"""A configuration, as its value on each axis of the plan in canonical text."""
+
+
+class Looks:
+    """Decides the claims of a plan at each look.
+
+    bindings: configuration -> its swept values, of all that take part. Claims are looked at in these alone; one about
+    none of them, or about a mean that has others in it, too, ends nothing.
+    """
+
+    def __init__(self, plan: Plan, bindings: Mapping[str, Mapping[str, str]]) -> None:
+        self._plan = plan
+        self._rows = {
+            name: tuple(at[axis.name] for axis in plan.axes) for name, at in bindings.items()
+        }
+        self.claims = tuple(_within(plan.claims, set(self._rows.values())))
+
+    def undecided(self, cells: Iterable[Done]) -> tuple[str, ...]:
+        """Return the texts of the claims that are not decided. cells: all that there is, each once."""
+        return undecided(self._plan, _Seen(self._rows, cells), self.claims)
+
+
+def _within(claims: Iterable[Claim], rows: set[Row]) -> Iterator[Claim]:
+    """Yield the claims with the units that are about these configurations."""
+    for claim in claims:
+        units = tuple(u for u in claim.units if all(term.cells in rows for term in u.terms))
+        if len(units) == len(claim.units):
+            yield claim
+        elif units and claim.over == "each":
+            yield claim.model_copy(update={"units": units})
+
+
+class _Seen:
+    """The values of cells, as `Values` has those of tables."""
+
+    def __init__(self, rows: Mapping[str, Row], cells: Iterable[Done]) -> None:
+        self._cells: dict[Row, list[Done]] = {}
+        for cell in sorted(cells, key=lambda cell: cell.repetition):
+            self._cells.setdefault(rows[cell.configuration], []).append(cell)
+
+    def of(self, term: ClaimTerm) -> dict[int, float] | str:
+        """Return the values of a term by repetition, or in words why there are none."""
+        try:
+            metric = value_named(term.metric).name
+        except KeyError:
+            return "not known here"
+        load = term.load or None
+        cells = self._cells.get(term.cells, [])
+        keys = dict.fromkeys(k for c in cells for k in c.values if (k[0], k[2]) == (metric, load))
+        flow: str | None = term.flow or None
+        if flow is None and (metric, None, load) not in keys:
+            if len(keys) > 1:
+                return f"{term.metric} has {len(keys)} values in each cell"
+            flow = next((key[1] for key in keys), None)
+        key = (metric, flow, load)
+        found = {c.repetition: v for c in cells if (v := c.values.get(key)) is not None}
+        return found or "no value"
