@@ -113,3 +113,7 @@ def outcome(run: Path) -> str:
     results = [json.loads(path.read_text()) for path in run.glob("cells/*/result.json")]
     words = Counter(r["verdict"] if r["status"] == "ok" else "failed" for r in results)
     return ", ".join(str(words[word]) for word in ("valid", "flagged", "invalid", "failed"))
+
+
+if __name__ == "__main__":
+    main()
