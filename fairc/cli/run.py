@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import console, interruption, options
+from . import ahead, console, interruption, options
 from .collect import collect
 from .conclusion import conclude, default_run
 from .failures import Wrong
@@ -159,6 +159,7 @@ def sweep(
     interruption.keeps("finished cells are kept; the same command resumes")
     record = history.carried(store, asked)
     store.write_json(LOCK, {**lock.describe(store.path, engine), **record})
+    ahead.imports()
     counts = rounds.run(store, engine, console.progress(), jobs, wanted, fresh, console.say)
     checked = check_phases(store, engine, jobs, wanted, fresh) if phases else None
     return conclude(store, counts, checked, strict=strict)
