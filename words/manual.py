@@ -87,7 +87,7 @@ def _page(entry: Entry, family: str) -> Page:
 def _field(parameter: Parameter[Any]) -> Field:
     return Field(
         parameter.name,
-        parameter.kind.words,
+        parameter.kind.phrase,
         tuple(units(parameter.kind)),
         parameter.unless_given or None,
         parameter.required,

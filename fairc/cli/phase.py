@@ -64,6 +64,6 @@ def phase_lines(found: Findings | None) -> Iterator[str]:
         " undecided"
     )
     for result in sensitive[:SHOWN]:
-        yield f"  phase-sensitive: {result.what}: {result.words}"
+        yield f"  phase-sensitive: {result.what}: {result.text}"
     if len(sensitive) > SHOWN:
         yield f"  and {len(sensitive) - SHOWN} more: see the report"

@@ -107,13 +107,20 @@ def run(
         again = "`--engine {0}`" + (f" with `-o {store.path}-{{0}}`" if store.engine else "")
         with (
             offering(plan.engine, cells, again),
-            closing(prepared(plan.engine, allow_image)) as made,
+            closing(prepared(plan.engine, allow_image)) as prepared_engine,
         ):
             store.adopt(staged)
             number = jobs or len(os.sched_getaffinity(0))
             asked = invocation(store, where, phases=phases)
             return sweep(
-                store, made, number, wanted, asked, fresh=fresh, phases=phases, strict=strict
+                store,
+                prepared_engine,
+                number,
+                wanted,
+                asked,
+                fresh=fresh,
+                phases=phases,
+                strict=strict,
             )
 
 

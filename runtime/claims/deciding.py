@@ -97,7 +97,7 @@ def decide(plan: Plan, folder: Path, lock: Mapping[str, Any] | None = None) -> D
     level = 1 - (1 - CONFIDENCE) / max(1, pairs)
     values = Values(folder, tuple(axis.name for axis in plan.axes)) if plan.claims else None
     before = claims_before(plan, lock or {})
-    made = []
+    decided = []
     for number, claim in enumerate(plan.claims):
         assert values is not None
         units = tuple(_units(claim, plan, values, level))
@@ -105,8 +105,10 @@ def decide(plan: Plan, folder: Path, lock: Mapping[str, Any] | None = None) -> D
         kind: Kind = "not known"
         if declared is not None:
             kind = "exploratory" if declared[0] else "confirmatory"
-        made.append(Decided(claim, _all([unit.verdict for unit in units]), units, kind, declared))
-    return Decision(tuple(made), pairs, level)
+        decided.append(
+            Decided(claim, _all([unit.verdict for unit in units]), units, kind, declared)
+        )
+    return Decision(tuple(decided), pairs, level)
 
 
 def _all(verdicts: list[Verdict]) -> Verdict:

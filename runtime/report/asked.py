@@ -11,8 +11,8 @@ from typing import Any, Literal
 from fairc.compiler.plan import Plan
 from fairc.runtime.run.history import DECLARED, INVOCATIONS, LOCKED, results_before
 
+from .formatting import counted, listed, one_line
 from .run import Run
-from .words import counted, listed, one_line
 
 Kind = Literal["confirmatory", "exploratory", "not known"]
 
@@ -105,18 +105,18 @@ def _of_plan(plan: Plan) -> Mapping[str, Any]:
 
 
 def _command(run: Run, entry: Mapping[str, Any]) -> str:
-    words = ["fairc", "run", file_name(run), "-o", f"results/{run.plan.experiment}"]
+    command = ["fairc", "run", file_name(run), "-o", f"results/{run.plan.experiment}"]
     for name, value in entry.get("settings", {}).items():
-        words += ["--set", f"{name}={value}"]
+        command += ["--set", f"{name}={value}"]
     if "engine" in entry:
-        words += ["--engine", entry["engine"]]
+        command += ["--engine", entry["engine"]]
     if "where" in entry:
-        words += ["--where", entry["where"]]
+        command += ["--where", entry["where"]]
     if any(flow.image for scene in run.scenes.values() for flow in scene.flows):
-        words.append("--allow-image")
+        command.append("--allow-image")
     if "phase_check" in entry:
-        words.append("--phase-check")
-    return shlex.join(words)
+        command.append("--phase-check")
+    return shlex.join(command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +141,12 @@ def declared(run: Run) -> Declared:
     names = [name for request in run.plan.measure for name in request.shown]
     before = results_before(run.plan, run.lock)
     if before is None:
-        words = (
+        sentence = (
             f"Named in the experiment's `measure`: {listed(names) or 'none'}; it is unknown"
             " whether before there were results, because an earlier version ran it without a"
             " record."
         )
-        return Declared(dict.fromkeys(names, "not known"), (words,))
+        return Declared(dict.fromkeys(names, "not known"), (sentence,))
     first = [name for name in names if before.get(name, (1, ""))[0] == 0]
     late = [
         f"{name} (on {when(before[name][1])}, when {counted(before[name][0], 'result')}"

@@ -11,9 +11,9 @@ from fairc.compiler.plan import Goal
 from fairc.compiler.plan.looks import looks
 from fairc.runtime.statistics.ending import Done, Ending, Endings, Key, Missed
 
+from .formatting import counted, listed, one_line, quantity
 from .run import Outcome, Run
 from .summary import Results
-from .words import counted, listed, one_line, quantity
 
 SHOWN = 4
 
@@ -98,13 +98,13 @@ def _came_to(found: Iterable[Ending]) -> str:
     sizes: Counter[tuple[str, int]] = Counter()
     for ending in found:
         sizes[ending.why, ending.look] += len(ending.configurations)
-    words = {
+    templates = {
         "reached": "ended after {}, precise enough",
         "used up": "ended after all {}, not precise enough",
         "unfinished": "not finished: a cell of the first {} is missing",
     }
     return "; ".join(
-        f"{counted(size, 'configuration')} {words[why].format(counted(look, 'repetition'))}"
+        f"{counted(size, 'configuration')} {templates[why].format(counted(look, 'repetition'))}"
         for (why, look), size in sorted(sizes.items())
     )
 

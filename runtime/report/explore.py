@@ -16,11 +16,11 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from .answer import entry, format_of
+from .formatting import counted, number, one_line
 from .lead import leading
 from .links import capacity, changing, named
 from .run import Configuration, Outcome, Run
 from .summary import Measure, Results
-from .words import counted, number, one_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -142,15 +142,15 @@ def _configuration(
 def _summary(results: Results, configuration: Configuration, measures: Sequence[Measure]) -> str:
     """Say the first number of a configuration, for those who hear the page."""
     for measure in measures:
-        told = entry(
+        first = entry(
             measure,
             results.summary(measure, configuration),
             *format_of(results, measure.metric),
             "",
         )
-        if told.median:
-            unit = f" {told.unit}" if told.unit else ""
-            return f"{told.what} {told.median.text}{unit} {told.interval}".rstrip()
+        if first.median:
+            unit = f" {first.unit}" if first.unit else ""
+            return f"{first.what} {first.median.text}{unit} {first.interval}".rstrip()
     return ""
 
 

@@ -10,8 +10,8 @@ from fairc.compiler.targets.processing import DEFAULT_NS
 from fairc.runtime.engines import guest_job
 
 from .figures import Number
+from .formatting import counted, listed, number, one_line, quantity, scale_for
 from .run import ReportError, Run
-from .words import counted, listed, number, one_line, quantity, scale_for
 
 if TYPE_CHECKING:
     from fairc.runtime.run.phase import Findings, Result
@@ -42,7 +42,7 @@ class Row:
     verdict: str
     before: Shown
     after: Shown
-    words: str
+    text: str
     unit: str
 
 
@@ -182,6 +182,6 @@ def _row(result: Result) -> Row:
         result.verdict,
         shown(result.before),
         shown(result.after),
-        result.words,
+        result.text,
         scale.unit,
     )

@@ -53,7 +53,7 @@ def run(
         reached = [values for values in dict.fromkeys(going.values())
                    if not endings.missed(found[values])]  # fmt: skip
         going = {name: values for name, values in going.items() if values not in reached}
-        say(told(look, len(bindings) - len(going), len(bindings)))
+        say(look_text(look, len(bindings) - len(going), len(bindings)))
         if not going:
             break
         before = look
@@ -67,10 +67,10 @@ def _due(
     return cell.repetition in repetitions and cell.configuration in going and wanted(cell)
 
 
-def told(look: int, ended: int, of: int) -> str:
+def look_text(look: int, ended: int, of: int) -> str:
     """Say what a look found.
 
-    >>> told(8, 0, 1), told(8, 2, 3)
+    >>> look_text(8, 0, 1), look_text(8, 2, 3)
     ('after 8 repetitions: not precise enough', 'after 8 repetitions: 2 of 3 configurations are precise enough')
     """
     if of == 1:

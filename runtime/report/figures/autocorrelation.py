@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.words import listed, number
+from fairc.runtime.report.formatting import listed, number
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
-from .cases import REPETITION, Case, by_words, load, names_of, replicates, separated, stem, worded
+from .cases import REPETITION, Case, by_text, load, names_of, replicates, separated, stem, worded
 from .layout import columns_for, fitting, grid
 from .style import LIMIT, MUTED, SERIES, Width
 
@@ -67,7 +67,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     return Drawing(
         name=stem(subject, request),
         section="asked",
-        title=f"Autocorrelation of {cases.title(by_words(names))}",
+        title=f"Autocorrelation of {cases.title(by_text(names))}",
         caption=(
             f"Correlation of the {values} values, in the order of repetitions, with themselves at"
             " a lag of so many repetitions. Dashed: 1.96 / sqrt(n), between which 95 % of the"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest, Plan
-from fairc.runtime.report.words import one_line
+from fairc.runtime.report.formatting import one_line
 
 from .base import NothingToDraw
 from .layout import apart

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.formatting import one_line
 from fairc.runtime.report.run import Configuration, Outcome, Run
-from fairc.runtime.report.words import one_line
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
 from .layout import columns_for, fitting, grid, label_room, short
 from .style import LIMIT, Width, colour, dash, label_ends
-from .traces import BINS, Line, Panel, chosen_words, representatives
+from .traces import BINS, Line, Panel, chosen_text, representatives
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +45,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         caption=(
             "Tokens in the bucket of each user at the end of each slot; dashed: an empty one, under"
             f" which packets are dropped. Of more than {MOST_USERS} users, those with the most drops,"
-            f" and then tokens. {chosen_words(found)} Each bin of time keeps its smallest and its"
+            f" and then tokens. {chosen_text(found)} Each bin of time keeps its smallest and its"
             " largest value."
         ),
         alt=f"Line chart of the level of buckets over time, down to {lowest:.3g} tokens.",

@@ -11,15 +11,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.formatting import counted, decimals_for, listed, number, one_line
 from fairc.runtime.report.summary import F
-from fairc.runtime.report.words import counted, decimals_for, listed, number, one_line
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
     Cases,
     Gap,
     Summing,
-    by_words,
+    by_text,
     load,
     names_of,
     only,
@@ -91,7 +91,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     return Drawing(
         name=stem(subject, request),
         section="asked",
-        title=cases.title(f"over {one_line(x[0])} and {one_line(y[0])}", by_words(facet)),
+        title=cases.title(f"over {one_line(x[0])} and {one_line(y[0])}", by_text(facet)),
         caption=_caption(cases, request, maps, (*x, *y, *facet), sides),
         alt=(
             f"Heat map of {cases.metric}, {counted(len(maps), 'map')}: from"

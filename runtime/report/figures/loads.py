@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.formatting import decimals_for, number, one_line
 from fairc.runtime.report.run import Configuration
 from fairc.runtime.report.summary import PLT, TTR, Measure, Results, Summary
-from fairc.runtime.report.words import decimals_for, number, one_line
 
 from .base import FigureKind, NothingToDraw, Number, Sheet, Subject
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.formatting import Scale, counted, quantity, scale_for
 from fairc.runtime.report.links import capacity, changing
 from fairc.runtime.report.run import Configuration, Run, in_list
-from fairc.runtime.report.words import Scale, counted, quantity, scale_for
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, panel_names
 from .layout import columns_for, fitting, grid, label_room, short

@@ -8,7 +8,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.run import Outcome, Run, by_flow
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
-from .traces import BINS, Line, Panel, chosen_words, draw_panels, representatives, shaded
+from .traces import BINS, Line, Panel, chosen_text, draw_panels, representatives, shaded
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
@@ -45,7 +45,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         section="time",
         title="Congestion window and RTT",
         caption=(
-            f"Sampled inside the sender. {chosen_words(found)} Each bin of time keeps"
+            f"Sampled inside the sender. {chosen_text(found)} Each bin of time keeps"
             f" its smallest and its largest sample.{shaded(panels)}{summed}{split}"
         ),
         alt=_alt(panels),

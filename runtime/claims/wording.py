@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fairc.runtime.report.words import Scale, counted, decimals_for, number, quantity, scale_for
+from fairc.runtime.report.formatting import (
+    Scale,
+    counted,
+    decimals_for,
+    number,
+    quantity,
+    scale_for,
+)
 
 from .deciding import Decided, Decision, Unit
 from .power import Needed
@@ -23,7 +30,7 @@ SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class UnitText:
     """A unit in words. interval: empty where there is none, then note has the reason. bound: `> 0.2`."""
 
     where: str
@@ -53,13 +60,13 @@ def format_of(decided: Decided) -> tuple[Scale, int]:
     return scale, decimals_for((x / scale.factor for x in numbers), 4)
 
 
-def told(decided: Decided) -> tuple[Told, ...]:
+def unit_texts(decided: Decided) -> tuple[UnitText, ...]:
     """Return each unit of a claim in words."""
     scale, decimals = format_of(decided)
-    return tuple(_told(decided, unit, scale, decimals) for unit in decided.units)
+    return tuple(_unit_text(decided, unit, scale, decimals) for unit in decided.units)
 
 
-def _told(decided: Decided, unit: Unit, scale: Scale, decimals: int) -> Told:
+def _unit_text(decided: Decided, unit: Unit, scale: Scale, decimals: int) -> UnitText:
     def shown(x: float) -> str:
         return number(x / scale.factor, decimals)
 
@@ -71,7 +78,7 @@ def _told(decided: Decided, unit: Unit, scale: Scale, decimals: int) -> Told:
     note = unit.reason
     if unit.needed is not None:
         note = "; ".join(filter(None, (note, repetitions(unit.needed))))
-    return Told(
+    return UnitText(
         ", ".join(f"{name} = {text}" for name, text in unit.where),
         unit.verdict,
         value,
@@ -103,18 +110,18 @@ def repetitions(needed: Needed) -> str:
 def summed_up(decision: Decision) -> str:
     """Say how many claims came out how."""
     parts = [
-        f"{len(found)} {words}"
+        f"{len(found)} {verb}"
         for verdict, one, several in (
             ("holds", "holds", "hold"), ("fails", "fails", "fail"),
             ("undecided", "is undecided", "are undecided"),
         )
         if (found := [d for d in decision.claims if d.verdict == verdict])
-        for words in (one if len(found) == 1 else several,)
+        for verb in (one if len(found) == 1 else several,)
     ]  # fmt: skip
     return f"{counted(len(decision.claims), 'claim')}: {', '.join(parts)}"
 
 
-def level_words(decision: Decision) -> str:
+def level_text(decision: Decision) -> str:
     """Say at which level each interval is."""
     if decision.pairs == 1:
         return "its interval is at 95 %"
@@ -128,7 +135,7 @@ def lines(decision: Decision, most: int = 8) -> Iterator[str]:
     """Yield the verdicts for a terminal; of each claim the units that are open or fail first."""
     if not decision.claims:
         return
-    yield f"{summed_up(decision)} ({level_words(decision)})"
+    yield f"{summed_up(decision)} ({level_text(decision)})"
     for decided in decision.claims:
         late = (
             ", exploratory: claimed after results were there"
@@ -136,7 +143,7 @@ def lines(decision: Decision, most: int = 8) -> Iterator[str]:
             else ""
         )
         yield f"{decided.verdict:>9}  {decided.claim.text}{late}"
-        rows = in_order(told(decided))
+        rows = in_order(unit_texts(decided))
         for row in rows[:most]:
             where = f"{row.where}: " if row.where else ""
             mark = f"{row.verdict}: " if row.verdict != decided.verdict else ""
@@ -145,7 +152,7 @@ def lines(decision: Decision, most: int = 8) -> Iterator[str]:
             yield f"{'':11}... and {len(rows) - most} more: fairc verdict RUN --format json"
 
 
-def in_order(rows: tuple[Told, ...]) -> list[Told]:
+def in_order(rows: tuple[UnitText, ...]) -> list[UnitText]:
     """Return what fails first, then what is undecided, then what holds; each in the order of the grid."""
     order = ("fails", "undecided", "holds")
     return sorted(rows, key=lambda row: order.index(row.verdict))
