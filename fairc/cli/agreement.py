@@ -39,7 +39,8 @@ def read_margins(texts: Sequence[str]) -> tuple[Margin, dict[str, Margin]]:
         found = re.fullmatch(r"\s*(\d+(?:\.\d*)?(?:e-?\d+)?)\s*(%?)\s*", amount)
         if found is None or not (found[2] or name):
             raise Wrong(
-                f"{text!r} is no margin", "--margin 5%, or of one metric: --margin fairness.F=0.02"
+                f"{text!r} is not a margin",
+                "--margin 5%, or for one metric: --margin fairness.F=0.02",
             )
         value = float(found[1]) / (100 if found[2] else 1)
         margin = Margin(value, relative=bool(found[2]))

@@ -57,7 +57,7 @@ def compare(
 
     Between runs of two engines, or with --margin: agree, differ, or cannot tell, by the 95 % interval
     of the shift from the first to the second. The exit status is 1 unless everything is identical or
-    the same, or agrees; with --baseline also when a claim has another verdict.
+    the same, or agrees; with --baseline also when the verdict of a claim has changed.
     """
     from fairc.runtime.compare.comparison import IDENTICAL, SAME, compare_runs
 

@@ -109,7 +109,7 @@ def plan(
         few = (
             [*map(str, taken)] if len(taken) <= 8 else [*map(str, taken[:4]), "...", str(taken[-1])]
         )
-        console.result(f"looked at after {', '.join(few)} repetitions")
+        console.result(f"precision checked after {', '.join(few)} repetitions")
     if count.configurations > LOOKED_AT:
         console.result(f"estimated from {LOOKED_AT} configurations, evenly spread")
     show_warnings(compilation)

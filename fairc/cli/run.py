@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "--phase-check",
     "phases",
     is_flag=True,
-    help="Then repeat some cells with hosts that take up to one full frame's time per packet.",
+    help="Then rerun some cells with hosts that delay packets by up to the time of one full frame.",
 )
 @click.option(
     "--collect",
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 @click.option(
     "--allow-image",
     is_flag=True,
-    help="With --engine docker: run the container images that flows name. They are code.",
+    help="With --engine docker: run the container images named by flows. Images are code.",
 )
 @click.option("--strict", is_flag=True, help="Also exit with 1 when a claim is undecided.")
 @quiet()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     help="median, mean, bootstrap (mean with BCa interval), min, max, p90, ...",
 )
 @click.option(
-    "--test", "tested", is_flag=True, help="Compare every two rows: test, effect size, verdict."
+    "--test", "tested", is_flag=True, help="Compare every pair of rows: test, effect size, verdict."
 )
 @click.option(
     "--format",

@@ -33,7 +33,7 @@ Method = Literal[
     "confidence sequence",
     "none",
 ]
-CONSTANT = "all values are equal; `count` has an interval then"
+CONSTANT = "all values are equal; `count` would have an interval"
 
 ByRepetition = Mapping[int, float]
 
@@ -261,7 +261,7 @@ def _satterthwaite(
         for sample in samples:
             n = len(sample)
             if n < 2:
-                return nothing("a mean needs 2 repetitions at least")
+                return nothing("a mean needs at least 2 repetitions")
             centre = math.fsum(sample) / n
             value += centre / len(units)
             variance = math.fsum((x - centre) ** 2 for x in sample) / (n - 1)

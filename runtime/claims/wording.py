@@ -1,4 +1,4 @@
-"""Verdicts of claims in words: numbers in a unit that suits all of a claim, bounds, what would decide."""
+"""Verdicts of claims as text: numbers in a unit that suits all of a claim, bounds, what would decide."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
 
 @dataclass(frozen=True, slots=True)
 class UnitText:
-    """A unit in words. interval: empty where there is none, then note has the reason. bound: `> 0.2`."""
+    """A unit as text. interval: empty where there is none, then note has the reason. bound: `> 0.2`."""
 
     where: str
     verdict: str
@@ -61,7 +61,7 @@ def format_of(decided: Decided) -> tuple[Scale, int]:
 
 
 def unit_texts(decided: Decided) -> tuple[UnitText, ...]:
-    """Return each unit of a claim in words."""
+    """Return each unit of a claim as text."""
     scale, decimals = format_of(decided)
     return tuple(_unit_text(decided, unit, scale, decimals) for unit in decided.units)
 
@@ -126,8 +126,8 @@ def level_text(decision: Decision) -> str:
     if decision.pairs == 1:
         return "its interval is at 95 %"
     return (
-        f"{decision.pairs} intervals, each at {100 * decision.level:.4g} %, so that with 95 % all"
-        " of them hold together"
+        f"{decision.pairs} intervals, each at {100 * decision.level:.4g} %, so that all of"
+        " them hold together with 95 % confidence"
     )
 
 
@@ -138,9 +138,7 @@ def lines(decision: Decision, most: int = 8) -> Iterator[str]:
     yield f"{summed_up(decision)} ({level_text(decision)})"
     for decided in decision.claims:
         late = (
-            ", exploratory: claimed after results were there"
-            if decided.kind == "exploratory"
-            else ""
+            ", exploratory: claimed after results existed" if decided.kind == "exploratory" else ""
         )
         yield f"{decided.verdict:>9}  {decided.claim.text}{late}"
         rows = in_order(unit_texts(decided))

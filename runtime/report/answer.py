@@ -237,7 +237,9 @@ def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]
     if empty == len(groups):
         sentences.append("No repetition counts, so there is no result.")
     elif empty:
-        sentences.append(f"{counted(empty, 'configuration')} without a repetition that counts.")
+        sentences.append(
+            f"{counted(empty, 'configuration')} {'has' if empty == 1 else 'have'} no repetition that counts."
+        )
     return sentences
 
 
@@ -247,8 +249,8 @@ def _sides(run: Run, summaries: Sequence[Summary]) -> str:
         below = sum(s.median is not None and s.median < 0 for s in summaries)
         return (
             f"By the sign of F, {first} dominates in {below} and {second} in"
-            f" {sum(s.median is not None and s.median > 0 for s in summaries)}; with fewer than"
-            f" {run.repeated.needed} repetitions each that is too few for a confidence interval."
+            f" {sum(s.median is not None and s.median > 0 for s in summaries)}; fewer than"
+            f" {run.repeated.needed} repetitions each are too few for a confidence interval."
         )
     below = sum(s.high is not None and s.high < 0 for s in summaries)
     above = sum(s.low is not None and s.low > 0 for s in summaries)

@@ -41,7 +41,7 @@ def asked(run: Run) -> Asked:
         sentences.append(f"Changed from the file with `--set`: {listed(changed, limit=8)}.")
     if plan.engine_asked:
         sentences.append(
-            f"The engine {plan.engine} was asked for, by `--engine` or `FAIRC_ENGINE`."
+            f"The engine {plan.engine} was requested with `--engine` or `FAIRC_ENGINE`."
         )
     conditions = [f"`{one_line(i['where'])}`" for i in _needed(run) if "where" in i]
     if conditions:
@@ -143,14 +143,13 @@ def declared(run: Run) -> Declared:
     if before is None:
         sentence = (
             f"Named in the experiment's `measure`: {listed(names) or 'none'}; it is unknown"
-            " whether before there were results, because an earlier version ran it without a"
-            " record."
+            " whether they were named before any result existed, because an earlier version of"
+            " fairc kept no record."
         )
         return Declared(dict.fromkeys(names, "not known"), (sentence,))
     first = [name for name in names if before.get(name, (1, ""))[0] == 0]
     late = [
-        f"{name} (on {when(before[name][1])}, when {counted(before[name][0], 'result')}"
-        f" {'was' if before[name][0] == 1 else 'were'} there)"
+        f"{name} (on {when(before[name][1])}, when {counted(before[name][0], 'result')} existed)"
         for name in names
         if name in before and name not in first
     ]
@@ -165,7 +164,7 @@ def declared(run: Run) -> Declared:
     ]
     added = ""
     if late:
-        added = f"Exploratory, because added to `measure` after results were there: {listed(late)}."
+        added = f"Exploratory, because added to `measure` after results existed: {listed(late)}."
         sentences.append(added)
     kinds: dict[str, Kind] = {n: "confirmatory" if n in first else "exploratory" for n in names}
     return Declared(kinds, tuple(sentences), added)
@@ -180,7 +179,7 @@ def locked(run: Run) -> str:
     there = (
         "before any cell had a result"
         if not results
-        else f"with {counted(results, 'result')} there"
+        else f"when {counted(results, 'result')} existed"
     )
     return f"Locked on {when(found['at'])}, {there}."
 

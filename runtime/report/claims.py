@@ -143,11 +143,10 @@ def _asks(decided: Decided) -> str:
 def _claimed(decided: Decided) -> str:
     """Say when it was claimed."""
     if decided.declared is None:
-        return "It is unknown whether this was claimed before there were results."
+        return "It is unknown whether this was claimed before any result existed."
     results, at = decided.declared
     if results:
-        be = "was" if results == 1 else "were"
-        return f"Exploratory: claimed on {when(at)}, when {counted(results, 'result')} {be} there."
+        return f"Exploratory: claimed on {when(at)}, when {counted(results, 'result')} existed."
     return f"Confirmatory: claimed before any cell had a result, on {when(at)}."
 
 

@@ -145,10 +145,9 @@ def _pairing(tested: Sequence[Comparison]) -> str:
     can = comparisons_decided(most)
     text = (
         "All configurations of a repetition share their random starts, arrivals and sizes, so"
-        " values are compared repetition by repetition: Wilcoxon's signed-rank test, exact, and"
-        " the interval of the"
-        " differences from their Walsh averages. The smallest p of"
-        f" {counted(most, 'repetition')} is {least_p(most):.2g}:"
+        " values are compared in pairs, repetition by repetition: the exact Wilcoxon signed-rank"
+        " test, and the interval of the differences from their Walsh averages. The smallest p"
+        f" possible with {counted(most, 'repetition')} is {least_p(most):.2g}:"
     )
     decided = "no comparison" if not can else f"at most {counted(can, 'comparison')} together"
     needed = f"; the {tests} here need {pairs_needed(tests)} repetitions" if tests > can else ""

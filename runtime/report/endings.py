@@ -51,12 +51,13 @@ def ended(run: Run, results: Results) -> Ended:
     taken = looks(ends.least, run.plan.repeat)
     after = listed([*map(str, taken)]) if len(taken) <= SHOWN else f"{taken[0]} to {taken[-1]}"
     until = (
-        f"Repeated {ends.least} to {run.plan.repeat} times, until {goals} (the larger half of a"
+        f"Repeated {ends.least} to {run.plan.repeat} times, until {goals} (the larger half-width of a"
         f" median's 95 % interval): {_came_to(found)}."
     )
     holds = (
-        f"The intervals hold although values were looked at after {after} repetitions"
-        f" ({run.repeated.interval}); p-values are those of a number fixed in advance."
+        f"The intervals remain valid although the values were examined after {after}"
+        f" repetitions ({run.repeated.interval}); p-values assume a number of repetitions fixed"
+        " in advance."
     )
     return Ended((until, holds), tuple(_row(run, ending) for ending in found))
 
@@ -116,8 +117,8 @@ def _row(run: Run, ending: Ending) -> Row:
     missed = [_missed(run, miss) for miss in ending.missed]
     why = {
         "reached": "all values are precise enough",
-        "used up": f"the range was used up: {listed(missed, limit=SHOWN)}",
-        "unfinished": f"not all cells up to the look at {ending.look} have been run",
+        "used up": f"not precise enough after the last repetition: {listed(missed, limit=SHOWN)}",
+        "unfinished": f"not all cells up to repetition {ending.look} have been run",
     }[ending.why]
     number_of = str(ending.look) if ending.why != "unfinished" else f"up to {ending.look}"
     return Row(what or "all", len(ending.configurations), number_of, why)

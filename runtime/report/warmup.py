@@ -67,17 +67,17 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
     warm = sorted({scene.warmup_ns / 1e9 for scene in run.scenes.values()})
     length = " to ".join(dict.fromkeys((quantity(warm[0], "s"), quantity(warm[-1], "s"))))
     verdict = (
-        "No median leaves the interval of the one as specified."
+        "No median leaves the interval found with the specified warm-up."
         if not moved
-        else f"{counted(moved, 'median')} outside the interval of the one as specified."
+        else f"{counted(moved, 'median')} outside the interval found with the specified warm-up."
     )
     return Sheet(
         name="warmup",
         section="warmup",
         title="Sensitivity to the warm-up",
         caption=(
-            f"The same artefacts with half and with twice the warm-up of {length}; nothing was run."
-            f" Medians, with their 95 % intervals where there are enough repetitions. {verdict}"
+            f"The same raw artefacts analysed with half and with twice the warm-up of {length}; no"
+            f" cell was run again. Medians, with their 95 % intervals where there are enough repetitions. {verdict}"
         ),
         head=(
             *((one_line(axis), False) for axis in run.axes),

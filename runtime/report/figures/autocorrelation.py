@@ -69,10 +69,9 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         section="asked",
         title=f"Autocorrelation of {cases.title(by_text(names))}",
         caption=(
-            f"Correlation of the {values} values, in the order of repetitions, with themselves at"
-            " a lag of so many repetitions. Dashed: 1.96 / sqrt(n), between which 95 % of the"
-            " values of an independent series"
-            f" lie; {len(outside)} of {lags} are beyond it, {0.05 * lags:.1f} would be expected by chance."
+            f"Autocorrelation of the {values} values in the order of repetitions, at each lag in"
+            " repetitions. Dashed: 1.96 / sqrt(n), the 95 % band of an independent series;"
+            f" {len(outside)} of {lags} are beyond it, {0.05 * lags:.1f} would be expected by chance."
             + (f" {without} groups are too short or do not vary." if without else "")
             + f" {cases.basis(names)}"
         ),

@@ -264,7 +264,7 @@ def _notches(
         return "No notch: values of one cell are not independent."
     without = sum(not box.notch for _, box in boxes)
     text = (
-        f"Notch, or bar below a box that is narrower: {100 * level:g} % interval of the median"
+        f"Notch, or a bar below a box narrower than its notch: {100 * level:g} % interval of the median"
         f" ({how})"
     )
     return (
@@ -280,7 +280,7 @@ def _tested(test: TestOf | None, pooled: bool, by: tuple[str, ...]) -> str:
     if pooled:
         return "No test: values of one cell are not independent."
     if not by:
-        return "No test: there is one group."
+        return "No test: there is only one group."
     return (
         f"p: {test[0]} between values of {one_line(by[-1])}, two-sided, adjusted for the"
         " number of tests in this figure (Holm)."

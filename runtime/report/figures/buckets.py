@@ -36,16 +36,16 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         for panel in _panels(subject.run, configuration, outcome, heading)
     ]
     if not panels:
-        raise NothingToDraw("no configuration that is shown has a policer")
+        raise NothingToDraw("none of the configurations shown has a policer")
     lowest = min(value for panel in panels for line in panel.lines for value in line.values)
     return Drawing(
         name="buckets",
         section="time",
         title="Buckets of the policer",
         caption=(
-            "Tokens in the bucket of each user at the end of each slot; dashed: an empty one, under"
-            f" which packets are dropped. Of more than {MOST_USERS} users, those with the most drops,"
-            f" and then tokens. {chosen_text(found)} Each bin of time keeps its smallest and its"
+            "Tokens in each user's bucket at the end of each slot; dashed: an empty bucket, below"
+            f" which packets are dropped. With more than {MOST_USERS} users, only those with the most"
+            f" drops, and then the most tokens, are shown. {chosen_text(found)} Each bin of time keeps its smallest and its"
             " largest value."
         ),
         alt=f"Line chart of the level of buckets over time, down to {lowest:.3g} tokens.",

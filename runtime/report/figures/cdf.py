@@ -73,7 +73,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         section="asked",
         title=f"Distribution of {cases.title(by_text((*by, *facet)))}",
         caption=(
-            f"Share of the values that are at most this; {n} values a line{cut}."
+            f"Share of the values that are at most this; {n} values per line{cut}."
             f" {cases.basis((*by, *facet))}"
         ),
         alt=f"Cumulative distribution of {cases.metric}. {listed(spans, 6)}.",

@@ -81,12 +81,10 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
             heading = worded(names, key)
             panels.append(_panel(heading, values, percentile, draws, subject.run.plan.seed))
     if not panels:
-        raise NothingToDraw(
-            f"it draws from at least {MIN_CONFIGURATIONS} configurations with a value"
-        )
+        raise NothingToDraw(f"it needs at least {MIN_CONFIGURATIONS} configurations with a value")
     short_of = len(groups) - len(panels)
     fewer = (
-        f" {counted(short_of, 'group')} with fewer than {MIN_CONFIGURATIONS} not shown."
+        f" Not shown: {counted(short_of, 'group')} with fewer than {MIN_CONFIGURATIONS}."
         if short_of
         else ""
     )

@@ -106,9 +106,9 @@ def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing
         section="repetitions" if request is None else "asked",
         title=look.title,
         caption=(
-            f"{look.reading} One run a panel, not a summary: {which}"
-            f" {', '.join(map(str, shown))}. Metric `deviations` explains how all of it is"
-            f" computed.{verdict}"
+            f"{look.reading} One run per panel, not a summary: {which}"
+            f" {', '.join(map(str, shown))}. The metric `deviations` documents the"
+            f" computation.{verdict}"
         ),
         alt=f"{look.title}, {len(panels)} panels. "
         + (

@@ -165,8 +165,8 @@ def _caption(
         )
         if sizes != [1]:
             parts.append(
-                "Filled: one cell, or the 95 % interval is on one side of 0; open: it is not, or"
-                " there are too few cells for one."
+                "Filled: a single cell, or the 95 % interval excludes 0; open: the interval contains"
+                " 0, or there are too few cells for one."
             )
     else:
         parts.append("Darker is more.")

@@ -77,7 +77,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
         title=f"{what.capitalize()} of {cases.title(by_text(names))}",
         caption=(
             f"{what.capitalize()} over the configurations of a pair, each with the median of its cells, and"
-            f" its {interval} (bootstrap over configurations, as if they had been drawn from many such"
+            f" its {interval} (bootstrap over configurations, as a random sample of many such"
             f" networks).{_meaning(q) if both else ''} {_basis(cases)}"
         ),
         head=(
@@ -137,7 +137,7 @@ def pair_of(run: Run, configuration: str, sessions: Iterable[str]) -> str:
 
 def _meaning(p: float) -> str:
     """Say what the percentile of a fairness is."""
-    share = f"{100 - p:g} % of the configurations are at least so fair"
+    share = f"{100 - p:g} % of the configurations are at least this fair"
     return f" {share}: 1 - (the {ordinal(100 - p)} of |K|)."
 
 

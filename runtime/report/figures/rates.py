@@ -109,8 +109,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
             " smallest to the largest of them."
         )
     caption = (
-        f"Rate of each flow at the bottleneck's exit (IP bytes), averaged over the slots in each"
-        f" {bins} in which its application is active. {basis} A line is drawn while at least half of the repetitions have the flow active."
+        f"Rate of each flow at the bottleneck's exit (IP bytes), averaged per {bins}"
+        f" over the slots in which its application is active. {basis} A line is drawn while at least half of the repetitions have the flow active."
     )
     if any(s.capacity is not None for _, s in data):
         caption += " Dashed: the rate of the link, on the wire."

@@ -126,7 +126,7 @@ def _scaling(panels: Sequence[Panel]) -> str:
     missing = sum(p.scaled is None and any(line for line in p.lines) for p in panels)
     if missing and not factors:
         return "No test unit has both TCP and QUIC: nothing is scaled, QUIC counts IP bytes."
-    return f"{text} {missing} panels have no TCP to scale by." if missing else text
+    return f"{text} {missing} panels have no TCP connection to scale by." if missing else text
 
 
 def _described(panels: Sequence[Panel], groups: Sequence[tuple[str, ...]]) -> str:

@@ -36,7 +36,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     )
     scenes = (subject.run.scenes.get(configuration.id) for configuration, _, _ in found)
     split = (
-        " Where proxies split a flow's connections, they are those of the server to its proxy."
+        " Where proxies split a flow's connections, those from the server to its proxy are shown."
         if any(scene is not None and scene.peps for scene in scenes)
         else ""
     )

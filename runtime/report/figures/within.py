@@ -299,7 +299,7 @@ def _caption(
     interval = (
         f"band: its 95 % interval ({repeats.interval})"
         if band
-        else f"no interval ({repeats.needed} cells of one configuration give one)"
+        else f"no interval (it takes {repeats.needed} cells of one configuration)"
     )
     return (
         f"Share of the {source.things} that {source.took}{source.infinite}. Line: median over"
