@@ -49,7 +49,9 @@ class Page:
 
 def families() -> dict[str, list[Page]]:
     """Return the pages of every word, by family."""
-    found = {_family(title): [_page(entry, title) for entry in words] for title, words in WORDS_OF}
+    found = {
+        _family(title): [_page(entry, title) for entry in registry] for title, registry in WORDS_OF
+    }
     found["blocks"] = [
         Page(name, "blocks", f"the keys of `{name}`", True, tuple(map(_field, keys)))
         for name, keys in ((title.split("`")[1], keys) for title, keys in BLOCKS)
