@@ -100,7 +100,7 @@ class Compilation:
             figures=experiment.figures,
             varied=self._varied(),
             engine=self.choice.engine,
-            engine_reasons=self.choice.words,
+            engine_reasons=self.choice.sentences,
             inputs=tuple(
                 Input(path=path, sha256=sha256) for path, sha256 in sorted(self._inputs.items())
             ),

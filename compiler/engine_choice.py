@@ -180,7 +180,7 @@ class Choice:
     reasons: tuple[Reason, ...] = ()
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def sentences(self) -> tuple[str, ...]:
         """The reasons as sentences; one that keeps several engines from it is given once."""
         engines: dict[Reason, list[str]] = {}
         for reason in self.reasons:

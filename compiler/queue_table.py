@@ -30,6 +30,6 @@ def queue_table() -> str:
         unit = "bytes" if queue.limit_bytes is not None else "packets"
         holds = "bytes or packets" if entry.name == "fifo" else unit
         discipline = as_value(queue)
-        words = f"{discipline.kind} {discipline.words(RATE_BPS)}"
-        rows.append(f"| `{entry.name}({PACKETS}pkt)` | {holds} | `{words}` |")
+        command = f"{discipline.kind} {discipline.words(RATE_BPS)}"
+        rows.append(f"| `{entry.name}({PACKETS}pkt)` | {holds} | `{command}` |")
     return "\n".join(rows)

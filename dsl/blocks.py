@@ -64,14 +64,14 @@ def sort_settings(
     return found
 
 
-def _together(first: syntax.Setting, more: syntax.Setting) -> syntax.Setting:
+def _together(first: syntax.Setting, second: syntax.Setting) -> syntax.Setting:
     """Return two statements of a key as one, whose value is a list."""
     values = [
         item
-        for one in (first, more)
+        for one in (first, second)
         for item in (one.value.items if isinstance(one.value, syntax.ListOf) else (one.value,))
     ]
-    return replace(first, value=syntax.ListOf(items=tuple(values), span=more.value.span))
+    return replace(first, value=syntax.ListOf(items=tuple(values), span=second.value.span))
 
 
 class PartialError(CompileError):
@@ -121,7 +121,7 @@ class Block:
                         f"{self.what} needs `{key.name}`",
                         self.span,
                         note=f"`{key.name}` is missing",
-                        help=f"give {key.kind.words}: {key.summary}",
+                        help=f"give {key.kind.phrase}: {key.summary}",
                     )
         gather.finish()
 

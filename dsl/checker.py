@@ -22,7 +22,7 @@ from .core.units import NUMBER
 from .core.values import Quantity, Symbol, Text
 from .experiment import Experiment
 from .expressions.evaluate import Scope
-from .expressions.names import unused, words_in
+from .expressions.names import symbols_in, unused
 from .grid.draws import Draws, draws
 from .grid.grid_checks import draw_sample, excluded, occurring
 from .grid.load_counts import most_loads
@@ -131,7 +131,7 @@ class Checker:
         self._lets(lets, grid)
         self._hosts(hosts, grid)
         axes = self._try(grid.axes) or ()
-        words = self._conditions(grid, excludes)
+        symbols = self._conditions(grid, excludes)
         measure = self._measure(experiment, block, flows, lets)
         precision = check_precision(
             self._statements,
@@ -149,7 +149,7 @@ class Checker:
             grid=grid,
             first=grid.scope(next(grid.varied()), {"repetition": one, "load": one}),
             lets=lets,
-            words=words,
+            symbols=symbols,
             measured=None if measure is None else [request.name for request in measure],
             flows=[flow.name.text for flow in flows],
             users=[group.name.text for group in users],
@@ -281,16 +281,16 @@ class Checker:
 
     def _conditions(self, grid: Grid, excludes: Sequence[syntax.Exclude]) -> set[str]:
         """Check every `exclude`; return the words that a condition may compare with."""
-        words: set[str] = set(RESERVED)
+        symbols: set[str] = set(RESERVED)
         for bound in grid.varied():
             for value in bound.values():
-                words.update(words_in(value))
+                symbols.update(symbols_in(value))
         number = Quantity(_ONE, NUMBER, self._file.span)
         for bound in grid.varied():
             scope = grid.scope(bound, {"repetition": number})
             for exclude in excludes:
-                self._try(condition, exclude.condition, scope, words)
-        return words
+                self._try(condition, exclude.condition, scope, symbols)
+        return symbols
 
     def _measure(
         self,

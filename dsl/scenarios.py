@@ -206,7 +206,7 @@ class Builder:
         if not isinstance(value, Symbol | Applied):
             fail(
                 "wrong-type",
-                f"`topology` must be a topology, not {value.words}",
+                f"`topology` must be a topology, not {value.phrase}",
                 value.span,
                 help=f"known: {', '.join(self._known())}",
             )

@@ -90,7 +90,7 @@ class Commands(click.Group):
 @click.version_option(__version__, prog_name="fairc")
 @quiet()
 def fairc() -> None:
-    """Declare network experiments, run them, and see what they say."""
+    """Declare network experiments, run them, and report the results."""
 
 
 def main() -> None:

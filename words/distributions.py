@@ -92,9 +92,9 @@ class Random:
     quantity: Quantities
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """Describe both."""
-        return f"{self.quantity.words} or a distribution"
+        return f"{self.quantity.phrase} or a distribution"
 
     @property
     def dimensions(self) -> tuple[object, ...]:
@@ -136,11 +136,11 @@ def _check_kinds(given: Use[Entry]) -> None:
         if value.dimension != of[0].dimension:
             fail(
                 "wrong-dimension",
-                f"the parameters of a distribution must be of the same kind, not {of[0].words}"
-                f" and {value.words}",
+                f"the parameters of a distribution must be of the same kind, not {of[0].phrase}"
+                f" and {value.phrase}",
                 value.span,
-                note=value.words,
-                labels=(Label(of[0].span, of[0].words),),
+                note=value.phrase,
+                labels=(Label(of[0].span, of[0].phrase),),
                 help="write both in the same unit",
             )
 

@@ -25,7 +25,7 @@ ALWAYS = ("repetition", "load", "protocol", "time", "flow", "users")
 class OneOrMore:
     """The kind "a name, or a list or tuple of names"."""
 
-    words: str = "a name or a list of names"
+    phrase: str = "a name or a list of names"
 
     def take(self, value: Value, use: str, at: Span | None = None) -> tuple[Symbol, ...]:
         """Return the names. Raises CompileError unless the value is a name or a list of names."""
@@ -38,7 +38,7 @@ class OneOrMore:
 class Conditions:
     """The kind "a condition", which arrives as its text because it holds for cells, not now."""
 
-    words: str = "a condition"
+    phrase: str = "a condition"
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Text:
         """Raise CompileError for anything but a text."""

@@ -49,7 +49,9 @@ class Page:
 
 def families() -> dict[str, list[Page]]:
     """Return the pages of every word, by family."""
-    found = {_family(title): [_page(entry, title) for entry in words] for title, words in WORDS_OF}
+    found = {
+        _family(title): [_page(entry, title) for entry in registry] for title, registry in WORDS_OF
+    }
     found["blocks"] = [
         Page(name, "blocks", f"the keys of `{name}`", True, tuple(map(_field, keys)))
         for name, keys in ((title.split("`")[1], keys) for title, keys in BLOCKS)
@@ -87,7 +89,7 @@ def _page(entry: Entry, family: str) -> Page:
 def _field(parameter: Parameter[Any]) -> Field:
     return Field(
         parameter.name,
-        parameter.kind.words,
+        parameter.kind.phrase,
         tuple(units(parameter.kind)),
         parameter.unless_given or None,
         parameter.required,

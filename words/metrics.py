@@ -53,10 +53,10 @@ _DEVIATIONS_EVERY = replace(_CWND_EVERY, default="3ms")
 class Need:
     """What a flow must do for a metric to have values, and whether any of some flows does it.
 
-    words: completes "no flow ...".
+    activity: completes "no flow ...".
     """
 
-    words: str
+    activity: str
     met: Callable[[Sequence[Flow]], bool]
 
 

@@ -27,7 +27,7 @@ class Processing:
     """`off`, or `uniform` from zero to a limit."""
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """Describe both."""
         return "`off` or `uniform(0us, 10us)`"
 
@@ -39,7 +39,7 @@ class Processing:
             refuse(self, value, use, at, _HELP)
         given = A_RANDOM_TIME.take(value, use, at)
         if isinstance(given, Quantity) or given.entry.name != UNIFORM:
-            fail("bad-processing", f"{use} must be {self.words}", value.span, help=_HELP)
+            fail("bad-processing", f"{use} must be {self.phrase}", value.span, help=_HELP)
         low, high = given[LOW], given[HIGH]
         if low.number != 0:
             fail(

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairc.dsl.core.entries import Entry, Parameter
 from fairc.dsl.core.registry import Registry
-from fairc.dsl.core.units import UNITS, WORDS
+from fairc.dsl.core.units import PHRASES, UNITS
 
 from .blocks.change import CHANGE
 from .blocks.claim import CLAIM
@@ -70,16 +70,16 @@ def reference() -> str:
     """Return Markdown: units, keys of every block, words of every registry."""
     parts = [_units()]
     parts += [_table(title, _keys(block)) for title, block in BLOCKS]
-    parts += [_words(title, words) for title, words in WORDS_OF]
+    parts += [_entries(title, registry) for title, registry in WORDS_OF]
     return "\n".join(parts)
 
 
 def _units() -> str:
     rows = []
-    for dimension, words in WORDS.items():
+    for dimension, phrase in PHRASES.items():
         names = [f"`{name}`" for name, unit in UNITS.items() if unit.dimension == dimension]
         shown = ", ".join(name for name in names if name != "``") or "none"
-        rows.append((words, shown))
+        rows.append((phrase, shown))
     return _table("Units", [("quantity", "units"), *rows])
 
 
@@ -87,13 +87,13 @@ def _keys(block: Registry[Parameter[Any]]) -> list[tuple[str, ...]]:
     return [
         ("key", "value", "default", "meaning", "runs"),
         *(
-            (f"`{p.name}`", p.kind.words, _default(p), p.summary, "yes" if p.runs else "not yet")
+            (f"`{p.name}`", p.kind.phrase, _default(p), p.summary, "yes" if p.runs else "not yet")
             for p in block
         ),
     ]
 
 
-def _words(title: str, words: Registry[Any]) -> str:
+def _entries(title: str, entries: Registry[Any]) -> str:
     rows = [("word", "meaning", "arguments", "runs")]
     rows += [
         (
@@ -102,7 +102,7 @@ def _words(title: str, words: Registry[Any]) -> str:
             "; ".join(_argument(p) for p in entry.parameters) or "none",
             "yes" if entry.runs else "not yet",
         )
-        for entry in words
+        for entry in entries
     ]
     return _table(title, rows)
 
@@ -113,7 +113,7 @@ def _meaning(entry: Entry) -> str:
 
 
 def _argument(parameter: Parameter[Any]) -> str:
-    notes = [parameter.kind.words]
+    notes = [parameter.kind.phrase]
     if parameter.unless_given:
         notes.append(f"default `{parameter.unless_given}`")
     if not parameter.runs:

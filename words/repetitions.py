@@ -26,7 +26,7 @@ class Repeat:
 class Repetitions:
     """The kind "a whole number, or a range of them such as `8..30`"."""
 
-    words: str = "a whole number or a range such as `8..30`"
+    phrase: str = "a whole number or a range such as `8..30`"
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Repeat:
         """Return least and most. Raises CompileError unless it is a number or a range, from 1."""

@@ -29,9 +29,9 @@ class Sizes:
     quantity: Quantities
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """Describe the quantity."""
-        return self.quantity.words
+        return self.quantity.phrase
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Size:
         """Return the size, in bytes where it is one of data. Raises CompileError."""

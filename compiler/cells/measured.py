@@ -33,7 +33,7 @@ class Measured:
             of = f" among {named}" if named else ""
             yield Diagnostic(
                 code="nothing-to-measure",
-                message=f"no flow{of} {need.words}, so `{request.name}` has no values",
+                message=f"no flow{of} {need.activity}, so `{request.name}` has no values",
                 span=request.span,
                 help=f"remove `{request.name}` from `measure`, or add a flow that it can measure",
                 severity=Severity.WARNING,

@@ -75,23 +75,23 @@ VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
 
 
 WITHOUT_LOSSES = frozenset(
-    words
-    for holds, words in VARIATIONS
+    varied
+    for holds, varied in VARIATIONS
     if holds in (_random_starts, _drawn_starts, _drawn_workloads, _drawn_pauses)
 )
 """What all configurations of a repetition draw alike unless the file says `draws = own`."""
 
 PAIRED = WITHOUT_LOSSES | {
-    words for holds, words in VARIATIONS if holds in (_random_losses, _random_delays, _processing)
+    varied for holds, varied in VARIATIONS if holds in (_random_losses, _random_delays, _processing)
 }
 """What they draw alike with `paired = on`: all but what is drawn inside the kernel."""
 
 
 def variations(scenario: Scenario) -> frozenset[str]:
     """Return what the seeds vary in one configuration; nothing means that repetitions are equal."""
-    return frozenset(words for holds, words in VARIATIONS if holds(scenario))
+    return frozenset(varied for holds, varied in VARIATIONS if holds(scenario))
 
 
 def in_order(found: frozenset[str]) -> tuple[str, ...]:
     """Return what was found in the order of the table."""
-    return tuple(words for _, words in VARIATIONS if words in found)
+    return tuple(varied for _, varied in VARIATIONS if varied in found)

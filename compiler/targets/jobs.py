@@ -22,7 +22,7 @@ LEAST_LIMIT_S = 900
 AT_ONCE = 100
 # Memory for results up to the first is in that of every job; what is beyond is held by the guest, by the
 # file that it hands over, and by the analysis.
-RESULTS_MIB, MORE_MIB = 512, 3
+RESULTS_MIB, BEYOND_FACTOR = 512, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def deal(plan: Plan, estimate: Estimate, most: int) -> Jobs:
     limit_s = max(LEAST_LIMIT_S, SLOWER * chunk * estimate.longest_s)
     costs = estimate.costs
     memory_mib = costs.memory_mib + (costs.browser_memory_mib if estimate.browsers else 0)
-    memory_mib += MORE_MIB * max(0, math.ceil(estimate.largest_bytes / 2**20) - RESULTS_MIB)
+    memory_mib += BEYOND_FACTOR * max(0, math.ceil(estimate.largest_bytes / 2**20) - RESULTS_MIB)
     count = math.ceil(plan.cells / chunk)
     return Jobs(count, chunk, 60 * math.ceil(limit_s / 60), memory_mib, estimate.browsers)
 

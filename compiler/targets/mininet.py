@@ -225,20 +225,20 @@ def _links(nodes: tuple[Node, ...], net: values.Network) -> list[tuple[str, str]
     ports = dict.fromkeys(net.nodes, 0)
     found, last = [], ""
     for link in net.links:
-        words = [literal(end.node) for end in (link.a, link.b)]
+        arguments = [literal(end.node) for end in (link.a, link.b)]
         for number, end in ((1, link.a), (2, link.b)):
             if end.interface != f"{end.node}-eth{ports[end.node]}":
-                words.append(f"intfName{number}={literal(end.interface)}")
+                arguments.append(f"intfName{number}={literal(end.interface)}")
             ports[end.node] += 1
         for number, end in ((1, link.a), (2, link.b)):
-            words.append(f"params{number}={literal({'ip': end.address})}")
+            arguments.append(f"params{number}={literal({'ip': end.address})}")
         if link.mtu != MTU:
-            words.append(f"mtu={link.mtu}")
-        statement = f"self.addLink({', '.join(words)})"
+            arguments.append(f"mtu={link.mtu}")
+        statement = f"self.addLink({', '.join(arguments)})"
         if 8 + len(statement) > COLUMNS:
-            inner = ", ".join(words)
+            inner = ", ".join(arguments)
             if 12 + len(inner) > COLUMNS:
-                inner = f",\n{12 * ' '}".join(words) + ","
+                inner = f",\n{12 * ' '}".join(arguments) + ","
             statement = f"self.addLink(\n{12 * ' '}{inner}\n{8 * ' '})"
         source = sources[link.a.node, link.a.interface]
         found.append(("" if source == last else source, statement))

@@ -32,10 +32,10 @@ class Nic:
     impairment: Impairment
 
 
-def words(bounds_ns: tuple[int, ...]) -> str:
+def describe(bounds_ns: tuple[int, ...]) -> str:
     """Say what hosts take for a packet; bounds_ns: what a file says, none where it says nothing.
 
-    >>> words(()), words((0, 2_500_000))
+    >>> describe(()), describe((0, 2_500_000))
     ('up to 10us where computing takes no time, else nothing', 'nothing, or up to 2500us')
     """
     if not bounds_ns:

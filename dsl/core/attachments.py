@@ -47,7 +47,7 @@ def attached(name: Text, limit_bytes: int) -> bytes:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         fail("unreadable", f"`{name.value}` cannot be read: {reason}", name.span)
     if len(content) > limit_bytes:
-        words = f"`{name.value}` has more than {limit_bytes:,} bytes"
-        fail("too-large", words, name.span)
+        message = f"`{name.value}` has more than {limit_bytes:,} bytes"
+        fail("too-large", message, name.span)
     name.span.source.attached[name.value] = content
     return content

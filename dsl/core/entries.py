@@ -175,7 +175,7 @@ def match(entry: E, given: tuple[Argument, ...], span: Span, at: Span | None = N
                     "missing-argument",
                     f"`{entry.name}` needs its argument `{parameter.name}`",
                     span,
-                    note=f"`{parameter.name}` is {parameter.kind.words}",
+                    note=f"`{parameter.name}` is {parameter.kind.phrase}",
                     help=_signature(entry),
                 )
         elif parameter.count not in (None, len(repeated)) and parameter.repeated:
@@ -226,7 +226,7 @@ class Entries(Generic[E]):
     registry: Registry[E]
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """Name the registry."""
         word = self.registry.word
         return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
@@ -245,7 +245,7 @@ class Either(Generic[Q, E]):
 
     quantity: Kind[Q]
     registry: Registry[E]
-    words: str
+    phrase: str
     bare: bool = True
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Q | Use[E]:

@@ -35,7 +35,7 @@ class Kind(Protocol[T_co]):
     """What a value may be, and the type that the compiler works with."""
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """Describe the kind after "must be", with an article."""
         ...
 
@@ -62,9 +62,9 @@ def refuse(
         )
     fail(
         "wrong-dimension" if isinstance(kind, Quantities) else "wrong-type",
-        f"{use} must be {kind.words}, not {value.words}",
+        f"{use} must be {kind.phrase}, not {value.phrase}",
         value.span,
-        note=value.words,
+        note=value.phrase,
         labels=used(value, at, use),
         help=help,
     )
@@ -91,7 +91,7 @@ class Quantities:
     whole: bool = False
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """Describe the dimensions."""
         if self.whole:
             of = {PACKETS: " of packets"}.get(self.dimensions[0], "")
@@ -104,10 +104,10 @@ class Quantities:
         if isinstance(value, Symbol):
             fail(
                 "unknown-name",
-                f"`{value.name}` is not defined, and {use} must be {self.words}",
+                f"`{value.name}` is not defined, and {use} must be {self.phrase}",
                 value.span,
                 labels=used(value, at, use),
-                help=f"write {self.words}, such as `{EXAMPLES[self.dimensions[0]]}`, or define "
+                help=f"write {self.phrase}, such as `{EXAMPLES[self.dimensions[0]]}`, or define "
                 f"`{value.name}` in `sweep` or with `let`",
             )
         if not isinstance(value, Quantity):
@@ -140,7 +140,7 @@ class Quantities:
             offered.append(f"{canonical(100 * value.number, value.dimension)}%")
         fail(
             "missing-unit",
-            f"{use} must be {self.words}, but this number has no unit",
+            f"{use} must be {self.phrase}, but this number has no unit",
             value.span,
             note="a unit is missing",
             labels=used(value, at, use),
@@ -180,7 +180,7 @@ class Words(Generic[W]):
     code: str = "word"
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """List the words."""
         listed = [f"`{c}`" for c in self.choices]
         return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} or {listed[-1]}"
@@ -207,9 +207,9 @@ class Switch:
         return self.word.choices
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """List both."""
-        return self.word.words
+        return self.word.phrase
 
     def take(self, value: Value, use: str, at: Span | None = None) -> bool:
         """Return whether it is on. Raises CompileError for another word."""
@@ -223,7 +223,7 @@ class AnyName:
     what: str
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """Say what the name is of."""
         return f"the name of {self.what}"
 
@@ -238,7 +238,7 @@ class AnyName:
 class Texts:
     """A string."""
 
-    words: str = 'a text in "quotes"'
+    phrase: str = 'a text in "quotes"'
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Text:
         """Raise CompileError unless the value is a string."""
@@ -254,9 +254,9 @@ class Lists(Generic[T]):
     item: Kind[T]
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """Describe the items."""
-        return f"a list, each item {self.item.words}"
+        return f"a list, each item {self.item.phrase}"
 
     def take(self, value: Value, use: str, at: Span | None = None) -> tuple[T, ...]:
         """Return the items. Raises CompileError unless every item is of the kind."""
@@ -277,7 +277,7 @@ class Lists(Generic[T]):
 class OneOrMoreTexts:
     """A string, or a list of strings."""
 
-    words: str = 'a text in "quotes", or a list of texts'
+    phrase: str = 'a text in "quotes", or a list of texts'
 
     def take(self, value: Value, use: str, at: Span | None = None) -> tuple[Text, ...]:
         """Return the texts. Raises CompileError for anything else."""
@@ -294,9 +294,9 @@ class Groups:
     count: Quantities
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """Describe a group."""
-        return f"{self.item.words} or groups such as `40 of {self.item.example}`"
+        return f"{self.item.phrase} or groups such as `40 of {self.item.example}`"
 
     def take(
         self, value: Value, use: str, at: Span | None = None
@@ -305,7 +305,7 @@ class Groups:
         if not isinstance(value, ListValue | TupleValue):
             return (self._group(value, use, at),)
         if not value.items:
-            fail("empty-list", f"{use} is empty", value.span, help=f"write {self.words}")
+            fail("empty-list", f"{use} is empty", value.span, help=f"write {self.phrase}")
         gather = Gather()
         groups: list[Several | Quantity] = []
         for item in value.items:

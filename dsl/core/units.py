@@ -18,8 +18,8 @@ class Dimension(NamedTuple):
 
     def __str__(self) -> str:
         """Name the dimension in a message."""
-        if self in WORDS:
-            return WORDS[self]
+        if self in PHRASES:
+            return PHRASES[self]
         bases = zip(("bit", "s", "pkt", "bdp"), self, strict=False)
         return "a quantity in " + " * ".join(f"{b}^{e}" for b, e in bases if e)
 
@@ -41,7 +41,7 @@ PACKET_RATE = Dimension(packet=1, time=-1)
 BDP = Dimension(bdp=1)
 FREQUENCY = Dimension(time=-1)
 
-WORDS = {
+PHRASES = {
     NUMBER: "a number without a unit",
     SHARE: "a percentage",
     TIME: "a time",

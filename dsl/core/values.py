@@ -39,7 +39,7 @@ class Quantity:
         return 1
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """What it is, for messages."""
         return str(self.dimension)
 
@@ -62,7 +62,7 @@ class Symbol:
         return 1
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """What it is, for messages."""
         return f"the word `{self.name}`"
 
@@ -86,7 +86,7 @@ class Text:
         return 1
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """What it is, for messages."""
         return "a text"
 
@@ -109,7 +109,7 @@ class Truth:
         return 1
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """What it is, for messages."""
         return "a condition"
 
@@ -145,7 +145,7 @@ class Applied:
         return 1 + sum(argument.value.weight for argument in self.arguments)
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """What it is, for messages."""
         return f"`{self.name}(...)`"
 
@@ -169,7 +169,7 @@ class Several:
         return 1
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """What it is, for messages."""
         return "`... of ...`"
 
@@ -192,7 +192,7 @@ class ListValue:
         return 1 + sum(item.weight for item in self.items)
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """What it is, for messages."""
         return "a list"
 
@@ -216,7 +216,7 @@ class TupleValue:
         return 1 + sum(item.weight for item in self.items)
 
     @property
-    def words(self) -> str:
+    def phrase(self) -> str:
         """What it is, for messages."""
         return "a tuple"
 

@@ -69,7 +69,7 @@ def quantity(value: Value, names: Names) -> Quantity:
             help="names of quantities come from `sweep`, `let` and the topology's parameters",
         )
     if not isinstance(value, Quantity):
-        fail("wrong-type", f"{value.words} cannot be used in arithmetic", value.span)
+        fail("wrong-type", f"{value.phrase} cannot be used in arithmetic", value.span)
     return value
 
 

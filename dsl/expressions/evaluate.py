@@ -261,9 +261,9 @@ def _several(node: syntax.Several, scope: Scope) -> Value:
     if number.dimension != NUMBER:
         fail(
             "wrong-dimension",
-            f"`of` needs a number before it, not {number.words}",
+            f"`of` needs a number before it, not {number.phrase}",
             number.span,
-            note=number.words,
+            note=number.phrase,
             help="for example `40 of 20kB`",
         )
     return Several(number, arithmetic.quantity(item, scope.names), node.span)
@@ -305,7 +305,7 @@ def _within(node: syntax.Within, scope: Scope) -> Value:
     if not isinstance(listed, ListValue):
         fail(
             "wrong-type",
-            f"`in` needs a range or a list behind it, not {listed.words}",
+            f"`in` needs a range or a list behind it, not {listed.phrase}",
             right.span,
             help="for example `loss in 0%..1%`, or `cca in [cubic, reno]`",
         )
@@ -325,14 +325,14 @@ def truth(value: Value, at: Span) -> bool:
     if not isinstance(value, Truth):
         fail(
             "wrong-type",
-            f"a condition is needed here, not {value.words}",
+            f"a condition is needed here, not {value.phrase}",
             at,
             help="compare it with something, as in `loss == 1%`",
         )
     return value.value
 
 
-def check_words(node: syntax.Expr, scope: Scope, known: Collection[str]) -> None:
+def check_symbols(node: syntax.Expr, scope: Scope, known: Collection[str]) -> None:
     """Raise CompileError for words that no axis, `let` or registry has. For conditions."""
     gather = Gather()
     for part in node.walk():

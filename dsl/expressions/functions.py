@@ -35,7 +35,7 @@ def interval(first: Value, last: Value, span: Span) -> ListValue:
 
 def _whole(value: Value, where: str) -> int:
     if not isinstance(value, Quantity) or value.dimension != NUMBER or value.number % 1:
-        got = value.canonical if isinstance(value, Quantity) else value.words
+        got = value.canonical if isinstance(value, Quantity) else value.phrase
         fail(
             "wrong-type",
             f"{where} needs whole numbers, not {got}",
@@ -77,7 +77,7 @@ def _quantities(name: str, values: list[Value]) -> list[Quantity]:
     found: list[Quantity] = []
     for value in values:
         if not isinstance(value, Quantity):
-            fail("wrong-type", f"`{name}` compares quantities, not {value.words}", value.span)
+            fail("wrong-type", f"`{name}` compares quantities, not {value.phrase}", value.span)
         if found and value.dimension != found[0].dimension:
             fail(
                 "wrong-dimension",

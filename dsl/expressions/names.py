@@ -49,7 +49,7 @@ def depending(lets: Mapping[str, syntax.Expr], names: Collection[str]) -> frozen
     return frozenset(found)
 
 
-def words_in(value: Value) -> Iterator[str]:
+def symbols_in(value: Value) -> Iterator[str]:
     """Yield every word inside a value."""
     stack: list[Value] = [value]
     while stack:

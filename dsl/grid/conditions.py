@@ -29,8 +29,8 @@ class Condition:
         known = {*names, "repetition"}
         if self.names & known:
             return
-        words = sorted(self.names)
-        near = next((n for n in (suggest(w, known) for w in words) if n), None)
+        mentioned = sorted(self.names)
+        near = next((n for n in (suggest(w, known) for w in mentioned) if n), None)
         fail(
             "unknown-name",
             "this condition depends on no swept name",

@@ -113,7 +113,7 @@ class Grid:
         if items is None:
             fail(
                 "wrong-type",
-                f"`{binding.names[0].text}` is swept over a list, not over {value.words}",
+                f"`{binding.names[0].text}` is swept over a list, not over {value.phrase}",
                 value.span,
                 help=f"write `[{value.span.text}]` for a single value",
             )
@@ -382,7 +382,7 @@ def _row(binding: syntax.Binding, item: Value) -> Row:
         return (item,)
     wanted = len(binding.names)
     if not isinstance(item, TupleValue) or len(item.items) != wanted:
-        got = f"{len(item.items)}" if isinstance(item, TupleValue) else item.words
+        got = f"{len(item.items)}" if isinstance(item, TupleValue) else item.phrase
         fail(
             "wrong-type",
             f"each value must be a tuple of {wanted}, one per name, not {got}",

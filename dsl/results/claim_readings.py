@@ -40,7 +40,7 @@ class ClaimFacts:
     grid: Grid
     first: Scope
     lets: Mapping[str, syntax.Expr]
-    words: Collection[str]
+    symbols: Collection[str]
     measured: Sequence[model.MetricRequest] | None
     flows: Sequence[str]
     on_users: Sequence[str]
@@ -134,7 +134,7 @@ def check_where(node: syntax.Expr, facts: ClaimFacts) -> None:
                 if part.text == "load"
                 else "name swept values only",
             )
-    condition(node, facts.first, facts.words)
+    condition(node, facts.first, facts.symbols)
 
 
 def _arguments(
@@ -152,8 +152,8 @@ def _arguments(
             at = argument.key.span if argument.key else argument.value.span
             name = argument.key.text if argument.key else positional[0] if positional else ""
             if not name:
-                words_ = f"`{call.name.text}` takes no further argument without a name"
-                fail("too-many-arguments", words_, at, help=takes)
+                message = f"`{call.name.text}` takes no further argument without a name"
+                fail("too-many-arguments", message, at, help=takes)
             if name not in known:
                 near = suggest(name, known)
                 fail(

@@ -144,11 +144,11 @@ class Resolved:
     def _bounds(self, scope: Scope) -> tuple[Quantified, float | None, float | None]:
         """Return what is compared, and its bounds in SI units."""
 
-        def made(node: syntax.Expr) -> Quantified:
+        def compared(node: syntax.Expr) -> Quantified:
             return quantified(node, scope, lambda c: self._readings[c.span.start].dimension)
 
         if isinstance(self._right, syntax.Interval):
-            found = made(self._left)
+            found = compared(self._left)
             ends = []
             for node in (self._right.first, self._right.last):
                 end = arithmetic.quantity(evaluate(node, scope), scope.names)
@@ -159,7 +159,7 @@ class Resolved:
                      note=f"{ends[0].canonical} is more than {ends[1].canonical}")  # fmt: skip
             low, high = (_si(end) for end in ends)
             return found, low, high
-        left, right = made(self._left), made(self._right)
+        left, right = compared(self._left), compared(self._right)
         relation: Relation = self._written
         require_same(left, right, self._holds.span)
         if left.is_constant:

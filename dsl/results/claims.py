@@ -28,7 +28,7 @@ LEVEL = 0.05
 
 
 @dataclass
-class _Made:
+class _Checked:
     """A claim, where it stands, and the least number of repetitions that a unit of it needs and has."""
 
     claim: Claim
@@ -65,7 +65,7 @@ def check_claims(
             grid=facts.grid,
             first=facts.first,
             lets=facts.lets,
-            words=facts.words,
+            symbols=facts.symbols,
             measured=measured,
             flows=[name for name in facts.flows if name not in on_users],
             on_users=[name for name in facts.flows if name in on_users],
@@ -93,13 +93,13 @@ class ClaimChecker:
 
     def __init__(self, facts: ClaimFacts) -> None:
         self._facts = facts
-        self._made: list[_Made] = []
+        self._checked: list[_Checked] = []
         self._texts: dict[str, Span] = {}
 
     @property
     def claims(self) -> tuple[Claim, ...]:
         """The claims that are right."""
-        return tuple(made.claim for made in self._made)
+        return tuple(checked.claim for checked in self._checked)
 
     def add(self, node: syntax.Claim) -> None:
         """Resolve a claim. Raises CompileError with everything wrong in it."""
@@ -128,24 +128,26 @@ class ClaimChecker:
                     readings[call.span.start] = read(call, self._facts)
         gather.finish()
         assert holds is not None
-        made = Resolved(self._facts, holds.value, readings, over, where.value if where else None)
-        units = tuple(made.units())
-        self._made.append(
-            _Made(
+        resolved = Resolved(
+            self._facts, holds.value, readings, over, where.value if where else None
+        )
+        units = tuple(resolved.units())
+        self._checked.append(
+            _Checked(
                 Claim(
                     text=text,
-                    over=made.over,
+                    over=resolved.over,
                     condition=written(where.value) if where else "",
                     holds=written(holds.value),
-                    form="ratio" if made.is_ratio else "sum",
-                    relation=made.relation,
-                    unit=made.unit,
-                    shared=made.shared,
+                    form="ratio" if resolved.is_ratio else "sum",
+                    relation=resolved.relation,
+                    unit=resolved.unit,
+                    shared=resolved.shared,
                     units=units,
                 ),
                 node.text.span,
-                made.least,
-                made.kinds,
+                resolved.least,
+                resolved.kinds,
             )
         )
         if (pairs := self._pairs()) > PAIR_LIMIT:
@@ -172,16 +174,16 @@ class ClaimChecker:
         self._texts[text] = span
 
     def _pairs(self) -> int:
-        return sum(1 if m.claim.over == "mean" else len(m.claim.units) for m in self._made)
+        return sum(1 if m.claim.over == "mean" else len(m.claim.units) for m in self._checked)
 
     def without_interval(self, is_end: bool) -> Iterator[Diagnostic]:
         """Yield the claims that no range of repetitions decides; is_end: whether it ends with the claims."""
-        for made in self._made:
-            if any(kind == "mean" for kind, _ in made.kinds):
+        for checked in self._checked:
+            if any(kind == "mean" for kind, _ in checked.kinds):
                 yield Diagnostic(
                     "undecidable-claim",
                     "a range of repetitions never decides this claim",
-                    made.span,
+                    checked.span,
                     note="it is about a mean",
                     notes=(
                         "no interval of a mean holds where the values decide how many there are",
@@ -193,16 +195,16 @@ class ClaimChecker:
     def warnings(self, is_range: bool) -> Iterator[Diagnostic]:
         """Yield what the repetitions cannot decide, whatever comes out; those of a range: the most of them."""
         pairs = self._pairs()
-        for made in self._made:
+        for checked in self._checked:
             needed = max(
-                (_needed(kind, share, pairs, is_range) for kind, share in made.kinds), default=0
+                (_needed(kind, share, pairs, is_range) for kind, share in checked.kinds), default=0
             )
-            if made.has < needed:
-                have = "1 repetition" if made.has == 1 else f"{made.has} repetitions"
+            if checked.has < needed:
+                have = "1 repetition" if checked.has == 1 else f"{checked.has} repetitions"
                 yield Diagnostic(
                     "few-repetitions",
                     f"{have} cannot decide this claim, whatever the results",
-                    made.span,
+                    checked.span,
                     note=f"it needs at least {needed}",
                     notes=(
                         (

@@ -18,7 +18,7 @@ from fairc.dsl.core.registry import unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, in_si
 from fairc.dsl.core.values import Argument, ListValue, Quantity, Symbol, Text, TupleValue, Value
-from fairc.dsl.expressions.evaluate import Scope, check_words, evaluate, truth
+from fairc.dsl.expressions.evaluate import Scope, check_symbols, evaluate, truth
 from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.sampling import Bindings
 from fairc.dsl.grid.sweeps import Grid
@@ -39,7 +39,7 @@ WALK_LIMIT = 100_000
 class Facts:
     """What figures are checked against.
 
-    first: the scope of a first cell. words: what a condition may compare with. measured: the
+    first: the scope of a first cell. symbols: what a condition may compare with. measured: the
     metrics of `measure`, or None where that is wrong already. users: whether there are groups.
     loads: of a page, the most of any cell; 0: no flow loads pages.
     """
@@ -48,7 +48,7 @@ class Facts:
     grid: Grid
     first: Scope
     lets: Mapping[str, syntax.Expr]
-    words: Collection[str]
+    symbols: Collection[str]
     measured: Collection[str] | None
     flows: Collection[str]
     users: Collection[str]
@@ -116,7 +116,7 @@ class FigureChecker:
             return metric
         if key.text == "where":
             self._check_load(entry, node)
-            condition(node, self._facts.first, self._facts.words)
+            condition(node, self._facts.first, self._facts.symbols)
             return Text(" ".join(node.span.text.split()), node.span)
         own = {name: Symbol(name, node.span) for name in self._facts.names}
         return evaluate(node, Scope(own, self._facts.lets))
@@ -332,9 +332,9 @@ def _check_curves(entry: FigureEntry, metric: Value | None) -> None:
         )
 
 
-def condition(node: syntax.Expr, scope: Scope, words: Collection[str]) -> None:
+def condition(node: syntax.Expr, scope: Scope, symbols: Collection[str]) -> None:
     """Raise CompileError unless a condition can be evaluated for a first configuration."""
-    check_words(node, scope, words)
+    check_symbols(node, scope, symbols)
     truth(evaluate(node, scope), node.span)
 
 

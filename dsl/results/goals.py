@@ -55,7 +55,7 @@ def check_precision(
     blocks = [s for s in statements if isinstance(s, syntax.Precision)]
     repeat = repeat or Repeat(LEAST, LEAST, is_range=bool(blocks))
     fixed_by_hand = not repeat.is_range and REPEAT.name in overridden
-    gather, made = Gather(), None
+    gather, precision = Gather(), None
     with gather.attempt():
         _refuse_second(blocks)
     if repeat.is_range:
@@ -75,12 +75,12 @@ def check_precision(
     elif blocks:
         names = None if measure is None else [request.name for request in measure]
         with gather.attempt():
-            made = build_precision(blocks[0], repeat, at, names, grid, lets)
+            precision = build_precision(blocks[0], repeat, at, names, grid, lets)
         with gather.attempt():
             _refuse_nothing_claimed(blocks[0], statements)
     for diagnostic in gather.found:
         found.add(diagnostic)
-    return made
+    return precision
 
 
 def build_precision(

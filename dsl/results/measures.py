@@ -44,7 +44,7 @@ def build_measures(
     if not isinstance(listed, ListValue):
         fail(
             "wrong-type",
-            f"`measure` must be a list of metrics, not {listed.words}",
+            f"`measure` must be a list of metrics, not {listed.phrase}",
             value.span,
             help=f"write `[{value.span.text}]`",
         )

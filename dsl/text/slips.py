@@ -292,11 +292,11 @@ class SyntaxErrors:
         if before.endswith("sweep") and "_LBRACE" in accepts:
             rest = self.source.text[start:].partition("\n")[0].partition("#")[0].strip()
             return f"a sweep is a block: `sweep {{ {rest} }}`"
-        words = [name.lower() for name in accepts if name in KEYWORDS]
-        glued = next((word for word in words if token.startswith(word) and token != word), None)
+        keywords = [name.lower() for name in accepts if name in KEYWORDS]
+        glued = next((word for word in keywords if token.startswith(word) and token != word), None)
         if glued:
             return f"is a space missing after `{glued}`?"
-        near = suggest(str(token), words)
+        near = suggest(str(token), keywords)
         if near:
             return f"did you mean `{near}`?"
         if token.type in BLOCKS and opened is not None and opened.text == "{":
@@ -331,14 +331,14 @@ def expected(accepts: frozenset[str]) -> str:
     """Describe what a parser state accepts."""
     if accepts >= VALUE - {"MINUS"}:
         return "a value"
-    words = {name for name in accepts if name not in SIGNS and name not in OPERATORS}
+    terminals = {name for name in accepts if name not in SIGNS and name not in OPERATORS}
     signs = [SIGNS[name] for name in sorted(accepts) if name in SIGNS]
-    if len(words) > 6:
+    if len(terminals) > 6:
         if "NAME" in accepts:
             signs = [s for s in signs if s != "a name"]
         return " or ".join(["a statement", *signs])
-    parts = [*signs, *(f"`{word.lower()}`" for word in sorted(words) if word != "CALL")]
-    if "CALL" in words and not parts:
+    parts = [*signs, *(f"`{word.lower()}`" for word in sorted(terminals) if word != "CALL")]
+    if "CALL" in terminals and not parts:
         parts = ["a call"]
     if not parts:
         return "something else"

@@ -19,11 +19,11 @@ Claim = tuple["Shared", Place, object]
 class Shared:
     """Something that flows share.
 
-    words: names it, from the place where it is; why: Linux has only one of it; help: what to do.
+    name: names it, from the place where it is; why: Linux has only one of it; help: what to do.
     """
 
     code: str
-    words: Callable[[Place], str]
+    name: Callable[[Place], str]
     why: str
     help: str
 
@@ -77,7 +77,7 @@ def check_sharing(flows: Sequence[Flow], peps: Sequence[Pep] = ()) -> None:
                 with gather.attempt():
                     fail(
                         shared.code,
-                        f"`{owner.name}` and `{flow.name}` disagree on {shared.words(place)}",
+                        f"`{owner.name}` and `{flow.name}` disagree on {shared.name(place)}",
                         flow.span,
                         labels=(Label(owner.span, "the other flow"),),
                         notes=(shared.why,),

@@ -102,21 +102,21 @@ def quic_settings(cca: Cca | None, needed: str | None) -> dict[str, Setting]:
 
 def _given(cca: Cca | None, transport: str, flow: Span, needed: str | None = None) -> Cca:
     """Return the CCA, whose name and parameters exist over a transport. Raises CompileError."""
-    words = CCAS_OVER[transport]
+    registry = CCAS_OVER[transport]
     if cca is None:
         fail(
             "missing-key",
             f"a flow over {transport.upper()} needs `cca`",
             flow,
             note="`cca` is missing",
-            help=f"known: {', '.join(words.names())}",
+            help=f"known: {', '.join(registry.names())}",
         )
-    if cca.name not in words:
+    if cca.name not in registry:
         CCAS.get(cca.name, cca.span)
         elsewhere = ", ".join(
             f"`over = {t}`" for t, those in CCAS_OVER.items() if cca.name in those
         )
-        choice = f"choose one of: {', '.join(words.names())}"
+        choice = f"choose one of: {', '.join(registry.names())}"
         _impossible(
             f"`{cca.name}` is not available over {transport.upper()}",
             cca.span,
@@ -210,8 +210,8 @@ def _parameters_exist(cca: Cca, transport: str, needed: str | None) -> None:
     for argument in cca.arguments if isinstance(cca, Applied) else ():
         if argument.key is None or argument.key in here:
             continue
-        for other, words in CCAS_OVER.items():
-            there = next((entry for entry in words if entry.name == cca.name), None)
+        for other, registry in CCAS_OVER.items():
+            there = next((entry for entry in registry if entry.name == cca.name), None)
             if there and argument.key in {p.name for p in there.parameters}:
                 _impossible(
                     f"`{cca.name}` over {transport.upper()} has no `{argument.key}`",

@@ -39,7 +39,8 @@ def read_margins(texts: Sequence[str]) -> tuple[Margin, dict[str, Margin]]:
         found = re.fullmatch(r"\s*(\d+(?:\.\d*)?(?:e-?\d+)?)\s*(%?)\s*", amount)
         if found is None or not (found[2] or name):
             raise Wrong(
-                f"{text!r} is no margin", "--margin 5%, or of one metric: --margin fairness.F=0.02"
+                f"{text!r} is not a margin",
+                "--margin 5%, or for one metric: --margin fairness.F=0.02",
             )
         value = float(found[1]) / (100 if found[2] else 1)
         margin = Margin(value, relative=bool(found[2]))
@@ -116,7 +117,7 @@ def as_text(
 
 
 def _line(row: Agreed, keys: Sequence[str]) -> list[str]:
-    from fairc.runtime.report.words import scale_for
+    from fairc.runtime.report.formatting import scale_for
 
     values = [row["median_first"], row["median_second"]]
     scale = scale_for(row["unit"], [v for v in values if v is not None])
@@ -139,7 +140,7 @@ def _line(row: Agreed, keys: Sequence[str]) -> list[str]:
 
 def _writer(values: Sequence[float]) -> Callable[[float], str]:
     """Return what writes numbers so that the smallest of these has two digits."""
-    from fairc.runtime.report.words import number
+    from fairc.runtime.report.formatting import number
 
     smallest = min((abs(v) for v in values if v), default=1.0)
     decimals = min(6, max(0, 1 - math.floor(math.log10(smallest))))

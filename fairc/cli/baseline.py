@@ -163,8 +163,8 @@ def as_markdown(found: Changes) -> Iterator[str]:
     if found.claims:
         yield from ("", "| Claim | Baseline | Now |", "|---|---|---|")
         for change in found.claims:
-            words = (change.claim, change.before or "not there", change.after or "not there")
-            yield f"| {' | '.join(map(escape_markdown, words))} |"
+            texts = (change.claim, change.before or "not there", change.after or "not there")
+            yield f"| {' | '.join(map(escape_markdown, texts))} |"
     yield ""
     if not found.metrics:
         yield f"All {len(found.rows)} values are identical or the same."

@@ -38,7 +38,7 @@ def calibrate(
 
     Rate, base RTT, jitter, loss, buffer; Reno's square-root law, fairness of equal flows, RTT
     unfairness, slow start; a load at the limit; half the guest's speed. Exit status 1 when a number
-    is outside its accepted range. The whole suite's table is kept, and locks of later runs name it.
+    is outside its accepted range. The table of a whole suite is kept, and lock.json of later runs names it.
     """
     from fairc.compiler.engine_choice import VIRTUAL_TIME
     from fairc.runtime import engines

@@ -35,7 +35,7 @@ CONFIGURATIONS = 2000
 def check(files: tuple[Path, ...], form: str) -> int:
     """Parse and check experiments; nothing is run.
 
-    Features that cannot run yet are warnings here, and errors from `plan` on.
+    Features that cannot run yet are warnings here, and errors in `plan` and `run`.
     """
     from fairc import dsl
     from fairc.dsl.core.diagnostics import Diagnostics

@@ -54,8 +54,8 @@ def report_missing(plan: Path, cells: int, taken: Taken) -> None:
 
     if taken.mixed:
         console.complain("warning: the cells were run by different versions of fairc:")
-        for words in taken.mixed:
-            console.complain(f"  {words}")
+        for machine in taken.mixed:
+            console.complain(f"  {machine}")
     if taken.missing:
         console.complain(f"missing: {len(taken.missing)} of {cells}: {ranges(taken.missing)}")
     for word, found in (("failed", taken.failed), ("damaged", taken.damaged)):

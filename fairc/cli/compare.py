@@ -57,7 +57,7 @@ def compare(
 
     Between runs of two engines, or with --margin: agree, differ, or cannot tell, by the 95 % interval
     of the shift from the first to the second. The exit status is 1 unless everything is identical or
-    the same, or agrees; with --baseline also when a claim has another verdict.
+    the same, or agrees; with --baseline also when the verdict of a claim has changed.
     """
     from fairc.runtime.compare.comparison import IDENTICAL, SAME, compare_runs
 
@@ -198,7 +198,7 @@ def of(by: Mapping[str, str | None]) -> str:
 
 def values_of(row: Compared) -> str:
     """Write both medians in a unit that suits them, if both are there, and by how much they differ."""
-    from fairc.runtime.report.words import decimals_for, scale_for
+    from fairc.runtime.report.formatting import decimals_for, scale_for
 
     both = [m for m in (row["median_first"], row["median_second"]) if m is not None]
     if len(both) < 2:
@@ -212,7 +212,7 @@ def values_of(row: Compared) -> str:
 
 def medians_of(row: Compared) -> tuple[str, str]:
     """Write each median in a unit that suits both; empty where there is none."""
-    from fairc.runtime.report.words import decimals_for, number, scale_for
+    from fairc.runtime.report.formatting import decimals_for, number, scale_for
 
     both = (row["median_first"], row["median_second"])
     scale = scale_for(row["unit"], [m for m in both if m is not None])
@@ -226,7 +226,7 @@ def medians_of(row: Compared) -> tuple[str, str]:
 
 def _shift(row: Compared, factor: float, decimals: int, unit: str) -> str:
     """Write by how much the second of a pair is larger, of samples that are compared pair by pair."""
-    from fairc.runtime.report.words import number
+    from fairc.runtime.report.formatting import number
 
     if row["shift"] is None:
         return ""

@@ -14,7 +14,9 @@ from .sources import compiled, show_choice, show_warnings
 
 @click.command("compile")
 @click.argument("file", type=type_path)
-@click.option("-o", "--output", metavar="DIR", required=True, type=type_path, help="Where to.")
+@click.option(
+    "-o", "--output", metavar="DIR", required=True, type=type_path, help="Folder to write."
+)
 @click.option(
     "--target",
     "targets",

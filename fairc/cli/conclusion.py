@@ -27,7 +27,7 @@ def conclude(
     undecided counts as one that fails.
     """
     from fairc.runtime.claims import decide
-    from fairc.runtime.claims.words import lines
+    from fairc.runtime.claims.wording import lines
     from fairc.runtime.report import build
     from fairc.runtime.run import phase
     from fairc.runtime.store import hashes

@@ -57,7 +57,7 @@ def result(text: str) -> None:
 def say(text: str) -> None:
     """Tell what is going on."""
     if not _quiet:
-        _told(visible(text))
+        _write(visible(text))
 
 
 def complain(text: str) -> None:
@@ -74,10 +74,10 @@ def diagnostics(text: str) -> None:
 def _complain(text: str) -> None:
     with suppress(OSError):
         sys.stdout.flush()
-    _told(text)
+    _write(text)
 
 
-def _told(text: str) -> None:
+def _write(text: str) -> None:
     """Write on standard error; when that cannot be done, work goes on and the exit status still counts."""
     try:
         print(text, file=sys.stderr, flush=True)

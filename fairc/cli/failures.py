@@ -66,7 +66,7 @@ def guarded(command: Callable[[], object]) -> int:
     except KeyboardInterrupt:  # it came on the way out
         pass
     if interruption.came() or (status is None and error is None):
-        console.complain(interruption.words())
+        console.complain(interruption.message())
         ended: int = Status.INTERRUPTED
     else:
         ended = _explain(error) if error else status or Status.WELL
@@ -178,12 +178,14 @@ def _internal(error: Exception) -> int:
     """Write the traceback to a log and tell on one line where it is."""
     if os.environ.get("FAIRC_DEBUG") == "1":
         traceback.print_exception(error)
-    words = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    message = " ".join(f"{type(error).__name__}: {error}".split())[:200]
     try:
         place = f"; the log is {_log(error)}"
     except OSError as unwritten:
         place = f"; no log could be written ({unwritten.strerror}), FAIRC_DEBUG=1 shows it"
-    console.complain(f"internal error: {words}{place}; please report it with the log ({REPORT_TO})")
+    console.complain(
+        f"internal error: {message}{place}; please report it with the log ({REPORT_TO})"
+    )
     return Status.BUG
 
 

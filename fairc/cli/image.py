@@ -153,7 +153,7 @@ def save(file: Path, browser: bool) -> None:
 )
 @quiet()
 def load(file: Path, boot: bool, trust: bool) -> None:
-    """Put the image and the kernel in FILE where the engines look for them, after checking their hashes."""
+    """Install the image and the kernel of FILE for the engines, after checking their hashes."""
     from fairc.compiler.targets.binary import find_endpoints
     from fairc.runtime.uml import source
     from fairc.runtime.vm import image as images

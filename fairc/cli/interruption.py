@@ -40,10 +40,10 @@ def end_on_sigterm() -> None:
     signal.signal(signal.SIGTERM, _heard)
 
 
-def keeps(words: str) -> None:
+def keeps(kept: str) -> None:
     """Say from now on, if interrupted, what is kept and how to go on."""
     global _kept
-    _kept = words
+    _kept = kept
 
 
 def came() -> bool:
@@ -51,7 +51,7 @@ def came() -> bool:
     return _came
 
 
-def words() -> str:
+def message() -> str:
     """Return what is said about it."""
     return f"interrupted: {_kept}" if _kept else "interrupted"
 
@@ -82,7 +82,7 @@ def _heard(number: int, frame: FrameType | None) -> None:
     if _working:
         raise KeyboardInterrupt
     if number == signal.SIGINT:  # nothing is under way that could be half done
-        os.write(2, f"{words()}\n".encode(errors="replace"))
+        os.write(2, f"{message()}\n".encode(errors="replace"))
         os._exit(STATUS)
 
 

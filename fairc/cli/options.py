@@ -44,8 +44,8 @@ def settings() -> Decorator:
 
 def engine() -> Decorator:
     """`--engine NAME`: the text, or None."""
-    words = "uml, vm, mininet or docker.  [default: the fastest in virtual time that can run it]"
-    return click.option("--engine", metavar="NAME", help=words)
+    text = "uml, vm, mininet or docker.  [default: the fastest in virtual time that can run it]"
+    return click.option("--engine", metavar="NAME", help=text)
 
 
 def _require_line(context: click.Context, parameter: click.Parameter, text: str) -> None:

@@ -17,15 +17,15 @@ from .options import quiet, type_path
 @click.option(
     "-o", "--output", type=type_path, help="The file to write.  [default: EXPERIMENT.zip]"
 )
-@click.option("--with-image", is_flag=True, help="With the guest's image and kernel.")
+@click.option("--with-image", is_flag=True, help="Include the guest's image and kernel.")
 @click.option(
-    "--with-raw", is_flag=True, help="With the raw artefacts of every cell: captures, logs."
+    "--with-raw", is_flag=True, help="Include the raw artefacts of every cell: captures, logs."
 )
 @quiet()
 def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> None:
     """Write RUN as one zip file: spec, plan, lock, results, tables, figures, report, programs.
 
-    Packing twice gives equal bytes. `fairc verify`, `run` and `report` take the file as they take RUN.
+    Packing twice gives the same bytes. `fairc verify`, `run` and `report` accept the file in place of RUN.
     """
     from fairc.runtime.host.clean import remove_temporary
     from fairc.runtime.host.supervisor import temporary_prefix

@@ -52,7 +52,7 @@ def phase_lines(found: Findings | None) -> Iterator[str]:
     least, most = (f"{ns / 1e3:g} us" for ns in found.longest_ns)
     limit = most if least == most else f"{least} to {most}"
     yield (
-        f"phase check: hosts took up to {limit} for a packet in {found.cells} cells of"
+        f"phase check: hosts delayed packets by up to {limit} in {found.cells} cells of"
         f" {found.configurations} of {found.of_configurations} configurations"
     )
     counted = (f"{n} {word}" for word, n in found.verdicts.items() if word != "valid")
@@ -64,6 +64,6 @@ def phase_lines(found: Findings | None) -> Iterator[str]:
         " undecided"
     )
     for result in sensitive[:SHOWN]:
-        yield f"  phase-sensitive: {result.what}: {result.words}"
+        yield f"  phase-sensitive: {result.what}: {result.text}"
     if len(sensitive) > SHOWN:
         yield f"  and {len(sensitive) - SHOWN} more: see the report"

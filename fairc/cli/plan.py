@@ -43,7 +43,7 @@ def plan(
     """Show cells, estimated time and disk, and warnings; run nothing."""
     from fairc.compiler.estimate import Estimate
     from fairc.compiler.plan.looks import looks
-    from fairc.compiler.targets.processing import words as processing
+    from fairc.compiler.targets.processing import describe as processing
     from fairc.runtime.run.progress import duration
 
     compilation = compiled(file, settings, engine)
@@ -72,7 +72,7 @@ def plan(
         "disk_bytes": round(estimate.disk_bytes),
         "warnings": [d.message for d in compilation.diagnostics],
         "engine": choice.engine,
-        "engine_reasons": list(choice.words),
+        "engine_reasons": list(choice.sentences),
     }
     if compilation.processing_ns:
         document["processing_s"] = [ns / 1e9 for ns in compilation.processing_ns]
@@ -90,7 +90,7 @@ def plan(
         console.result(json.dumps(document, indent=2, ensure_ascii=False))
         return
     both = [least, estimate] if ends else [estimate]
-    words = {
+    shown = {
         **document,
         "repetitions": span([str(n) for n in ((taken[0], taken[-1]) if ends else taken)]),
         "cells": span([str(e.cells) for e in both]),
@@ -101,15 +101,15 @@ def plan(
         "processing": f"{processing(compilation.processing_ns)} (per packet)",
     }
     for key, label in LABELS:
-        if key in words:
-            console.result(f"{label:<18}{words[key]}")
-    for reason in choice.words:
+        if key in shown:
+            console.result(f"{label:<18}{shown[key]}")
+    for reason in choice.sentences:
         console.result(f"engine {choice.engine}: {reason}")
     if ends:
         few = (
             [*map(str, taken)] if len(taken) <= 8 else [*map(str, taken[:4]), "...", str(taken[-1])]
         )
-        console.result(f"looked at after {', '.join(few)} repetitions")
+        console.result(f"precision checked after {', '.join(few)} repetitions")
     if count.configurations > LOOKED_AT:
         console.result(f"estimated from {LOOKED_AT} configurations, evenly spread")
     show_warnings(compilation)

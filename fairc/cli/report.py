@@ -26,7 +26,7 @@ from .packs import run_of
     "--warmup-sensitivity",
     "warmup",
     is_flag=True,
-    help="Also the answer with half and with twice the warm-up, from raw artefacts.",
+    help="Also show results with half and with twice the warm-up, from raw artefacts.",
 )
 @quiet()
 def report(run: Path, forms: tuple[str, ...], warmup: bool) -> None:

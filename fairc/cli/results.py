@@ -134,7 +134,7 @@ def markdown(rows: Sequence[Row]) -> Iterator[str]:
 
 def columns(rows: Sequence[Row]) -> tuple[list[str], list[list[str]], int]:
     """Return the head and the rows of a table of one metric, and how many columns are names."""
-    from fairc.runtime.report.words import decimals_for, number, scale_for
+    from fairc.runtime.report.formatting import decimals_for, number, scale_for
 
     known = [row["value"] for row in rows if row["value"] is not None]
     scale = scale_for(rows[0]["unit"], known)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "--phase-check",
     "phases",
     is_flag=True,
-    help="Then repeat some cells with hosts that take up to one full frame's time per packet.",
+    help="Then rerun some cells with hosts that delay packets by up to the time of one full frame.",
 )
 @click.option(
     "--collect",
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 @click.option(
     "--allow-image",
     is_flag=True,
-    help="With --engine docker: run the container images that flows name. They are code.",
+    help="With --engine docker: run the container images named by flows. Images are code.",
 )
 @click.option("--strict", is_flag=True, help="Also exit with 1 when a claim is undecided.")
 @quiet()
@@ -107,13 +107,20 @@ def run(
         again = "`--engine {0}`" + (f" with `-o {store.path}-{{0}}`" if store.engine else "")
         with (
             offering(plan.engine, cells, again),
-            closing(prepared(plan.engine, allow_image)) as made,
+            closing(prepared(plan.engine, allow_image)) as prepared_engine,
         ):
             store.adopt(staged)
             number = jobs or len(os.sched_getaffinity(0))
             asked = invocation(store, where, phases=phases)
             return sweep(
-                store, made, number, wanted, asked, fresh=fresh, phases=phases, strict=strict
+                store,
+                prepared_engine,
+                number,
+                wanted,
+                asked,
+                fresh=fresh,
+                phases=phases,
+                strict=strict,
             )
 
 

@@ -35,8 +35,8 @@ def show(name: str | None, form: str) -> None:
         plain = [asdict(page) for page in found]
         console.result(json.dumps(plain, indent=2, ensure_ascii=False))
     elif name is None:
-        for family, words in everything.items():
-            console.result(f"{family:<16}{', '.join(page.name for page in words)}")
+        for family, members in everything.items():
+            console.result(f"{family:<16}{', '.join(page.name for page in members)}")
     elif families:
         for family in families:
             if len(families) > 1:
@@ -70,8 +70,8 @@ def families_of(everything: dict[str, list[Page]], name: str | None) -> list[str
     """
     from fairc.words.manual import KEYS
 
-    words = [page for family, own in everything.items() if family != KEYS for page in own]
-    if name is None or any(page.name == name for page in words):
+    named = [page for family, own in everything.items() if family != KEYS for page in own]
+    if name is None or any(page.name == name for page in named):
         return []
     wanted = name.lower().removesuffix("s")
     return [
@@ -87,8 +87,8 @@ def chosen(everything: dict[str, list[Page]], name: str | None) -> list[Page]:
     from fairc.dsl.core.registry import suggest
 
     if name is None:
-        return [page for words in everything.values() for page in words]
-    found = [page for words in everything.values() for page in words if page.name == name]
+        return [page for members in everything.values() for page in members]
+    found = [page for members in everything.values() for page in members if page.name == name]
     if not found and "." in name:
         found = [p for p in everything["metrics"] if name in p.values]
     if not found:

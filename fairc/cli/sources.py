@@ -95,8 +95,8 @@ def offering(engine: str, cells: Callable[[], Iterable[Cell]], how: str) -> Iter
         other = engines.instead(engine, cells())
         if other is None:
             raise
-        words = f"{lacking.remedy}\nhelp: or {how.format(other)}: that engine can run it, too"
-        raise EngineUnavailable(lacking.missing, words) from lacking
+        remedy = f"{lacking.remedy}\nhelp: or {how.format(other)}: that engine can run it, too"
+        raise EngineUnavailable(lacking.missing, remedy) from lacking
 
 
 def show(diagnostics: Diagnostics) -> None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     help="median, mean, bootstrap (mean with BCa interval), min, max, p90, ...",
 )
 @click.option(
-    "--test", "tested", is_flag=True, help="Compare every two rows: test, effect size, verdict."
+    "--test", "tested", is_flag=True, help="Compare every pair of rows: test, effect size, verdict."
 )
 @click.option(
     "--format",
@@ -60,7 +60,7 @@ def table(
     from .results import TABLES, fresh_tables
 
     axes = fresh_tables(run)
-    groups = None if by is None else _words(by)
+    groups = None if by is None else _names(by)
     plan = read_plan(run)
     looked_at = run / TABLES, axes, metric, groups, chosen(where, axes)
     sampled = plan.unsampled > 0 and not plan.common
@@ -69,7 +69,7 @@ def table(
             common = bool(plan.common)
             lines = PAIR_FORMS[form](compare_groups(*looked_at, sampled=sampled, common=common))
         else:
-            names = _words(stat) or [stat]
+            names = _names(stat) or [stat]
             rows = [
                 row
                 for name in names
@@ -82,7 +82,7 @@ def table(
         console.result(line)
 
 
-def _words(text: str) -> list[str]:
+def _names(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 

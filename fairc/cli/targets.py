@@ -73,7 +73,7 @@ def _folder(target: Path) -> Ready:
             choice = engine_choice.given(str(engine), wants)
             update = {
                 "engine": choice.engine,
-                "engine_reasons": choice.words,
+                "engine_reasons": choice.sentences,
                 "engine_asked": not engine_choice.chosen_anyway(choice.engine, wants),
             }
             plan = header.model_copy(update=update)

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     type=click.Choice(("text", "json", "junit", "md")),
     default="text",
     show_default=True,
-    help="junit and md are for a CI and its comments.",
+    help="junit and md are for CI and its comments.",
 )
 @click.option("--strict", is_flag=True, help="Also exit with 1 when a claim is undecided.")
 @quiet()
 def verdict(run: Path, form: str, strict: bool) -> int:
-    """Decide the claims of a run, and count its cells that are valid.
+    """Decide the claims of a run, and count its valid cells.
 
     The exit status is 1 when a claim fails or a cell is not valid; with --strict also when a claim is undecided
     or cells of the plan were not run.

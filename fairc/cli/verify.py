@@ -26,16 +26,18 @@ SHOWN = 40
     "--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True
 )
 @click.option(
-    "--sample", type=click.IntRange(0), help="Of a pack: how many cells to run again.  [default: 3]"
+    "--sample",
+    type=click.IntRange(0),
+    help="For a pack: how many cells to run again.  [default: 3]",
 )
-@click.option("--all", "everything", is_flag=True, help="Of a pack: run every cell again.")
+@click.option("--all", "everything", is_flag=True, help="For a pack: run every cell again.")
 @click.option(
     "-j", "--jobs", type=click.IntRange(1), help="Cells at a time.  [default: one per CPU]"
 )
 @click.option(
     "--trust",
     is_flag=True,
-    help="Of a pack: also run its own programs and endpoints, inside of the engine vm only.",
+    help="For a pack: also run its own programs and endpoints, only inside the engine vm.",
 )
 @quiet()
 def verify(
@@ -43,11 +45,10 @@ def verify(
 ) -> int:
     """Check that stored files are unchanged. RUN is a run directory, PACK a file of `fairc pack`.
 
-    Of a run directory every file is compared with the hash that was recorded when it was written; nothing
-    is changed, and what is damaged is listed with its repair. Of a pack the hashes are checked, the spec inside
-    is compiled again, its claims are decided again, and some of its cells are run again; nothing that the pack
-    brings is executed, unless --trust asks for it. The exit
-    status is 1 when something is damaged or differs.
+    For a run directory: compare every file with the hash recorded when it was written, and list damaged files
+    with their repair; nothing is changed. For a pack: check the hashes, compile its spec again, decide its claims
+    again, and run some of its cells again; its own programs are run only with --trust. The exit status is 1 when
+    something is damaged or differs.
     """
     if target.is_file():
         from .verify_pack import verify_pack

@@ -45,11 +45,11 @@ def verify_pack(
             return _answer(pack, checks, form)
         damaged = [one for one in verify(folder).damaged if one.why != "missing"]
         if damaged:
-            words = (
+            message = (
                 f"{len(damaged)} differ from the hash recorded when they were written, such"
                 f" as {damaged[0].file}"
             )
-            checks.add("files", "differs", words)
+            checks.add("files", "differs", message)
         else:
             number = sum(1 for path in folder.rglob("*") if path.is_file())
             checks.add("files", "holds", f"{number} files match their hashes")

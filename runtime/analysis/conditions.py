@@ -101,7 +101,7 @@ def _sides(cell: Cell, flow: FlowRecord) -> tuple[Side, ...]:
     return tuple(Side(cell, flow, transport) for transport in ("tcp", "quic") if transport in used)
 
 
-def _words(values: list[Any], of: Callable[[Any], str]) -> str:
+def _span(values: list[Any], of: Callable[[Any], str]) -> str:
     """Return one value, or the least and the greatest of several."""
     return " to ".join(dict.fromkeys((of(values[0]), of(values[-1]))))
 
@@ -122,18 +122,18 @@ def _ecn(side: Side) -> str:
     agreed = side.reported("accepted", "ecn") or side.reported("listening", "ecn")
     if any(side.reported("accepted", "accurate_ecn")):
         return "on, accurate"
-    return _words(agreed or [side.flow.plan.options.ecn], _switch)
+    return _span(agreed or [side.flow.plan.options.ecn], _switch)
 
 
 def _pacing(side: Side) -> str:
     reported = side.reported("listening", "pacing")
     if side.is_web:  # one server of both: over QUIC its stack always paces
         reported = [side.transport == "quic" or side.flow.plan.options.pacing]
-    return _words(reported or [side.flow.plan.options.pacing], _switch)
+    return _span(reported or [side.flow.plan.options.pacing], _switch)
 
 
 def _initial_window(side: Side) -> str:
-    return _words([side.flow.plan.options.initial_window_packets], _packets)
+    return _span([side.flow.plan.options.initial_window_packets], _packets)
 
 
 def _packet(side: Side) -> str:
@@ -170,9 +170,7 @@ def _receive_window(side: Side) -> str:
     planned = flow.options.receive_window_bytes or flow.receiver_bytes
     reported = side.reported("connected", "receive_window_bytes")
     # Linux takes whole segments: that is no difference.
-    return _words(
-        [b for b in reported if abs(b - planned) > ROUNDED * planned] or [planned], _bytes
-    )
+    return _span([b for b in reported if abs(b - planned) > ROUNDED * planned] or [planned], _bytes)
 
 
 # Of the browser's own: as its host's kernel grows it, and as its QUIC stack does.
@@ -198,8 +196,8 @@ def _split(side: Side) -> str:
 
 
 def _handshake(side: Side) -> str:
-    words = _WEB_HANDSHAKES if side.is_web else _HANDSHAKES
-    return words[side.transport]
+    handshakes = _WEB_HANDSHAKES if side.is_web else _HANDSHAKES
+    return handshakes[side.transport]
 
 
 _ACKNOWLEDGEMENTS: Mapping[str, str] = {

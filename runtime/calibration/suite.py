@@ -72,7 +72,7 @@ class Bench:
             cells.sort(key=lambda cell: -order[cell.configuration])
             for _, group in groupby(cells, key=lambda cell: cell.configuration):
                 repetitions = list(group)
-                yield words(repetitions[0]), list(self._measured(store, engine, name, repetitions))
+                yield label(repetitions[0]), list(self._measured(store, engine, name, repetitions))
 
     def _measured(
         self, store: Store, engine: Engine, name: str, cells: Sequence[Cell]
@@ -80,7 +80,7 @@ class Bench:
         for cell in cells:
             key = key_of(cell, engine.name, engine.identity_for(cell), engine.emitted(cell))
             result = store.result(key)
-            where = f"{name}: {words(cell)}, repetition {cell.repetition}"
+            where = f"{name}: {label(cell)}, repetition {cell.repetition}"
             if result is None or result.status == "failed":
                 self.failures.append(f"{where}: {result.error if result else 'it did not run'}")
                 continue
@@ -109,7 +109,7 @@ def obstacle(file: Path, engine: Engine) -> str:
     return ""
 
 
-def words(cell: Cell) -> str:
+def label(cell: Cell) -> str:
     """Return a cell's swept values as they are written."""
     return ", ".join(f"{name} {value}" for name, value in cell.bindings.items())
 

@@ -103,15 +103,17 @@ def decide(plan: Plan, folder: Path, lock: Mapping[str, Any] | None = None) -> D
     pairs, level = _level(plan)
     values = Values(folder, tuple(axis.name for axis in plan.axes))
     before = claims_before(plan, lock or {})
-    made = []
+    decided = []
     for number, claim in enumerate(plan.claims):
         units = tuple(_units(claim, plan, values, level))
         declared = None if before is None else before.get(number)
         kind: Kind = "not known"
         if declared is not None:
             kind = "exploratory" if declared[0] else "confirmatory"
-        made.append(Decided(claim, _all([unit.verdict for unit in units]), units, kind, declared))
-    return Decision(tuple(made), pairs, level, repeated(plan).is_range)
+        decided.append(
+            Decided(claim, _all([unit.verdict for unit in units]), units, kind, declared)
+        )
+    return Decision(tuple(decided), pairs, level, repeated(plan).is_range)
 
 
 def undecided(plan: Plan, values: Known, claims: Iterable[Claim]) -> tuple[str, ...]:

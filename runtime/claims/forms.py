@@ -15,7 +15,7 @@ from fairc.runtime.report.page import escape_markdown
 from fairc.runtime.store import tables
 
 from .deciding import Decided, Decision
-from .words import METHODS, level_words, lines, summed_up, told
+from .wording import METHODS, level_text, lines, summed_up, unit_texts
 
 NONE = "\N{EN DASH}"
 
@@ -37,13 +37,13 @@ class Validity:
         return not (self.flagged or self.invalid or self.failed)
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """Say it."""
         total = self.valid + self.flagged + self.invalid + self.failed
-        more = f", {self.missing} of the plan not run" if self.missing else ""
+        missing = f", {self.missing} of the plan not run" if self.missing else ""
         return (
             f"{total} {'cell' if total == 1 else 'cells'}: {self.valid} valid, {self.flagged}"
-            f" flagged, {self.invalid} invalid, {self.failed} failed{more}"
+            f" flagged, {self.invalid} invalid, {self.failed} failed{missing}"
         )
 
 
@@ -85,7 +85,7 @@ def as_text(answer: Answer) -> Iterator[str]:
     if not answer.decision.claims:
         yield f"the experiment `{answer.plan.experiment}` makes no claim"
     yield from lines(answer.decision)
-    yield answer.validity.words
+    yield answer.validity.summary
     for cell, word, why in answer.validity.reasons[:8]:
         yield f"  {word}: {cell}{f': {why}' if why else ''}"
     if len(answer.validity.reasons) > 8:
@@ -154,7 +154,7 @@ def as_junit(answer: Answer) -> Iterator[str]:
     root = ET.Element("testsuites", name=answer.plan.experiment)
     claims = ET.SubElement(root, "testsuite", name="claims")
     for decided in answer.decision.claims:
-        for row in told(decided):
+        for row in unit_texts(decided):
             case = ET.SubElement(
                 claims,
                 "testcase",
@@ -169,7 +169,7 @@ def as_junit(answer: Answer) -> Iterator[str]:
     found = answer.validity
     case = ET.SubElement(cells, "testcase", classname="validity", name="every cell is valid")
     if not found.all_valid:
-        failure = ET.SubElement(case, "failure", message=found.words)
+        failure = ET.SubElement(case, "failure", message=found.summary)
         failure.text = _xml("\n".join(f"{w}: {c}: {why}" for c, w, why in found.reasons[:100]))
     for suite in (claims, cells):
         for word, tag in (("failures", "failure"), ("skipped", "skipped")):
@@ -195,19 +195,19 @@ def as_markdown(answer: Answer) -> Iterator[str]:
     if not decision.claims:
         yield "The experiment makes no claim."
     else:
-        yield f"{summed_up(decision)} ({level_words(decision)})."
+        yield f"{summed_up(decision)} ({level_text(decision)})."
         yield ""
         yield "| Claim | Configuration | Verdict | Value | Interval | Claimed | n | |"
         yield "|---|---|---|---:|---:|---|---:|---|"
         for decided in decision.claims:
-            for row in told(decided):
+            for row in unit_texts(decided):
                 cells = (
                     *(decided.claim.text, row.where or NONE, row.verdict, row.value or NONE),
                     *(row.interval or NONE, row.bound, str(row.n), row.note),
                 )
                 yield f"| {' | '.join(map(escape_markdown, cells))} |"
     yield ""
-    yield f"{escape_markdown(answer.validity.words)}."
+    yield f"{escape_markdown(answer.validity.summary)}."
 
 
 FORMS: Mapping[str, Callable[[Answer], Iterator[str]]] = MappingProxyType(

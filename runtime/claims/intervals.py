@@ -33,7 +33,7 @@ Method = Literal[
     "confidence sequence",
     "none",
 ]
-CONSTANT = "all values are equal; `count` has an interval then"
+CONSTANT = "all values are equal; `count` would have an interval"
 
 ByRepetition = Mapping[int, float]
 
@@ -83,7 +83,7 @@ def of_unit(
             logs = {r: math.log((y - unit.shift) / first.factor) for r, y in together.items()}
             inner = repeated.median(list(logs.values()), level)
             found = _affine(_exp(inner), first.factor, unit.shift)
-            return Found(_told(found), tuple(together.values()), 0.5, _ranks(repeated))
+            return Found(_with_reason(found), tuple(together.values()), 0.5, _ranks(repeated))
         return _plain(first.statistic, tuple(together.values()), level, repeated)
     return _independent(unit, form, values, level, tuple(together.values()))
 
@@ -104,11 +104,11 @@ def of_mean(
         return _without(found) if repeated.is_range else found
     each = []
     for unit, of_terms in zip(units, values, strict=True):
-        made = by_repetition(unit, form, of_terms)
-        if isinstance(made, str):
-            return nothing(made)
-        each.append(made)
-    shared = sorted(set.intersection(*(set(made) for made in each)))
+        combined = by_repetition(unit, form, of_terms)
+        if isinstance(combined, str):
+            return nothing(combined)
+        each.append(combined)
+    shared = sorted(set.intersection(*(set(combined) for combined in each)))
     if not shared:
         return nothing("no repetition counts in every configuration")
     means = tuple(math.fsum(m[r] for m in each) / len(each) for r in shared)
@@ -190,12 +190,12 @@ def _one(unit: ClaimUnit, values: tuple[float, ...], level: float, repeated: Rep
         method: Method = "clopper-pearson" if as_is else "none"
         method = "confidence sequence" if repeated.is_range else method
         return Found(_affine(share, term.factor, unit.shift), tuple(hits), 0.5, method)
-    made = tuple(unit.shift + term.factor * x for x in values)
+    shifted = tuple(unit.shift + term.factor * x for x in values)
     if term.statistic == "percentile":
         share_of = term.share if term.factor >= 0 else 1 - term.share
-        found = _told(repeated.percentile(made, 100 * share_of, level))
-        return Found(found, made, share_of, _ranks(repeated))
-    return _plain(term.statistic, made, level, repeated)
+        found = _with_reason(repeated.percentile(shifted, 100 * share_of, level))
+        return Found(found, shifted, share_of, _ranks(repeated))
+    return _plain(term.statistic, shifted, level, repeated)
 
 
 def _ranks(repeated: Repeated) -> Method:
@@ -205,8 +205,8 @@ def _ranks(repeated: Repeated) -> Method:
 
 def _plain(statistic: str, values: tuple[float, ...], level: float, repeated: Repeated) -> Found:
     if statistic == "mean":
-        return Found(_told(repeated.mean(values, level)), values, 0.5, "student")
-    return Found(_told(repeated.median(values, level)), values, 0.5, _ranks(repeated))
+        return Found(_with_reason(repeated.mean(values, level)), values, 0.5, "student")
+    return Found(_with_reason(repeated.median(values, level)), values, 0.5, _ranks(repeated))
 
 
 def _independent(
@@ -223,12 +223,12 @@ def _independent(
     if form == "ratio":
         logs = shift([math.log(x) for x in b], [math.log(x) for x in a], level)
         found = _affine(_exp(logs), first.factor, unit.shift)
-        return Found(_told(found), together, 0.5, "hodges-lehmann")
+        return Found(_with_reason(found), together, 0.5, "hodges-lehmann")
     a, b = [first.factor * x for x in a], [-second.factor * x for x in b]
     if first.statistic == "mean":
         return _satterthwaite([unit], [values], level)
     return Found(
-        _told(_affine(shift(b, a, level), 1.0, unit.shift)), together, 0.5, "hodges-lehmann"
+        _with_reason(_affine(shift(b, a, level), 1.0, unit.shift)), together, 0.5, "hodges-lehmann"
     )
 
 
@@ -249,10 +249,10 @@ def _satterthwaite(
         value += unit.shift / len(units)
         samples: list[list[float]] = []
         if len(unit.terms) == 2 and unit.terms[0].cells == unit.terms[1].cells:
-            made = by_repetition(replaced(unit), "sum", of_terms)
-            if isinstance(made, str):
-                return nothing(made)
-            samples.append(list(made.values()))
+            combined = by_repetition(replaced(unit), "sum", of_terms)
+            if isinstance(combined, str):
+                return nothing(combined)
+            samples.append(list(combined.values()))
         else:
             samples += [
                 [t.factor * x for x in found.values()]
@@ -261,7 +261,7 @@ def _satterthwaite(
         for sample in samples:
             n = len(sample)
             if n < 2:
-                return nothing("a mean needs 2 repetitions at least")
+                return nothing("a mean needs at least 2 repetitions")
             centre = math.fsum(sample) / n
             value += centre / len(units)
             variance = math.fsum((x - centre) ** 2 for x in sample) / (n - 1)
@@ -288,7 +288,7 @@ def replaced(unit: ClaimUnit) -> ClaimUnit:
     return unit.model_copy(update={"shift": 0.0})
 
 
-def _told(estimate: Estimate) -> Estimate:
+def _with_reason(estimate: Estimate) -> Estimate:
     """Say what helps where values do not vary."""
     return (
         replace(estimate, reason=CONSTANT) if estimate.reason.startswith("all values") else estimate

@@ -74,16 +74,16 @@ def _agreed(metric: str, unit: str, side: Side, margin: Margin) -> Agreed:
     a, b = (sample.values if sample else [] for sample in (side.first, side.second))
     left_out = [sample.left_out if sample else 0 for sample in (side.first, side.second)]
     found: Agreement | None = None
-    verdict, words = MISSING, "no valid value in the " + ("second" if a else "first")
+    verdict, reason = MISSING, "no valid value in the " + ("second" if a else "first")
     if a and b:
         typical = median(a).value
         assert typical is not None
         found = agreement(a, b, margin.of(typical))
-        verdict, words = found.verdict, found.words
+        verdict, reason = found.verdict, found.reason
     elif not a and not b and not sum(left_out):
-        verdict, words = AGREE, "not defined in either"
+        verdict, reason = AGREE, "not defined in either"
     elif not a and not b:
-        words = "no valid value in either"
+        reason = "no valid value in either"
     return Agreed(
         metric=metric,
         unit=unit,
@@ -99,5 +99,5 @@ def _agreed(metric: str, unit: str, side: Side, margin: Margin) -> Agreed:
         shift_low=found.shift.low if found else None,
         shift_high=found.shift.high if found else None,
         margin=found.margin if found else None,
-        words=words,
+        words=reason,
     )

@@ -172,7 +172,7 @@ def _compared(
 def _row(metric: str, unit: str, side: Side, comparison: Comparison | None) -> Compared:
     first, second = side.first, side.second
     a, b = (sample.values if sample else [] for sample in (first, second))
-    verdict, words = _without_values(side) if comparison is None else ("", "")
+    verdict, text = _without_values(side) if comparison is None else ("", "")
     shift = comparison.shift if comparison else None
     return Compared(
         metric=metric,
@@ -193,7 +193,7 @@ def _row(metric: str, unit: str, side: Side, comparison: Comparison | None) -> C
         shift_low=shift.low if shift else None,
         shift_high=shift.high if shift else None,
         correlation=comparison.correlation if comparison else None,
-        words=comparison.words if comparison else words,
+        words=comparison.text if comparison else text,
     )
 
 

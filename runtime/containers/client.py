@@ -91,8 +91,8 @@ def explain(error: Exception) -> EngineUnavailable:
     """Say what an error of the SDK means, and what helps."""
     if isinstance(error, errors.APIError):
         explanation = " ".join(str(error.explanation or error).split())
-        for words, meaning, remedy in REFUSALS:
-            if any(word in explanation.lower() for word in words):
+        for signs, meaning, remedy in REFUSALS:
+            if any(word in explanation.lower() for word in signs):
                 return EngineUnavailable((f"{meaning}: {explanation}",), remedy)
         return EngineUnavailable(
             (f"the Docker engine refuses: {explanation}",), f"see its log; or {INSTEAD}"

@@ -26,7 +26,7 @@ from .job import LOG_LINES
 from .leftovers import AT_ONCE, label
 
 STOP_S = 2
-WORDS = 300
+MOST_CHARACTERS = 300
 """Characters of what a container said last."""
 
 
@@ -86,10 +86,10 @@ class Beside:
             status, log, memory = -1, str(error), False
         if memory:
             log = f"out of memory: {target.MEMORY_BYTES} bytes are allowed"
-        words = " ".join(log.split())[-WORDS:] or "it printed nothing"
+        last = " ".join(log.split())[-MOST_CHARACTERS:] or "it printed nothing"
         ended = self.folder / self.container.ended
         with suppress(OSError):  # the cell has been given up
-            ended.with_suffix(".new").write_text(json.dumps({"status": status, "said": words}))
+            ended.with_suffix(".new").write_text(json.dumps({"status": status, "said": last}))
             ended.with_suffix(".new").rename(ended)
             (self.folder / f"{self.container.name}.log").write_text(log, encoding="utf-8")
 

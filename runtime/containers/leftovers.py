@@ -88,7 +88,7 @@ def _unless_gone(remove: Callable[[str], None], what: str) -> None:
         except NotFound:
             return
         except APIError as error:
-            others = any(words in str(error) for words in UNDER_WAY)
+            others = any(phrase in str(error) for phrase in UNDER_WAY)
             if not others or time.monotonic() > give_up:
                 raise
         time.sleep(0.1)

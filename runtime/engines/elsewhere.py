@@ -39,8 +39,8 @@ class Elsewhere:
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Say that the cell has to be run again: its raw artefacts are needed, and not whole."""
-        words = "its metrics must be recomputed, but its raw artefacts are damaged or removed"
-        return RawResult(words, workdir, "", "", 0.0, 0.0)
+        error = "its metrics must be recomputed, but its raw artefacts are damaged or removed"
+        return RawResult(error, workdir, "", "", 0.0, 0.0)
 
     def close(self) -> None:
         """Do nothing."""

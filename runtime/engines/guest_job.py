@@ -30,7 +30,7 @@ SCRIPT = "run.py"
 # What guests call their files. The exchange refuses what is no file name; this, what is none of ours.
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,250}", re.ASCII)
 MOST_CLOCK_S = 1e9
-MOST_WORDS = 2000
+MOST_CHARACTERS = 2000
 # The guest has `cell/`; its nodes are plain network namespaces.
 PROGRAM = "from cell.netlink import main\n\nmain()\n"
 
@@ -108,8 +108,8 @@ def read(device: Path, artefacts: Path, error: str) -> tuple[str, float]:
             error = header["error"] and (failure(artefacts) or header["error"])
             return error, max(0.0, header["clock_s"] - EPOCH_S)
     except (ValueError, KeyError, TypeError, OSError, RecursionError) as problem:
-        words = " ".join(str(problem).split())[:MOST_WORDS]
-        return f"the virtual machine's results are broken: {words}", 0.0
+        message = " ".join(str(problem).split())[:MOST_CHARACTERS]
+        return f"the virtual machine's results are broken: {message}", 0.0
     return error or "the virtual machine crashed: see its console", 0.0
 
 
@@ -132,7 +132,7 @@ def _checked(header: dict[str, Any]) -> dict[str, Any]:
         raise TypeError("the guest gave no time")
     if not abs(clock_s) <= MOST_CLOCK_S:  # nor is NaN
         raise ValueError("the guest gave a time that no clock shows")
-    return {**header, "error": " ".join(error.split())[:MOST_WORDS], "clock_s": float(clock_s)}
+    return {**header, "error": " ".join(error.split())[:MOST_CHARACTERS], "clock_s": float(clock_s)}
 
 
 def variant_of(cell: Cell) -> recipe.Variant:

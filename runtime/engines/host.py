@@ -35,7 +35,7 @@ QDISCS = {
     "netem": "limit 10 delay 1ms",
     "htb": "default 1",
     "tbf": "rate 1mbit burst 1514 limit 3028",
-    **{name: words for queue in QUEUES for name, words in queue.probes.items()},
+    **{name: arguments for queue in QUEUES for name, arguments in queue.probes.items()},
 }
 PROBE_S = 10.0
 ACCURATE_ECN = "/proc/sys/net/ipv4/tcp_ecn_option"
@@ -173,8 +173,8 @@ def needs(cell: Cell, kernel: Kernel = HERE) -> Iterator[tuple[str, bool]]:
     for kind in devices(cell):
         yield f"network interfaces of type {kind}", kernel.has_device(kind)
     for kind in qdiscs(cell):
-        words = f"the queueing discipline {kind} (module sch_{module(kind)})"
-        yield words, kernel.has_qdisc(kind)
+        need = f"the queueing discipline {kind} (module sch_{module(kind)})"
+        yield need, kernel.has_qdisc(kind)
     if wants_accurate_ecn(cell):
         yield "accurate ECN (net.ipv4.tcp_ecn_option)", kernel.has_accurate_ecn()
     for name in sorted({f.cca for f in cell.flows if f.cca and f.cca_object}):

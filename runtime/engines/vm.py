@@ -113,8 +113,8 @@ class VmEngine:
         Foreign programs that had to be stopped once get no other cell: each could cost as much time as its limits allow.
         """
         if self._given_up:
-            words = f"not run, since the programs were stopped in another cell: {self._given_up}"
-            return RawResult(words, workdir, "", "", 0.0, 0.0)
+            error = f"not run, since the programs were stopped in another cell: {self._given_up}"
+            return RawResult(error, workdir, "", "", 0.0, 0.0)
         with self._cores.one() as core:
             return self._run(cell, workdir, core)
 

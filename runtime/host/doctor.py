@@ -172,8 +172,8 @@ def mininet() -> Iterator[Finding]:
     for name, package in host.PROGRAMS.items():
         yield program(name, package)
     found = host.mininet()
-    words = f"{found[1]}, of {found[0]}" if found else ""
-    yield Finding("Mininet", found is not None, words, f"{APT} {host.MININET_PACKAGE}")
+    version = f"{found[1]}, of {found[0]}" if found else ""
+    yield Finding("Mininet", found is not None, version, f"{APT} {host.MININET_PACKAGE}")
     yield endpoints()
     if not root:
         return

@@ -45,8 +45,8 @@ class MachineFault(EngineUnavailable):
 
 def _unmapped(error: BaseException) -> bool:
     """Whether a library found no room in memory when it was loaded: the loader's words (dlopen(3))."""
-    words = ("failed to map segment", "cannot allocate memory", "cannot create shared object")
-    return isinstance(error, ImportError) and any(each in str(error) for each in words)
+    messages = ("failed to map segment", "cannot allocate memory", "cannot create shared object")
+    return isinstance(error, ImportError) and any(each in str(error) for each in messages)
 
 
 def of(error: BaseException) -> MachineFault | None:
@@ -61,8 +61,10 @@ def of(error: BaseException) -> MachineFault | None:
     if number not in HELP:
         return None
     about = getattr(error, "filename", None)
-    words = os.strerror(number).lower()
-    return MachineFault((f"{about}: {words}" if about else words,), f"{HELP[number]}; {RESUMES}")
+    message = os.strerror(number).lower()
+    return MachineFault(
+        (f"{about}: {message}" if about else message,), f"{HELP[number]}; {RESUMES}"
+    )
 
 
 def _of_duckdb(error: BaseException) -> int | None:
@@ -77,8 +79,8 @@ def _of_duckdb(error: BaseException) -> int | None:
 
 def no_process() -> MachineFault:
     """Return the fault that no process could be started, where it is not an exception that says so."""
-    words = "no more processes could be started on this machine"
-    return MachineFault((words,), f"{HELP[errno.EAGAIN]}; {RESUMES}")
+    message = "no more processes could be started on this machine"
+    return MachineFault((message,), f"{HELP[errno.EAGAIN]}; {RESUMES}")
 
 
 def full(places: Iterable[Path]) -> MachineFault | None:
@@ -89,8 +91,8 @@ def full(places: Iterable[Path]) -> MachineFault | None:
         except OSError:
             continue
         if free < FULL_BYTES:
-            words = f"{place}: no space left on device ({free >> 10} KiB)"
-            return MachineFault((words,), f"{HELP[errno.ENOSPC]}; {RESUMES}")
+            message = f"{place}: no space left on device ({free >> 10} KiB)"
+            return MachineFault((message,), f"{HELP[errno.ENOSPC]}; {RESUMES}")
     return None
 
 

@@ -45,7 +45,7 @@ class Report:
     @property
     def stopped(self) -> bool:
         """Whether it, or its other end, was told to end before its test had come to its end."""
-        return any(words in self.error for words in STOPPED)
+        return any(message in self.error for message in STOPPED)
 
     def column(self, stream: int, key: str) -> Floats:
         """Return a field of all reports of a stream, NaN where this version has none.

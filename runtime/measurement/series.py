@@ -151,8 +151,8 @@ class Series:
             wanted = [f for f in fields(cls) if f.default_factory is MISSING or f.name in arrays]
             return cls(**{f.name: arrays[f.name] for f in wanted})
         except KeyError as error:
-            words = f"{path} is of another build of fairc: {error.args[0]}"
-            raise ArtefactError(words) from None
+            message = f"{path} is of another build of fairc: {error.args[0]}"
+            raise ArtefactError(message) from None
         except UNREADABLE as error:
             raise ArtefactError(f"{path} is not a cell's series: {error}") from None
 

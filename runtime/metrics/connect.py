@@ -1,8 +1,8 @@
-"""Time to connect for a page: from beginning to connect until the connection can be used.
+"""Time to connect for a page: from the start of the connection until it can be used.
 
     connect = connectEnd - connectStart
 
-One value for each load of a cell; none for a load that failed (`plt`). TLS is in it.
+One value for each load of a cell; none for a load that failed (`plt`). It includes TLS.
 
 Unit: s. Source: W3C Navigation Timing Level 2, section 3.
 """

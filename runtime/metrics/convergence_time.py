@@ -9,13 +9,13 @@
 
 x is that of `fairness`; begin is the moment when the last session has its first data. delta (option
 `tolerance`) is 10 % and the window (option `over`) 1 s by default; windows move by one slot (option
-`slot`) and lie wholly inside the competition. The warm-up is not left out: convergence is what happens in
-it.
+`slot`) and lie wholly inside the competition. The warm-up is included, because
+convergence happens in it.
 
 For two sessions this is the delta-fair convergence time: until their shares are between (1 - delta)/2
-and (1 + delta)/2. There, it begins with one flow that has all but nothing; here it begins with what the
-spec says, so let one flow run alone before the other starts. Where it is not reached there is no value,
-and a median over the others would be too small: check `reached` as well.
+and (1 + delta)/2. In the paper one flow starts with nearly all of the bandwidth; here the spec decides how
+flows start, so let one run alone before the other starts. A cell that does not converge has no value, and
+a median over the other cells is too small: check `reached` as well.
 
 Unit: s (reached, held: 1). Source: Bansal, Balakrishnan, Floyd and Shenker, Dynamic behavior of slowly-
 responsive congestion control algorithms, SIGCOMM 2001, section 3.2 (delta = 0.1); RFC 5166, section 2.3.

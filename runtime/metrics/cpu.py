@@ -2,11 +2,11 @@
 
     cpu = busy CPU time / CPU time,  from the beginning of the load to its end
 
-One value for each load of a cell; none for a load that failed. Of the monitor's slots of 100 ms, those that
-reach over a border count by the share that lies within. The CPU is that of the machine on which all hosts
-of the cell run: on the `vm` engine the guest's one virtual processor, which client, server and network
-share; on engines that use this machine's kernel (`mininet`, containers) all of its processors, with
-whatever else it does. Browsers keep it busy by nature, so such cells are not flagged for it.
+One value for each load of a cell; none for a load that failed. The monitor's slots of 100 ms count by
+the share that lies within the load. The CPU is that of the machine on which all hosts of the cell run: on
+the `vm` engine the guest's one virtual processor, which client, server and network share; on engines that
+use this machine's kernel (`mininet`, containers) all of its processors, including other work. Browsers keep
+a CPU busy, so such cells are not flagged for it.
 
 Unit: 1. Source: measurement.md, rule 21; proc(5), /proc/stat.
 """

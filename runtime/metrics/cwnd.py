@@ -2,10 +2,10 @@
 
     cwnd(t) = sum over connections c of the last sample of c at or before t
 
-at the multiples t of `every` (100 ms by default) from the warm-up on, while the flow has a connection that
-lives: a connection counts from its first sample to its last. Mean, extremes and percentiles are over these
-times. The endpoints sample TCP_INFO, or the QUIC controller, every 100 ms, or more often where a metric of
-the flow asks for it, which costs processor time and disk for each sample; a window over QUIC is its bytes over the size of a packet.
+at the multiples t of `every` (100 ms by default) after the warm-up, while the flow has a live connection: a
+connection counts from its first sample to its last. Mean, extremes and percentiles are over these times. The
+endpoints sample TCP_INFO, or the QUIC controller, every 100 ms, or more often if a metric of the flow asks for
+it; each sample costs processor time and disk. A QUIC window in packets is its bytes divided by the packet size.
 
 Course over time: cwnd, of each flow.
 

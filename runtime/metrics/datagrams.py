@@ -1,4 +1,4 @@
-"""What the client of a UDP flow saw of its datagrams.
+"""Loss, reordering, duplication and jitter of a UDP flow's datagrams, as its client counts them.
 
     datagrams.lost       = missing / (arrived + missing)
     datagrams.reordered  = arrived after one with a higher number / arrived
@@ -6,9 +6,9 @@
     datagrams.jitter     = mean over connections of J at their end
 
 arrived: distinct datagrams. missing: those below the highest number that arrived. All connections of
-the flow, from its start to its end, warm-up included: the client counts them once. (iperf3 takes a copy
-for a late datagram, and for one lost less.) J: the interarrival
-jitter, with D the difference of the transit times of two datagrams that arrive one after the other,
+the flow, from its start to its end, warm-up included: the client reports only totals. (iperf3 counts a
+duplicate as a late datagram, and as one loss less.) J: the interarrival jitter, with D the difference of
+the transit times of two datagrams that arrive one after the other,
 
     J := J + (|D| - J) / 16
 

@@ -1,6 +1,6 @@
 """Large deviations of one connection's window, against the Markov chain of Reno.
 
-Rounds by the connection's own clock, t(i+1) = t(i) + srtt(t(i)), from the warm-up on. In each round the
+Rounds by the connection's own clock, t(i+1) = t(i) + srtt(t(i)), after the warm-up. In each round the
 window w and whether congestion control entered CWR, Recovery or Loss. p(w) is the share of rounds at w
 with an entry; windows never visited lie on the line between their neighbours; wmax is the largest visited.
 Where a share of 1 below wmax, or of 0 at wmax, would shut the chain in, p is the middle of Wilson's interval.
@@ -13,8 +13,8 @@ The chain goes from w to max(floor(w/2), 1) with probability p(w), else to min(w
 over all bins of all scales together, 0 if not. Three chains are simulated: with p(w) as counted, of
 independent packet losses, p(w) = 1 - (1 - p_packet)^w with p_packet fitted, and under Gaussian cross
 traffic as the plan describes it, p(w) = 1/2 (1 - erf((C - w S / RTT - mu) / (sigma sqrt 2))).
-A scale with fewer than 30 windows has no values and no part in the verdict. For other CCAs than Reno over TCP
-there is no theory: their values of it are not defined.
+A scale with fewer than 30 windows has no values and is left out of the verdict. The theory covers only Reno
+over TCP: other CCAs have no values of it.
 
 Curves: the spectra, the ranges of alpha, and p(w), of which the figures `spectrum`, `ranges` and
 `loss_window` are made.

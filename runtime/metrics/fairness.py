@@ -1,7 +1,7 @@
-"""Fairness between sessions at a bottleneck; a flow is one session, whatever its connections.
+"""Fairness between sessions at a bottleneck; each flow is one session, however many connections it has.
 
 Competition time: from the moment when every session has had its first data (not before the
-warm-up) to the last byte of the first one that ends. It is divided into slots (option `slot`,
+warm-up) to the last byte of the session that ends first. It is divided into slots (option `slot`,
 100 ms by default, borders at its multiples after the epoch); the S slots that lie wholly inside
 count.
 
@@ -19,15 +19,15 @@ count.
                                                         both over the whole competition time
     fairness.floor        = E[1 - J],  J = m^2 / (2 (K^2 + (m - K)^2)),  K ~ Binomial(m, 1/2)
 
-Sessions must compete: each crosses the bottleneck of another one, so that no two groups of them
-are apart; in a network of several bottlenecks x is what makes their throughputs comparable. x counts IP bytes, and the fair
-throughput is of frames, so at the fair share full frames give x = MTU / (MTU + 14): `product` shows it.
+Sessions must compete: shared bottlenecks must connect them all, directly or through other sessions. In
+a network of several bottlenecks x makes their throughputs comparable. x counts IP bytes, while the fair
+throughput counts frames, so full frames at the fair share give x = MTU / (MTU + 14), which `product` shows.
 
 Throughput: IP bytes at the bottleneck's exit, apportioned by serialisation time. A starved
 session counts as zero while its application is active; a slot without any data counts as equal
-(j = 1). floor: what 1 - j is on average in a slot whose m packets each belong to either session
-by the toss of a coin, m = full frames that the bottleneck sends in a slot; a mean 1 - j near it
-says nothing about fairness.
+(j = 1). floor: the mean of 1 - j in a slot in which a coin toss assigns each of the m packets to
+a session, m = full frames that the bottleneck sends in a slot; a mean 1 - j near it says nothing
+about fairness.
 
 Unit: 1 (competition_time: s). Source: Corbel et al., Assessing the Impact of QUIC on Network
 Fairness, 2019 (F); Jain, Chiu and Hawe, DEC-TR-301, 1984 (index); RFC 5166, section 2.3 (product

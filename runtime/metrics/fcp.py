@@ -1,10 +1,10 @@
-"""First contentful paint: from beginning to connect until text or a picture is first painted.
+"""First contentful paint: from the start of the connection until text or an image is first painted.
 
     fcp = first-contentful-paint - connectStart
 
 One value for each load of a cell; none for a load that failed (`plt`), nor without a browser. Browsers
-count it from the beginning of the navigation; here all times of a load are counted from connectStart, and
-the table `loads` has both moments.
+count from the start of the navigation; here all times of a load count from connectStart, and the table
+`loads` has both instants.
 
 Unit: s. Source: W3C Paint Timing, section 4.
 """

@@ -3,17 +3,17 @@
     fct = last byte at the client's application - connection opened
 
 over the transfers that began after the warm-up: of `requests` each request, of `file` each
-connection. The handshake is in it, retried ones as well.
+connection. It includes the handshake and its retries.
 
 A transfer that had not ended when the flow was stopped or the cell ended counts as infinite in the
-percentiles, which interpolate linearly: a percentile that such a transfer takes part in is not
+percentiles, which interpolate linearly: a percentile that involves such a transfer is not
 defined, nor is one that fewer than 1 / (1 - p) transfers (1 / p below the median) cannot distinguish from an
-extreme. fct.mean is of those that were completed; fct.unfinished counts the others, and they are the
-slow ones: where there are many, the mean is too small.
+extreme. fct.mean is over the completed transfers; fct.unfinished counts the others. The unfinished ones are
+the slow ones: where there are many, the mean is too small.
 
-Of a group of users, under its name, fct.group_...: the same over the transfers of all its flows in a
-cell. Cells are what is independent: summaries and intervals are over cells, never over all their
-transfers together.
+fct.group_..., under the name of a group of users, is the same over the transfers of all its flows in a cell.
+Cells are independent, transfers are not: summaries and intervals are over cells, never over pooled
+transfers.
 
 Unit: s (fct.count, fct.unfinished: 1). Source: Dukkipati and McKeown, Why flow-completion time is the
 right metric for congestion control, CCR 36(1), 2006; Hyndman and Fan, Sample quantiles in statistical

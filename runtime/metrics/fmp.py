@@ -1,4 +1,4 @@
-"""Fairness Measurement Procedure: K, the fairness of a whole session in which its start weighs most.
+"""Fairness Measurement Procedure: K, the fairness of whole sessions, with early slots weighing most.
 
 The sessions, their competition time, its slots, and x are those of `fairness`. For two sessions:
 
@@ -17,7 +17,7 @@ The sessions, their competition time, its slots, and x are those of `fairness`. 
 
 The paper does not print its weights; linear ones fit its table. With three or more sessions, K is that of
 every pair, each over its own competition time, and the pair with the largest |K| is kept;
-`fmp.K_pair` has them all, under the names of both. The other values are of all sessions together:
+`fmp.K_pair` has every pair, named after both sessions. The other values are of all sessions together:
 
     fmp.jain             = mean over slots of Jain's index
     fmp.product          = prod_k x_k, over the whole competition time

@@ -4,8 +4,8 @@
 
 B(t): bytes that the client's application has received until t, all connections of the flow.
 begin: the later of the flow's start and the warm-up. end: its last byte, or its stop.
-Of a group of users, under its name: goodput.group is the sum over its flows, goodput.user that
-over the number of users, so what one of them gets; only where flows run on users.
+A group of users has values under its name: goodput.group is the sum over its flows, goodput.user
+that sum divided by the number of users. Defined only where flows run on users.
 
 Unit: bit/s. Source: RFC 2647, section 3.17 (bits forwarded to the correct destination, less
 those retransmitted), for whole transfers; measurement.md, rule 17.

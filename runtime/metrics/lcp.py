@@ -1,4 +1,4 @@
-"""Largest contentful paint: from beginning to connect until the largest text or picture is painted.
+"""Largest contentful paint: from the start of the connection until the largest text or image is painted.
 
     lcp = startTime of the last largest-contentful-paint - connectStart
 

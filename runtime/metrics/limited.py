@@ -7,13 +7,13 @@
                           over QUIC sum over connections of (A(end') - A(begin)) / T'
     limited             = the largest of those that are known
 
-T: the sum over connections of end - begin. begin: the first sample of the connection from the warm-up on; end:
+T: the sum over connections of end - begin. begin: the first sample of the connection after the warm-up; end:
 its last one; T': the same to end', its last one that is at least two of its largest RTTs before the end, because a
-sender has nothing to send while its last packets are under way. cap: the largest window that the CCA was given,
+sender has nothing to send while its last packets are in flight. cap: the largest window that the CCA was given,
 packets; a window counts for the time to the next sample, and flows without a cap have 0. R, S: time for which the receive window, and the send
 buffer, kept data back; B: time with data to send or not acknowledged (TCP_INFO: tcpi_rwnd_limited,
-tcpi_sndbuf_limited, tcpi_busy_time). A: time for which congestion control would have let more be sent than there
-was: over QUIC flow control and application are one, because the stack does not distinguish them.
+tcpi_sndbuf_limited, tcpi_busy_time). A: time in which congestion control would have allowed more than there was
+to send: over QUIC this includes flow control, because the stack does not distinguish it from the application.
 
 Unit: 1. Source: Linux, net/ipv4/tcp.c, tcp_get_info_chrono_stats; RFC 4898, section 4.5 (tcpEStatsPerfSndLimTime);
 measurement.md, rule 7.

@@ -4,9 +4,9 @@
     loss_rate.total  = 1 - (1 - P) * (1 - loss_rate.queue) * (1 - loss_rate.random)
 
 P: share of the packets that policers dropped (policing.loss); 0 without one.
-E: packets of the flow that came to the bottleneck queue; D: those of them that it dropped (never seen
-to leave). X: packets that left it; L: those of them that were never delivered, lost at random behind
-it. Packets still on their way when the capture ended are in neither count. From the warm-up on.
+E: packets of the flow that arrived at the bottleneck queue; D: those that it dropped (never seen to
+leave). X: packets that left it; L: those that were never delivered, lost at random behind it. Packets
+still in flight when the capture ended are in neither count. All are counted after the warm-up.
 
 Unit: 1. Source: RFC 7680, section 4.1 (one-way loss ratio); measurement.md, rule 14.
 """

@@ -1,19 +1,19 @@
-"""Page load time: from beginning to connect until the page with all its objects has been loaded.
+"""Page load time: from the start of the connection until the page and all its objects are loaded.
 
     plt = loadEventEnd - connectStart
 
 One value for each load of a cell. Without a browser (`plain`), loadEventEnd is the end of the last
 object's body. A load that failed has no value: it used another protocol than requested, its status
-is not 200, an object is missing or of a wrong size, or its time was over.
+is not 200, an object is missing or has the wrong size, or it timed out.
 
 The report and the table `loads` also have the theory of slow start, end to end:
 
     t = log2(BDP / IW) * RTT,  at least 0
 
 BDP: the bottleneck's rate times the base RTT; IW: the initial window in full frames of 1514 bytes. It is
-the time in which the congestion window grows from IW to the BDP, so a page of more than IW and less than
-the BDP is there before, and one of many BDP needs its transmission time on top. Not given for connections
-that a PEP splits: nobody slow-starts over the whole RTT there.
+the time in which the congestion window grows from IW to the BDP: a page larger than IW but smaller than the
+BDP arrives earlier, and a page of many BDPs also needs its transmission time. Not given for connections that
+a PEP splits: they have no slow start over the whole RTT.
 
 Unit: s. Source: W3C Navigation Timing Level 2, section 3 (the times); Thomas et al., QUIC and SATCOM,
 2018 (PLT from connectStart, and the estimate).

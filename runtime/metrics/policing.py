@@ -5,15 +5,15 @@
     policing.small_window = S / N        policing.unexposed = M + U
 
 T: tokens that packets of the flow have taken, t: the time from the warm-up to the end of the cell; A: its
-packets that came to the policer in that time, D: those of them that it dropped; L: level of the bucket of its user, at the end of each slot
+packets that arrived at the policer in that time, D: those that it dropped; L: level of the bucket of its user, at the end of each slot
 of 100 ms. Flows of one user share a bucket, and have the same level.
 
 S: samples (every 100 ms, of each connection) of a congestion window of at most two packets, N: all
-samples, from the warm-up on: with so small a window a loss can only be found by a timeout, and the sender
-cannot slow down any more. Of a flow that nobody polices this is all that there is.
+samples, after the warm-up: with such a small window only a timeout detects a loss, and the sender cannot
+slow down further. A flow without a policer has only this value.
 
-M: marks that were never re-exposed at the end of the cell; U: lost packets with data that were never sent
-again: what a connection owes when it ends (RFC 7786, section 6). All of the cell counts for these.
+M: marks that were never re-exposed by the end of the cell; U: lost data packets that were never
+retransmitted: what a connection owes when it ends (RFC 7786, section 6). Both cover the whole cell.
 
 Course over time: policing.level, of each flow.
 

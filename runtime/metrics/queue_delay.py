@@ -2,11 +2,11 @@
 
     delay(p) = t_exit(p) - t_entry(p)
 
-over the packets p of the flow's data direction that left the queue from the warm-up on. Entry is the
+over the packets p of the flow's data direction that left the queue after the warm-up. Entry is the
 arrival at the bottleneck's router, exit the moment at which the queue hands the packet to the link, so
-serialisation and propagation are not in it. Percentiles interpolate linearly. The curve `distribution` has
-the whole distribution: x the delay that a share y of the packets does not exceed, in steps of 0.5 %; scale:
-how many packets.
+serialisation and propagation are not included. Percentiles interpolate linearly. The curve `distribution`
+has the whole distribution: x is the delay that a share y of the packets does not exceed, in steps of 0.5 %;
+scale is the number of packets.
 
 Unit: s. Source: RFC 7679 (one-way delay) between the two capture points; Hyndman and Fan, Sample
 quantiles in statistical packages, 1996, definition 7; measurement.md, rule 14.

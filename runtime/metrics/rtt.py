@@ -4,10 +4,10 @@
     rtt.min = min over connections of min_rtt       rtt.base = median of the pings
 
 srtt: the sender's smoothed RTT (TCP_INFO, or QUIC's of RFC 9002), sampled every 100 ms on each
-connection from the warm-up on, so that all are over time; it varies less than the RTTs of single
-packets. Percentiles interpolate linearly. min_rtt: the smallest RTT that the sender saw; it holds
-queueing where the queue was never empty. pings: small packets between the flow's hosts on the idle
-network before the epoch, so this is the base RTT without queueing. iperf3 reports srtt alone.
+connection after the warm-up, so the statistics are over time; it varies less than the RTTs of single
+packets. Percentiles interpolate linearly. min_rtt: the smallest RTT that the sender saw; it includes
+queueing if the queue was never empty. pings: small packets between the flow's hosts on the idle
+network before the epoch, which measure the base RTT without queueing. iperf3 reports only srtt.
 
 Unit: s. Source: RFC 6298, section 2 (srtt); RFC 9002, section 5.3; measurement.md, rules 1 and 19.
 """

@@ -2,13 +2,13 @@
 
     sequence = bytes received by the load's largest connection, from connectStart to the load's end
 
-as the capture at the client's own interface sees them: over TCP distinct bytes of the stream (a segment
-that comes twice counts once), over QUIC bytes of IP packets, because what is inside them cannot be seen.
+as captured at the client's interface: over TCP distinct bytes of the stream (a segment that arrives twice
+counts once), over QUIC bytes of IP packets, because their content is encrypted.
 The course of each connection is in the table `sequences`: cumulative bytes against the time since
 connectStart. One value for each load of a cell; none for a load that failed.
 
 The figure `sequence` scales QUIC, so that both can be compared: a test unit is the same repetition of the
-configurations that differ in nothing but what the figure's `by` names, such as h2 and h3. All QUIC curves of
+configurations that differ only in what the figure's `by` names, such as h2 and h3. All QUIC curves of
 a unit are multiplied by one factor,
 
     largest total of a TCP connection of the unit / largest total of a QUIC connection of the unit

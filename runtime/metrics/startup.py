@@ -1,10 +1,10 @@
-"""Start-up delay of videos: from asking for a video until it first plays.
+"""Start-up delay of videos: from requesting a video until it first plays.
 
     startup = mean over the flow's videos of (first `playing` - connection opened)
 
 A player starts when a given playing time is buffered (the workload's `play`). Not defined where a
-video never started before its flow was stopped or the cell ended. Each video's own is in the table
-`videos`.
+video never started before its flow was stopped or the cell ended. The table `videos`
+has the value of each video.
 
 Unit: s. Source: ITU-T P.1203, section 3.2.3 (initial loading delay).
 """

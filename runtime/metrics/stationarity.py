@@ -1,4 +1,4 @@
-"""Stationarity: does the throughput of a flow keep its level from the warm-up on?
+"""Stationarity: does the throughput of a flow keep its level after the warm-up?
 
 The series is its IP bytes at the bottleneck's exit in each whole slot (option `slot`, 100 ms by default)
 from the later of its first data and the warm-up, to its end.

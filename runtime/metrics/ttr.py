@@ -1,9 +1,9 @@
-"""Time to response: from beginning to connect until the first byte of the document has come.
+"""Time to response: from the start of the connection until the first byte of the document.
 
     ttr = responseStart - connectStart
 
-One value for each load of a cell; none for a load that failed (`plt`). It holds the handshakes (over TCP
-one round trip and one more of TLS 1.3, over QUIC one in all) and one round trip of the request.
+One value for each load of a cell; none for a load that failed (`plt`). It includes the handshakes (one
+round trip of TCP and one of TLS 1.3; over QUIC one in all) and one round trip of the request.
 
 Unit: s. Source: W3C Navigation Timing Level 2, section 3; Thomas et al., QUIC and SATCOM, 2018.
 """

@@ -5,8 +5,8 @@
 W: bytes of all frames that left the bottleneck queue, apportioned by serialisation time. begin: the
 later of the first start of a flow that crosses it and the warm-up. end: the last end of such a flow;
 flows that have their own bottleneck elsewhere count as well.
-Where the flows of a cell have several bottlenecks, each flow gets that of its own; else there is one
-value of the whole cell.
+Where the flows of a cell have several bottlenecks, each flow gets the value of its own; otherwise
+the cell has one value.
 
 Unit: 1. Source: RFC 5136, section 2.3.5 (IP-layer link utilization), on frames.
 """

@@ -62,11 +62,11 @@ def plan_again(folder: Path, checks: Checks) -> compiler.Compilation | None:
         )
     else:
         same = len(set(ids) & set(packed))
-        words = (
+        message = (
             f"the spec in the pack gives {len(ids)} cells here; {same} of the pack's"
             f" {len(packed)} are among them"
         )
-        checks.add("plan", "differs", words)
+        checks.add("plan", "differs", message)
     return compilation
 
 
@@ -80,13 +80,15 @@ def programs_again(folder: Path, checks: Checks) -> None:
     place = folder / PROGRAMS / "cells"
     cells = list(read_cells(folder))
     same = sum(_holds(place / f"{cell.id}.py", mininet.render(cell).encode()) for cell in cells)
-    words = f"{same} of {len(cells)} are what this version of fairc writes"
+    message = f"{same} of {len(cells)} are what this version of fairc writes"
     ours = runner.files()
     names = {f"{runner.PACKAGE}/{p.name}" for p in (place / runner.PACKAGE).glob("*")}
     equal = names == ours.keys() and all(_holds(place / n, ours[n]) for n in names)
-    words += "" if equal else f"; the `{runner.PACKAGE}/` that runs them is not this installation's"
+    message += (
+        "" if equal else f"; the `{runner.PACKAGE}/` that runs them is not this installation's"
+    )
     whole = equal and same == len(cells)
-    checks.add("programs", "holds" if whole else "differs", words, decides=False)
+    checks.add("programs", "holds" if whole else "differs", message, decides=False)
     binary = place / ENDPOINTS
     if binary.is_file():
         equal = lock.digest([binary]) == lock.digest([find_endpoints()])
@@ -177,10 +179,10 @@ def _same_bytes(
             or (before.result_sha256, before.metrics) != (now.result_sha256, now.metrics)
         ):
             differing.append(name)
-    words = f"{len(wanted)} run again: {len(wanted) - len(differing)} equal to the byte"
+    message = f"{len(wanted)} run again: {len(wanted) - len(differing)} equal to the byte"
     if differing:
-        words += f"; not so {', '.join(differing[:4])}{_why(store, wanted)}"
-    checks.add(what, "differs" if differing else "holds", words)
+        message += f"; not so {', '.join(differing[:4])}{_why(store, wanted)}"
+    checks.add(what, "differs" if differing else "holds", message)
 
 
 def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks, what: str) -> None:
@@ -195,21 +197,21 @@ def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks, wh
     verdicts = [row["verdict"] for row in rows]
     agreeing = verdicts.count(AGREE)
     other = len(rows) - agreeing
-    words = (
+    message = (
         f"{len(wanted)} run again on another build: {agreeing} of {len(rows)} values agree"
         " within 5 %"
     )
     again = [store.result(where.name) for cell, where in store.finished() if cell.id in wanted]
     if failed := sum(result is None or result.status != "ok" for result in again):
-        checks.add(what, "differs", f"{words}; {failed} of them failed here{_why(store, wanted)}")
+        checks.add(what, "differs", f"{message}; {failed} of them failed here{_why(store, wanted)}")
     elif "differ" in verdicts:
-        checks.add(what, "differs", f"{words}, {verdicts.count('differ')} differ")
+        checks.add(what, "differs", f"{message}, {verdicts.count('differ')} differ")
     elif other:
         checks.add(
-            what, "cannot tell", f"{words}; {other} cannot be decided with so few repetitions"
+            what, "cannot tell", f"{message}; {other} cannot be decided with so few repetitions"
         )
     else:
-        checks.add(what, "holds" if rows else "not done", words)
+        checks.add(what, "holds" if rows else "not done", message)
 
 
 def _why(store: Store, wanted: set[str]) -> str:

@@ -14,7 +14,7 @@ from fairc import compiler
 from fairc.compiler.plan import Plan
 from fairc.runtime.claims import Decision, decide
 from fairc.runtime.claims.forms import as_data
-from fairc.runtime.claims.words import summed_up
+from fairc.runtime.claims.wording import summed_up
 from fairc.runtime.store import tables
 from fairc.runtime.store.folder import Store, read_plan
 
@@ -50,15 +50,15 @@ def claims_again(
     except tables.TableError as error:
         checks.add("claims", "differs", f"the pack's results cannot be read: {error}")
         return
-    said = _said(folder)
+    recorded = _recorded(folder)
     found = [(d.claim.text, d.verdict) for d in packed.claims]
-    if said != found:
-        words = "`claims.json` says something other than the pack's results do"
-        checks.add("claims", "differs", words)
+    if recorded != found:
+        message = "`claims.json` says something other than the pack's results do"
+        checks.add("claims", "differs", message)
         return
-    words = f"{summed_up(packed)}, decided from the pack's results"
+    message = f"{summed_up(packed)}, decided from the pack's results"
     if not again.is_dir():
-        checks.add("claims", "holds", f"{words}; no cell was run again")
+        checks.add("claims", "holds", f"{message}; no cell was run again")
         return
     here = _decided(plan, Store(again), scratch / "again")
     pairs = [
@@ -70,12 +70,12 @@ def claims_again(
     same = sum(before.verdict == now.verdict for before, now in pairs)
     turned = sum({before.verdict, now.verdict} == {"holds", "fails"} for before, now in pairs)
     if not pairs:
-        more = "no claim has all of its repetitions among the cells that were run again (--all)"
-        checks.add("claims", "holds", f"{words}; {more}")
+        remark = "no claim has all of its repetitions among the cells that were run again (--all)"
+        checks.add("claims", "holds", f"{message}; {remark}")
         return
-    more = f"{same} of {len(pairs)} pairs of claim and configuration come out so again"
+    remark = f"{same} of {len(pairs)} pairs of claim and configuration come out so again"
     verdict: Verdict = "differs" if turned else "holds" if same == len(pairs) else "cannot tell"
-    checks.add("claims", verdict, f"{words}; {more}")
+    checks.add("claims", verdict, f"{message}; {remark}")
 
 
 def _decided(plan: Plan, store: Store, folder: Path) -> Decision:
@@ -87,7 +87,7 @@ def _decided(plan: Plan, store: Store, folder: Path) -> Decision:
     return decide(plan, folder)
 
 
-def _said(folder: Path) -> list[tuple[Any, Any]]:
+def _recorded(folder: Path) -> list[tuple[Any, Any]]:
     """Return claim and verdict as the pack has them; empty where it has none that can be read."""
     try:
         document = json.loads((folder / NAME).read_text(encoding="utf-8"))

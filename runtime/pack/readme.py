@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Plan
 from fairc.runtime.claims import decide
-from fairc.runtime.claims.words import level_words, summed_up, told
+from fairc.runtime.claims.wording import level_text, summed_up, unit_texts
 from fairc.runtime.compare.summary import summarise
 from fairc.runtime.report.asked import again_by
+from fairc.runtime.report.formatting import counted, decimals_for, number, scale_for
 from fairc.runtime.report.page import escape_markdown
 from fairc.runtime.report.run import Run
-from fairc.runtime.report.words import counted, decimals_for, number, scale_for
 from fairc.runtime.store.folder import Store
 
 MAX_ROWS = 60
@@ -106,7 +106,7 @@ def _claimed(store: Store) -> Iterator[str]:
         return
     yield "## What is claimed"
     yield ""
-    yield f"{summed_up(decision)}; {level_words(decision)}. To decide again:"
+    yield f"{summed_up(decision)}; {level_text(decision)}. To decide again:"
     yield ""
     yield "```sh"
     yield "fairc verdict study.zip               # from the results in the pack"
@@ -121,7 +121,7 @@ def _claimed(store: Store) -> Iterator[str]:
         yield ""
         yield "| configuration | verdict | expected value | expected interval | claimed | n |"
         yield "|---|---|---|---|---|---|"
-        for row in told(decided)[:MAX_ROWS]:
+        for row in unit_texts(decided)[:MAX_ROWS]:
             shown = (
                 *(
                     row.where or "all",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .formatting import Scale, counted, decimals_for, listed, number, one_line, scale_for
 from .run import Configuration, Run
 from .summary import GOODPUT, PLT, TTR, F, Measure, Results, Summary
-from .words import Scale, counted, decimals_for, listed, number, one_line, scale_for
 
 # Up to here configurations have their numbers in large type; beyond, a picture of all.
-MAX_TOLD = 3
+MAX_TILES = 3
 # A line has at most so many numbers; what it leaves out is in the table of all metrics.
 MAX_COLUMNS = 8
 
@@ -228,7 +228,7 @@ def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
 def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]:
     """Say what is of all configurations together: who dominates how often, and which have no result."""
     sentences = []
-    if len(groups) > MAX_TOLD and len(run.sessions) == 2:
+    if len(groups) > MAX_TILES and len(run.sessions) == 2:
         for measure in results.select(F):
             found = [results.summary(measure, c) for c in run.configurations]
             if known := [s for s in found if s.median is not None]:
@@ -237,7 +237,9 @@ def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]
     if empty == len(groups):
         sentences.append("No repetition counts, so there is no result.")
     elif empty:
-        sentences.append(f"{counted(empty, 'configuration')} without a repetition that counts.")
+        sentences.append(
+            f"{counted(empty, 'configuration')} {'has' if empty == 1 else 'have'} no repetition that counts."
+        )
     return sentences
 
 
@@ -247,8 +249,8 @@ def _sides(run: Run, summaries: Sequence[Summary]) -> str:
         below = sum(s.median is not None and s.median < 0 for s in summaries)
         return (
             f"By the sign of F, {first} dominates in {below} and {second} in"
-            f" {sum(s.median is not None and s.median > 0 for s in summaries)}; with fewer than"
-            f" {run.repeated.needed} repetitions each that is too few for a confidence interval."
+            f" {sum(s.median is not None and s.median > 0 for s in summaries)}; fewer than"
+            f" {run.repeated.needed} repetitions each are too few for a confidence interval."
         )
     below = sum(s.high is not None and s.high < 0 for s in summaries)
     above = sum(s.low is not None and s.low > 0 for s in summaries)

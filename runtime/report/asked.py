@@ -11,8 +11,8 @@ from typing import Any, Literal
 from fairc.compiler.plan import Plan
 from fairc.runtime.run.history import DECLARED, INVOCATIONS, LOCKED, results_before
 
+from .formatting import counted, listed, one_line
 from .run import Run
-from .words import counted, listed, one_line
 
 Kind = Literal["confirmatory", "exploratory", "not known"]
 
@@ -41,7 +41,7 @@ def asked(run: Run) -> Asked:
         sentences.append(f"Changed from the file with `--set`: {listed(changed, limit=8)}.")
     if plan.engine_asked:
         sentences.append(
-            f"The engine {plan.engine} was asked for, by `--engine` or `FAIRC_ENGINE`."
+            f"The engine {plan.engine} was requested with `--engine` or `FAIRC_ENGINE`."
         )
     conditions = [f"`{one_line(i['where'])}`" for i in _needed(run) if "where" in i]
     if conditions:
@@ -105,18 +105,18 @@ def _of_plan(plan: Plan) -> Mapping[str, Any]:
 
 
 def _command(run: Run, entry: Mapping[str, Any]) -> str:
-    words = ["fairc", "run", file_name(run), "-o", f"results/{run.plan.experiment}"]
+    command = ["fairc", "run", file_name(run), "-o", f"results/{run.plan.experiment}"]
     for name, value in entry.get("settings", {}).items():
-        words += ["--set", f"{name}={value}"]
+        command += ["--set", f"{name}={value}"]
     if "engine" in entry:
-        words += ["--engine", entry["engine"]]
+        command += ["--engine", entry["engine"]]
     if "where" in entry:
-        words += ["--where", entry["where"]]
+        command += ["--where", entry["where"]]
     if any(flow.image for scene in run.scenes.values() for flow in scene.flows):
-        words.append("--allow-image")
+        command.append("--allow-image")
     if "phase_check" in entry:
-        words.append("--phase-check")
-    return shlex.join(words)
+        command.append("--phase-check")
+    return shlex.join(command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,16 +141,15 @@ def declared(run: Run) -> Declared:
     names = [name for request in run.plan.measure for name in request.shown]
     before = results_before(run.plan, run.lock)
     if before is None:
-        words = (
+        sentence = (
             f"Named in the experiment's `measure`: {listed(names) or 'none'}; it is unknown"
-            " whether before there were results, because an earlier version ran it without a"
-            " record."
+            " whether they were named before any result existed, because an earlier version of"
+            " fairc kept no record."
         )
-        return Declared(dict.fromkeys(names, "not known"), (words,))
+        return Declared(dict.fromkeys(names, "not known"), (sentence,))
     first = [name for name in names if before.get(name, (1, ""))[0] == 0]
     late = [
-        f"{name} (on {when(before[name][1])}, when {counted(before[name][0], 'result')}"
-        f" {'was' if before[name][0] == 1 else 'were'} there)"
+        f"{name} (on {when(before[name][1])}, when {counted(before[name][0], 'result')} existed)"
         for name in names
         if name in before and name not in first
     ]
@@ -165,7 +164,7 @@ def declared(run: Run) -> Declared:
     ]
     added = ""
     if late:
-        added = f"Exploratory, because added to `measure` after results were there: {listed(late)}."
+        added = f"Exploratory, because added to `measure` after results existed: {listed(late)}."
         sentences.append(added)
     kinds: dict[str, Kind] = {n: "confirmatory" if n in first else "exploratory" for n in names}
     return Declared(kinds, tuple(sentences), added)
@@ -180,7 +179,7 @@ def locked(run: Run) -> str:
     there = (
         "before any cell had a result"
         if not results
-        else f"with {counted(results, 'result')} there"
+        else f"when {counted(results, 'result')} existed"
     )
     return f"Locked on {when(found['at'])}, {there}."
 

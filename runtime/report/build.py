@@ -171,13 +171,13 @@ def _tex(report: _Report) -> list[Path]:
     return _tables(report, "tex", latex.as_tex)
 
 
-def _tables(report: _Report, suffix: str, made: Callable[[Sheet], str]) -> list[Path]:
+def _tables(report: _Report, suffix: str, render: Callable[[Sheet], str]) -> list[Path]:
     """Write each table of the report into the folder of the figures."""
     paths = []
     own = report.values, report.figures, report.run, report.subject.results
     for sheet in sheets(*own):
         paths.append(report.figures_folder / f"{sheet.name}.{suffix}")
-        _write(paths[-1], made(sheet))
+        _write(paths[-1], render(sheet))
     return paths
 
 

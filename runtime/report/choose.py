@@ -24,7 +24,7 @@ def choose(run: Run, results: Results) -> tuple[tuple[Configuration, ...], str]:
             picked = sorted({ranked[0][1], ranked[len(ranked) // 2][1], ranked[-1][1]})
             why = (
                 f"those of {len(usable)} with the smallest, the middle and the largest"
-                f" median of {measure.words}"
+                f" median of {measure.label}"
             )
             return tuple(usable[i] for i in picked), why
     return usable[:3], f"the first 3 of {len(usable)}"

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from .asked import when
 from .figures import Number
+from .formatting import counted, number, one_line
 from .run import Run
-from .words import counted, number, one_line
 
 if TYPE_CHECKING:
     from fairc.runtime.claims.deciding import Decided, Decision, Unit
-    from fairc.runtime.claims.words import Told
+    from fairc.runtime.claims.wording import UnitText
 
 SHOWN = 6
 """Rows of a claim that are seen at once; the others can be opened."""
@@ -30,7 +30,7 @@ class Row:
     interval, `o` at the value. value, interval: as numbers, in the unit of the claim.
     """
 
-    told: Told
+    unit: UnitText
     where: str
     svg: str
     text: str
@@ -47,15 +47,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A claim as it is printed; unit: of its numbers; more: rows that can be opened."""
+    """A claim as it is printed; unit: of its numbers; folded: rows that can be opened."""
 
     text: str
     unit: str
     verdict: str
     asks: str
-    made: str
+    claimed: str
     rows: tuple[Row, ...]
-    more: tuple[Row, ...]
+    folded: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Claims:
 def claims(run: Run) -> Claims:
     """Return the claims of a run, decided."""
     from fairc.runtime.claims.deciding import decide
-    from fairc.runtime.claims.words import METHODS, summed_up
+    from fairc.runtime.claims.wording import METHODS, summed_up
 
     decision = decide(run.plan, run.path / "tables", run.lock)
     if not decision.claims:
@@ -86,16 +86,16 @@ def claims(run: Run) -> Claims:
 
 
 def _level(decision: Decision) -> str:
-    from fairc.runtime.claims.words import level_words
+    from fairc.runtime.claims.wording import level_text
 
-    words = level_words(decision)
-    return f"{words[0].upper()}{words[1:]}."
+    text = level_text(decision)
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _view(decided: Decided) -> View:
-    from fairc.runtime.claims.words import format_of, in_order, told
+    from fairc.runtime.claims.wording import format_of, in_order, unit_texts
 
-    told_ = told(decided)
+    texts = unit_texts(decided)
     window = _window(decided)
     scale, decimals = format_of(decided)
 
@@ -103,20 +103,20 @@ def _view(decided: Decided) -> View:
         return None if x is None else Number(number(x / scale.factor, decimals), repr(x))
 
     differing = _differing(decided.units)
-    rows: dict[Told, Row] = {}
-    for unit, row in zip(decided.units, told_, strict=True):
+    rows: dict[UnitText, Row] = {}
+    for unit, row in zip(decided.units, texts, strict=True):
         value, low, high = map(shown, (unit.estimate.value, unit.estimate.low, unit.estimate.high))
         interval = None if low is None or high is None else (low, high)
         pictures = _svg(unit, row, window), _text(unit, window)
         own = ", ".join(f"{name} = {text}" for name, text in unit.where if name in differing)
         rows[row] = Row(row, own or row.where, *pictures, value, interval)
-    ordered = [rows[row] for row in in_order(told_)]
+    ordered = [rows[row] for row in in_order(texts)]
     return View(
         decided.claim.text,
         scale.unit,
         decided.verdict,
         _asks(decided),
-        _made(decided),
+        _claimed(decided),
         tuple(ordered[:SHOWN]),
         tuple(ordered[SHOWN:]),
     )
@@ -140,14 +140,13 @@ def _asks(decided: Decided) -> str:
     return f"`{one_line(claim.holds)}`{several}"
 
 
-def _made(decided: Decided) -> str:
+def _claimed(decided: Decided) -> str:
     """Say when it was claimed."""
     if decided.declared is None:
-        return "It is unknown whether this was claimed before there were results."
+        return "It is unknown whether this was claimed before any result existed."
     results, at = decided.declared
     if results:
-        be = "was" if results == 1 else "were"
-        return f"Exploratory: claimed on {when(at)}, when {counted(results, 'result')} {be} there."
+        return f"Exploratory: claimed on {when(at)}, when {counted(results, 'result')} existed."
     return f"Confirmatory: claimed before any cell had a result, on {when(at)}."
 
 
@@ -164,7 +163,7 @@ def _window(decided: Decided) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _svg(unit: Unit, row: Told, window: tuple[float, float]) -> str:
+def _svg(unit: Unit, row: UnitText, window: tuple[float, float]) -> str:
     """Draw an interval: a band where the claim holds, a line at each bound, the interval and its value.
 
     Colours are variables of the page, so that it follows light and dark. All texts in it are numbers and

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from fairc.runtime.statistics.estimates import Estimate
 
 from .answer import NAMES, entries, format_of
+from .formatting import MINUS, counted, listed, number, one_line
 from .run import Configuration, Run
 from .summary import Measure, Results
-from .words import MINUS, counted, listed, number, one_line
 
 if TYPE_CHECKING:
     from fairc.runtime.statistics.paired import Matched
@@ -26,7 +26,7 @@ MAX_ROWS = 240
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One measure in two configurations; words: what the tests say.
+    """One measure in two configurations; text: what the tests say.
 
     where: the swept values that both have, where `first` and `second` are only those that differ.
     shift: by how much the second is larger, with its interval, of configurations that draw alike.
@@ -36,7 +36,7 @@ class Compared:
     where: str
     first: str
     second: str
-    words: str
+    text: str
     shift: str = ""
 
 
@@ -108,7 +108,7 @@ def comparisons(run: Run, results: Results) -> Comparisons:
         Compared(
             _what(run, results, m, a),
             *_names(a, b, by),
-            comparison.words,
+            comparison.text,
             _shift(results, m, comparison.shift),
         )
         for (m, a, b), comparison in zip(found, tested, strict=True)
@@ -145,10 +145,9 @@ def _pairing(tested: Sequence[Comparison]) -> str:
     can = comparisons_decided(most)
     text = (
         "All configurations of a repetition share their random starts, arrivals and sizes, so"
-        " values are compared repetition by repetition: Wilcoxon's signed-rank test, exact, and"
-        " the interval of the"
-        " differences from their Walsh averages. The smallest p of"
-        f" {counted(most, 'repetition')} is {least_p(most):.2g}:"
+        " values are compared in pairs, repetition by repetition: the exact Wilcoxon signed-rank"
+        " test, and the interval of the differences from their Walsh averages. The smallest p"
+        f" possible with {counted(most, 'repetition')} is {least_p(most):.2g}:"
     )
     decided = "no comparison" if not can else f"at most {counted(can, 'comparison')} together"
     needed = f"; the {tests} here need {pairs_needed(tests)} repetitions" if tests > can else ""
@@ -187,19 +186,19 @@ def _summed_up(
 ) -> Iterator[str]:
     """Yield for each metric in how many comparisons medians differ, and one side dominates."""
     for metric in dict.fromkeys(metrics):
-        words = [pair.words for m, pair in zip(metrics, pairs, strict=True) if m == metric]
+        texts = [pair.text for m, pair in zip(metrics, pairs, strict=True) if m == metric]
         if any(pair.shift for pair in pairs):
-            differ = sum(w.startswith("different") for w in words)
+            differ = sum(w.startswith("different") for w in texts)
             yield (
                 f"{NAMES.get(metric, metric)} between values of {listed([*map(one_line, by)])}:"
-                f" different in {differ} of {len(words)} comparisons."
+                f" different in {differ} of {len(texts)} comparisons."
             )
             continue
-        differ = sum("medians differ" in w for w in words)
-        holds = sum("stochastic dominance holds" in w for w in words)
+        differ = sum("medians differ" in w for w in texts)
+        holds = sum("stochastic dominance holds" in w for w in texts)
         yield (
             f"{NAMES.get(metric, metric)} between values of {listed([*map(one_line, by)])}: medians"
-            f" differ in {differ} of {len(words)} comparisons, stochastic dominance holds in"
+            f" differ in {differ} of {len(texts)} comparisons, stochastic dominance holds in"
             f" {holds}."
         )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .formatting import listed
 from .run import Run
-from .words import listed
 
 # Values that a cell of the table names before it says "and N more".
 MAX_VALUES = 3

@@ -11,9 +11,9 @@ from fairc.compiler.plan import Goal, Precision
 from fairc.compiler.plan.looks import looks
 from fairc.runtime.statistics.ending import Done, Ending, Endings, Key, Missed
 
+from .formatting import counted, listed, one_line, quantity
 from .run import Outcome, Run
 from .summary import Results
-from .words import counted, listed, one_line, quantity
 
 SHOWN = 4
 
@@ -51,7 +51,7 @@ def ended(run: Run, results: Results) -> Ended:
             *(["all claims are decided"] if ends.claims else []),
         ]
     )
-    how = " (the larger half of a median's 95 % interval)" if ends.goals else ""
+    how = " (the larger half-width of a median's 95 % interval)" if ends.goals else ""
     taken = looks(ends.least, run.plan.repeat)
     after = listed([*map(str, taken)]) if len(taken) <= SHOWN else f"{taken[0]} to {taken[-1]}"
     until = (
@@ -59,8 +59,9 @@ def ended(run: Run, results: Results) -> Ended:
         f" {_came_to(found, ends)}."
     )
     holds = (
-        f"The intervals hold although values were looked at after {after} repetitions"
-        f" ({run.repeated.interval}); p-values are those of a number fixed in advance."
+        f"The intervals remain valid although the values were examined after {after}"
+        f" repetitions ({run.repeated.interval}); p-values assume a number of repetitions fixed"
+        " in advance."
     )
     return Ended((until, holds), tuple(_row(run, ending) for ending in found))
 
@@ -101,34 +102,40 @@ def cells_waiting(run: Run, results: Results) -> int:
 
 def _came_to(found: Iterable[Ending], ends: Precision) -> str:
     """Say how many configurations ended after how many repetitions, and why."""
-    well = [*(["precise enough"] if ends.goals else []), *(["decided"] if ends.claims else [])]
+    well = _well(ends)
     sizes: Counter[tuple[str, int]] = Counter()
     for ending in found:
         sizes[ending.why, ending.look] += len(ending.configurations)
-    words = {
-        "reached": f"ended after {{}}, {' and '.join(well)}",
-        "used up": f"ended after all {{}}, not {' and '.join(well)}",
+    templates = {
+        "reached": f"ended after {{}}, {well}",
+        "used up": f"ended after all {{}}, not {well}",
         "unfinished": "not finished: a cell of the first {} is missing",
     }
     return "; ".join(
-        f"{counted(size, 'configuration')} {words[why].format(counted(look, 'repetition'))}"
+        f"{counted(size, 'configuration')} {templates[why].format(counted(look, 'repetition'))}"
         for (why, look), size in sorted(sizes.items())
     )
+
+
+def _well(ends: Precision) -> str:
+    """Say what configurations are at the end of a range."""
+    goals = ["precise enough"] if ends.goals else []
+    return " and ".join([*goals, *(["decided"] if ends.claims else [])])
 
 
 def _row(run: Run, ending: Ending) -> Row:
     assert run.plan.precision is not None
     pairs = zip(run.plan.precision.per, ending.values, strict=True)
     what = ", ".join(f"{one_line(name)} = {one_line(value)}" for name, value in pairs)
-    goals = run.plan.precision
+    ends = run.plan.precision
     missed = [_missed(run, miss) for miss in ending.missed]
     missed += [f"undecided: “{one_line(text)}”" for text in ending.undecided]
-    reached = [*(["values are precise enough"] if goals.goals else []),
-               *(["claims are decided"] if goals.claims else [])]  # fmt: skip
+    reached = [*(["values are precise enough"] if ends.goals else []),
+               *(["claims are decided"] if ends.claims else [])]  # fmt: skip
     why = {
         "reached": f"all {' and all '.join(reached)}",
-        "used up": f"the range was used up: {listed(missed, limit=SHOWN)}",
-        "unfinished": f"not all cells up to the look at {ending.look} have been run",
+        "used up": f"not {_well(ends)} after the last repetition: {listed(missed, limit=SHOWN)}",
+        "unfinished": f"not all cells up to repetition {ending.look} have been run",
     }[ending.why]
     number_of = str(ending.look) if ending.why != "unfinished" else f"up to {ending.look}"
     return Row(what or "all", len(ending.configurations), number_of, why)

@@ -16,11 +16,11 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from .answer import entry, format_of
+from .formatting import counted, number, one_line
 from .lead import leading
 from .links import capacity, changing, named
 from .run import Configuration, Outcome, Run
 from .summary import Measure, Results
-from .words import counted, number, one_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -142,15 +142,15 @@ def _configuration(
 def _summary(results: Results, configuration: Configuration, measures: Sequence[Measure]) -> str:
     """Say the first number of a configuration, for those who hear the page."""
     for measure in measures:
-        told = entry(
+        first = entry(
             measure,
             results.summary(measure, configuration),
             *format_of(results, measure.metric),
             "",
         )
-        if told.median:
-            unit = f" {told.unit}" if told.unit else ""
-            return f"{told.what} {told.median.text}{unit} {told.interval}".rstrip()
+        if first.median:
+            unit = f" {first.unit}" if first.unit else ""
+            return f"{first.what} {first.median.text}{unit} {first.interval}".rstrip()
     return ""
 
 
@@ -176,22 +176,22 @@ def _chosen(run: Run, results: Results) -> tuple[list[Chosen], str]:
         if (r := results.representative(c)) is not None and lengths.get(r[0].cell)
     ]
     weight = max((_per_bin(run, c) for c, _ in every), default=1)
-    note = "Every cell has its series here."
+    note = "This page has the time series of every cell."
     kept = every
     if len(every) * weight * MAX_BINS // 2 > BUDGET:
         kept = one
-        note = "One repetition of each configuration has its series here, so that the page stays small."
+        note = "To keep the page small, it has the time series of one repetition of each configuration."
     most = BUDGET // (weight * MIN_BINS)
     if len(kept) > most:
         kept = [kept[i * len(kept) // most] for i in range(most)]
         note = (
-            f"{counted(most, 'configuration')} of {len(one)}, evenly spread, have the series of one"
-            " repetition here, so that the page stays small."
+            "To keep the page small, it has the time series of one repetition of"
+            f" {counted(most, 'configuration')} out of {len(one)}, evenly spread."
         )
     bins = max(MIN_BINS, min(MAX_BINS, BUDGET // (weight * max(1, len(kept)))))
     note += (
-        f" In at most {bins} bins of time: rates are means; of window, RTT and queue each bin keeps its"
-        " smallest and its largest value. The window of several connections is the sum of their means."
+        f" Time is divided into at most {bins} bins: rates are means; for window, RTT and queue each bin"
+        " keeps its smallest and its largest value. The window of several connections is the sum of their means."
     )
     return [_binned(c, o, lengths[o.cell], bins) for c, o in kept], note
 

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from .figures import Number, Sheet
-from .words import MINUS, one_line
+from .formatting import MINUS, one_line
 
 Cell = str | Number | tuple[Number, Number]
 

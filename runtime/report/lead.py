@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
 
-from .answer import MAX_TOLD, Answer, Entry, entry, format_of
+from .answer import MAX_TILES, Answer, Entry, entry, format_of
 from .figures import FIGURES, Drawing, NothingToDraw, Sheet, Subject
 from .figures.cases import FLOW, LOAD
+from .formatting import counted
 from .summary import GOODPUT, F, Measure, Results, summarise
-from .words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,35 +60,35 @@ def leading(results: Results) -> Measure | None:
 def tiles(results: Results, found: Answer) -> tuple[Tile, ...]:
     """Return a tile for each of a few configurations that have a value; none for a sweep."""
     first = leading(results)
-    if first is None or len(found.groups) > MAX_TOLD:
+    if first is None or len(found.groups) > MAX_TILES:
         return ()
-    made = []
+    shown = []
     for group in found.groups:
-        told = [e for e in group.entries if e.median]
-        numbers = [e for e in told if e.measure.metric == first.metric]
+        known = [e for e in group.entries if e.median]
+        numbers = [e for e in known if e.measure.metric == first.metric]
         if len(found.groups) == 1:
-            numbers = _of_one(told, numbers, results)
+            numbers = _of_one(known, numbers, results)
         if len(numbers) > MAX_NUMBERS:
             numbers = _as_declared(results, group.configuration, numbers)
         if numbers:
             label = group.configuration.label if group.configuration.bindings else ""
             # The fourth of four would be missed; of two configurations there is room for it.
-            most = MAX_NUMBERS + (len(numbers) == MAX_NUMBERS + 1 and len(found.groups) < MAX_TOLD)
-            made.append(Tile(label, tuple(numbers[:most])))
-    return tuple(made)
+            most = MAX_NUMBERS + (len(numbers) == MAX_NUMBERS + 1 and len(found.groups) < MAX_TILES)
+            shown.append(Tile(label, tuple(numbers[:most])))
+    return tuple(shown)
 
 
-def _of_one(told: list[Entry], first: list[Entry], results: Results) -> list[Entry]:
+def _of_one(known: list[Entry], first: list[Entry], results: Results) -> list[Entry]:
     """Return the numbers of an only configuration: of two sessions what each got, and their fairness."""
-    goodputs = [e for e in told if e.measure.metric == GOODPUT]
+    goodputs = [e for e in known if e.measure.metric == GOODPUT]
     asked = {request.name for request in results.run.plan.measure}
     if "fairness" in asked and len(goodputs) == 2:
-        first = [*goodputs, *(e for e in told if e.measure.metric == F)]
+        first = [*goodputs, *(e for e in known if e.measure.metric == F)]
     order = list(dict.fromkeys(m.metric for m in results.asked))
     for metric in order:
-        more = [e for e in told if e.measure.metric == metric and e not in first]
-        if len(first) + len(more) <= MAX_NUMBERS:
-            first = [*first, *more]
+        others = [e for e in known if e.measure.metric == metric and e not in first]
+        if len(first) + len(others) <= MAX_NUMBERS:
+            first = [*first, *others]
     return first
 
 
@@ -105,7 +105,7 @@ def _as_declared(
         flow = measure.flow or ""
         name, _ = run.origins.get(flow, (flow, ""))
         groups.setdefault((measure.metric, name, measure.load), []).append(measure)
-    made = []
+    means = []
     for (metric, name, load), members in groups.items():
         cells = [results.cells(m, configuration.id) for m in members]
         found = [
@@ -114,10 +114,10 @@ def _as_declared(
         ]
         summary = summarise(tuple(fmean(values) for values in found if values), run.repeated)
         measure = Measure(metric, name or None, members[0].unit, load)
-        told = entry(measure, summary, *format_of(results, metric), "")
+        averaged = entry(measure, summary, *format_of(results, metric), "")
         mean = f" (mean of {len(members)})" if len(members) > 1 else ""
-        made.append(replace(told, what=f"{told.what}{mean}"))
-    return made
+        means.append(replace(averaged, what=f"{averaged.what}{mean}"))
+    return means
 
 
 def basis(results: Results) -> str:
@@ -145,22 +145,22 @@ def with_picture(
 
     figures: in the order of the page, each with the entry of `report` that asks for it.
     """
-    made = [drawn for _, drawn in figures]
+    drawings = [drawn for _, drawn in figures]
     first = leading(subject.results)
     if first is None:
-        return made
-    few = len(subject.run.configurations) <= MAX_TOLD
+        return drawings
+    few = len(subject.run.configurations) <= MAX_TILES
     place = _place(subject, first, figures, few)
     if place is None:
         picture = _picture(subject, first)
         if picture is None:
-            place = _over_time(made)
+            place = _over_time(drawings)
         else:
-            made = [picture, *made]
+            drawings = [picture, *drawings]
             place = 0
     if place is not None:
-        made[place] = replace(made[place], section=SECTION)
-    return made
+        drawings[place] = replace(drawings[place], section=SECTION)
+    return drawings
 
 
 def _place(
@@ -193,8 +193,8 @@ def _names(metric: str | None) -> str:
         return ""
 
 
-def _over_time(made: Sequence[Drawing | Sheet]) -> int | None:
-    return next((i for i, drawn in enumerate(made) if drawn.name == "rates"), None)
+def _over_time(drawings: Sequence[Drawing | Sheet]) -> int | None:
+    return next((i for i, drawn in enumerate(drawings) if drawn.name == "rates"), None)
 
 
 def _picture(subject: Subject, first: Measure) -> Drawing | None:
@@ -240,7 +240,7 @@ def _candidates(run: Run, results: Results, first: Measure) -> Iterator[FigureRe
     measures = results.select(first.metric)
     flows = len({run.origins.get(m.flow or "", (m.flow or "", ""))[0] for m in measures})
     loads = len({m.load for m in measures})
-    if axes and len(run.configurations) <= MAX_TOLD:
+    if axes and len(run.configurations) <= MAX_TILES:
         options: Options = {
             "by": tuple(a.name for a in axes), "notch": "off", "test": "none", "ci": 0.95,
         }  # fmt: skip
@@ -266,7 +266,7 @@ def _candidates(run: Run, results: Results, first: Measure) -> Iterator[FigureRe
             yield line(x, by, (*facet, FLOW))
     # What words tell apart (CCAs, queues) is compared; of one word alone there is a line each.
     named = [a.name for a in axes if not a.numeric and a.size <= MAX_PANELS]
-    if named and len(run.configurations) > MAX_TOLD:
+    if named and len(run.configurations) > MAX_TILES:
         parts: Options = {"by": tuple(named[:1]), "facet": tuple(named[1:2])}
         yield FigureRequest(kind="cdf", metric=first.metric, options=parts)
     yield FigureRequest(kind="cdf", metric=first.metric, options={})

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import defaultdict
 from statistics import median
 
+from .formatting import counted, listed, one_line
 from .run import Run
-from .words import counted, listed, one_line
 
 NOTABLE = 0.05
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import Cell, Interface, Node
 
-from .words import one_line
+from .formatting import one_line
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,6 +19,7 @@ from .comparisons import comparisons
 from .differences import differences
 from .endings import ended
 from .figures import Drawing, Sheet
+from .formatting import one_line
 from .glossary import glossary, rules
 from .lead import basis, tiles
 from .limits import limits
@@ -28,7 +29,6 @@ from .run import Run
 from .story import VERDICTS, flatten, headline, validity
 from .summary import Results
 from .svg import themed
-from .words import one_line
 
 
 @dataclass(frozen=True, slots=True)

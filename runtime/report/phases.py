@@ -10,8 +10,8 @@ from fairc.compiler.targets.processing import DEFAULT_NS
 from fairc.runtime.engines import guest_job
 
 from .figures import Number
+from .formatting import counted, listed, number, one_line, quantity, scale_for
 from .run import ReportError, Run
-from .words import counted, listed, number, one_line, quantity, scale_for
 
 if TYPE_CHECKING:
     from fairc.runtime.run.phase import Findings, Result
@@ -42,7 +42,7 @@ class Row:
     verdict: str
     before: Shown
     after: Shown
-    words: str
+    text: str
     unit: str
 
 
@@ -92,10 +92,10 @@ def processing(run: Run) -> str:
     }
     given = all(scene.processing_ns is not None for scene in run.scenes.values())
     computing = f"{_computing(run)} " if free else ""
-    source = "as the file says" if given else "the engine's default"
+    source = "as set in the file" if given else "the engine's default"
     if not any(bounds):
-        what = "nothing" if free else "only its computing time"
-        return f"{computing}For each packet it sends, a host takes {what} ({source})."
+        what = "no delay" if free else "only its computing time"
+        return f"{computing}A host adds {what} to each packet it sends ({source})."
     limits = [quantity(bound / 1e9, "s") for bound in sorted(bounds) if bound]
     text = computing + (
         "A host delays each packet it sends by an independent random time, uniform from 0 to"
@@ -129,8 +129,8 @@ def _computing(run: Run) -> str:
         sentence += f", but each system call takes {' or '.join(costs)}"
     if browsers:
         sentence += (
-            "; a page load takes the time of network, protocols, timers and screen frames;"
-            " scripts and painting take none"
+            "; page load times include network, protocols, timers and screen frames, but not"
+            " scripts and painting"
         )
     return f"{sentence}."
 
@@ -141,9 +141,8 @@ def _sentences(found: Findings, sensitive: int, open_: int) -> tuple[str, ...]:
     cells = counted(found.cells, "cell")
     text = (
         f"{cells} of {found.configurations} of {counted(found.of_configurations, 'configuration')}"
-        f" were run again with hosts that take up to one full frame's time at the bottleneck,"
-        f" {limit},"
-        " for a packet (Floyd and Jacobson, 1992)."
+        " were run again with hosts that delay each packet by up to the time of one full frame at"
+        f" the bottleneck, {limit} (Floyd and Jacobson, 1992)."
     )
     trouble = listed([f"{n} {word}" for word, n in found.verdicts.items() if word != "valid"])
     if trouble:
@@ -182,6 +181,6 @@ def _row(result: Result) -> Row:
         result.verdict,
         shown(result.before),
         shown(result.after),
-        result.words,
+        result.text,
         scale.unit,
     )

@@ -11,10 +11,10 @@ from .claims import Claims
 from .endings import Ended
 from .explore import shown_values
 from .figures import Number, Sheet
+from .formatting import Scale, number
 from .phases import Phases
 from .run import Run
 from .summary import Results
-from .words import Scale, number
 
 Cell = str | Number | tuple[Number, Number]
 Row = tuple[Cell, ...]
@@ -28,7 +28,7 @@ def sheets(
     values: of `page.context`. figures: of the report, in its order. The page names the sheet of each of its tables
     in the attribute `data-sheet`.
     """
-    made = [
+    every = [
         _claims(values["claims"]),
         *_cells(run, results),
         _answer(values["answer"], [axis.name for axis in values["axes"]]),
@@ -43,7 +43,7 @@ def sheets(
         _settings(values["asked"]),
         _lock(values["lock"]),
     ]
-    return tuple(sheet for sheet in made if sheet.rows)
+    return tuple(sheet for sheet in every if sheet.rows)
 
 
 def _sheet(name: str, title: str, head: Iterable[tuple[str, bool]], rows: Iterable[Row]) -> Sheet:
@@ -106,16 +106,16 @@ def _claims(found: Claims) -> Sheet:
     rows = [
         (
             f"{view.text} ({view.unit})" if view.unit else view.text,
-            row.told.where,
-            row.told.verdict,
+            row.unit.where,
+            row.unit.verdict,
             row.value or "",
             row.interval or "",
-            row.told.bound,
-            _count(row.told.n),
-            row.told.note,
+            row.unit.bound,
+            _count(row.unit.n),
+            row.unit.note,
         )
         for view in found.views
-        for row in (*view.rows, *view.more)
+        for row in (*view.rows, *view.folded)
     ]
     head = (
         ("claim", False), ("configuration", False), ("verdict", False), ("value", True), ("interval", True),
@@ -174,7 +174,7 @@ def _phases(found: Phases) -> Sheet:
                 for s in (row.before, row.after)
                 for part in (s.value or s.text, s.interval or "")
             ),
-            row.words,
+            row.text,
         )
         for row in found.rows
     ]
@@ -219,7 +219,7 @@ def _validity(values: Mapping[str, Any]) -> Iterator[Sheet]:
 
 def _comparisons(compared: Any) -> Iterator[Sheet]:
     head = ("metric", "where", "first", "second", "second - first, with 95 % interval", "tests")
-    rows = [(p.what, p.where, p.first, p.second, p.shift, p.words) for p in compared.pairs]
+    rows = [(p.what, p.where, p.first, p.second, p.shift, p.text) for p in compared.pairs]
     yield _sheet("table-comparisons", "Comparisons", ((name, False) for name in head), rows)
     series = [(s.configuration, s.what, _count(s.n), s.r, s.p) for s in compared.series]
     names = (

@@ -8,8 +8,8 @@ from typing import Any
 
 from fairc.compiler.plan import Cell, Flow, Interface, Iperf3Workload, LoadWorkload, Queue
 
+from .formatting import counted, listed, one_line, quantity
 from .run import Run
-from .words import counted, listed, one_line, quantity
 
 VERDICTS = {
     "valid": "the set-up was as specified",

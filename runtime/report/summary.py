@@ -9,8 +9,8 @@ from functools import cached_property
 
 from fairc.runtime.statistics.repeated import FIXED, Repeated
 
+from .formatting import Scale
 from .run import Configuration, Outcome, Run
-from .words import Scale
 
 GOODPUT = "goodput"
 F = "fairness.F"
@@ -31,7 +31,7 @@ class Measure:
     load: int | None = None
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """Name it: `plt of web, load 2`."""
         of = f" of {self.flow}" if self.flow else ""
         return f"{self.metric}{of}{'' if self.load is None else f', load {self.load}'}"
@@ -185,5 +185,5 @@ class Results:
             chosen = min(points, key=lambda p: (abs(p[1] - middle), p[0].repetition))[0]
             if len(points) == 1:
                 return chosen, "the only one that counts"
-            return chosen, f"the one whose {measure.words} is nearest to the median"
+            return chosen, f"the one whose {measure.label} is nearest to the median"
         return (counted[0], "the first that counts") if counted else None

@@ -9,7 +9,7 @@ import re
 from fairc.runtime.store.spreadsheet import no_formula
 
 from .figures import Number, Sheet
-from .words import one_line, prefixed
+from .formatting import one_line, prefixed
 
 _UNIT = re.compile(r"\(([^()]+)\)$")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from .answer import Value, entry, format_of
 from .figures import Number, Sheet
+from .formatting import counted, one_line, quantity
 from .lead import leading
 from .run import ReportError, Run
 from .summary import Measure, Results, Summary, summarise
-from .words import counted, one_line, quantity
 
 Cell = str | Number | tuple[Number, Number]
 DASH = "\N{EN DASH}"
@@ -48,18 +48,18 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
             outside = [name for name, s in (("half", half), ("twice", twice)) if _outside(s, own)]
             moved += bool(outside)
             scale, decimals = format_of(results, measure.metric)
-            told = [entry(measure, s, scale, decimals, "") for s in (half, own, twice)]
+            entries = [entry(measure, s, scale, decimals, "") for s in (half, own, twice)]
             unit = f" ({scale.unit})" if scale.unit else ""
             cells = [
                 (Number(e.median.text, e.median.exact), _interval(e.low, e.high))
                 if e.median
                 else (DASH, "")
-                for e in told
+                for e in entries
             ]
             rows.append(
                 (
                     *(one_line(text) for _, text in configuration.bindings),
-                    f"{told[1].what}{unit}",
+                    f"{entries[1].what}{unit}",
                     *(part for pair in cells for part in pair),
                     f"outside the interval with {' and with '.join(outside)}" if outside else "",
                 )
@@ -67,17 +67,17 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
     warm = sorted({scene.warmup_ns / 1e9 for scene in run.scenes.values()})
     length = " to ".join(dict.fromkeys((quantity(warm[0], "s"), quantity(warm[-1], "s"))))
     verdict = (
-        "No median leaves the interval of the one as specified."
+        "No median leaves the interval found with the specified warm-up."
         if not moved
-        else f"{counted(moved, 'median')} outside the interval of the one as specified."
+        else f"{counted(moved, 'median')} outside the interval found with the specified warm-up."
     )
     return Sheet(
         name="warmup",
         section="warmup",
         title="Sensitivity to the warm-up",
         caption=(
-            f"The same artefacts with half and with twice the warm-up of {length}; nothing was run."
-            f" Medians, with their 95 % intervals where there are enough repetitions. {verdict}"
+            f"The same raw artefacts analysed with half and with twice the warm-up of {length}; no"
+            f" cell was run again. Medians, with their 95 % intervals where there are enough repetitions. {verdict}"
         ),
         head=(
             *((one_line(axis), False) for axis in run.axes),

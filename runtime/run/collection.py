@@ -88,9 +88,9 @@ class Machine:
 
     def __str__(self) -> str:
         """Return it with its versions."""
-        words = [f"{name} {str(value)[:24]}" for name, value in self.versions.items()]
+        versions = [f"{name} {str(value)[:24]}" for name, value in self.versions.items()]
         identities = " and ".join(identity[:16] for identity in sorted(self.identities))
-        return f"{self.engine} {identities} ({', '.join(words)})"
+        return f"{self.engine} {identities} ({', '.join(versions)})"
 
 
 @dataclass(slots=True)

@@ -129,7 +129,7 @@ class Result:
     """One value of a metric, ordinary and in the phase check.
 
     by: the swept values and the flow that it is of. before, after: medians with their intervals, in
-    SI base units. words: what the tests say.
+    SI base units. text: what the tests say.
     """
 
     metric: str
@@ -138,7 +138,7 @@ class Result:
     verdict: Verdict
     before: Estimate
     after: Estimate
-    words: str
+    text: str
 
     @property
     def what(self) -> str:
@@ -249,10 +249,10 @@ def _results(
     }
     for metric, unit, side in both:
         first, second = _values(side)
-        verdict, words = _judged(*known.get(id(side), (None, None)))
+        verdict, text = _judged(*known.get(id(side), (None, None)))
         if metric == _F and verdict != SENSITIVE:
-            verdict, words = who.judged(side, verdict, words)
-        yield Result(metric, unit, side.present.by, verdict, median(first), median(second), words)
+            verdict, text = who.judged(side, verdict, text)
+        yield Result(metric, unit, side.present.by, verdict, median(first), median(second), text)
 
 
 def _values(side: Side) -> tuple[list[float], list[float]]:
@@ -275,7 +275,7 @@ def _judged(place: Comparison | None, spread: Comparison | None) -> tuple[Verdic
         p = "< 0.0001" if (spread.p_holm or 0.0) < 0.0001 else f"= {spread.p_holm:.2g}"
         how = f"p {p} after Holm, Cliff's delta {spread.delta:+.2f}"
         return "phase-sensitive", f"the repetitions were more spread out before ({how})"
-    return _VERDICTS[place.kind], place.words
+    return _VERDICTS[place.kind], place.text
 
 
 class _Dominance:
@@ -294,15 +294,15 @@ class _Dominance:
             ).groups
             self._found.append({frozenset(g.by.items()): median(g.values) for g in groups})
 
-    def judged(self, side: Side, verdict: Verdict, words: str) -> tuple[Verdict, str]:
+    def judged(self, side: Side, verdict: Verdict, text: str) -> tuple[Verdict, str]:
         """Return the verdict on F, and why, where another one dominates than before."""
         key = frozenset(side.present.by.items())
         before, after = (_side(found.get(key)) for found in self._found)
         if before and after and before != after:
-            return "phase-sensitive", f"the other session dominates; {words}"
+            return "phase-sensitive", f"the other session dominates; {text}"
         if before and not after:
-            return "cannot tell", f"by the interval of F, no session dominates any more; {words}"
-        return verdict, words
+            return "cannot tell", f"by the interval of F, no session dominates any more; {text}"
+        return verdict, text
 
 
 def _side(found: Estimate | None) -> str:

@@ -80,7 +80,7 @@ class Tally:
             return None
         return (self.clock() - self.began_s) / self.done * (self.todo - self.done)
 
-    def words(self) -> str:
+    def line(self) -> str:
         """Return it as one line."""
         ended = self.left_s is None or self.done == self.todo
         left = "" if ended else f", {duration(self.left_s or 0.0)} left"
@@ -100,12 +100,12 @@ class Lines:
         self._write = write
         self._tally = Tally(clock)
         self._clock = clock
-        self._said_s = 0.0
+        self._reported_s = 0.0
 
     def begin(self, todo: int, kept: int) -> None:
         """Report what is to be run."""
         self._tally.begin(todo)
-        self._said_s = self._clock()
+        self._reported_s = self._clock()
         self._write(opening(todo, kept))
 
     def done(self, result: CellResult) -> None:
@@ -114,9 +114,9 @@ class Lines:
         if result.status == "failed":
             self._write(failure(result))
         last = self._tally.done == self._tally.todo
-        if last or self._clock() - self._said_s >= LINE_EVERY_S:
-            self._said_s = self._clock()
-            self._write(self._tally.words())
+        if last or self._clock() - self._reported_s >= LINE_EVERY_S:
+            self._reported_s = self._clock()
+            self._write(self._tally.line())
 
     def end(self) -> None:
         """Do nothing."""
@@ -138,12 +138,12 @@ class Bar:
         self._console.print(opening(todo, kept), highlight=False, markup=False)
         self._bars = progress.Progress(
             progress.BarColumn(bar_width=30),
-            progress.TextColumn("{task.fields[words]}", markup=False),
+            progress.TextColumn("{task.fields[line]}", markup=False),
             progress.TimeElapsedColumn(),
             console=self._console,
             transient=True,
         )
-        self._bars.add_task("cells", total=todo, words=self._tally.words())
+        self._bars.add_task("cells", total=todo, line=self._tally.line())
         self._bars.start()
 
     def done(self, result: CellResult) -> None:
@@ -154,7 +154,7 @@ class Bar:
         if result.status == "failed":
             self._console.print(failure(result), highlight=False, markup=False, soft_wrap=True)
         self._bars.update(
-            self._bars.task_ids[0], completed=self._tally.done, words=self._tally.words()
+            self._bars.task_ids[0], completed=self._tally.done, line=self._tally.line()
         )
 
     def end(self) -> None:
@@ -163,7 +163,7 @@ class Bar:
             self._bars.stop()
             self._bars = None
             if self._tally.done:
-                self._console.print(self._tally.words(), highlight=False, markup=False)
+                self._console.print(self._tally.line(), highlight=False, markup=False)
 
 
 def opening(todo: int, kept: int) -> str:
@@ -174,8 +174,8 @@ def opening(todo: int, kept: int) -> str:
 
 def failure(result: CellResult) -> str:
     """Return that a cell failed, and why, in one line."""
-    words = " ".join(result.error.split())
-    plain = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in words)
+    message = " ".join(result.error.split())
+    plain = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in message)
     return f"cell {result.cell} failed: {plain}"
 
 

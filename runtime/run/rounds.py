@@ -53,10 +53,14 @@ def run(
         left = {values: endings.open(found[values]) for values in dict.fromkeys(going.values())}
         going = {name: values for name, values in going.items() if not left[values].is_reached}
         missed = [len(endings.groups[values]) for values, still in left.items() if still.missed]
-        parts = [told(len(bindings) - sum(missed), len(bindings))] if plan.precision.goals else []
+        parts = (
+            [values_text(len(bindings) - sum(missed), len(bindings))]
+            if plan.precision.goals
+            else []
+        )
         if endings.claims:
             undecided = sum(len(still.undecided) for still in left.values())
-            parts.append(told_of_claims(undecided, endings.claims))
+            parts.append(claims_text(undecided, endings.claims))
         say(f"after {look} repetitions: {', '.join(parts)}")
         if not going:
             break
@@ -71,10 +75,10 @@ def _due(
     return cell.repetition in repetitions and cell.configuration in going and wanted(cell)
 
 
-def told(ended: int, of: int) -> str:
+def values_text(ended: int, of: int) -> str:
     """Say what a look found of the values.
 
-    >>> told(0, 1), told(2, 3)
+    >>> values_text(0, 1), values_text(2, 3)
     ('not precise enough', '2 of 3 configurations are precise enough')
     """
     if of == 1:
@@ -82,10 +86,10 @@ def told(ended: int, of: int) -> str:
     return f"{ended or 'none'} of {of} configurations are precise enough"
 
 
-def told_of_claims(undecided: int, of: int) -> str:
+def claims_text(undecided: int, of: int) -> str:
     """Say what a look found of the claims.
 
-    >>> told_of_claims(0, 1), told_of_claims(1, 3), told_of_claims(3, 3)
+    >>> claims_text(0, 1), claims_text(1, 3), claims_text(3, 3)
     ('the claim is decided', '1 of 3 claims is undecided', '3 of 3 claims are undecided')
     """
     if of == 1:

@@ -28,7 +28,7 @@ class Agreement:
     verdict: Verdict
     shift: Estimate
     margin: float
-    words: str
+    reason: str
 
 
 def agreement(first: Sequence[float], second: Sequence[float], margin: float) -> Agreement:
@@ -46,20 +46,20 @@ def agreement(first: Sequence[float], second: Sequence[float], margin: float) ->
         return Agreement("agree", found, margin, "identical")
     if found.low is None or found.high is None:
         if found.reason != CONSTANT or min(len(first), len(second)) == 1:
-            words = (
+            reason = (
                 found.reason
                 if found.reason != CONSTANT
                 else "a single value says nothing about chance"
             )
-            return Agreement("cannot tell", found, margin, words)
+            return Agreement("cannot tell", found, margin, reason)
         inside = abs(found.value) <= margin
         return Agreement("agree" if inside else "differ", found, margin, CONSTANT)
     if -margin <= found.low and found.high <= margin:
         return Agreement("agree", found, margin, "")
     if found.low > margin or found.high < -margin:
         return Agreement("differ", found, margin, "")
-    words = f"the interval crosses the margin with {len(first)} and {len(second)} values"
-    return Agreement("cannot tell", found, margin, words)
+    reason = f"the interval crosses the margin with {len(first)} and {len(second)} values"
+    return Agreement("cannot tell", found, margin, reason)
 
 
 CONSTANT = "neither sample varies"

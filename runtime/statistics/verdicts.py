@@ -30,7 +30,7 @@ class Comparison:
     positive where the first is larger. welch: Welch's t-test, or why there is none.
     pairs: how many values were compared pair by pair; None: the samples are independent. shift: by how much
     the second of a pair is larger, with its interval; correlation: of the pairs, None where it is not defined.
-    words: all of that for people.
+    text: all of that for people.
     """
 
     kind: Kind
@@ -45,7 +45,7 @@ class Comparison:
     pairs: int | None = None
     shift: Estimate | None = None
     correlation: float | None = None
-    words: str = ""
+    text: str = ""
 
 
 def compare(
@@ -81,12 +81,12 @@ def _matched(pairs: Matched) -> tuple[Comparison, Test | None]:
         correlation=correlation(a, b),
     )
     if not any(differences):
-        return replace(comparison, kind="identical", words="identical, pair by pair"), None
+        return replace(comparison, kind="identical", text="identical, pair by pair"), None
     if min(a) == max(a) and min(b) == max(b):
         if len(a) == 1:
-            words = "not decided: one pair says nothing about chance"
-            return replace(comparison, kind="undecided", words=words), None
-        return replace(comparison, kind="different", words=_constant(-differences[0])), None
+            text = "not decided: one pair says nothing about chance"
+            return replace(comparison, kind="undecided", text=text), None
+        return replace(comparison, kind="different", text=_constant(-differences[0])), None
     test = signed_rank(differences)
     return replace(comparison, p=test.p), test
 
@@ -94,16 +94,16 @@ def _matched(pairs: Matched) -> tuple[Comparison, Test | None]:
 def _compare(a: Sequence[float], b: Sequence[float]) -> tuple[Comparison, Test | None]:
     first, second = median(a), median(b)
     if list(a) == list(b):
-        return Comparison("identical", first, second, words="identical"), None
+        return Comparison("identical", first, second, text="identical"), None
     if min(a) == max(a) and min(b) == max(b):
         if min(len(a), len(b)) == 1:
-            words = "not decided: one value says nothing about chance"
-            return Comparison("undecided", first, second, words=words), None
+            text = "not decided: one value says nothing about chance"
+            return Comparison("undecided", first, second, text=text), None
         delta = cliffs_delta(a, b)
         equal = delta == 0
-        words = "no difference: all values are equal" if equal else _constant(delta)
+        text = "no difference: all values are equal" if equal else _constant(delta)
         kind: Kind = "same" if equal else "different"
-        return Comparison(kind, first, second, delta=delta, words=words), None
+        return Comparison(kind, first, second, delta=delta, text=text), None
     test = mann_whitney(a, b)
     comparison = Comparison(
         "same",
@@ -133,7 +133,7 @@ def _judged(comparison: Comparison, test: Test, compared: int) -> Comparison:
             else f"pairs that differ ({test.n})"
         )
         lead = f"not decided: too few {values}, the clearest outcome has p = {test.least_p:.2g}"
-        return replace(comparison, kind=kind, words=lead)
+        return replace(comparison, kind=kind, text=lead)
     if comparison.p_holm < LEVEL:
         kind, lead = "different", "different"
     elif test.p < LEVEL:
@@ -146,7 +146,7 @@ def _judged(comparison: Comparison, test: Test, compared: int) -> Comparison:
     parts = [lead + _numbers(comparison)]
     if kind != "same" and isinstance(test, MannWhitney):
         parts += [_medians(comparison), _dominates(comparison)]
-    return replace(comparison, kind=kind, words="; ".join(filter(None, parts)))
+    return replace(comparison, kind=kind, text="; ".join(filter(None, parts)))
 
 
 def _numbers(comparison: Comparison) -> str:

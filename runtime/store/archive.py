@@ -81,7 +81,7 @@ def unpack(archive: Path, folder: Path) -> None:
                     raise ValueError(f"{archive} is damaged: {member.name!r} does not belong there")
                 files += 1
                 if files > MOST_FILES or member.size > bounded.left:
-                    raise ValueError(bounded.words)
+                    raise ValueError(bounded.message)
                 with new_file(folder / name, archive) as written:
                     shutil.copyfileobj(content, written)
     except (tarfile.TarError, zstandard.ZstdError) as error:
@@ -94,14 +94,14 @@ class _Bounded(io.RawIOBase):
     def __init__(self, stream: Readable, archive: Path) -> None:
         self._stream = stream
         self.left = MOST_BYTES + MOST_TIMES * archive.stat().st_size
-        self.words = f"{archive} is damaged: it unpacks to more than it can hold"
+        self.message = f"{archive} is damaged: it unpacks to more than it can hold"
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes. Raises ValueError beyond the limit."""
         content = self._stream.read(size)
         self.left -= len(content)
         if self.left < 0:
-            raise ValueError(self.words)
+            raise ValueError(self.message)
         return content
 
 

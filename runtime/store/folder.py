@@ -382,8 +382,8 @@ def _first(error: ValidationError) -> str:
     """Return the first error in a document; the content of the document is not quoted."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(str(part)[:80] for part in first["loc"]) or "the document"
-    words = f"{where}: {first['msg'].removeprefix('Value error, ')}"[:400]
-    return "".join(char if char.isprintable() else "?" for char in words)
+    message = f"{where}: {first['msg'].removeprefix('Value error, ')}"[:400]
+    return "".join(char if char.isprintable() else "?" for char in message)
 
 
 def sync(path: Path) -> None:

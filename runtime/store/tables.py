@@ -116,9 +116,9 @@ def connect(folder: Path) -> duckdb.DuckDBPyConnection:
             )
         except duckdb.Error as error:
             connection.close()
-            words = str(error).splitlines()[0]
+            message = str(error).splitlines()[0]
             raise TableError(
-                f"{folder / name}.parquet cannot be read: {words}; `fairc report {folder.parent}`"
+                f"{folder / name}.parquet cannot be read: {message}; `fairc report {folder.parent}`"
                 " rewrites it from the cells"
             ) from None
     return connection

@@ -55,7 +55,7 @@ def boot(kernel: Kernel, image: Image) -> str:
     reason = why or _reason(console)
     raise EngineUnavailable(
         (f"the kernel of the engine `uml` does not start here: {reason}",),
-        next((help for words, help in REASONS if any(w in reason for w in words)), "fairc doctor"),
+        next((help for signs, help in REASONS if any(w in reason for w in signs)), "fairc doctor"),
     )
 
 

@@ -87,4 +87,4 @@ def judge(measurement: Measurement) -> tuple[Verdict, tuple[str, ...]]:
     findings = [finding for check in CHECKS for finding in check(measurement)]
     findings.sort(key=lambda finding: finding.verdict != "invalid")
     verdict: Verdict = findings[0].verdict if findings else "valid"
-    return verdict, tuple(finding.words for finding in findings)
+    return verdict, tuple(finding.reason for finding in findings)

@@ -30,8 +30,8 @@ def captures(measurement: Measurement) -> Iterator[Finding]:
     for queue in measurement.seen_queues:
         strange = queue.through.strangers & of_flows(measurement, queue, queue.left)
         if strange.any():
-            words = f"{strange.sum()} packets left it without having been captured at its entry"
-            yield Finding("invalid", f"{queue.name}: {words}")
+            reason = f"{strange.sum()} packets left it without having been captured at its entry"
+            yield Finding("invalid", f"{queue.name}: {reason}")
         counted = drops_since(
             measurement.qdiscs_before.get(queue.place, ()),
             measurement.qdiscs_after.get(queue.place, ()),

@@ -86,7 +86,7 @@ def host_buffers(measurement: Measurement) -> Iterator[Finding]:
     """Rule 7: connections have the buffers of the plan."""
     for flow in measurement.flows:
         reports, reported = flow.endpoints.reports, _REPORTED[flow.plan.transport]
-        for event, key, words, planned in (
+        for event, key, name, planned in (
             ("listening", "send_buffer_bytes", "send buffer", flow.plan.sender_bytes),
             ("connected", "receive_buffer_bytes", "receive buffer", flow.plan.receiver_bytes),
         ):
@@ -94,7 +94,7 @@ def host_buffers(measurement: Measurement) -> Iterator[Finding]:
             if min(sizes, default=planned) < planned:
                 yield Finding(
                     "invalid",
-                    f"flow {flow.name}: a {words} of {min(sizes)} bytes, not {planned}:"
+                    f"flow {flow.name}: a {name} of {min(sizes)} bytes, not {planned}:"
                     " the system's limit applied",
                 )
 
@@ -130,7 +130,7 @@ def _limits_of_plan(flow: Flow) -> frozenset[str]:
         _SENDER: sender,
         _HOSTS: receiver or sender or flow.rate_bps,
     }
-    return frozenset(words for words, wanted in asked.items() if wanted)
+    return frozenset(limit for limit, wanted in asked.items() if wanted)
 
 
 def host_limits(measurement: Measurement) -> Iterator[Finding]:
@@ -147,16 +147,16 @@ def host_limits(measurement: Measurement) -> Iterator[Finding]:
             if not len(ours) or samples.t_s[ours[-1]] <= accepted_s:
                 continue
             lifetime_s = samples.t_s[ours[-1]] - accepted_s
-            for limited_s, words in (
+            for limited_s, limit in (
                 (samples.rwnd_limited_s[ours[-1]], _RECEIVERS[flow.plan.transport]),
                 (samples.sndbuf_limited_s[ours[-1]], _SENDER),
                 (_hosts_s(samples, ours) if flow.is_greedy else 0.0, _HOSTS),
             ):
                 share = limited_s / lifetime_s
-                if words not in meant and share > LIMITED_SHARE:
+                if limit not in meant and share > LIMITED_SHARE:
                     yield Finding(
                         "flagged",
-                        f"flow {flow.name}, connection {connection}: limited by {words}"
+                        f"flow {flow.name}, connection {connection}: limited by {limit}"
                         f" for {share:.1%} of its time",
                     )
 

@@ -16,7 +16,7 @@ class Finding:
     """What one check found: how grave it is, and in words what is not as planned."""
 
     verdict: Literal["flagged", "invalid"]
-    words: str
+    reason: str
 
 
 Check = Callable[[Measurement], Iterator[Finding]]

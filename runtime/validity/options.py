@@ -22,7 +22,7 @@ class _Option:
 
     event: str
     key: str
-    words: str
+    name: str
     planned: Callable[[Flow, Mapping[str, Any]], Any]
     after_retry: Any = None
 
@@ -94,8 +94,8 @@ def transport_options(measurement: Measurement) -> Iterator[Finding]:
                 for event in events
                 if event[option.key] not in (option.planned(flow.plan, event), option.after_retry)
             }
-            for words in sorted(wrong):
-                yield Finding("invalid", f"flow {flow.name} has {option.words} of {words}")
+            for difference in sorted(wrong):
+                yield Finding("invalid", f"flow {flow.name} has {option.name} of {difference}")
 
 
 def _shown(value: object) -> str:

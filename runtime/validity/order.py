@@ -21,8 +21,8 @@ def copies(measurement: Measurement) -> Iterator[Finding]:
         planned = measurement.paths.impairment_behind(queue.place)
         if planned is None or not planned.duplicate:
             if twice:
-                words = f"{twice} packets were delivered but not captured at its exit"
-                yield Finding("invalid", f"{queue.name}: {words}")
+                reason = f"{twice} packets were delivered but not captured at its exit"
+                yield Finding("invalid", f"{queue.name}: {reason}")
             continue
         counted = of_flows(measurement, queue, queue.left) & ~queue.behind.pending
         both = planned.duplicate * (1 - planned.loss) ** 2

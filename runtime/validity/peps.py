@@ -15,8 +15,8 @@ def proxies(measurement: Measurement) -> Iterator[Finding]:
     for pep in measurement.peps:
         for end in ENDS:
             if f"{pep.plan.name}.{end}" not in measurement.ending.processes:
-                words = f"{pep.plan.name}.{end} is not among the processes that ran"
-                yield Finding("invalid", words)
+                reason = f"{pep.plan.name}.{end} is not among the processes that ran"
+                yield Finding("invalid", reason)
         for error in pep.errors:
             yield Finding("invalid", error)
         yield from _pool(pep)

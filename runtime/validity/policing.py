@@ -37,8 +37,8 @@ def policing(measurement: Measurement) -> Iterator[Finding]:
             yield Finding("invalid", f"{name} missed {policer.total.missed} packets")
         captured = len(policer.decisions)
         if captured > policer.total.packets:
-            words = f"{name} saw {policer.total.packets} of {captured} packets that reached it"
-            yield Finding("invalid", words)
+            reason = f"{name} saw {policer.total.packets} of {captured} packets that reached it"
+            yield Finding("invalid", reason)
             continue
         if policer.total.late_s > LATE_S:
             yield Finding(

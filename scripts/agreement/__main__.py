@@ -73,7 +73,7 @@ def answer(engines: list[str]) -> Iterator[str]:
             verdicts = Counter(row["verdict"] for row in rows)
             counts.append(", ".join(str(verdicts[v]) for v in ("agree", "cannot tell", "differ")))
             differ += [
-                f"| {spec} | {pair[0]}, {pair[1]} | {told(row)} |"
+                f"| {spec} | {pair[0]}, {pair[1]} | {columns(row)} |"
                 for row in rows
                 if row["verdict"] not in SILENT
             ]
@@ -96,7 +96,7 @@ def compared(spec: str, pair: tuple[str, str]) -> list[dict[str, Any]]:
     return rows
 
 
-def told(row: dict[str, Any]) -> str:
+def columns(row: dict[str, Any]) -> str:
     """Return a value's cells of the table, in SI base units."""
     numbers = [
         "-" if row[name] is None else f"{row[name]:.4g}"
@@ -111,8 +111,8 @@ def told(row: dict[str, Any]) -> str:
 def outcome(run: Path) -> str:
     """Return how many cells of a run are valid, flagged, invalid, failed."""
     results = [json.loads(path.read_text()) for path in run.glob("cells/*/result.json")]
-    words = Counter(r["verdict"] if r["status"] == "ok" else "failed" for r in results)
-    return ", ".join(str(words[word]) for word in ("valid", "flagged", "invalid", "failed"))
+    outcomes = Counter(r["verdict"] if r["status"] == "ok" else "failed" for r in results)
+    return ", ".join(str(outcomes[word]) for word in ("valid", "flagged", "invalid", "failed"))
 
 
 if __name__ == "__main__":

@@ -222,9 +222,9 @@ def test_two_engines_that_differ_or_cannot_be_told(fairc: Fairc) -> None:
 @pytest.mark.parametrize(
     ("margin", "words"),
     [
-        ("5", "'5' is no margin"),
-        ("goodput=", "'goodput=' is no margin"),
-        ("-5%", "'-5%' is no margin"),
+        ("5", "'5' is not a margin"),
+        ("goodput=", "'goodput=' is not a margin"),
+        ("-5%", "'-5%' is not a margin"),
         ("godput=5%", "neither run measured `godput`"),
     ],
 )

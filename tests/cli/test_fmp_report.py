@@ -14,9 +14,9 @@ import pytest
 from fairc.runtime.report.build import _Report
 from fairc.runtime.report.figures import course, histogram, pairs
 from fairc.runtime.report.figures.base import Number, Sheet, Subject
+from fairc.runtime.report.formatting import number
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results
-from fairc.runtime.report.words import number
 
 Fairc = Callable[..., Any]  # conftest.py
 

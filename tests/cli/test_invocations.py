@@ -120,7 +120,7 @@ def test_what_is_measured_after_results_were_there_is_exploratory(fairc: Fairc) 
     fairc("report", "results/tiny", "--format", "md")
     answer = report("results/tiny").partition("## Over time")[0]
     assert (
-        "Exploratory, because added to \\`measure\\` after results were there: queue\\_delay (on"
+        "Exploratory, because added to \\`measure\\` after results existed: queue\\_delay (on"
         in answer
     )
     rows = [line for line in report("results/tiny").splitlines() if line.endswith("exploratory |")]
@@ -147,7 +147,7 @@ def test_a_run_of_an_earlier_version_has_kept_no_record(fairc: Fairc) -> None:
     del lock[history.DECLARED], lock[history.INVOCATIONS]
     path.write_text(json.dumps(lock))
     fairc("report", "results/tiny", "--format", "md")
-    assert "because an earlier version ran it" in report("results/tiny")
+    assert "because an earlier version of fairc kept no record" in report("results/tiny")
     assert "confirmatory |" not in report("results/tiny")
     fairc("run", "tiny.fexp")
     assert named("results/tiny") == {"fairness": 6, "goodput": 6}

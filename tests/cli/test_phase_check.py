@@ -103,7 +103,7 @@ def test_a_result_that_changes_is_named(
     assert found is not None
     sensitive = found.having("phase-sensitive")
     assert {result.metric for result in sensitive} == {metric}
-    assert any(words in result.words for result in sensitive)
+    assert any(words in result.text for result in sensitive)
     assert "rate = 1Mbit/s, flow = a" in " ".join(result.what for result in sensitive)
 
 
@@ -113,7 +113,7 @@ def test_values_that_chance_spreads_are_no_phases(checked: Fairc) -> None:
     scale("goodput", f"{middle} + (value - {middle}) * 20")
     found = phase.findings(Path("one"))
     assert found is not None
-    assert not [r for r in found.having("phase-sensitive") if "more spread out" in r.words]
+    assert not [r for r in found.having("phase-sensitive") if "more spread out" in r.text]
 
 
 def test_another_session_that_dominates_is_a_change(checked: Fairc) -> None:
@@ -159,7 +159,7 @@ def test_few_repetitions_tell_nothing(fairc: Fairc) -> None:
     assert found is not None
     goodputs = [r for r in found.results if r.metric == "goodput"]
     assert {r.verdict for r in goodputs} == {"cannot tell"}
-    assert all("too few values (3 and 3)" in r.words for r in goodputs)
+    assert all("too few values (3 and 3)" in r.text for r in goodputs)
 
 
 def test_it_looks_at_what_is_asked_for(fairc: Fairc) -> None:

@@ -54,7 +54,7 @@ def test_entries_say_what_they_are(words: Registry[Entry]) -> None:
         assert entry.summary and not entry.summary.endswith(".")
         names = [p.name for p in entry.parameters]
         assert len(set(names)) == len(names)
-        assert all(p.summary and p.kind.words for p in entry.parameters)
+        assert all(p.summary and p.kind.phrase for p in entry.parameters)
         assert all(not p.repeated for p in entry.parameters[1:])
 
 

@@ -70,7 +70,7 @@ def test_a_hostile_header_is_a_failed_cell(tmp_path: Path, what: str) -> None:
 
 def test_an_error_is_one_line_of_limited_length(tmp_path: Path) -> None:
     error, _, _ = left(tmp_path, {"files": [], "error": "a\nfiles   holds" + "x" * 10_000})
-    assert error.startswith("a files holdsxxx") and len(error) == guest_job.MOST_WORDS
+    assert error.startswith("a files holdsxxx") and len(error) == guest_job.MOST_CHARACTERS
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"ended_by": "failed", "notes": [1]}'])

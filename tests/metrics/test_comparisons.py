@@ -327,7 +327,7 @@ def test_kpss_says_why_it_cannot() -> None:
 
 def words_of(a: list[float], b: list[float]) -> tuple[str, str]:
     (found,) = compare([(a, b)])
-    return found.kind, found.words
+    return found.kind, found.text
 
 
 def test_verdicts_in_words() -> None:
@@ -365,7 +365,7 @@ def test_what_is_significant_alone_may_not_be_among_many() -> None:
     assert one.p is not None and one.p < 0.05
     assert one.p_holm == pytest.approx(31 * one.p)
     assert one.kind == "undecided"
-    assert "significant alone, not among 31 comparisons" in one.words
+    assert "significant alone, not among 31 comparisons" in one.text
     assert {c.kind for c in others} == {"same"}
     (few,) = compare([([1.0, 2, 3], [1.0, 5, 6])])
     assert few.p_holm is not None and few.kind == "undecided"
@@ -374,4 +374,4 @@ def test_what_is_significant_alone_may_not_be_among_many() -> None:
 def test_the_direction_of_a_crossing_is_told() -> None:
     (found,) = compare([(drawn(9, 50), drawn(10, 60, 1.0, 2.0))])
     assert found.dominance is not None and found.dominance.crossing
-    assert "consistent with stochastic dominance: the second is larger" in found.words
+    assert "consistent with stochastic dominance: the second is larger" in found.text

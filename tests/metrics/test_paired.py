@@ -166,7 +166,7 @@ def test_pairs_show_what_independent_samples_hide() -> None:
     (found,) = compare([Matched(first, second)])
     assert found.kind == "different"
     assert found.p == pytest.approx(2 / 2**10)
-    assert found.words == "different (signed-rank p = 0.002; 10 pairs, correlation 1.00)"
+    assert found.text == "different (signed-rank p = 0.002; 10 pairs, correlation 1.00)"
     assert found.shift is not None and found.shift.low is not None
     assert 0.1 <= found.shift.low < 0.103
 
@@ -181,7 +181,7 @@ def test_pairs_that_cannot_decide_say_so() -> None:
         ]
     )
     assert few.kind == "undecided"
-    assert few.words.startswith("not decided: too few pairs that differ (5), the clearest outcome")
-    assert (same.kind, same.words) == ("identical", "identical, pair by pair")
+    assert few.text.startswith("not decided: too few pairs that differ (5), the clearest outcome")
+    assert (same.kind, same.text) == ("identical", "identical, pair by pair")
     assert alone.kind == "undecided"
-    assert constant.words == "different: neither varies, and the second is larger"
+    assert constant.text == "different: neither varies, and the second is larger"

@@ -13,11 +13,7 @@ import pytest
 
 from fairc.runtime.report import build
 from fairc.runtime.report.answer import MAX_COLUMNS, answer, dominance
-from fairc.runtime.report.lead import basis, tiles
-from fairc.runtime.report.run import Run
-from fairc.runtime.report.story import headline
-from fairc.runtime.report.summary import GOODPUT, F, Results, summarise
-from fairc.runtime.report.words import (
+from fairc.runtime.report.formatting import (
     MINUS,
     decimals_for,
     listed,
@@ -26,6 +22,10 @@ from fairc.runtime.report.words import (
     quantity,
     scale_for,
 )
+from fairc.runtime.report.lead import basis, tiles
+from fairc.runtime.report.run import Run
+from fairc.runtime.report.story import headline
+from fairc.runtime.report.summary import GOODPUT, F, Results, summarise
 
 Maker = Callable[..., Path]
 

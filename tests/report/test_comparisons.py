@@ -30,9 +30,9 @@ def test_every_two_configurations_have_a_verdict(make_run: Maker) -> None:
     found = comparisons(run, results)
     assert {(c.first, c.second) for c in found.pairs} == {("n = 1", "n = 2")}
     for compared in found.pairs:
-        assert compared.words.startswith("different (Mann-Whitney p < 0.0001")
-        assert "medians differ: their 95 % intervals do not intersect" in compared.words
-        assert "stochastic dominance holds: the second is larger" in compared.words
+        assert compared.text.startswith("different (Mann-Whitney p < 0.0001")
+        assert "medians differ: their 95 % intervals do not intersect" in compared.text
+        assert "stochastic dominance holds: the second is larger" in compared.text
     assert len({c.what for c in found.pairs}) == len(found.pairs)
 
 
@@ -43,8 +43,8 @@ def test_common_draws_are_compared_repetition_by_repetition(make_run: Maker) -> 
     found = comparisons(run, Results(run))
     assert found.pairs
     for compared in found.pairs:
-        assert "Mann-Whitney" not in compared.words and "dominance" not in compared.words
-        assert "8 pairs, correlation " in compared.words
+        assert "Mann-Whitney" not in compared.text and "dominance" not in compared.text
+        assert "8 pairs, correlation " in compared.text
         assert compared.shift.count("[") == 1
     made = len(found.pairs)
     assert "is 0.0078: they can decide at most 6 comparisons together" in found.pairing
@@ -92,7 +92,7 @@ def test_the_page_and_the_text_say_it(make_run: Maker) -> None:
     for content in (page, text):
         assert "Comparisons and independence" in content
         assert "No evidence that repetitions depend on each other" in content
-    assert f"<td>n = 1</td><td>n = 2</td><td>{found.pairs[0].words[:10]}" in page
+    assert f"<td>n = 1</td><td>n = 2</td><td>{found.pairs[0].text[:10]}" in page
     assert text.count("| n = 1 | n = 2 |") == len(found.pairs)
 
 

@@ -97,7 +97,7 @@ def test_the_page_is_bounded(
     numbers = sum(len(line["values"]) for own in charts for chart in own for line in chart["lines"])
     assert len(charts) == with_series
     assert numbers <= budget
-    assert ("Every cell" in found["note"]) == (with_series == 12)
+    assert ("every cell" in found["note"]) == (with_series == 12)
 
 
 def test_json_cannot_end_its_element() -> None:

@@ -216,6 +216,6 @@ def test_deviations_from_the_study_and_the_time_of_the_lock(make_run: Maker) -> 
     lock = json.loads((path / "lock.json").read_text("utf-8"))
     lock["locked"] = {"at": "2026-11-20T01:02:03Z", "results": 4}
     (path / "lock.json").write_text(json.dumps(lock), "utf-8")
-    assert "Locked on 2026-11-20 01:02 UTC, with 4 results there." in build(path)[0].read_text(
+    assert "Locked on 2026-11-20 01:02 UTC, when 4 results existed." in build(path)[0].read_text(
         "utf-8"
     )

@@ -111,7 +111,7 @@ def test_boxes_are_per_load_and_tests_within_a_load(subject: Subject) -> None:
 def test_where_chooses_loads(subject: Subject) -> None:
     drawing = asked(subject, 1)
     assert isinstance(drawing, Drawing)
-    assert "28 to 32 values a line" in drawing.caption
+    assert "28 to 32 values per line" in drawing.caption
     assert "where load == 2" in drawing.title
 
 
@@ -195,8 +195,8 @@ def test_what_figures_test_is_compared_in_words(subject: Subject) -> None:
     plt = [pair for pair in found.pairs if pair.what == "Page load time of web, load 2"]
     assert [(p.first, p.second) for p in plt] == [("http = h2", "http = h3")] * 4
     assert plt[0].where == f"access = {ACCESSES[0]}, target = {TARGETS[0]}"
-    assert "medians differ" in plt[0].words
-    assert "stochastic dominance holds: the first is larger" in plt[0].words
+    assert "medians differ" in plt[0].text
+    assert "stochastic dominance holds: the first is larger" in plt[0].text
     assert any(
         sentence.startswith("Page load time between values of http: medians differ in")
         for sentence in found.sentences

@@ -41,10 +41,10 @@ def test_no_engine_whose_computing_takes_time_says_that_it_is_free() -> None:
 @pytest.mark.parametrize(
     ("engine", "bounds_ns", "words"),
     [
-        ("vm", (None,), "only its computing time (the engine's default)"),
-        ("vm", (0,), "only its computing time (as the file says)"),
+        ("vm", (None,), "only its computing time to each packet it sends (the engine's default)"),
+        ("vm", (0,), "only its computing time to each packet it sends (as set in the file)"),
         ("free", (None,), "uniform from 0 to 10 µs, without reordering"),
-        ("free", (0, 0), "a host takes nothing (as the file says)"),
+        ("free", (0, 0), "A host adds no delay to each packet it sends (as set in the file)"),
         ("vm", (2_000_000,), "uniform from 0 to 2 ms, without reordering"),
         ("vm", (0, 10_000), "depends on the configuration. In some there is no delay."),
         ("vm", (10_000, 20_000), "uniform from 0 to 10 µs or 20 µs"),
@@ -65,7 +65,7 @@ def test_where_computing_is_free_the_report_says_so_and_what_it_means_for_pages(
     assert "each system call takes 8 µs" in charged
     browser = phases.processing(run("free", None, client="chromium"))
     assert "each system call takes 1 µs" in browser
-    assert "scripts and painting take none" in browser
+    assert "not scripts and painting" in browser
 
 
 def test_the_phase_check_in_words(monkeypatch: pytest.MonkeyPatch) -> None:

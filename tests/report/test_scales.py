@@ -72,12 +72,12 @@ def test_logarithmic_axes_have_plain_numbers(make_run: Maker) -> None:
 
 def test_what_is_not_positive_has_no_logarithm(make_run: Maker) -> None:
     subject = subject_of(make_run(**numbered("0", "2", "5")))
-    with pytest.raises(NothingToDraw, match="takes positive values, and there is 0"):
+    with pytest.raises(NothingToDraw, match="takes positive values only, and one is 0"):
         made(subject, "line", "goodput", **LINE, log="x")
-    with pytest.raises(NothingToDraw, match="takes positive values, and there is -0"):
+    with pytest.raises(NothingToDraw, match="takes positive values only, and one is -0"):
         made(subject, "cdf", "fairness.F", log="x")
     words = subject_of(make_run(sweep={"n": ("a", "b")}, repeat=1, duration_s=1.0))
-    with pytest.raises(NothingToDraw, match="the values of n are no numbers"):
+    with pytest.raises(NothingToDraw, match="takes numbers, and the values of n are not"):
         made(words, "line", "goodput", **LINE, log="x")
 
 

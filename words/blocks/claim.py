@@ -16,7 +16,7 @@ from fairc.dsl.core.values import Truth, Value
 class Conditions:
     """A condition; what it may be about is known where it stands."""
 
-    words: str = "a condition"
+    phrase: str = "a condition"
 
     def take(self, value: Value, use: str, at: Span | None = None) -> bool:
         """Raise CompileError unless the value is the outcome of a condition."""

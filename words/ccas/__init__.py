@@ -30,7 +30,7 @@ CCAS_OVER: Mapping[str, Registry[Cca]] = {"tcp": TCP_CCAS, "quic": QUIC_CCAS}
 CCAS: Registry[Cca] = Registry(
     "CCA",
     "cca",
-    {entry.name: entry for words in (QUIC_CCAS, TCP_CCAS) for entry in words}.values(),
+    {entry.name: entry for registry in (QUIC_CCAS, TCP_CCAS) for entry in registry}.values(),
 )
 """Every CCA, whatever it runs over."""
 
@@ -50,7 +50,7 @@ ABSENT: Mapping[str, tuple[str, str]] = {
 class AnyCca:
     """The kind "a CCA"; its arguments are checked when the transport is known."""
 
-    words: str = "a CCA"
+    phrase: str = "a CCA"
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Symbol | Applied:
         """Raise CompileError unless some transport has this CCA."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.words import listed, number
+from fairc.runtime.report.formatting import listed, number
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
-from .cases import REPETITION, Case, by_words, load, names_of, replicates, separated, stem, worded
+from .cases import REPETITION, Case, by_text, load, names_of, replicates, separated, stem, worded
 from .layout import columns_for, fitting, grid
 from .style import LIMIT, MUTED, SERIES, Width
 
@@ -67,12 +67,11 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     return Drawing(
         name=stem(subject, request),
         section="asked",
-        title=f"Autocorrelation of {cases.title(by_words(names))}",
+        title=f"Autocorrelation of {cases.title(by_text(names))}",
         caption=(
-            f"Correlation of the {values} values, in the order of repetitions, with themselves at"
-            " a lag of so many repetitions. Dashed: 1.96 / sqrt(n), between which 95 % of the"
-            " values of an independent series"
-            f" lie; {len(outside)} of {lags} are beyond it, {0.05 * lags:.1f} would be expected by chance."
+            f"Autocorrelation of the {values} values in the order of repetitions, at each lag in"
+            " repetitions. Dashed: 1.96 / sqrt(n), the 95 % band of an independent series;"
+            f" {len(outside)} of {lags} are beyond it, {0.05 * lags:.1f} would be expected by chance."
             + (f" {without} groups are too short or do not vary." if without else "")
             + f" {cases.basis(names)}"
         ),

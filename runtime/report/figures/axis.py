@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest, Plan
-from fairc.runtime.report.words import one_line
+from fairc.runtime.report.formatting import one_line
 
 from .base import NothingToDraw
 from .layout import apart
@@ -112,7 +112,9 @@ def wants_log(request: FigureRequest, axis: str, values: Iterable[float]) -> boo
     if axis not in str(request.options.get("log", "")):
         return False
     if (smallest := min(values, default=1.0)) <= 0:
-        raise NothingToDraw(f"a logarithmic axis takes positive values, and there is {smallest:g}")
+        raise NothingToDraw(
+            f"a logarithmic axis takes positive values only, and one is {smallest:g}"
+        )
     return True
 
 
@@ -128,5 +130,7 @@ def named_axis(plan: Plan, name: str, values: Sequence[str], request: FigureRequ
         places = {v: numbers[v] for v in values}
         return NamedAxis(name, places, True, wants_log(request, "x", places.values()))
     if "x" in str(request.options.get("log", "")):
-        raise NothingToDraw(f"the values of {one_line(name)} are no numbers for a logarithmic axis")
+        raise NothingToDraw(
+            f"a logarithmic axis takes numbers, and the values of {one_line(name)} are not"
+        )
     return NamedAxis(name, {v: float(i) for i, v in enumerate(values)}, numeric=False)

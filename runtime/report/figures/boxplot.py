@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.words import listed, one_line, quantity
+from fairc.runtime.report.formatting import listed, one_line, quantity
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.multiple import holm
 
@@ -19,7 +19,7 @@ from .cases import (
     PROTOCOL,
     Case,
     Cases,
-    by_words,
+    by_text,
     grouped,
     load,
     names_of,
@@ -159,7 +159,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     return Drawing(
         name=stem(subject, request),
         section="asked",
-        title=cases.title(by_words((*by, *facet))),
+        title=cases.title(by_text((*by, *facet))),
         caption=" ".join(
             filter(
                 None,
@@ -248,7 +248,7 @@ def _adjusted(panels: list[Panel]) -> list[Panel]:
     return [Panel(panel.heading, tuple(map(adjusted, panel.rows))) for panel in panels]
 
 
-def p_words(p: float | None) -> str:
+def p_text(p: float | None) -> str:
     """Return a p-value as it is printed: `p = 0.012`, `p < 0.001`."""
     if p is None:
         return "no p"
@@ -264,7 +264,7 @@ def _notches(
         return "No notch: values of one cell are not independent."
     without = sum(not box.notch for _, box in boxes)
     text = (
-        f"Notch, or bar below a box that is narrower: {100 * level:g} % interval of the median"
+        f"Notch, or a bar below a box narrower than its notch: {100 * level:g} % interval of the median"
         f" ({how})"
     )
     return (
@@ -280,7 +280,7 @@ def _tested(test: TestOf | None, pooled: bool, by: tuple[str, ...]) -> str:
     if pooled:
         return "No test: values of one cell are not independent."
     if not by:
-        return "No test: there is one group."
+        return "No test: there is only one group."
     return (
         f"p: {test[0]} between values of {one_line(by[-1])}, two-sided, adjusted for the"
         " number of tests in this figure (Holm)."
@@ -333,7 +333,7 @@ def _panel(axes: Axes, panel: Panel, cases: Cases, inches: float) -> None:
             text, size, at = f"{row.label}  n = {len(row.values)}".strip(), 6.2, top + 0.075
             top += _ROW
         else:
-            text = "; ".join(f"{pair.label}: {p_words(pair.p)}" for pair in row)
+            text = "; ".join(f"{pair.label}: {p_text(pair.p)}" for pair in row)
             size, at = 6.0, top + 0.07
             top += _NOTE
         axes.text(0, at, cut(text, most), va="center", fontsize=size, color=MUTED,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.formatting import one_line
 from fairc.runtime.report.run import Configuration, Outcome, Run
-from fairc.runtime.report.words import one_line
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
 from .layout import columns_for, fitting, grid, label_room, short
 from .style import LIMIT, Width, colour, dash, label_ends
-from .traces import BINS, Line, Panel, chosen_words, representatives
+from .traces import BINS, Line, Panel, chosen_text, representatives
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,16 +36,16 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         for panel in _panels(subject.run, configuration, outcome, heading)
     ]
     if not panels:
-        raise NothingToDraw("no configuration that is shown has a policer")
+        raise NothingToDraw("none of the configurations shown has a policer")
     lowest = min(value for panel in panels for line in panel.lines for value in line.values)
     return Drawing(
         name="buckets",
         section="time",
         title="Buckets of the policer",
         caption=(
-            "Tokens in the bucket of each user at the end of each slot; dashed: an empty one, under"
-            f" which packets are dropped. Of more than {MOST_USERS} users, those with the most drops,"
-            f" and then tokens. {chosen_words(found)} Each bin of time keeps its smallest and its"
+            "Tokens in each user's bucket at the end of each slot; dashed: an empty bucket, below"
+            f" which packets are dropped. With more than {MOST_USERS} users, only those with the most"
+            f" drops, and then the most tokens, are shown. {chosen_text(found)} Each bin of time keeps its smallest and its"
             " largest value."
         ),
         alt=f"Line chart of the level of buckets over time, down to {lowest:.3g} tokens.",

@@ -10,9 +10,9 @@ from math import fsum
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.compare.mixtures import Origin, names_to_add, ticked
 from fairc.runtime.report.endings import cells_waiting
+from fairc.runtime.report.formatting import Scale, counted, listed, one_line, scale_for
 from fairc.runtime.report.run import Configuration, Outcome
 from fairc.runtime.report.summary import Measure
-from fairc.runtime.report.words import Scale, counted, listed, one_line, scale_for
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.repeated import FIXED, Repeated
 
@@ -360,7 +360,7 @@ def valued(key: Sequence[str]) -> str:
     return ", ".join(one_line(v) or "none" for v in key)
 
 
-def by_words(names: Sequence[str]) -> str:
+def by_text(names: Sequence[str]) -> str:
     """Return `by loss and flow`, or nothing."""
     return f"by {listed([one_line(n) for n in names])}" if names else ""
 

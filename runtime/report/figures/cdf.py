@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.words import listed, one_line, quantity
+from fairc.runtime.report.formatting import listed, one_line, quantity
 
 from . import within
 from .axis import wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
-from .cases import Cases, by_words, grouped, load, names_of, separated, stem, valued, worded
+from .cases import Cases, by_text, grouped, load, names_of, separated, stem, valued, worded
 from .layout import Key, fitting, panels_for
 from .style import Width, colour, dash, logarithmic
 
@@ -71,9 +71,9 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     return Drawing(
         name=stem(subject, request),
         section="asked",
-        title=f"Distribution of {cases.title(by_words((*by, *facet)))}",
+        title=f"Distribution of {cases.title(by_text((*by, *facet)))}",
         caption=(
-            f"Share of the values that are at most this; {n} values a line{cut}."
+            f"Share of the values that are at most this; {n} values per line{cut}."
             f" {cases.basis((*by, *facet))}"
         ),
         alt=f"Cumulative distribution of {cases.metric}. {listed(spans, 6)}.",

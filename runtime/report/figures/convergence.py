@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.words import counted, listed, quantity
+from fairc.runtime.report.formatting import counted, listed, quantity
 from fairc.runtime.statistics import median
 from fairc.runtime.statistics.subsets import drawn_ranks, enough
 
@@ -20,7 +20,7 @@ from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
     Case,
     Cases,
-    by_words,
+    by_text,
     load,
     names_of,
     number_of,
@@ -81,12 +81,10 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
             heading = worded(names, key)
             panels.append(_panel(heading, values, percentile, draws, subject.run.plan.seed))
     if not panels:
-        raise NothingToDraw(
-            f"it draws from at least {MIN_CONFIGURATIONS} configurations with a value"
-        )
+        raise NothingToDraw(f"it needs at least {MIN_CONFIGURATIONS} configurations with a value")
     short_of = len(groups) - len(panels)
     fewer = (
-        f" {counted(short_of, 'group')} with fewer than {MIN_CONFIGURATIONS} not shown."
+        f" Not shown: {counted(short_of, 'group')} with fewer than {MIN_CONFIGURATIONS}."
         if short_of
         else ""
     )
@@ -96,7 +94,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         name=stem(subject, request),
         section="asked",
         title=(
-            f"How the {ordinal(percentile)} of {cases.title(by_words(names))} settles with the"
+            f"How the {ordinal(percentile)} of {cases.title(by_text(names))} settles with the"
             " number of configurations"
         ),
         caption=(

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.formatting import number
 from fairc.runtime.report.run import Configuration, Outcome, Run
-from fairc.runtime.report.words import number
 
 from . import rates
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
-from .traces import BINS, Line, Panel, chosen_words, draw_panels, representatives, shaded
+from .traces import BINS, Line, Panel, chosen_text, draw_panels, representatives, shaded
 
 K, JAIN = "fmp.K", "fmp.jain"
 PANELS = 3
@@ -29,7 +29,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     bins = BINS if len(found) == 1 else BINS // 2
     courses = [_traces(subject.run, outcome, bins) for _, outcome, _ in found]
     if not any(K in course for course in courses):
-        raise NothingToDraw("no course of K is stored")
+        raise NothingToDraw("K over time is not stored")
     largest = max(abs(v) for course in courses for v in course.get(K, ([], [0.0]))[1])
     reach = max(1.1 * largest, LEAST_SPAN)
     panels: list[Panel] = []
@@ -41,12 +41,12 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         warmup_s = subject.run.scenes[configuration.id].warmup_ns * 1e-9
         lines = _rates(subject.run, configuration, outcome)
         panels.append(Panel(name, "rate (Mbit/s)", lines, warmup_s=warmup_s))
-        for metric, words, span in (
+        for metric, label, span in (
             (JAIN, "Jain's index so far", (0.0, 1.05)),
             (K, "K so far", (-reach, reach)),
         ):
             lines = (Line("", place, *course[metric]),) if metric in course else ()
-            panels.append(Panel("", words, lines, warmup_s=warmup_s, span=span))
+            panels.append(Panel("", label, lines, warmup_s=warmup_s, span=span))
     ends = [
         f"{configuration.label}: K = {number(course[K][1][-1], 3)}"
         for (configuration, _, _), course in zip(found, courses, strict=True)
@@ -57,9 +57,9 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         section="time",
         title="K over time",
         caption=(
-            "K until each time: below 0 the first session has had more so far, and early slots weigh more, so its"
-            " last value is K. Beside it the mean of Jain's index so far, and the rates of the sessions (IP bytes at"
-            f" the bottleneck's exit). Of more than two sessions, the pair with the largest |K|. {chosen_words(found)}{shaded(panels)}"
+            "K up to each time: below 0 the first session has received more so far. Early slots weigh more, and the"
+            " last value is K. Also shown: the mean of Jain's index so far, and the rates of the sessions (IP bytes at"
+            f" the bottleneck's exit). With more than two sessions: the pair with the largest |K|. {chosen_text(found)}{shaded(panels)}"
         ),
         alt=f"Line charts over time. {'; '.join(ends[:4])}.",
         draw=lambda width: draw_panels(panels, width, per_configuration=PANELS),

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.formatting import one_line
 from fairc.runtime.report.run import Run
-from fairc.runtime.report.words import one_line
 
 from .base import Drawing, NothingToDraw, Subject, limits, panel_names
 from .cases import REPETITION, load, names_of, separated, stem, worded
@@ -106,9 +106,9 @@ def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing
         section="repetitions" if request is None else "asked",
         title=look.title,
         caption=(
-            f"{look.reading} One run a panel, not a summary: {which}"
-            f" {', '.join(map(str, shown))}. Metric `deviations` explains how all of it is"
-            f" computed.{verdict}"
+            f"{look.reading} One run per panel, not a summary: {which}"
+            f" {', '.join(map(str, shown))}. The metric `deviations` documents the"
+            f" computation.{verdict}"
         ),
         alt=f"{look.title}, {len(panels)} panels. "
         + (
@@ -124,7 +124,7 @@ def _draw(look: Look, panels: Sequence[Panel], width: Width) -> Figure:
     single = len(panels) == 1
     present = {curve.name.partition(".")[2] for panel in panels for curve in panel.curves}
     keys = look.keys(panels)
-    keys += [Key(words, paint, dash) for m, (words, paint, dash) in MODELS.items() if m in present]
+    keys += [Key(label, paint, dash) for m, (label, paint, dash) in MODELS.items() if m in present]
     layout = panels_for(
         width, [panel.heading for panel in panels], (1.9, 1.35), keys, left=WIDE_LEFT, share=False
     )

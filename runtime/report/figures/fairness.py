@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.formatting import MINUS, number, one_line
 from fairc.runtime.report.run import Configuration
 from fairc.runtime.report.summary import F, Measure, Results, Summary
-from fairc.runtime.report.words import MINUS, number, one_line
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .layout import fitted, short

@@ -11,15 +11,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.formatting import counted, decimals_for, listed, number, one_line
 from fairc.runtime.report.summary import F
-from fairc.runtime.report.words import counted, decimals_for, listed, number, one_line
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
     Cases,
     Gap,
     Summing,
-    by_words,
+    by_text,
     load,
     names_of,
     only,
@@ -91,7 +91,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     return Drawing(
         name=stem(subject, request),
         section="asked",
-        title=cases.title(f"over {one_line(x[0])} and {one_line(y[0])}", by_words(facet)),
+        title=cases.title(f"over {one_line(x[0])} and {one_line(y[0])}", by_text(facet)),
         caption=_caption(cases, request, maps, (*x, *y, *facet), sides),
         alt=(
             f"Heat map of {cases.metric}, {counted(len(maps), 'map')}: from"
@@ -165,8 +165,8 @@ def _caption(
         )
         if sizes != [1]:
             parts.append(
-                "Filled: one cell, or the 95 % interval is on one side of 0; open: it is not, or"
-                " there are too few cells for one."
+                "Filled: a single cell, or the 95 % interval excludes 0; open: the interval contains"
+                " 0, or there are too few cells for one."
             )
     else:
         parts.append("Darker is more.")

@@ -8,10 +8,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.words import listed, one_line, quantity
+from fairc.runtime.report.formatting import listed, one_line, quantity
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
-from .cases import Cases, by_words, load, names_of, number_of, separated, stem, worded
+from .cases import Cases, by_text, load, names_of, number_of, separated, stem, worded
 from .layout import fitting, panels_for
 from .pairs import pair_of, sessions_of
 from .style import MUTED, SERIES, Width
@@ -58,7 +58,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     return Drawing(
         name=stem(subject, request),
         section="asked",
-        title=f"Histogram of {cases.title(by_words(names))}",
+        title=f"Histogram of {cases.title(by_text(names))}",
         caption=(
             f"Number of values in each of {len(edges) - 1} bins of {width}, the same in every"
             f" panel. {cases.basis(names)}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairc.runtime.report.words import one_line
+from fairc.runtime.report.formatting import one_line
 
 from .style import WIDTHS, Dash, Width
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.words import listed, one_line, quantity, scale_for
+from fairc.runtime.report.formatting import listed, one_line, quantity, scale_for
 
 from . import overtime
 from .axis import NamedAxis, named_axis, wants_log
@@ -14,7 +14,7 @@ from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
     Cases,
     Summing,
-    by_words,
+    by_text,
     grouped,
     load,
     names_of,
@@ -93,7 +93,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     logs = Logs(
         timed and wants_log(request, "x", (p.x for p in shown)), wants_log(request, "y", ends)
     )
-    title = cases.title(f"against {one_line(str(request.options['x']))}", by_words((*by, *facet)))
+    title = cases.title(f"against {one_line(str(request.options['x']))}", by_text((*by, *facet)))
     return Drawing(
         name=stem(subject, request),
         section="asked",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.formatting import decimals_for, number, one_line
 from fairc.runtime.report.run import Configuration
 from fairc.runtime.report.summary import PLT, TTR, Measure, Results, Summary
-from fairc.runtime.report.words import decimals_for, number, one_line
 
 from .base import FigureKind, NothingToDraw, Number, Sheet, Subject
 
@@ -72,12 +72,12 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
         caption=(
             "Medians over the repetitions that count, with their 95 % intervals"
             f" ({subject.run.repeated.interval});"
-            " loads of one cell are not independent, so each is summarised by itself. Failed loads are"
-            " left out; the table loads has their reasons. Slow start: log2(BDP / IW) x RTT, the time in"
-            " which the congestion window grows to the BDP, end to end; split: a PEP ends the connection on"
-            " its way, so there is no slow start over the whole RTT."
+            " loads of one cell are not independent, so each load is summarised separately. Failed loads"
+            " are left out; the table `loads` has the reasons. Slow start: log2(BDP / IW) x RTT, the time"
+            " in which the congestion window grows to the BDP, end to end; split: a PEP splits the"
+            " connection, so there is no slow start over the whole RTT."
             + (
-                " Browser's own: PLT of one load from its own host, without a network."
+                " Browser's own: PLT of one load from the browser's own host, without a network."
                 if has_own
                 else ""
             )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from fairc.runtime.report.words import quantity
+from fairc.runtime.report.formatting import quantity
 
 from .base import NothingToDraw, Subject
 from .cases import REPETITION, Case, Cases, Summing, mixture

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable
 from math import ceil
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.formatting import decimals_for, number, one_line
 from fairc.runtime.report.run import Run
-from fairc.runtime.report.words import decimals_for, number, one_line
 from fairc.runtime.statistics.estimates import Estimate, no_variance, percentile
 
 from .base import FigureKind, NothingToDraw, Number, Sheet, Subject, limits
-from .cases import Case, Cases, by_words, load, names_of, number_of, ordinal, separated, stem
+from .cases import Case, Cases, by_text, load, names_of, number_of, ordinal, separated, stem
 from .convergence import of_configurations
 
 FMP = "fmp.fairness"
@@ -74,10 +74,10 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     return Sheet(
         name=stem(subject, request),
         section="asked" if request is not DEFAULT else "repetitions",
-        title=f"{what.capitalize()} of {cases.title(by_words(names))}",
+        title=f"{what.capitalize()} of {cases.title(by_text(names))}",
         caption=(
             f"{what.capitalize()} over the configurations of a pair, each with the median of its cells, and"
-            f" its {interval} (bootstrap over configurations, as if they had been drawn from many such"
+            f" its {interval} (bootstrap over configurations, as a random sample of many such"
             f" networks).{_meaning(q) if both else ''} {_basis(cases)}"
         ),
         head=(
@@ -137,7 +137,7 @@ def pair_of(run: Run, configuration: str, sessions: Iterable[str]) -> str:
 
 def _meaning(p: float) -> str:
     """Say what the percentile of a fairness is."""
-    share = f"{100 - p:g} % of the configurations are at least so fair"
+    share = f"{100 - p:g} % of the configurations are at least this fair"
     return f" {share}: 1 - (the {ordinal(100 - p)} of |K|)."
 
 

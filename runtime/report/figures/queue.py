@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.formatting import Scale, scale_for
 from fairc.runtime.report.links import named
 from fairc.runtime.report.run import Configuration, Outcome, Run
-from fairc.runtime.report.words import Scale, scale_for
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
-from .traces import BINS, Line, Panel, chosen_words, draw_panels, representatives, shaded
+from .traces import BINS, Line, Panel, chosen_text, draw_panels, representatives, shaded
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
@@ -34,7 +34,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         section="time",
         title="Bottleneck queue",
         caption=(
-            f"Backlog at the end of each slot; dashed: the limit. {chosen_words(found)} Each bin"
+            f"Backlog at the end of each slot; dashed: the limit. {chosen_text(found)} Each bin"
             f" of time keeps its smallest and its largest value.{shaded(panels)}"
         ),
         alt=f"Line chart of the backlog over time. {'; '.join(parts)}.",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.formatting import Scale, counted, quantity, scale_for
 from fairc.runtime.report.links import capacity, changing
 from fairc.runtime.report.run import Configuration, Run, in_list
-from fairc.runtime.report.words import Scale, counted, quantity, scale_for
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, panel_names
 from .layout import columns_for, fitting, grid, label_room, short
@@ -109,8 +109,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
             " smallest to the largest of them."
         )
     caption = (
-        f"Rate of each flow at the bottleneck's exit (IP bytes), averaged over the slots in each"
-        f" {bins} in which its application is active. {basis} A line is drawn while at least half of the repetitions have the flow active."
+        f"Rate of each flow at the bottleneck's exit (IP bytes), averaged per {bins}"
+        f" over the slots in which its application is active. {basis} A line is drawn while at least half of the repetitions have the flow active."
     )
     if any(s.capacity is not None for _, s in data):
         caption += " Dashed: the rate of the link, on the wire."

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.formatting import listed, one_line, quantity, scale_for
 from fairc.runtime.report.run import Run, in_list
 from fairc.runtime.report.summary import PLT
-from fairc.runtime.report.words import listed, one_line, quantity, scale_for
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
@@ -17,7 +17,7 @@ from .cases import (
     REPETITION,
     Case,
     Cases,
-    by_words,
+    by_text,
     grouped,
     load,
     names_of,
@@ -89,7 +89,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     return Drawing(
         name=stem(subject, request),
         section="asked",
-        title=f"Bytes received {cases.title(by_words((*by, *facet))).removeprefix('sequence ')}",
+        title=f"Bytes received {cases.title(by_text((*by, *facet))).removeprefix('sequence ')}",
         caption=" ".join((_READING, _units(panels), _scaling(panels), cases.basis((*by, *facet)))),
         alt=f"Bytes received over the time since connectStart. {_described(panels, groups)}.",
         draw=lambda width: _draw(panels, [worded(by, g) for g in groups], width),
@@ -126,7 +126,7 @@ def _scaling(panels: Sequence[Panel]) -> str:
     missing = sum(p.scaled is None and any(line for line in p.lines) for p in panels)
     if missing and not factors:
         return "No test unit has both TCP and QUIC: nothing is scaled, QUIC counts IP bytes."
-    return f"{text} {missing} panels have no TCP to scale by." if missing else text
+    return f"{text} {missing} panels have no TCP connection to scale by." if missing else text
 
 
 def _described(panels: Sequence[Panel], groups: Sequence[tuple[str, ...]]) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.words import decimals_for, number, one_line
+from fairc.runtime.report.formatting import decimals_for, number, one_line
 
 from .base import FigureKind, NothingToDraw, Number, Sheet, Subject, limits
-from .cases import by_words, load, names_of, separated, stem, summing
+from .cases import by_text, load, names_of, separated, stem, summing
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Sheet:
@@ -37,7 +37,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     return Sheet(
         name=stem(subject, request),
         section="asked",
-        title=f"{sums.what.capitalize()} of {cases.title(by_words(names))}",
+        title=f"{sums.what.capitalize()} of {cases.title(by_text(names))}",
         caption=f"{sums.what.capitalize()} over the cells of a group, and its {sums.interval}."
         f" {cases.basis(names)}",
         head=(

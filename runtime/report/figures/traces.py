@@ -68,7 +68,7 @@ def representatives(subject: Subject) -> list[tuple[Configuration, Outcome, str]
     return found
 
 
-def chosen_words(found: list[tuple[Configuration, Outcome, str]]) -> str:
+def chosen_text(found: list[tuple[Configuration, Outcome, str]]) -> str:
     """Say which repetition is shown: one run, not a summary."""
     if len(found) == 1:
         _, outcome, why = found[0]

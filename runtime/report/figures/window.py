@@ -8,7 +8,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.run import Outcome, Run, by_flow
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
-from .traces import BINS, Line, Panel, chosen_words, draw_panels, representatives, shaded
+from .traces import BINS, Line, Panel, chosen_text, draw_panels, representatives, shaded
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
@@ -36,7 +36,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     )
     scenes = (subject.run.scenes.get(configuration.id) for configuration, _, _ in found)
     split = (
-        " Where proxies split a flow's connections, they are those of the server to its proxy."
+        " Where proxies split a flow's connections, those from the server to its proxy are shown."
         if any(scene is not None and scene.peps for scene in scenes)
         else ""
     )
@@ -45,7 +45,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         section="time",
         title="Congestion window and RTT",
         caption=(
-            f"Sampled inside the sender. {chosen_words(found)} Each bin of time keeps"
+            f"Sampled inside the sender. {chosen_text(found)} Each bin of time keeps"
             f" its smallest and its largest sample.{shaded(panels)}{summed}{split}"
         ),
         alt=_alt(panels),

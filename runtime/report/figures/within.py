@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.words import listed, one_line, quantity, scale_for
+from fairc.runtime.report.formatting import listed, one_line, quantity, scale_for
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.repeated import FIXED, Repeated
 from fairc.words.metrics import METRICS
@@ -27,7 +27,7 @@ from .cases import (
     REPETITION,
     Case,
     Cases,
-    by_words,
+    by_text,
     load,
     mixture,
     names_of,
@@ -170,7 +170,7 @@ def make(subject: Subject, request: FigureRequest) -> Drawing | None:
     return Drawing(
         name=stem(subject, request),
         section="asked",
-        title=f"Distribution of {cases.title(by_words((*by, *facet)))}",
+        title=f"Distribution of {cases.title(by_text((*by, *facet)))}",
         caption=_caption(source, drawn, cases.basis((*by, *facet)), own, cases.repeats),
         alt=_alt(cases, drawn, ranked, places),
         draw=lambda width: _draw(
@@ -299,7 +299,7 @@ def _caption(
     interval = (
         f"band: its 95 % interval ({repeats.interval})"
         if band
-        else f"no interval ({repeats.needed} cells of one configuration give one)"
+        else f"no interval (it takes {repeats.needed} cells of one configuration)"
     )
     return (
         f"Share of the {source.things} that {source.took}{source.infinite}. Line: median over"
@@ -316,10 +316,10 @@ def _alt(cases: Cases, panels: Sequence[Panel], groups: Sequence[tuple[str, ...]
                 (x for x, share in zip(places, line.share, strict=True) if share >= 0.5), None
             )
             name = ", ".join(filter(None, (panel.heading, valued(groups[line.index])))) or "all"
-            words = (
+            text = (
                 "less than half ended" if half is None else f"half by {quantity(half, cases.unit)}"
             )
-            parts.append(f"{name}: {words}")
+            parts.append(f"{name}: {text}")
     return f"Cumulative distribution of {cases.metric} within cells. {listed(parts, 6)}."
 
 

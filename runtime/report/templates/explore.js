@@ -46,7 +46,7 @@
     const valid = configuration.cells.filter((own) => own.verdict === "valid").length;
     said.textContent = `${configuration.label}: ${configuration.summary || "no value"}; ` +
       `${valid} of ${configuration.cells.length} cells valid.` +
-      (cell && !cell.charts ? " This repetition has no series here." : "");
+      (cell && !cell.charts ? " This page has no time series of this repetition." : "");
   };
 
   const rows = (configuration) => {

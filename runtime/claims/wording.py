@@ -1,11 +1,18 @@
-"""Verdicts of claims in words: numbers in a unit that suits all of a claim, bounds, what would decide."""
+"""Verdicts of claims as text: numbers in a unit that suits all of a claim, bounds, what would decide."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fairc.runtime.report.words import Scale, counted, decimals_for, number, quantity, scale_for
+from fairc.runtime.report.formatting import (
+    Scale,
+    counted,
+    decimals_for,
+    number,
+    quantity,
+    scale_for,
+)
 
 from .deciding import Decided, Decision, Unit
 from .power import Needed
@@ -23,8 +30,8 @@ SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A unit in words. interval: empty where there is none, then note has the reason. bound: `> 0.2`."""
+class UnitText:
+    """A unit as text. interval: empty where there is none, then note has the reason. bound: `> 0.2`."""
 
     where: str
     verdict: str
@@ -53,13 +60,13 @@ def format_of(decided: Decided) -> tuple[Scale, int]:
     return scale, decimals_for((x / scale.factor for x in numbers), 4)
 
 
-def told(decided: Decided) -> tuple[Told, ...]:
-    """Return each unit of a claim in words."""
+def unit_texts(decided: Decided) -> tuple[UnitText, ...]:
+    """Return each unit of a claim as text."""
     scale, decimals = format_of(decided)
-    return tuple(_told(decided, unit, scale, decimals) for unit in decided.units)
+    return tuple(_unit_text(decided, unit, scale, decimals) for unit in decided.units)
 
 
-def _told(decided: Decided, unit: Unit, scale: Scale, decimals: int) -> Told:
+def _unit_text(decided: Decided, unit: Unit, scale: Scale, decimals: int) -> UnitText:
     def shown(x: float) -> str:
         return number(x / scale.factor, decimals)
 
@@ -71,7 +78,7 @@ def _told(decided: Decided, unit: Unit, scale: Scale, decimals: int) -> Told:
     note = unit.reason
     if unit.needed is not None:
         note = "; ".join(filter(None, (note, repetitions(unit.needed))))
-    return Told(
+    return UnitText(
         ", ".join(f"{name} = {text}" for name, text in unit.where),
         unit.verdict,
         value,
@@ -103,25 +110,25 @@ def repetitions(needed: Needed) -> str:
 def summed_up(decision: Decision) -> str:
     """Say how many claims came out how."""
     parts = [
-        f"{len(found)} {words}"
+        f"{len(found)} {verb}"
         for verdict, one, several in (
             ("holds", "holds", "hold"), ("fails", "fails", "fail"),
             ("undecided", "is undecided", "are undecided"),
         )
         if (found := [d for d in decision.claims if d.verdict == verdict])
-        for words in (one if len(found) == 1 else several,)
+        for verb in (one if len(found) == 1 else several,)
     ]  # fmt: skip
     return f"{counted(len(decision.claims), 'claim')}: {', '.join(parts)}"
 
 
-def level_words(decision: Decision) -> str:
+def level_text(decision: Decision) -> str:
     """Say at which level each interval is."""
     looks = " at every look" if decision.at_looks else ""
     if decision.pairs == 1:
         return f"its interval is at 95 %{looks and ', and holds' + looks}"
     return (
-        f"{decision.pairs} intervals, each at {100 * decision.level:.4g} %, so that with 95 % all"
-        f" of them hold together{looks}"
+        f"{decision.pairs} intervals, each at {100 * decision.level:.4g} %, so that all of"
+        f" them hold together{looks} with 95 % confidence"
     )
 
 
@@ -129,15 +136,13 @@ def lines(decision: Decision, most: int = 8) -> Iterator[str]:
     """Yield the verdicts for a terminal; of each claim the units that are open or fail first."""
     if not decision.claims:
         return
-    yield f"{summed_up(decision)} ({level_words(decision)})"
+    yield f"{summed_up(decision)} ({level_text(decision)})"
     for decided in decision.claims:
         late = (
-            ", exploratory: claimed after results were there"
-            if decided.kind == "exploratory"
-            else ""
+            ", exploratory: claimed after results existed" if decided.kind == "exploratory" else ""
         )
         yield f"{decided.verdict:>9}  {decided.claim.text}{late}"
-        rows = in_order(told(decided))
+        rows = in_order(unit_texts(decided))
         for row in rows[:most]:
             where = f"{row.where}: " if row.where else ""
             mark = f"{row.verdict}: " if row.verdict != decided.verdict else ""
@@ -146,7 +151,7 @@ def lines(decision: Decision, most: int = 8) -> Iterator[str]:
             yield f"{'':11}... and {len(rows) - most} more: fairc verdict RUN --format json"
 
 
-def in_order(rows: tuple[Told, ...]) -> list[Told]:
+def in_order(rows: tuple[UnitText, ...]) -> list[UnitText]:
     """Return what fails first, then what is undecided, then what holds; each in the order of the grid."""
     order = ("fails", "undecided", "holds")
     return sorted(rows, key=lambda row: order.index(row.verdict))
