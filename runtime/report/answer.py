@@ -25,8 +25,10 @@ NAMES = {
     "loss_rate.total": "Loss rate",
     "qoe": "QoE (1.5 to 5)",
     "cwnd.mean": "Mean window",
-    "deviations.inside": "Inside the envelope of theory (1 yes, 0 no)",
+    "deviations.inside": "Inside the envelope of theory",
 }
+# Metrics that are 1 or 0, and said so.
+YES_OR_NO = frozenset({"deviations.inside"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +167,13 @@ def _findformat_of(results: Results, metric: str) -> tuple[Scale, int]:
 def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remark: str) -> Entry:
     """Return a summary as it is printed in the given scale."""
 
+    def shown(x: float) -> str:
+        if measure.metric in YES_OR_NO and x in (0, 1):
+            return "yes" if x else "no"
+        return number(x / scale.factor, decimals)
+
     def value(x: float | None) -> Value | None:
-        return None if x is None else Value(number(x / scale.factor, decimals), repr(x))
+        return None if x is None else Value(shown(x), repr(x))
 
     name, bracket, scope = NAMES.get(measure.metric, measure.metric).partition(" (")
     what = f"{name} of {one_line(measure.flow)}" if measure.flow is not None else name
@@ -177,7 +184,7 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
         if summary.constant:
             note = f"all {summary.n} values are equal"
         elif summary.n > 1:
-            values = ", ".join(number(v / scale.factor, decimals) for v in summary.values)
+            values = ", ".join(map(shown, summary.values))
             note = f"values: {values}"
     elif not summary.n:
         note = "no value"

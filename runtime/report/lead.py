@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fairc.compiler.plan import FigureRequest
 
 from .answer import MAX_TILES, Answer, Entry, entry, format_of
-from .figures import FIGURES, Drawing, NothingToDraw, Sheet, Subject
+from .figures import FIGURES, SPECTRUM, Drawing, NothingToDraw, Sheet, Subject
 from .figures.cases import FLOW, LOAD
 from .formatting import counted
 from .summary import GOODPUT, F, Measure, Results, summarise
@@ -174,12 +174,30 @@ def _place(
     if few:
         if asked:
             return asked[0][0]
+        if (spectrum := _spectrum(subject, figures)) is not None:
+            return spectrum
         rates = first.metric.partition(".")[0] in _RATES or len(subject.run.configurations) == 1
         return _over_time([drawn for _, drawn in figures]) if rates else None
     swept = set(subject.run.axes)
     for place, request in asked:
         whole = request.where is None and request.kind in ("line", "heatmap")
         if whole and request.options["x"] in swept and _names(request.metric) == first.metric:
+            return place
+    return _spectrum(subject, figures)
+
+
+def _spectrum(
+    subject: Subject, figures: Sequence[tuple[FigureRequest | None, Drawing | Sheet]]
+) -> int | None:
+    """Return the place of the large-deviations spectra where they are of all configurations, else None.
+
+    A window is measured for their sake; its mean answers nothing of what they are asked for.
+    """
+    if len(subject.shown) < len(subject.run.configurations):
+        return None
+    for place, (request, drawn) in enumerate(figures):
+        whole = request is None or request.where is None
+        if whole and SPECTRUM.name == (request.kind if request else drawn.name):
             return place
     return None
 
@@ -279,18 +297,19 @@ def _maps(
     rest: list[_Axis],
     parts: int,
 ) -> Iterator[FigureRequest]:
-    """Yield a heat map where two names have several values, or where there are more than two names."""
-    if not rest:
-        return
-    y = max(rest, key=lambda a: (a.numeric, a.size))
-    two = x.numeric and y.numeric and y.size >= 3 and parts == 1
-    others = [a for a in rest if a is not y]
-    maps = parts
-    for axis in others:
-        maps *= axis.size
-    filled = len(run.configurations) * parts / (maps * x.size * y.size)
-    if (two if not others else x.numeric) and maps <= MAX_MAPS and filled >= MIN_FILLED:
-        yield heat(x, y, tuple(a.name for a in others))
+    """Yield heat maps where two names have several values, or where there are more than two names.
+
+    Where the sweep leaves out combinations, as one that pairs some names, another name on the y axis may leave fewer
+    holes: there are only as many maps as combinations of the other names occur.
+    """
+    points = [dict(c.bindings) for c in run.configurations]
+    for y in sorted(rest, key=lambda a: (a.numeric, a.size), reverse=True):
+        two = x.numeric and y.numeric and y.size >= 3 and parts == 1
+        others = tuple(a.name for a in rest if a is not y)
+        maps = parts * len({tuple(point[name] for name in others) for point in points})
+        filled = len(points) * parts / (maps * x.size * y.size)
+        if (two if not others else x.numeric) and maps <= MAX_MAPS and filled >= MIN_FILLED:
+            yield heat(x, y, others)
 
 
 def _makers(

@@ -21,7 +21,7 @@ from .endings import ended
 from .figures import Drawing, Sheet
 from .formatting import one_line
 from .glossary import glossary, rules
-from .lead import basis, tiles
+from .lead import SECTION, basis, tiles
 from .limits import limits
 from .phases import phases
 from .render import Rendered
@@ -125,6 +125,8 @@ def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:
         else:
             svgs = [Markup(themed(svg, f"figure {width}")) for width, svg in r.svg.items()]
             inline.append((r.drawing.section, r.drawing, svgs))
+    picture = [svg for section, _, svgs in inline if section == SECTION for svg in svgs or ()]
+    pickable = any("data-pick" in svg for svg in picture)
     template = _environment(html=True).get_template("report.html.j2")
     # JSON without `<`, `>` and `&` is data wherever it stands; the scripts are our own.
     page: str = template.render(
@@ -134,6 +136,7 @@ def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:
         explored_json=Markup(data),
         policy=policy,
         figures=inline,
+        pickable=pickable,
     )
     return page
 

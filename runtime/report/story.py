@@ -59,7 +59,8 @@ def _engines(run: Run) -> str:
     why = [f" {reason[:1].upper()}{reason[1:]}." for reason in reasons[:SHOWN_REASONS]]
     if (hidden := len(reasons) - SHOWN_REASONS) > 0:
         why.append(f" And {hidden} more, in plan.json.")
-    return f"Engine: {listed(described)}.{''.join(why)}"
+    engines = f"Engine: {listed(described)}." if described else f"Engine: {run.plan.engine}."
+    return f"{engines}{''.join(why)}"
 
 
 def _several(texts: Iterable[str], otherwise: str) -> str:

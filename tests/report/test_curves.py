@@ -10,16 +10,19 @@ import pytest
 from asked_figures import subject_of
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.report.answer import entry, format_of
 from fairc.runtime.report.figures import (
     Drawing,
     NothingToDraw,
     Subject,
     loss_window,
     ranges,
+    rates,
     spectrum,
 )
 from fairc.runtime.report.figures.base import FigureKind
 from fairc.runtime.report.figures.style import paper_style
+from fairc.runtime.report.lead import SECTION, with_picture
 
 Maker = Callable[..., Path]
 Point = tuple[str, int, float, float, float, float]
@@ -100,6 +103,22 @@ def test_theory_and_measurement_are_in_one_picture(kind: FigureKind, make_run: M
     points = np.concatenate(drawn)
     for point in wanted:
         assert (np.abs(points - point).sum(axis=1) < 1e-9).any()
+
+
+def test_spectra_are_what_a_report_of_them_begins_with(make_run: Maker) -> None:
+    of = subject(make_run)
+    figures = [(None, made(kind, of)) for kind in (rates.KIND, spectrum.KIND, ranges.KIND)]
+    found = {figure.name: figure.section for figure in with_picture(of, figures)}
+    assert [name for name, section in found.items() if section == SECTION] == ["spectrum"]
+
+
+def test_whether_it_is_inside_is_said_in_words(make_run: Maker) -> None:
+    of = subject(make_run, inside=0.0)
+    (measure,) = of.results.select("deviations.inside")
+    summary = of.results.summary(measure, of.run.configurations[0])
+    found = entry(measure, summary, *format_of(of.results, measure.metric), "")
+    assert found.median is not None
+    assert (found.median.text, float(found.median.exact)) == ("no", 0.0)
 
 
 def test_a_flow_outside_the_envelope_is_named(make_run: Maker) -> None:

@@ -153,3 +153,41 @@ def test_a_sample_is_told_apart_by_its_first_two_words() -> None:
     requests = list(_candidates(cast(Any, run), cast(Any, results), measure))
     asked = [(r.kind, r.options.get("by"), r.options.get("facet")) for r in requests[-2:]]
     assert asked == [("cdf", ("first",), ("second",)), ("cdf", None, None)]
+
+
+def test_maps_have_the_name_on_the_other_axis_that_leaves_no_holes() -> None:
+    """Of n and tcps only five of nine pairs occur: no map of one over the other, but one for each pair."""
+    axes = (
+        words("latency", "50ms", "300ms"),
+        numeric("loss", 0, 1, 2, 3, 4, 5),
+        numeric("n", 1, 2, 5),
+        numeric("tcps", 1, 2, 5),
+    )
+    points = [
+        (latency, loss, n, tcps)
+        for latency in axes[0].values
+        for loss in axes[1].values
+        for n, tcps in (("1", "1"), ("2", "1"), ("5", "1"), ("2", "2"), ("5", "5"))
+    ]
+    found = tuple(
+        Configuration(
+            str(i), tuple(zip((a.name for a in axes), point, strict=True)),
+            (Outcome(str(i), str(i), 1, "1", "ok", "valid", ()),),
+        )
+        for i, point in enumerate(points)
+    )  # fmt: skip
+    run = SimpleNamespace(configurations=found, plan=SimpleNamespace(axes=axes), origins={})
+    measure = Measure("fairness.F", None, "1")
+    results = SimpleNamespace(select=lambda _: (measure,))
+    first = next(_candidates(cast(Any, run), cast(Any, results), measure))
+    assert (first.kind, first.options["x"], first.options["y"]) == ("heatmap", "loss", "latency")
+    assert set(cast(Any, first.options["facet"])) == {"n", "tcps"}
+
+
+@pytest.mark.parametrize(("values", "marks"), [(("1", "2", "3", "4"), True), (("1", "2"), False)])
+def test_the_picture_is_offered_for_choosing_where_it_has_marks(
+    make_run: Maker, values: tuple[str, ...], marks: bool
+) -> None:
+    page = build(make_run(sweep={"n": values}, repeat=1, duration_s=1.0))[0].read_text("utf-8")
+    picture = page.split('id="answer"')[1].split('id="explore-panel"')[0]
+    assert ("data-pick" in picture) == marks == ("or in the picture" in page)

@@ -45,7 +45,8 @@ polices = buckets.polices
 COURSE: FigureKind = course.KIND
 PAIRS: FigureKind = pairs.KIND
 # Shown where `deviations` is measured.
-DEVIATIONS: tuple[FigureKind, ...] = (spectrum.KIND, ranges.KIND, loss_window.KIND)
+SPECTRUM: FigureKind = spectrum.KIND
+DEVIATIONS: tuple[FigureKind, ...] = (SPECTRUM, ranges.KIND, loss_window.KIND)
 
 
 def _kind(entry: words.FigureEntry) -> FigureKind:

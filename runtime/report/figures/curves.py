@@ -99,8 +99,10 @@ def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing
         raise NothingToDraw(f"{len(panels)} panels are more than {most}")
     shown = sorted({panel.repetition for panel in panels})
     which = "repetition" if len(shown) == 1 else "repetitions"
-    verdicts = "; ".join(f"{p.heading or 'the flow'}: {p.verdict}" for p in panels if p.verdict)
+    verdicts = "; ".join(f"{p.heading}: {p.verdict}" for p in panels if p.verdict and p.heading)
     verdict = f" The measured spectrum against the envelope: {verdicts}." if verdicts else ""
+    if len(panels) == 1 and panels[0].verdict:
+        verdict = f" The measured spectrum is {panels[0].verdict} the envelope."
     return Drawing(
         name=look.kind if request is None else stem(subject, request),
         section="repetitions" if request is None else "asked",
@@ -110,12 +112,8 @@ def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing
             f" {', '.join(map(str, shown))}. The metric `deviations` documents the"
             f" computation.{verdict}"
         ),
-        alt=f"{look.title}, {len(panels)} panels. "
-        + (
-            f"Measured spectrum against the 95 % envelope: {verdicts}."
-            if verdicts
-            else "No theory."
-        ),
+        alt=f"{look.title}, {len(panels)} {'panel' if len(panels) == 1 else 'panels'}."
+        + (verdict or " No theory."),
         draw=lambda width: _draw(look, panels, width),
     )
 

@@ -24,6 +24,7 @@ LIMIT_S = 120.0
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 POLL_S = 0.005
 PASSED = ("FAIRC_ENDPOINTS", "DOCKER_HOST")
+STOPPING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 # Each is known, and says what it means (docs/cli.md).
 STATUSES = (0, 1, 2, 3, 130)
 
@@ -204,15 +205,21 @@ class Sandbox:
         """
         for name in ("out", "err"):
             (self.said / name).write_bytes(b"")
+        # The campaign's own handlers must not answer for fairc.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
         pid = os.fork()
         if pid == 0:
             signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # until fairc hears of it
+            for number in STOPPING - {signal.SIGINT}:
+                signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             try:
                 tree.die_with_parent()
                 os.setsid()
                 self._become(arguments, self.environment(**(env or {})), patch)
             finally:
                 os._exit(99)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         status: list[int] = []
 
         def reap(wait: bool) -> int | None:
