@@ -24,6 +24,7 @@ from .fast import fast
 from .quic import quic
 from .scenarios import HEADER, INTRODUCTION, scenarios
 from .tools import tools
+from .workers import workers
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 
@@ -63,7 +64,7 @@ def main() -> None:
         print(row, flush=True)
         lines.append(row)
     lines += ["", "## Single figures", "", "| what | measured | to reach |", "|---|---|---|"]
-    for figure in chain(tools(), fast(quick), cells(engine), quic(engine), containers()):
+    for figure in chain(tools(), fast(quick), workers(), cells(engine), quic(engine), containers()):
         print(f"{figure.what}: {figure.value}  {figure.target}", flush=True)
         lines.append(f"| {figure.what} | {figure.value} | {figure.target} |")
     quick.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import statistics
 import tempfile
@@ -18,6 +19,8 @@ from fairc.runtime.store import archive
 from fairc.runtime.uml import confinement
 
 ROOT = Path(__file__).parents[2]
+ALL_CORES = frozenset(os.sched_getaffinity(0))
+"""The cores of this process before it confined itself to one."""
 
 
 @dataclass(frozen=True)
