@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import tree
+from .processes import remove_groups
 from .record import Record, Slice, kind_of
 from .strategy import Outcome, Strategy
 
@@ -184,7 +185,8 @@ class Campaign:
 
 
 def remove_leftovers() -> None:
-    """Remove the folders of tries whose campaign was killed."""
+    """Remove the folders and cgroups of tries whose campaign was killed."""
     for path in Path(tempfile.gettempdir()).glob("torture-*"):
         if path.is_dir() and path.stat().st_mtime < time.time() - 3600:
             shutil.rmtree(path, ignore_errors=True)
+    remove_groups()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from . import inspection, network, tree
@@ -54,6 +55,14 @@ def limited(most: int, name: str) -> Iterator[Path]:
                 break
             time.sleep(0.05)
         group.rmdir()
+
+
+def remove_groups() -> None:
+    """Remove the cgroups of tries whose campaign was killed: those whose folder has gone."""
+    for group in (found for place in PLACES for found in place.glob("fairc-torture-*")):
+        if not Path(tempfile.gettempdir(), group.name.removeprefix("fairc-")).exists():
+            with suppress(OSError):  # something still runs in it
+                group.rmdir()
 
 
 def _place() -> Path:
