@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from fairc.compiler import plan
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
 
 from .draft import Draft, DraftFlow, End, Place
 from .policers import policed_ends, policer_at
@@ -81,15 +80,12 @@ def _ingresses(draft: Draft, egress: End) -> list[End]:
 
 def _warn_no_entry(draft: Draft, flow: DraftFlow) -> None:
     """Warn that the bottleneck is on the sending node, where no capture sees packets enter."""
-    draft.report(
-        Diagnostic(
-            code="no-entry-capture",
-            message=f"the flow `{flow.flow.name}` starts at a bottleneck's own node",
-            span=flow.flow.span,
-            notes=("its packets can be captured only after the queue, not before it",),
-            help="put a router between the host and the slowest link",
-            severity=Severity.WARNING,
-        )
+    draft.warn(
+        "no-entry-capture",
+        f"the flow `{flow.flow.name}` starts at a bottleneck's own node",
+        flow.flow.span,
+        "its packets can be captured only after the queue, not before it",
+        "put a router between the host and the slowest link",
     )
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from fairc.compiler import plan
-from fairc.dsl.core.diagnostics import Diagnostic
+from fairc.dsl.core.diagnostics import Diagnostic, Label, Severity
+from fairc.dsl.core.source import Span
 from fairc.dsl.model import Direction, Flow, Scenario
 
 from .dynamics import most_bps, most_delay_ns
@@ -114,6 +115,35 @@ class Draft:
     policers: list[plan.Policer] = field(default_factory=list)
     frozen_nodes: tuple[plan.Node, ...] = ()
     frozen_cables: tuple[plan.Cable, ...] = ()
+
+    def reject(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        why: str = "",
+        help: str | None = None,
+        *,
+        note: str = "",
+        labels: tuple[Label, ...] = (),
+        severity: Severity = Severity.ERROR,
+    ) -> None:
+        """Report an error: what is wrong, where, why, and what to do about it."""
+        notes = (why,) if why else ()
+        self.report(Diagnostic(code, message, span, note, labels, notes, help, severity))
+
+    def warn(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        why: str = "",
+        help: str | None = None,
+        *,
+        note: str = "",
+    ) -> None:
+        """Report a warning; as `reject`."""
+        self.reject(code, message, span, why, help, note=note, severity=Severity.WARNING)
 
     def peer(self, end: End) -> End:
         """Return the other end of the cable."""

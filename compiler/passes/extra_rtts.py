@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.model import Direction, Flow, Link
 
 from .draft import Draft
@@ -57,12 +56,10 @@ def _later(way: Direction, delay_ns: int) -> Direction:
 
 
 def _refuse(draft: Draft, flow: Flow) -> None:
-    draft.report(
-        Diagnostic(
-            code="shared-host",
-            message=f"the `rtt` of the flow `{flow.declared or flow.name}` has no link of its own",
-            span=flow.span,
-            notes=("it is added to the only link of a host that no other flow uses",),
-            help="give the flow a node of its own (`from`, `to` or `users`), or the link a `delay`",
-        )
+    draft.reject(
+        "shared-host",
+        f"the `rtt` of the flow `{flow.declared or flow.name}` has no link of its own",
+        flow.span,
+        "it is added to the only link of a host that no other flow uses",
+        "give the flow a node of its own (`from`, `to` or `users`), or the link a `delay`",
     )

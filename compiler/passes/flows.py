@@ -35,16 +35,13 @@ def find_bottlenecks(draft: Draft) -> None:
             flow.bottleneck = min(shaped, key=lambda end: (end.rate_bps, -crossing[end.place]))
             _refuse_timeless(draft, flow)
             continue
-        draft.report(
-            Diagnostic(
-                code="no-bottleneck",
-                message=f"no link on the path of the flow `{flow.flow.name}` has a rate",
-                note="nothing limits it",
-                span=flow.flow.span,
-                notes=("its data would take no time, and a virtual clock would stand still",),
-                help="give a link between its server and its client a `rate`, such as `rate ="
-                " 1Gbit/s`",
-            )
+        draft.reject(
+            "no-bottleneck",
+            f"no link on the path of the flow `{flow.flow.name}` has a rate",
+            flow.flow.span,
+            "its data would take no time, and a virtual clock would stand still",
+            "give a link between its server and its client a `rate`, such as `rate = 1Gbit/s`",
+            note="nothing limits it",
         )
 
 
@@ -85,14 +82,12 @@ def size_buffers(draft: Draft) -> None:
         flow.buffer_bytes = power_of_two(max(MIN_BUFFER_BYTES, 2 * needed))
         if flow.buffer_bytes > MAX_BUFFER_BYTES:
             reason = f"twice the BDP and the queue is {2 * needed} bytes"
-            draft.report(
-                Diagnostic(
-                    code="buffer-too-large",
-                    message=f"the flow `{flow.flow.name}` needs larger buffers than Linux allows",
-                    span=flow.flow.span,
-                    notes=(f"{reason}, but a socket takes at most {MAX_BUFFER_BYTES}",),
-                    help="reduce the rate, the RTT or the queue of the bottleneck",
-                )
+            draft.reject(
+                "buffer-too-large",
+                f"the flow `{flow.flow.name}` needs larger buffers than Linux allows",
+                flow.flow.span,
+                f"{reason}, but a socket takes at most {MAX_BUFFER_BYTES}",
+                "reduce the rate, the RTT or the queue of the bottleneck",
             )
 
 

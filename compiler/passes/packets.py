@@ -8,7 +8,6 @@ and announces it, so nothing is ever cut up or refused on the way.
 from __future__ import annotations
 
 from fairc.compiler import plan
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.model import MTU, Flow
 from fairc.words.workloads import Iperf3, Load, OnOff
 
@@ -49,34 +48,30 @@ def check_packets(draft: Draft) -> None:
         path = f"the smallest MTU on its path is {flow.mtu} bytes"
         least = _datagram_bytes(flow.flow)
         if least and flow.mtu < least + UDP_IP_BYTES:
-            _report(
-                draft,
-                flow,
+            draft.reject(
                 "mtu-below-quic",
                 f"QUIC cannot run over the path of the flow `{flow.flow.name}`",
+                flow.flow.span,
                 f"{path}; QUIC here needs {least} for a datagram and {UDP_IP_BYTES} for its"
                 " headers",
                 f"set the MTU to {least + UDP_IP_BYTES}B or more, or use TCP",
             )
         elif least and flow.mtu > MTU:
-            _report(
-                draft,
-                flow,
+            draft.warn(
                 "quic-below-mtu",
                 f"the packets of `{flow.flow.name}` are smaller than its path allows",
+                flow.flow.span,
                 f"{path}, and QUIC sends IP packets of at most {MTU} bytes here",
                 "TCP uses the whole MTU: the report lists this as a confounder",
-                Severity.WARNING,
             )
         if transport == "udp" and isinstance(workload, OnOff | Iperf3):
             sending = workload.plan if isinstance(workload, Iperf3) else workload
             packet = sending.packet_bytes
             if packet is not None and packet > flow.mtu:
-                _report(
-                    draft,
-                    flow,
+                draft.reject(
                     "packet-above-mtu",
                     f"the packets of the flow `{flow.flow.name}` do not fit its path",
+                    flow.flow.span,
                     f"`packet` is {packet} bytes, {path}",
                     "reduce `packet`, or leave it out to use what the path allows",
                 )
@@ -88,11 +83,10 @@ def _check_whole_datagrams(draft: Draft, flow: DraftFlow, workload: Iperf3) -> N
     payload = (workload.plan.packet_bytes or flow.mtu) - UDP_IP_BYTES
     if workload.plan.bytes is not None and workload.plan.bytes % payload:
         whole = -(-workload.plan.bytes // payload) * payload
-        _report(
-            draft,
-            flow,
+        draft.reject(
             "inexact-iperf3",
             f"iperf3 moves no exact size: of {workload.plan.bytes} bytes it would make {whole}",
+            flow.flow.span,
             f"it sends whole datagrams of {payload} bytes",
             f"write `bytes: {whole}B`; for an exact size, use `file(...)`",
         )
@@ -103,24 +97,3 @@ def _datagram_bytes(flow: Flow) -> int:
     if isinstance(flow.workload, Load) and "h3" in flow.workload.protocols:
         return CHROMIUM_BYTES if flow.workload.client == "chromium" else QUIC_BYTES
     return QUIC_BYTES if flow.transport == "quic" else 0
-
-
-def _report(
-    draft: Draft,
-    flow: DraftFlow,
-    code: str,
-    message: str,
-    note: str,
-    help: str,
-    severity: Severity = Severity.ERROR,
-) -> None:
-    draft.report(
-        Diagnostic(
-            code=code,
-            message=message,
-            span=flow.flow.span,
-            notes=(note,),
-            help=help,
-            severity=severity,
-        )
-    )

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fairc.compiler import plan
 from fairc.compiler.plan.frames import frame_bytes
 from fairc.dsl import model
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.words.workloads import Iperf3
 
 from .draft import Draft, DraftFlow, End
@@ -119,40 +118,30 @@ def _plan(draft: Draft, pep: model.Pep, link: _Link, port: int, ports: list[int]
 
 
 def _report_iperf3(draft: Draft, pep: model.Pep, flow: DraftFlow) -> None:
-    draft.report(
-        Diagnostic(
-            code="iperf3-over-pep",
-            message=f"iperf3 of the flow `{flow.flow.name}` cannot run over the proxies of"
-            f" `{pep.name}`",
-            span=flow.flow.span,
-            notes=(
-                "they would also split its control connection, so its data could not be identified",
-            ),
-            help="use `bulk` or `file`, or check the link without its `pep`",
-        )
+    draft.reject(
+        "iperf3-over-pep",
+        f"iperf3 of the flow `{flow.flow.name}` cannot run over the proxies of `{pep.name}`",
+        flow.flow.span,
+        "they would also split its control connection, so its data could not be identified",
+        "use `bulk` or `file`, or check the link without its `pep`",
     )
 
 
 def _report_unshaped(draft: Draft, pep: model.Pep) -> None:
-    draft.report(
-        Diagnostic(
-            code="pep-without-rate",
-            message=f"the link between the proxies of `{pep.name}` has no rate",
-            span=pep.span,
-            notes=("they send at the link's rate from the start, so they must know it",),
-            help=f"give the link between `{pep.terminal}` and `{pep.gateway}` a `rate`, both ways",
-        )
+    draft.reject(
+        "pep-without-rate",
+        f"the link between the proxies of `{pep.name}` has no rate",
+        pep.span,
+        "they send at the link's rate from the start, so they must know it",
+        f"give the link between `{pep.terminal}` and `{pep.gateway}` a `rate`, both ways",
     )
 
 
 def _report_idle(draft: Draft, pep: model.Pep) -> None:
-    draft.report(
-        Diagnostic(
-            code="idle-pep",
-            message=f"the proxies of `{pep.name}` split nothing",
-            span=pep.span,
-            notes=(f"no flow over TCP goes from `{pep.gateway}` to `{pep.terminal}`",),
-            help="only data sent `from` the gateway's side `to` the terminal's is split",
-            severity=Severity.WARNING,
-        )
+    draft.warn(
+        "idle-pep",
+        f"the proxies of `{pep.name}` split nothing",
+        pep.span,
+        f"no flow over TCP goes from `{pep.gateway}` to `{pep.terminal}`",
+        "only data sent `from` the gateway's side `to` the terminal's is split",
     )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
-from fairc.dsl.core.source import Span
 from fairc.words.ccas import TCP_CCAS
 from fairc.words.workloads import Video
 
@@ -26,8 +24,7 @@ def warn(draft: Draft) -> None:
         _warn_limits(draft, flow)
         shaped = flow.bottleneck.shaped
         if shaped is not None and flow.rate_bps > COMFORTABLE_BPS:
-            _report(
-                draft,
+            draft.warn(
                 "fast-link",
                 f"a bottleneck of {flow.rate_bps / 1e6:g} Mbit/s is fast for the engine vm",
                 shaped.span,
@@ -50,8 +47,7 @@ def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
     if lasts_ns <= 0:  # said already: late-start
         return
     if lasts_ns < FEW_RTTS * flow.base_rtt_ns:
-        _report(
-            draft,
+        draft.warn(
             "short-duration",
             f"the flow `{flow.flow.name}` runs for less than {FEW_RTTS} base RTTs",
             flow.flow.span,
@@ -64,8 +60,7 @@ def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
         share = flow.rate_bps / sharing / 1e6
         own_ns = flow.flow.workload.own_time_ns(flow)
         if lasts_ns < max(moving_ns, own_ns):
-            _report(
-                draft,
+            draft.warn(
                 "short-duration",
                 f"the duration is too short for the {what} of `{flow.flow.name}`",
                 flow.flow.span,
@@ -85,8 +80,7 @@ def _warn_late(draft: Draft) -> None:
             # A link that comes up again (or not) after the end needs no word.
             late = [c.at_ns for c in way.changes if c.is_up is not True]
             if limit_ns is not None and late and max(late) >= limit_ns:
-                _report(
-                    draft,
+                draft.warn(
                     "late-change",
                     f"a change of the link from `{a}` to `{b}` comes after the cell has ended",
                     way.span,
@@ -99,8 +93,7 @@ def _warn_limits(draft: Draft, flow: DraftFlow) -> None:
     """Report options and workloads that the path makes meaningless."""
     declared, workload = flow.flow, flow.flow.workload
     if isinstance(workload, Video) and workload.plan.bitrate_bps > flow.rate_bps:
-        _report(
-            draft,
+        draft.warn(
             "video-too-fast",
             f"the video of `{declared.name}` has a higher bit rate than its bottleneck",
             declared.span,
@@ -108,8 +101,7 @@ def _warn_limits(draft: Draft, flow: DraftFlow) -> None:
             "it stalls whatever the network does: lower the bit rate, or make the link faster",
         )
     if declared.cca == "dctcp" and not declared.options.ecn:
-        _report(
-            draft,
+        draft.warn(
             "dctcp-without-ecn",
             f"without ECN, DCTCP in `{declared.name}` behaves as Reno",
             declared.span,
@@ -125,8 +117,7 @@ def _warn_limits(draft: Draft, flow: DraftFlow) -> None:
     bdp = bdp_bytes(flow.rate_bps, flow.base_rtt_ns)
     if window * declared.connections < bdp and declared.transport != "udp":
         most_mbps = window * declared.connections * 8e3 / flow.base_rtt_ns
-        _report(
-            draft,
+        draft.warn(
             "window-below-bdp",
             f"the windows of `{declared.name}` are too small to fill its bottleneck",
             declared.span,
@@ -143,8 +134,7 @@ def _warn_overload(draft: Draft) -> None:
             place = flow.bottleneck.place
             offered[place] += flow.flow.workload.offered_bps(flow.flow) or 0
             if offered[place] > flow.rate_bps:
-                _report(
-                    draft,
+                draft.warn(
                     "udp-overload",
                     f"with `{flow.flow.name}`, UDP sends more than its bottleneck carries",
                     flow.flow.span,
@@ -167,8 +157,7 @@ def _warn_unmarked(draft: Draft) -> None:
     reached = {end.link for flow in asking for end in (*flow.data, *flow.acks)}
     for end in marking:
         if end.link not in reached and end.shaped is not None:
-            _report(
-                draft,
+            draft.warn(
                 "nothing-to-mark",
                 f"`{end.shaped.queue.kind}` may mark, but no flow here asks for ECN: it drops"
                 " instead",
@@ -197,8 +186,7 @@ def _warn_l4s(draft: Draft) -> None:
             taken = queue.options.get("l4s") == "any"
             asking = [f for f in crossing if f.flow.options.ecn] if taken else []
             if not asking and not unknown:
-                _report(
-                    draft,
+                draft.warn(
                     "no-l4s",
                     "no flow here sends L4S packets: one of the two queues of `dualpi2` stays"
                     " empty",
@@ -210,8 +198,7 @@ def _warn_l4s(draft: Draft) -> None:
                 )
             for flow in asking:
                 if flow not in unknown and flow.flow.cca not in SCALABLE:
-                    _report(
-                        draft,
+                    draft.warn(
                         "classic-as-l4s",
                         f"with `l4s: any` the packets of `{flow.flow.name}` count as L4S",
                         flow.flow.span,
@@ -219,16 +206,3 @@ def _warn_l4s(draft: Draft) -> None:
                         " marked often",
                         "leave `ecn` out of this flow, or use a scalable CCA such as dctcp",
                     )
-
-
-def _report(draft: Draft, code: str, message: str, span: Span, note: str, help: str) -> None:
-    draft.report(
-        Diagnostic(
-            code=code,
-            message=message,
-            span=span,
-            notes=(note,),
-            help=help,
-            severity=Severity.WARNING,
-        )
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairc.compiler import plan
 from fairc.dsl import model
-from fairc.dsl.core.diagnostics import Diagnostic, Label
+from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.network.groups import user_of
 from fairc.dsl.network.policers import may_be_policed
 from fairc.words.queues import marks
@@ -79,32 +79,26 @@ def _refuse_quic(
         encrypted = declared.transport == "quic" or declared.image is not None or h3
         if encrypted and (declared.users or not users):
             refused = True
-            draft.report(
-                Diagnostic(
-                    code="policed-quic",
-                    message=f"the policer cannot read the flow"
-                    f" `{declared.declared or declared.name}`:"
-                    " QUIC encrypts",
-                    span=declared.span,
-                    labels=(
-                        Label(policer.span, "it learns of losses and marks from TCP's headers"),
-                    ),
-                    help="run it over TCP, or write `policer = none`",
-                )
+            draft.reject(
+                "policed-quic",
+                f"the policer cannot read the flow"
+                f" `{declared.declared or declared.name}`:"
+                " QUIC encrypts",
+                declared.span,
+                labels=(Label(policer.span, "it learns of losses and marks from TCP's headers"),),
+                help="run it over TCP, or write `policer = none`",
             )
     return refused
 
 
 def _report_idle(draft: Draft, policer: model.Policer, users: bool) -> None:
     whom = "no flow of users takes this path" if users else "no flow over TCP takes this path"
-    draft.report(
-        Diagnostic(
-            code="idle-policer",
-            message="this policer polices nobody",
-            span=policer.span,
-            note=whom,
-            help="only data sent `from` the server `to` the client is policed",
-        )
+    draft.reject(
+        "idle-policer",
+        "this policer polices nobody",
+        policer.span,
+        note=whom,
+        help="only data sent `from` the server `to` the client is policed",
     )
 
 
@@ -116,14 +110,12 @@ def _check_marks(draft: Draft, policer: model.Policer, egress: End, ours: list[D
     """
     queue = draft.queues.get(egress.place)
     if queue is None or not marks(queue):
-        draft.report(
-            Diagnostic(
-                code="policed-without-ecn",
-                message=f"`{policer.feedback}` feedback needs a queue that marks",
-                span=policer.span,
-                note="the queue behind it drops only" if queue else "there is no queue behind it",
-                help="write for example `red(..., ecn: on)`, or leave `feedback` out",
-            )
+        draft.reject(
+            "policed-without-ecn",
+            f"`{policer.feedback}` feedback needs a queue that marks",
+            policer.span,
+            note="the queue behind it drops only" if queue else "there is no queue behind it",
+            help="write for example `red(..., ecn: on)`, or leave `feedback` out",
         )
         return
     if policer.feedback != "accurate":
@@ -137,16 +129,13 @@ def _check_marks(draft: Draft, policer: model.Policer, egress: End, ours: list[D
         culprit = lossy or marking
         if culprit is not None:
             why = "packets are lost at random behind it" if lossy else "another queue is behind it"
-            draft.report(
-                Diagnostic(
-                    code="inexact-marks",
-                    message=f"the policer cannot count all marks of `{flow.flow.name}`",
-                    span=policer.span,
-                    note=why,
-                    notes=("it sees marks as packets leave its own queue",),
-                    help="police the last queue, with no losses behind it, or write `feedback:"
-                    " classic`",
-                )
+            draft.reject(
+                "inexact-marks",
+                f"the policer cannot count all marks of `{flow.flow.name}`",
+                policer.span,
+                "it sees marks as packets leave its own queue",
+                "police the last queue, with no losses behind it, or write `feedback: classic`",
+                note=why,
             )
             return
 
@@ -163,14 +152,11 @@ def _check_way_back(
     back = draft.peer(egress)
     for flow in ours:
         if back not in flow.acks:
-            draft.report(
-                Diagnostic(
-                    code="unseen-feedback",
-                    message=f"the policer does not see the acknowledgements of `{flow.flow.name}`",
-                    span=policer.span,
-                    note=f"`{policer.feedback}` feedback is in them, but they return by another"
-                    " path",
-                    help="let them return over the same link, or leave `feedback` out",
-                )
+            draft.reject(
+                "unseen-feedback",
+                f"the policer does not see the acknowledgements of `{flow.flow.name}`",
+                policer.span,
+                note=f"`{policer.feedback}` feedback is in them, but they return by another path",
+                help="let them return over the same link, or leave `feedback` out",
             )
             return

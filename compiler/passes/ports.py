@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fairc.dsl.core.diagnostics import Diagnostic
-
 from .draft import Draft, DraftFlow
 
 FIRST_PORT = 5001
@@ -30,25 +28,21 @@ def assign_ports(draft: Draft) -> None:
         flow.port = port
         port += flow.flow.connections if flow.flow.transport == "udp" else 1
         if port > LAST_PORT + 1:
-            draft.report(
-                Diagnostic(
-                    code="too-many-ports",
-                    message="the connections over UDP need more ports than exist",
-                    span=flow.flow.span,
-                    notes=(f"each has its own port, from {FIRST_PORT} to {LAST_PORT}",),
-                    help="reduce `count`",
-                )
+            draft.reject(
+                "too-many-ports",
+                "the connections over UDP need more ports than exist",
+                flow.flow.span,
+                f"each has its own port, from {FIRST_PORT} to {LAST_PORT}",
+                "reduce `count`",
             )
             return
 
 
 def _refuse_shared(draft: Draft, flow: DraftFlow, other: str) -> None:
-    draft.report(
-        Diagnostic(
-            code="shared-image-port",
-            message=f"`{other}` and `{flow.flow.name}` run their images on the same server",
-            span=flow.flow.span,
-            notes=(f"every image serves port {IMAGE_PORT}",),
-            help="give each its own server (`from`)",
-        )
+    draft.reject(
+        "shared-image-port",
+        f"`{other}` and `{flow.flow.name}` run their images on the same server",
+        flow.flow.span,
+        f"every image serves port {IMAGE_PORT}",
+        "give each its own server (`from`)",
     )

@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 from fairc.compiler import plan
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.model import Direction, Size
 from fairc.words.queues import QUEUES
 from fairc.words.queues.discipline import SIZE, Given
@@ -46,13 +45,11 @@ def _resolve(draft: Draft, end: End, way: Direction, rtts_ns: set[int]) -> plan.
     """Return the queue of one egress, or None if there is none or it cannot be built."""
     if way.rate_bps is None:
         if way.queue.span != way.span:  # a default queue carries the span of its direction
-            draft.report(
-                Diagnostic(
-                    code="queue-without-rate",
-                    message="a queue needs a rate: this link is not shaped, so nothing ever waits",
-                    span=way.queue.span,
-                    help="give the link a `rate`, or leave the queue out",
-                )
+            draft.reject(
+                "queue-without-rate",
+                "a queue needs a rate: this link is not shaped, so nothing ever waits",
+                way.queue.span,
+                help="give the link a `rate`, or leave the queue out",
             )
         return None
     limit = _limit(draft, way, way.rate_bps, rtts_ns)
@@ -105,14 +102,11 @@ def _bytes(size: Size, way: Direction, rate_bps: int) -> int:
 def _of_idle_link(draft: Draft, way: Direction) -> plan.Fifo:
     """Return the default queue for a link that no flow crosses, where `bdp` means nothing."""
     idle_packets = int(SIZE.fallback.amount)
-    draft.report(
-        Diagnostic(
-            code="idle-link",
-            message="no flow crosses this link, so its queue has no size in `bdp`",
-            span=way.queue.size.span,
-            note=f"{idle_packets} packets are used",
-            severity=Severity.WARNING,
-        )
+    draft.warn(
+        "idle-link",
+        "no flow crosses this link, so its queue has no size in `bdp`",
+        way.queue.size.span,
+        note=f"{idle_packets} packets are used",
     )
     return plan.Fifo(limit_packets=idle_packets)
 
@@ -121,25 +115,20 @@ def _longest_rtt(draft: Draft, way: Direction, rtts_ns: set[int]) -> int | None:
     """Return the RTT that `bdp` means on a link, ns; report when it is zero, or one of several."""
     longest_ns = max(rtts_ns, default=0)
     if longest_ns == 0:
-        draft.report(
-            Diagnostic(
-                code="bdp-without-rtt",
-                message="a size in `bdp` is meaningless here: the base RTT is zero",
-                span=way.queue.size.span,
-                help="give the path a delay, or the size in bytes, packets or time",
-            )
+        draft.reject(
+            "bdp-without-rtt",
+            "a size in `bdp` is meaningless here: the base RTT is zero",
+            way.queue.size.span,
+            help="give the path a delay, or the size in bytes, packets or time",
         )
         return None
     if len(rtts_ns) > 1:
-        draft.report(
-            Diagnostic(
-                code="unequal-rtts",
-                message="flows of unequal base RTT cross this link: `bdp` uses the longest",
-                span=way.queue.size.span,
-                notes=(f"base RTTs: {', '.join(f'{ns / 1e6:g} ms' for ns in sorted(rtts_ns))}",),
-                help="give the size in bytes, packets or time to say it exactly",
-                severity=Severity.WARNING,
-            )
+        draft.warn(
+            "unequal-rtts",
+            "flows of unequal base RTT cross this link: `bdp` uses the longest",
+            way.queue.size.span,
+            f"base RTTs: {', '.join(f'{ns / 1e6:g} ms' for ns in sorted(rtts_ns))}",
+            "give the size in bytes, packets or time to say it exactly",
         )
     return longest_ns
 
@@ -151,25 +140,19 @@ def _check(draft: Draft, way: Direction, limit_bytes: int) -> None:
     """
     size = way.queue.size
     if limit_bytes < way.frame_bytes:
-        draft.report(
-            Diagnostic(
-                code="useless-queue",
-                message="this queue cannot hold a single full packet",
-                span=size.span,
-                note=f"{limit_bytes} bytes, a packet is {way.frame_bytes}",
-                notes=("every packet sent while the link is busy would be lost",),
-                help="make it two packets or more",
-            )
+        draft.reject(
+            "useless-queue",
+            "this queue cannot hold a single full packet",
+            size.span,
+            "every packet sent while the link is busy would be lost",
+            "make it two packets or more",
+            note=f"{limit_bytes} bytes, a packet is {way.frame_bytes}",
         )
     elif limit_bytes < 2 * way.frame_bytes and size.unit == "bdp":
-        draft.report(
-            Diagnostic(
-                code="small-queue",
-                message="this queue holds less than two full packets",
-                span=size.span,
-                note=f"about {limit_bytes / way.frame_bytes:.2g} packets of {way.frame_bytes}"
-                " bytes",
-                notes=("a burst of two packets always loses one, whatever the CCA does",),
-                severity=Severity.WARNING,
-            )
+        draft.warn(
+            "small-queue",
+            "this queue holds less than two full packets",
+            size.span,
+            "a burst of two packets always loses one, whatever the CCA does",
+            note=f"about {limit_bytes / way.frame_bytes:.2g} packets of {way.frame_bytes} bytes",
         )

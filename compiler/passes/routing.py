@@ -6,7 +6,6 @@ import heapq
 from functools import lru_cache
 
 from fairc.compiler import plan
-from fairc.dsl.core.diagnostics import Diagnostic
 
 from .draft import Draft, DraftFlow, End
 from .wiring import host_address
@@ -39,14 +38,12 @@ def trace(draft: Draft) -> None:
         data = _path(draft, flow.server, flow.client)
         acks = _path(draft, flow.client, flow.server)
         if data is None or acks is None:
-            draft.report(
-                Diagnostic(
-                    code="unreachable",
-                    message=f"no path leads from `{flow.server}` to `{flow.client}`",
-                    span=flow.span,
-                    note="this flow cannot run",
-                    help="connect the two with links; only routers forward packets",
-                )
+            draft.reject(
+                "unreachable",
+                f"no path leads from `{flow.server}` to `{flow.client}`",
+                flow.span,
+                note="this flow cannot run",
+                help="connect the two with links; only routers forward packets",
             )
             continue
         delays = (end.impaired.delay_ns for end in (*data, *acks) if end.impaired)

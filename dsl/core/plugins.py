@@ -6,10 +6,12 @@ out, kept here, and reported by `fairc check` and `fairc doctor`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -26,6 +28,15 @@ class Plugin:
     def __str__(self) -> str:
         """Name it with its package."""
         return f"`{self.name}` of {self.package} ({self.group})"
+
+
+class Modular(Protocol):
+    """An entry with a module of its own; module: its full name, empty for one of fairc."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def module(self) -> str: ...
 
 
 MET: dict[tuple[str, str, str], Plugin] = {}
@@ -60,6 +71,22 @@ def attempt(group: str, name: str, build: Callable[[], T]) -> T | None:
             if key[:2] == (group, name):
                 MET[key] = replace(plugin, why=" ".join(f"{type(error).__name__}: {error}".split()))
         return None
+
+
+def members(entries: Iterable[Modular], group: str, package: str, member: str) -> Iterator[Any]:
+    """Yield a member of each entry's module: the one of its name in a package, or the one that it names.
+
+    What is wrong with a module of a plug-in is noted.
+    """
+    for entry in entries:
+        if not entry.module:
+            yield _member(f"{package}.{entry.name}", member)
+        elif found := attempt(group, entry.name, partial(_member, entry.module, member)):
+            yield found
+
+
+def _member(module: str, name: str) -> Any:
+    return getattr(import_module(module), name)
 
 
 def note(point: EntryPoint, why: str = "") -> None:

@@ -7,17 +7,17 @@ from dataclasses import replace
 
 from fairc.dsl import model
 from fairc.dsl.blocks import Block
-from fairc.dsl.core.diagnostics import CompileError, Label
+from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Entry, Use
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.registry import unknown
-from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Symbol
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
 from fairc.dsl.traffic.transports import kernel_control
 from fairc.words.blocks import pep as keys
 from fairc.words.peps import CCA, CONNECTIONS, NONE, WINDOW
+
+from .devices import require_router
 
 
 def peps(
@@ -58,7 +58,7 @@ def _pep(
         with gather.attempt():
             name = settings.given(key)
             if name is not None:
-                _check_router(name.name, block.settings[key.name].value.span, nodes)
+                require_router(name.name, block.settings[key.name].value.span, nodes, "proxies run")
     gather.finish()
     terminal, gateway = settings[keys.TERMINAL].name, settings[keys.GATEWAY].name
     if not any({link.a, link.b} == {terminal, gateway} for link in links):
@@ -72,20 +72,6 @@ def _pep(
     if keys.MODE not in settings:
         mode = replace(mode, span=device.span)
     return None if mode.entry is NONE else _split(mode, device, terminal, gateway)
-
-
-def _check_router(name: str, span: Span, nodes: Mapping[str, model.Node]) -> None:
-    if name not in nodes:
-        hint = unknown("node", "node", name, nodes, span)
-        raise CompileError([hint])
-    if nodes[name].kind != "router":
-        fail(
-            "wrong-type",
-            f"`{name}` is not a router, and proxies run on routers only",
-            span,
-            labels=(Label(nodes[name].span, "a node: flows start and end here"),),
-            help="put a router between it and the link",
-        )
 
 
 def _split(use: Use[Entry], device: syntax.Device, terminal: str, gateway: str) -> model.Pep:

@@ -7,14 +7,15 @@ from dataclasses import replace
 
 from fairc.dsl import model
 from fairc.dsl.blocks import Block
-from fairc.dsl.core.diagnostics import CompileError, Label
+from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.registry import unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
 from fairc.words.blocks import policer as keys
 from fairc.words.policers import policer_of
+
+from .devices import require_node, require_router
 
 
 def place_policers(
@@ -40,7 +41,7 @@ def place_policers(
             named = replace(way.policer, name=way.policer.name or "-".join(place))
             ways[place] = replace(way, policer=named)
             with gather.attempt():
-                _check_router(place[0], way.policer.span, nodes)
+                require_router(place[0], way.policer.span, nodes, "policers run")
     names: dict[str, Span] = {}
     for device in devices:
         with gather.attempt():
@@ -83,9 +84,10 @@ def _place(
             name = settings.given(key)
             if name is not None:
                 span = block.settings[key.name].value.span
-                _check_node(name.name, span, nodes)
                 if key is keys.AT:
-                    _check_router(name.name, span, nodes)
+                    require_router(name.name, span, nodes, "policers run")
+                else:
+                    require_node(name.name, span, nodes)
                 ends.append(name.name)
     gather.finish()
     policer = policer_of(settings[keys.MODE], device.name.text)
@@ -121,22 +123,6 @@ def _unlike(device: syntax.Device, names: dict[str, Span]) -> None:
             labels=(Label(names[name], "the other one"),),
         )
     names[name] = device.name.span
-
-
-def _check_node(name: str, span: Span, nodes: Mapping[str, model.Node]) -> None:
-    if name not in nodes:
-        raise CompileError([unknown("node", "node", name, nodes, span)])
-
-
-def _check_router(name: str, span: Span, nodes: Mapping[str, model.Node]) -> None:
-    if nodes[name].kind != "router":
-        fail(
-            "wrong-type",
-            f"`{name}` is not a router, and policers run on routers only",
-            span,
-            labels=(Label(nodes[name].span, "a node: flows start and end here"),),
-            help="put a router between it and the link",
-        )
 
 
 def with_feedback(network: model.Network, flows: Sequence[model.Flow]) -> list[model.Flow]:

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
-from importlib import import_module
-
 from fairc.dsl.core import plugins
 from fairc.dsl.core.registry import Registry
 from fairc.words import metrics as words
 
 from .base import Metric, Value
 
-
-def _metric(entry: words.MetricEntry) -> Metric:
-    """Return the metric of an entry: the METRIC of the module of its name, or of the one that it names."""
-    found: Metric = import_module(entry.module or f"{__package__}.{entry.name}").METRIC
-    return found
-
-
-def _metrics() -> Iterator[Metric]:
-    for entry in words.METRICS:
-        if not entry.module:
-            yield _metric(entry)
-        elif metric := plugins.attempt(words.GROUP, entry.name, partial(_metric, entry)):
-            yield metric
-
-
-METRICS: Registry[Metric] = Registry("metric", "metric", _metrics())
+METRICS: Registry[Metric] = Registry(
+    "metric", "metric", plugins.members(words.METRICS, words.GROUP, __package__, "METRIC")
+)
 
 
 def value_named(name: str) -> Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from fairc.compiler.plan import LoadWorkload
@@ -10,10 +12,23 @@ from fairc.runtime.measurement import SLOT_S
 from .limits_table import LIMITS
 from .page_tables import PAGE_TABLES
 from .policing_table import BUCKETS
-from .schema import CELL, CONNECTION, FLOW, SEPARATOR, TRANSPORT, Column, Columns, Stored, Table
+from .schema import (
+    CELL,
+    CONNECTION,
+    FLOW,
+    SEPARATOR,
+    TRANSPORT,
+    Column,
+    Columns,
+    Stored,
+    Table,
+    of_records,
+    of_result,
+    of_series,
+)
 
 
-def _cell_rows(stored: Stored) -> Columns:
+def _cell_rows(stored: Stored, _: Table) -> Columns:
     cell, result = stored.cell, stored.result
     row = {
         "cell": cell.id,
@@ -34,16 +49,7 @@ def _cell_rows(stored: Stored) -> Columns:
     return {name: [value] for name, value in row.items()}
 
 
-def _flow_rows(stored: Stored) -> Columns:
-    flows = stored.result.flows
-    names = [column.name for column in TABLES["flows"].columns[1:]]
-    return {
-        "cell": [stored.cell.id] * len(flows),
-        **{name: [getattr(flow, name) for flow in flows] for name in names},
-    }
-
-
-def _metric_rows(stored: Stored) -> Columns:
+def _metric_rows(stored: Stored, _: Table) -> Columns:
     metrics = stored.result.metrics
     names = ("metric", "flow", "value", "unit", "reason")
     protocols = {
@@ -64,18 +70,7 @@ def _metric_rows(stored: Stored) -> Columns:
     }
 
 
-def _condition_rows(stored: Stored) -> Columns:
-    rows = stored.result.conditions
-    return {
-        "cell": [stored.cell.id] * len(rows),
-        "flow": [row.flow for row in rows],
-        "transport": [row.transport for row in rows],
-        "condition": [row.condition for row in rows],
-        "value": [row.value for row in rows],
-    }
-
-
-def _slot_rows(stored: Stored) -> Columns:
+def _slot_rows(stored: Stored, _: Table) -> Columns:
     series = stored.series
     if series is None:
         return {}
@@ -91,54 +86,7 @@ def _slot_rows(stored: Stored) -> Columns:
     }
 
 
-def _sample_rows(stored: Stored) -> Columns:
-    series = stored.series
-    if series is None:
-        return {}
-    return {
-        "cell": np.full(len(series.sample_t_s), stored.cell.id, object),
-        "flow": series.flows.astype(object)[series.sample_flow],
-        "connection": series.sample_connection,
-        "t_s": series.sample_t_s,
-        "cwnd_packets": series.sample_cwnd_packets,
-        "in_flight_packets": series.sample_in_flight_packets,
-        "rtt_s": series.sample_rtt_s,
-        "pacing_bps": series.sample_pacing_bps,
-    }
-
-
-def _video_rows(stored: Stored) -> Columns:
-    series = stored.series
-    if series is None:
-        return {}
-    return {
-        "cell": np.full(len(series.video_flow), stored.cell.id, object),
-        "flow": series.flows.astype(object)[series.video_flow],
-        "connection": series.video_connection,
-        "startup_s": series.video_startup_s,
-        "stalls": series.video_stalls,
-        "stalled_s": series.video_stalled_s,
-        "qoe": series.video_qoe,
-        "ended": series.video_ended,
-    }
-
-
-def _request_rows(stored: Stored) -> Columns:
-    series = stored.series
-    if series is None:
-        return {}
-    return {
-        "cell": np.full(len(series.request_flow), stored.cell.id, object),
-        "flow": series.flows.astype(object)[series.request_flow],
-        "connection": series.request_connection,
-        "request": series.request_number,
-        "start_s": series.request_start_s,
-        "fct_s": series.request_fct_s,
-        "bytes": series.request_bytes,
-    }
-
-
-def _trace_rows(stored: Stored) -> Columns:
+def _trace_rows(stored: Stored, _: Table) -> Columns:
     series = stored.series
     if series is None:
         return {}
@@ -153,23 +101,7 @@ def _trace_rows(stored: Stored) -> Columns:
     }
 
 
-def _curve_rows(stored: Stored) -> Columns:
-    series = stored.series
-    if series is None or not len(series.curves):
-        return {}
-    curves = series.curves
-    flows = curves["flow"].astype(object)
-    flows[flows == ""] = None
-    return {
-        "cell": np.full(len(curves), stored.cell.id, object),
-        "metric": curves["metric"].astype(object),
-        "flow": flows,
-        "curve": curves["curve"].astype(object),
-        **{name: curves[name] for name in ("scale", "x", "y", "low", "high")},
-    }
-
-
-def _queue_rows(stored: Stored) -> Columns:
+def _queue_rows(stored: Stored, _: Table) -> Columns:
     series = stored.series
     if series is None:
         return {}
@@ -229,7 +161,7 @@ TABLES: dict[str, Table] = {
                 Column("bytes", "BIGINT", "B", "application bytes delivered"),
                 Column("goodput_bps", "DOUBLE", "bit/s", "metric `goodput`"),
             ),
-            _flow_rows,
+            of_result,
         ),
         Table(
             "metrics",
@@ -267,7 +199,7 @@ TABLES: dict[str, Table] = {
                 Column("condition", "VARCHAR", "", "such as `pacing`"),
                 Column("value", "VARCHAR", "", "the value, as text"),
             ),
-            _condition_rows,
+            of_result,
         ),
         LIMITS,
         Table(
@@ -312,7 +244,7 @@ TABLES: dict[str, Table] = {
                 Column("rtt_s", "DOUBLE", "s", "smoothed RTT; null before the first measurement"),
                 Column("pacing_bps", "DOUBLE", "bit/s", "pacing rate; null where there is none"),
             ),
-            _sample_rows,
+            of_series,
         ),
         Table(
             "videos",
@@ -329,7 +261,7 @@ TABLES: dict[str, Table] = {
                 Column("qoe", "DOUBLE", "1", "metric `qoe` of this video; null: it never started"),
                 Column("ended", "BOOLEAN", "", "whether it was shown to its end"),
             ),
-            _video_rows,
+            of_series,
         ),
         Table(
             "requests",
@@ -350,7 +282,7 @@ TABLES: dict[str, Table] = {
                     "bytes", "BIGINT", "B", "size of the answer, or of the part that had arrived"
                 ),
             ),
-            _request_rows,
+            partial(of_series, request="number"),
         ),
         Table(
             "traces",
@@ -391,7 +323,7 @@ TABLES: dict[str, Table] = {
                 Column("low", "DOUBLE", "as of the metric", "lower bound; null: none"),
                 Column("high", "DOUBLE", "as of the metric", "upper bound; null: none"),
             ),
-            _curve_rows,
+            of_records,
         ),
         *PAGE_TABLES,
     )

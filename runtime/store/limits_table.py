@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from .schema import CELL, FLOW, Column, Columns, Stored, Table
+from functools import partial
 
-
-def _rows(stored: Stored) -> Columns:
-    limits = stored.result.limits
-    return {
-        "cell": [stored.cell.id] * len(limits),
-        "flow": [limit.flow for limit in limits],
-        "held_by": [limit.limit for limit in limits],
-        "share": [limit.share for limit in limits],
-    }
-
+from .schema import CELL, FLOW, Column, Table, of_result
 
 LIMITS = Table(
     "limits",
@@ -27,5 +18,5 @@ LIMITS = Table(
         ),
         Column("share", "DOUBLE", "1", "share of the flow's time, from the warm-up on"),
     ),
-    _rows,
+    partial(of_result, held_by="limit"),
 )

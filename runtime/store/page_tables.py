@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from fairc.runtime.measurement.pages import Rows
-
-from .schema import CELL, CONNECTION, FLOW, LOAD, Column, Columns, Stored, Table
+from .schema import CELL, CONNECTION, FLOW, LOAD, Column, Table, of_records
 
 PROTOCOL = Column("protocol", "VARCHAR", "", "`h1`, `h2` or `h3`, as it was used; null: none was")
 STATUS = Column("status", "INTEGER", "", "of HTTP; null: nothing was answered")
@@ -52,7 +47,7 @@ _LOADS = Table(
         _time("load_event_end_s", "loadEventEnd; without a browser the end of the last object"),
         _time("end_s", "the load ended, successfully or not"),
     ),
-    lambda stored: _rows(stored, "loads"),
+    of_records,
 )
 
 _RESOURCES = Table(
@@ -77,7 +72,7 @@ _RESOURCES = Table(
         _time("response_start_s", "responseStart"),
         _time("response_end_s", "responseEnd"),
     ),
-    lambda stored: _rows(stored, "resources"),
+    of_records,
 )
 
 _SEQUENCES = Table(
@@ -92,31 +87,7 @@ _SEQUENCES = Table(
         _time("t_s", "since connectStart of the load"),
         Column("bytes", "DOUBLE", "B", "`tcp`: distinct bytes of the stream; `quic`: IP bytes"),
     ),
-    lambda stored: _rows(stored, "sequences"),
+    of_records,
 )
 
 PAGE_TABLES = (_LOADS, _RESOURCES, _SEQUENCES)
-# Texts that are null where they are empty; of the others, empty says something.
-_NULLABLE = frozenset({"protocol"})
-
-
-def _rows(stored: Stored, name: str) -> Columns:
-    series = stored.series
-    if series is None:
-        return {}
-    rows: Rows = getattr(series, name)
-    if not len(rows):
-        return {}
-    table = {table.name: table for table in PAGE_TABLES}[name]
-    columns: dict[str, NDArray[np.generic]] = {
-        "cell": np.full(len(rows), stored.cell.id, object),
-        "flow": series.flows.astype(object)[rows["flow"]],
-    }
-    for column in table.columns[2:]:
-        values = rows[column.name]
-        if column.type == "VARCHAR":
-            values = values.astype(object)
-            if column.name in _NULLABLE:
-                values[values == ""] = None
-        columns[column.name] = values
-    return columns

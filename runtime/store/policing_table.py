@@ -2,27 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from .schema import CELL, Column, Columns, Stored, Table
-
-
-def _rows(stored: Stored) -> Columns:
-    series = stored.series
-    if series is None or not len(series.buckets):
-        return {}
-    buckets = series.buckets
-    names = [column.name for column in BUCKETS.columns[1:]]
-    return {
-        "cell": np.full(len(buckets), stored.cell.id, object),
-        **{
-            name: buckets[name].astype(object) if name in _TEXTS else buckets[name]
-            for name in names
-        },
-    }
-
-
-_TEXTS = frozenset({"policer", "user"})
+from .schema import CELL, Column, Table, of_records
 
 BUCKETS = Table(
     "buckets",
@@ -40,5 +20,5 @@ BUCKETS = Table(
         Column("tokens", "BIGINT", "tokens", "tokens that they took"),
         Column("dropped", "BIGINT", "packets", "of these, dropped by the policer"),
     ),
-    _rows,
+    of_records,
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Cell
@@ -43,13 +44,17 @@ class Column:
 class Table:
     """A table: its name, what one row is, its columns, and the rows that one cell adds.
 
-    rows: column name -> values, all of one length; None or NaN becomes null, for numbers NaN.
+    fill: of a cell and the table itself, its rows.
     """
 
     name: str
     row: str
     columns: tuple[Column, ...]
-    rows: Callable[[Stored], Columns]
+    fill: Callable[[Stored, Table], Columns]
+
+    def rows(self, stored: Stored) -> Columns:
+        """Return column name -> values, all of one length; None or NaN becomes null, for numbers NaN."""
+        return self.fill(stored, self)
 
 
 CELL = Column("cell", "VARCHAR", "", "id of the cell")
@@ -59,3 +64,59 @@ TRANSPORT = Column(
 )
 CONNECTION = Column("connection", "INTEGER", "", "number of the connection, from 0")
 LOAD = Column("load", "INTEGER", "", "number of the load within the cell, from 1")
+
+NULLABLE = frozenset({"protocol", "flow"})
+"""Texts that are null where they are empty; of the others, empty says something."""
+
+
+def of_result(stored: Stored, table: Table, **names: str) -> Columns:
+    """Return a row for each entry that a result has under the table's name.
+
+    A column is the attribute of its name; names: of the columns for which it is another one.
+    """
+    entries = getattr(stored.result, table.name)
+    return {
+        "cell": [stored.cell.id] * len(entries),
+        **{
+            column.name: [getattr(entry, names.get(column.name, column.name)) for entry in entries]
+            for column in table.columns[1:]
+        },
+    }
+
+
+def of_series(stored: Stored, table: Table, **names: str) -> Columns:
+    """Return rows from the arrays of a series: of `samples` and its column `t_s` that is `sample_t_s`.
+
+    names: as of `of_result`.
+    """
+    series = stored.series
+    if series is None:
+        return {}
+    kind = table.name.removesuffix("s")
+    arrays = {
+        column.name: getattr(series, f"{kind}_{names.get(column.name, column.name)}")
+        for column in table.columns[1:]
+    }
+    return {
+        "cell": np.full(len(arrays["flow"]), stored.cell.id, object),
+        **arrays,
+        "flow": series.flows.astype(object)[arrays["flow"]],
+    }
+
+
+def of_records(stored: Stored, table: Table) -> Columns:
+    """Return the records that a series has under the table's name: its fields are the columns."""
+    series = stored.series
+    if series is None or not len(records := getattr(series, table.name)):
+        return {}
+    columns: dict[str, NDArray[Any]] = {"cell": np.full(len(records), stored.cell.id, object)}
+    for column in table.columns[1:]:
+        values = records[column.name]
+        if column is FLOW:
+            values = series.flows.astype(object)[values]
+        elif column.type == "VARCHAR":
+            values = values.astype(object)
+            if column.name in NULLABLE:
+                values[values == ""] = None
+        columns[column.name] = values
+    return columns

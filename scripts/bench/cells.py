@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import statistics
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.vm import qemu, snapshot
 
-from .common import Figure, median, only_cell, timed, whole_cell
+from .common import Figure, MemoryWatch, median, only_cell, timed, whole_cell
 
 CELL = """fexp 1
 experiment bench {{
@@ -24,26 +23,19 @@ experiment bench {{
 """
 
 
-class MemoryWatch(threading.Thread):
-    """Sees how much memory of its own the largest QEMU has, in bytes, while cells run."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.largest = 0
-        self.over = threading.Event()
-
-    def run(self) -> None:
-        """Look every 50 ms."""
-        while not self.over.wait(0.05):
-            for process in Path("/proc").glob("[0-9]*"):
-                try:
-                    if (process / "comm").read_text().startswith(qemu.PROGRAM[:15]):
-                        rollup = (process / "smaps_rollup").read_text()
-                        # Shared files (image, exchange, QEMU itself) are not memory of its own.
-                        kib = int(re.findall(r"^Anonymous: +(\d+) kB", rollup, re.MULTILINE)[0])
-                        self.largest = max(self.largest, kib << 10)
-                except (OSError, IndexError):
-                    continue  # it has ended meanwhile
+def largest_qemu() -> int:
+    """Return how much memory of its own the largest QEMU has, bytes."""
+    largest = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "comm").read_text().startswith(qemu.PROGRAM[:15]):
+                rollup = (process / "smaps_rollup").read_text()
+                # Shared files (image, exchange, QEMU itself) are not memory of its own.
+                kib = int(re.findall(r"^Anonymous: +(\d+) kB", rollup, re.MULTILINE)[0])
+                largest = max(largest, kib << 10)
+        except (OSError, IndexError):
+            continue  # it has ended meanwhile
+    return largest
 
 
 def cells(engine: VmEngine) -> Iterator[Figure]:
@@ -60,7 +52,7 @@ def cells(engine: VmEngine) -> Iterator[Figure]:
         restores.append(timed(lambda: original(snapshot, socket)))
 
     snapshot.resume = measured
-    memory = MemoryWatch()
+    memory = MemoryWatch(largest_qemu)
     memory.start()
     lengths = {"1": (80, "at least 10"), "10": (20, ""), "100": (10, "")}
     for rate, (seconds, target) in lengths.items():

@@ -6,6 +6,7 @@ import os
 import resource
 import statistics
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +31,21 @@ class Figure:
     what: str
     value: str
     target: str = ""
+
+
+class MemoryWatch(threading.Thread):
+    """Sees the most memory that anything has, bytes, by looking every 50 ms; `now` looks."""
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        super().__init__(daemon=True)
+        self._now = now
+        self.largest = 0
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        """Look until it is over."""
+        while not self.over.wait(0.05):
+            self.largest = max(self.largest, self._now())
 
 
 def only_cell(text: str) -> Cell:

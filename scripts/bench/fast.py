@@ -8,7 +8,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,7 @@ from fairc.runtime.host import bounds
 from fairc.runtime.store import archive
 
 from .cells import CELL
-from .common import ALL_CORES, Figure, cpu_s, median, only_cell, whole_cell
+from .common import ALL_CORES, Figure, MemoryWatch, cpu_s, median, only_cell, whole_cell
 
 QUIC = """fexp 1
 experiment bench {
@@ -61,25 +60,16 @@ experiment one {
 """
 
 
-class MemoryWatch(threading.Thread):
-    """Sees the largest sum of the proportional memory of a guest's processes, bytes."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.largest = 0
-        self.over = threading.Event()
-
-    def run(self) -> None:
-        """Look every 50 ms."""
-        while not self.over.wait(0.05):
-            total = 0
-            for pid in set(bounds.family(os.getpid())) - {os.getpid()}:
-                try:
-                    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-                    total += int(re.findall(r"^Pss: +(\d+) kB", rollup, re.MULTILINE)[0]) << 10
-                except (OSError, IndexError):
-                    continue  # it has ended meanwhile
-            self.largest = max(self.largest, total)
+def guests_memory() -> int:
+    """Return the sum of the proportional memory of a guest's processes, bytes."""
+    total = 0
+    for pid in set(bounds.family(os.getpid())) - {os.getpid()}:
+        try:
+            rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+            total += int(re.findall(r"^Pss: +(\d+) kB", rollup, re.MULTILINE)[0]) << 10
+        except (OSError, IndexError):
+            continue  # it has ended meanwhile
+    return total
 
 
 def fast(engine: UmlEngine) -> Iterator[Figure]:
@@ -165,7 +155,7 @@ def captures(engine: UmlEngine) -> Iterator[Figure]:
 def memory_mb(engine: UmlEngine) -> float:
     """Return the largest sum of proportional memory of a cell's processes, MB."""
     cell = only_cell(CELL.format(rate="10Mbit/s", workload="bulk", rest="duration = 20s"))
-    watch = MemoryWatch()
+    watch = MemoryWatch(guests_memory)
     watch.start()
     for _ in range(3):
         cpu_s(engine, cell)

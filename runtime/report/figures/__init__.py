@@ -7,10 +7,6 @@ metric share), `curves` (what those of `deviations` share), then one module per 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
-from importlib import import_module
-
 from fairc.dsl.core import plugins
 from fairc.dsl.core.registry import Registry
 from fairc.words import figures as words
@@ -49,22 +45,10 @@ SPECTRUM: FigureKind = spectrum.KIND
 DEVIATIONS: tuple[FigureKind, ...] = (SPECTRUM, ranges.KIND, loss_window.KIND)
 
 
-def _kind(entry: words.FigureEntry) -> FigureKind:
-    """Return the figure of an entry: the KIND of the module of its name, or of the one that it names."""
-    found: FigureKind = import_module(entry.module or f"{__name__}.{entry.name}").KIND
-    return found
-
-
-def _kinds() -> Iterator[FigureKind]:
-    for entry in words.FIGURES:
-        if not entry.module:
-            yield _kind(entry)
-        elif kind := plugins.attempt(words.GROUP, entry.name, partial(_kind, entry)):
-            yield kind
-
-
 # What `report { ... }` can ask for.
-FIGURES: Registry[FigureKind] = Registry("figure", "figure", _kinds())
+FIGURES: Registry[FigureKind] = Registry(
+    "figure", "figure", plugins.members(words.FIGURES, words.GROUP, __name__, "KIND")
+)
 
 __all__ = [
     "COURSE",

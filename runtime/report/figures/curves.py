@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.formatting import one_line
 from fairc.runtime.report.run import Run
 
-from .base import Drawing, NothingToDraw, Subject, limits, panel_names
+from .base import Drawing, FigureKind, NothingToDraw, Subject, limits, panel_names
 from .cases import REPETITION, load, names_of, separated, stem, worded
 from .layout import WIDE_LEFT, Key, panels_for
 from .style import INK, LIMIT, MUTED, Dash, Width
 from .traces import representatives
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from fairc.runtime.measurement.series import Curve
 
 METRIC = "deviations"
 
@@ -32,18 +31,6 @@ MODELS: dict[str, tuple[str, str, Dash]] = {
     "bernoulli": ("theory, Bernoulli losses", LIMIT, (0, (4, 1.5))),
     "gaussian": ("theory, Gaussian cross traffic", MUTED, (0, (1, 1.2))),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A stored curve: its name, its scale, and x, y, low, high of shape (N,)."""
-
-    name: str
-    scale: int
-    x: Floats
-    y: Floats
-    low: Floats
-    high: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +70,11 @@ class Look:
     wanted: tuple[str, ...]
     paint: Callable[[Axes, Panel], None]
     keys: Callable[[Sequence[Panel]], list[Key]]
+
+
+def figure(look: Look) -> FigureKind:
+    """Return the kind of figure that looks so."""
+    return FigureKind(look.kind, partial(make, look))
 
 
 def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing:
@@ -179,6 +171,8 @@ def _flows(run: Run, cell: str) -> list[str]:
 
 
 def _panel(run: Run, heading: str, cell: str, flow: str, repetition: int) -> Panel:
+    from fairc.runtime.measurement.series import Curve
+
     table = run.columns(
         "SELECT curve, scale, x, y, low, high FROM curves WHERE cell = ? AND flow = ? AND metric"
         " = ?",
@@ -189,7 +183,7 @@ def _panel(run: Run, heading: str, cell: str, flow: str, repetition: int) -> Pan
     for name, scale in _unique(zip(names.tolist(), scales.tolist(), strict=True)):
         ours = (names == name) & (scales == scale)
         columns = (table[column][ours].astype(float) for column in ("x", "y", "low", "high"))
-        curves.append(Curve(name, scale, *columns))
+        curves.append(Curve(METRIC, flow, name, scale, *columns))
     inside = run.rows(
         "SELECT value FROM metrics WHERE cell = ? AND flow = ? AND metric = ?",
         [cell, flow, f"{METRIC}.inside"],

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fairc.compiler.plan import FigureRequest
-
-from .base import Drawing, FigureKind, Subject
-from .curves import MODELS, Look, Panel, make
+from .curves import MODELS, Look, Panel, figure
 from .layout import Key
 from .style import SERIES
 
@@ -45,23 +42,18 @@ def _keys(panels: Sequence[Panel]) -> list[Key]:
     return [Key("measured, Wilson's 95 % interval", SERIES[0], marker="o")]
 
 
-LOOK = Look(
-    kind="loss_window",
-    title="Loss probability against the congestion window",
-    reading=(
-        "Share of round trips at window w in which congestion control entered CWR, Recovery or Loss, and"
-        " what the models say. The line through the points is the p(w) of the chain."
-    ),
-    x="window w (packets)",
-    y="p(w)",
-    wanted=("loss",),
-    paint=_paint,
-    keys=_keys,
+KIND = figure(
+    Look(
+        kind="loss_window",
+        title="Loss probability against the congestion window",
+        reading=(
+            "Share of round trips at window w in which congestion control entered CWR, Recovery or Loss, and"
+            " what the models say. The line through the points is the p(w) of the chain."
+        ),
+        x="window w (packets)",
+        y="p(w)",
+        wanted=("loss",),
+        paint=_paint,
+        keys=_keys,
+    )
 )
-
-
-def _make(subject: Subject, request: FigureRequest | None) -> Drawing:
-    return make(LOOK, subject, request)
-
-
-KIND = FigureKind("loss_window", _make)

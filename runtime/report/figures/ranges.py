@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fairc.compiler.plan import FigureRequest
-
-from .base import Drawing, FigureKind, Subject
-from .curves import MODELS, Look, Panel, make
+from .curves import MODELS, Look, Panel, figure
 from .layout import Key
 from .style import SERIES
 
@@ -43,23 +40,18 @@ def _keys(panels: Sequence[Panel]) -> list[Key]:
     ]
 
 
-LOOK = Look(
-    kind="ranges",
-    title="Observable range of the mean window against the scale",
-    reading=(
-        "Smallest and largest mean of n round trips of the flow (markers) and of a chain of equal"
-        " length (lines): alpha where floor(N / n) = exp(-n f(alpha))."
-    ),
-    x="scale n (RTT)",
-    y="mean window (packets)",
-    wanted=("range",),
-    paint=_paint,
-    keys=_keys,
+KIND = figure(
+    Look(
+        kind="ranges",
+        title="Observable range of the mean window against the scale",
+        reading=(
+            "Smallest and largest mean of n round trips of the flow (markers) and of a chain of equal"
+            " length (lines): alpha where floor(N / n) = exp(-n f(alpha))."
+        ),
+        x="scale n (RTT)",
+        y="mean window (packets)",
+        wanted=("range",),
+        paint=_paint,
+        keys=_keys,
+    )
 )
-
-
-def _make(subject: Subject, request: FigureRequest | None) -> Drawing:
-    return make(LOOK, subject, request)
-
-
-KIND = FigureKind("ranges", _make)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fairc.compiler.plan import FigureRequest
-
-from .base import Drawing, FigureKind, Subject
-from .curves import MODELS, Look, Panel, make, plot_models
+from .curves import MODELS, Look, Panel, figure, plot_models
 from .layout import Key
 from .style import colour
 
@@ -56,24 +53,19 @@ def _keys(panels: Sequence[Panel]) -> list[Key]:
     ]
 
 
-LOOK = Look(
-    kind="spectrum",
-    title="Large-deviations spectrum of the congestion window",
-    reading=(
-        "Rate f at which means of n round trips near alpha become rare, measured at each n (markers) and"
-        " in theory (lines); f is 0 at the mean. Bands: 95 % envelope of 1000 simulated chains of equal"
-        " length, all bins of all n together."
-    ),
-    x="mean window alpha (packets)",
-    y="f (1 / RTT)",
-    wanted=("spectrum",),
-    paint=_paint,
-    keys=_keys,
+KIND = figure(
+    Look(
+        kind="spectrum",
+        title="Large-deviations spectrum of the congestion window",
+        reading=(
+            "Rate f at which means of n round trips near alpha become rare, measured at each n (markers) and"
+            " in theory (lines); f is 0 at the mean. Bands: 95 % envelope of 1000 simulated chains of equal"
+            " length, all bins of all n together."
+        ),
+        x="mean window alpha (packets)",
+        y="f (1 / RTT)",
+        wanted=("spectrum",),
+        paint=_paint,
+        keys=_keys,
+    )
 )
-
-
-def _make(subject: Subject, request: FigureRequest | None) -> Drawing:
-    return make(LOOK, subject, request)
-
-
-KIND = FigureKind("spectrum", _make)
