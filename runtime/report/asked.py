@@ -181,7 +181,7 @@ def locked(run: Run) -> str:
         if not results
         else f"when {counted(results, 'result')} existed"
     )
-    return f"Locked on {when(found['at'])}, {there}."
+    return f"The experiment was locked on {when(found['at'])}, {there}."
 
 
 def when(at: str) -> str:

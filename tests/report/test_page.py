@@ -209,13 +209,13 @@ def test_deviations_from_the_study_and_the_time_of_the_lock(make_run: Maker) -> 
     assert table.index(texts[0]) < table.index(texts[1])
     assert "<script>alert(1)" not in page
     assert "| 1 | no cross traffic |" in text
-    said = "Locked on 2026-11-22 06:19 UTC, before any cell had a result."
+    said = "The experiment was locked on 2026-11-22 06:19 UTC, before any cell had a result."
     assert said in page and said in text, (
         "by what was declared, of a lock without a time of its own"
     )
     lock = json.loads((path / "lock.json").read_text("utf-8"))
     lock["locked"] = {"at": "2026-11-20T01:02:03Z", "results": 4}
     (path / "lock.json").write_text(json.dumps(lock), "utf-8")
-    assert "Locked on 2026-11-20 01:02 UTC, when 4 results existed." in build(path)[0].read_text(
-        "utf-8"
-    )
+    assert "The experiment was locked on 2026-11-20 01:02 UTC, when 4 results existed." in build(
+        path
+    )[0].read_text("utf-8")
