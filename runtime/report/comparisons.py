@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fairc.runtime.statistics.estimates import Estimate
 
-from .answer import NAMES, entries, format_of
+from .answer import NAMES, Value, entries, format_of
 from .formatting import MINUS, counted, listed, number, one_line
 from .run import Configuration, Run
 from .summary import Measure, Results
@@ -25,11 +25,26 @@ MAX_ROWS = 240
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """By how much the second of two is larger. unit: of the page; interval: None without one."""
+
+    unit: str
+    value: Value
+    interval: tuple[Value, Value] | None
+
+    @property
+    def text(self) -> str:
+        """It with its interval and its unit."""
+        ends = f" [{self.interval[0].text}, {self.interval[1].text}]" if self.interval else ""
+        return f"{self.value.text}{ends} {self.unit}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
 class Compared:
     """One measure in two configurations; text: what the tests say.
 
     where: the swept values that both have, where `first` and `second` are only those that differ.
-    shift: by how much the second is larger, with its interval, of configurations that draw alike.
+    difference: of configurations that draw alike; else None.
     """
 
     what: str
@@ -37,7 +52,12 @@ class Compared:
     first: str
     second: str
     text: str
-    shift: str = ""
+    difference: Difference | None = None
+
+    @property
+    def shift(self) -> str:
+        """The difference as the page prints it; empty without one."""
+        return self.difference.text if self.difference else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +129,7 @@ def comparisons(run: Run, results: Results) -> Comparisons:
             _what(run, results, m, a),
             *_names(a, b, by),
             comparison.text,
-            _shift(results, m, comparison.shift),
+            _difference(results, m, comparison.shift),
         )
         for (m, a, b), comparison in zip(found, tested, strict=True)
     )
@@ -154,21 +174,19 @@ def _pairing(tested: Sequence[Comparison]) -> str:
     return f"{text} they can decide {decided}{needed}."
 
 
-def _shift(results: Results, measure: Measure, shift: Estimate | None) -> str:
-    """Write by how much the second is larger, in the unit of the page."""
+def _difference(results: Results, measure: Measure, shift: Estimate | None) -> Difference | None:
+    """Return by how much the second is larger, in the unit of the page and exactly."""
     if shift is None or shift.value is None:
-        return ""
+        return None
     scale, decimals = format_of(results, measure.metric)
-    value, *ends = (
-        number(x / scale.factor, decimals)
-        for x in (shift.value, shift.low, shift.high)
-        if x is not None
-    )
-    return (
-        f"{value} [{', '.join(ends)}] {scale.unit}".rstrip()
-        if ends
-        else f"{value} {scale.unit}".rstrip()
-    )
+
+    def value(x: float) -> Value:
+        return Value(number(x / scale.factor, decimals), repr(x))
+
+    ends = None
+    if shift.low is not None and shift.high is not None:
+        ends = value(shift.low), value(shift.high)
+    return Difference(scale.unit, value(shift.value), ends)
 
 
 def _names(a: Configuration, b: Configuration, by: tuple[str, ...]) -> tuple[str, str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 from .answer import Answer, Entry, entry, format_of
 from .asked import Asked
 from .claims import Claims
+from .comparisons import Difference
 from .endings import Ended
 from .explore import shown_values
 from .figures import Number, Sheet
@@ -218,15 +219,39 @@ def _validity(values: Mapping[str, Any]) -> Iterator[Sheet]:
 
 
 def _comparisons(compared: Any) -> Iterator[Sheet]:
-    head = ("metric", "where", "first", "second", "second - first, with 95 % interval", "tests")
-    rows = [(p.what, p.where, p.first, p.second, p.shift, p.text) for p in compared.pairs]
-    yield _sheet("table-comparisons", "Comparisons", ((name, False) for name in head), rows)
+    head = (
+        ("metric", False), ("where", False), ("first", False), ("second", False),
+        ("second - first", True), ("95 % interval", True), ("tests", False),
+    )  # fmt: skip
+    rows = [
+        (
+            f"{p.what} ({p.difference.unit})" if p.difference and p.difference.unit else p.what,
+            p.where,
+            p.first,
+            p.second,
+            *_of_difference(p.difference),
+            p.text,
+        )
+        for p in compared.pairs
+    ]
+    yield _sheet("table-comparisons", "Comparisons", head, rows)
     series = [(s.configuration, s.what, _count(s.n), s.r, s.p) for s in compared.series]
     names = (
         ("configuration", False), ("metric", False), ("n", True),
         ("autocorrelation at lag 1 (95 % band)", True), ("p after Holm", True),
     )  # fmt: skip
     yield _sheet("table-autocorrelation", "Autocorrelation of repetitions", names, series)
+
+
+def _of_difference(found: Difference | None) -> tuple[Cell, Cell]:
+    """Return a difference, and its interval; empty without one."""
+    if found is None:
+        return "", ""
+    value = Number(found.value.text, found.value.exact)
+    if found.interval is None:
+        return value, ""
+    low, high = found.interval
+    return value, (Number(low.text, low.exact), Number(high.text, high.exact))
 
 
 def _metrics(values: Mapping[str, Any]) -> Sheet:

@@ -142,6 +142,18 @@ def test_claims_and_phases_have_exact_numbers(reported: Path) -> None:
         )
 
 
+def test_differences_have_exact_numbers(reported: Path) -> None:
+    if reported.name != "every":
+        return
+    with (reported / "figures/table-comparisons.csv").open(newline="") as file:
+        found = [row for row in csv.DictReader(file) if row["metric"].startswith("goodput")]
+    rows = [row for row in found if row["95 % interval low"]]
+    assert rows and all(row["metric"].endswith("(bit/s)") for row in rows)
+    for row in rows:
+        ends = [float(row[f"95 % interval {end}"]) for end in ("low", "high")]
+        assert ends[0] <= float(row["second - first"]) <= ends[1] and max(map(abs, ends)) > 1e3
+
+
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
 def test_latex_compiles_in_one_column_of_two_and_none_is_wider(reported: Path) -> None:
     tables = sorted((reported / "figures").glob("*.tex"))

@@ -92,7 +92,8 @@ def test_the_page_and_the_text_say_it(make_run: Maker) -> None:
     for content in (page, text):
         assert "Comparisons and independence" in content
         assert "No evidence that repetitions depend on each other" in content
-    assert f"<td>n = 1</td><td>n = 2</td><td>{found.pairs[0].text[:10]}" in page
+    said = found.pairs[0].text[:10]
+    assert f'<td>n = 1</td><td>n = 2</td><td class="words">{said}' in page
     assert text.count("| n = 1 | n = 2 |") == len(found.pairs)
 
 
