@@ -22,6 +22,8 @@ STANDSTILL_CPU_S = 120.0
 CPU_S_FIXED, CPU_S_PER_VIRTUAL_S = 600.0, 60.0
 # A machine all of whose threads sleep waits for something that never comes.
 IDLE_S = 600.0
+# It need not be waited for so long where one of its processes is dead and nobody notices.
+KILLED_S = 20.0
 # Beyond any slowness of a host: ten times the processor time, and a day.
 WALL_S_FIXED, WALL_PER_CPU = 24 * 3600.0, 10.0
 CONSOLE_LIMIT = 16 << 20
@@ -31,6 +33,8 @@ CHECK_EVERY_S = 1.0
 # States of proc_pid_stat(5) in which a thread computes, waits for a core or a disk, or has been stopped.
 # Not that of a traced one (t): a guest's programs wait so for their kernel.
 NOT_ASLEEP = frozenset("RDT")
+# Of one that has ended, and whose parent has not asked how.
+DEAD = "Z"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,9 @@ class Watch:
             return f"it was still running at its virtual deadline of {limits.virtual_s:g} s"
         if len(members) > limits.processes:
             return f"it had become more than {limits.processes} processes"
+        killed = any(fields[0] == DEAD for fields in members.values())
+        if killed and now > self._awake + min(KILLED_S, limits.idle_s):
+            return "one of its processes was killed, by a signal or for want of memory"
         if now > self._awake + limits.idle_s:
             return f"it computed nothing for {limits.idle_s:g} s"
         if now > self._began + limits.wall_s:

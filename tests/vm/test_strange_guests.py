@@ -66,7 +66,9 @@ def test_a_clock_of_the_pause_that_no_booting_machine_shows_is_passed_over(
 
 PLENTY = bounds.Limits(virtual_s=1e9, cpu_s=1e9)
 SLEEPS, COMPUTES = "import time; time.sleep(1000)", "while True: pass"
+KILLED = "import os, time; os.fork() or os._exit(1); time.sleep(1000)"
 BOOTS = {
+    "waits for the dead": (KILLED, replace(PLENTY, idle_s=0.2), "one of its processes was killed"),
     "prints": (SLEEPS, replace(PLENTY, console_bytes=1), "it printed more than"),
     "computes": (COMPUTES, replace(PLENTY, cpu_s=0.2), "s of processor time"),
     "sleeps": (SLEEPS, replace(PLENTY, idle_s=0.2), "it computed nothing for 0.2 s"),
