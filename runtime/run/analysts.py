@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from fairc.compiler.plan import MetricRequest
@@ -94,7 +95,8 @@ class Apart:
 
     def close(self) -> None:
         """Stop and give everything back, when no thread asks any more."""
-        with self._process:
+        # One that has died does not take what is still to be written to it.
+        with suppress(BrokenPipeError), self._process:
             pass
 
 
