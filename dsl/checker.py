@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import ParamSpec, TypeVar
 
@@ -107,21 +107,9 @@ class Checker:
         static = Scope({}, lets)
         given = self._try(block.get, keys.REPEAT, static)
         repeat = given or Repeat(1, 1)
-        flows = self._unique(syntax.Flow, "flow")
-        if not flows:
-            self._error(
-                "no-flow",
-                "this experiment has no flow",
-                experiment.name.span,
-                help="for example `flow a { cca = cubic  workload = file(10MB) }`",
-            )
+        flows = self._flows(experiment)
         users = self._unique(syntax.Users, "users")
-        excludes = list(self._of(syntax.Exclude))
-        grid = self._try(Grid, bindings, excludes, lets, repeat.most, self._overrides.names)
-        if grid is None:  # go on without the sweep; what its names then lack is not news
-            grid = Grid([], [], lets, repeat.most)
-            excludes = []
-            self._silent = {word.text for binding in bindings for word in binding.names}
+        grid, excludes = self._grid(bindings, lets, repeat.most)
         topology = self._topology(experiment, block)
         settings = [setting for h in self._of(syntax.Hosts) for setting in h.settings.items]
         hosts = Block(experiment.name.span, settings, HOSTS, "`hosts`")
@@ -162,11 +150,9 @@ class Checker:
             nodes: list[syntax.Node] = [s.value for s in block.settings.values()]
             nodes += [*flows, *excludes, *self._topologies.values()]
             nodes += [n for kind in NAMING for n in self._of(kind)]
-            for warning in unused(bindings, nodes, flows, users, lets):
-                self.diagnostics.add(warning)
+            self._warn_all(unused(bindings, nodes, flows, users, lets))
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
-            for warning in self._try(lambda: list(excluded(grid, excludes))) or ():
-                self.diagnostics.add(warning)
+            self._warn_all(self._try(lambda: list(excluded(grid, excludes))) or ())
         title = self._text(block, keys.TITLE, static)
         citation = self._text(block, keys.SOURCE, static)
         deviates = self._try(block.given, keys.DEVIATES, static) or ()
@@ -204,6 +190,29 @@ class Checker:
             imported=tuple(self._imported),
             settings=self._overrides.applied,
         )
+
+    def _flows(self, experiment: syntax.Experiment) -> list[syntax.Flow]:
+        flows = self._unique(syntax.Flow, "flow")
+        if not flows:
+            self._error(
+                "no-flow",
+                "this experiment has no flow",
+                experiment.name.span,
+                help="for example `flow a { cca = cubic  workload = file(10MB) }`",
+            )
+        return flows
+
+    def _grid(
+        self, bindings: Sequence[syntax.Binding], lets: Mapping[str, syntax.Expr], repeat: int
+    ) -> tuple[Grid, list[syntax.Exclude]]:
+        """Return the grid, and what is excluded from it; without its sweep where that is wrong."""
+        excludes = list(self._of(syntax.Exclude))
+        grid = self._try(Grid, bindings, excludes, lets, repeat, self._overrides.names)
+        if grid is not None:
+            return grid, excludes
+        # What the names of the sweep then lack is not news.
+        self._silent = {word.text for binding in bindings for word in binding.names}
+        return Grid([], [], lets, repeat), []
 
     def _version(self) -> None:
         version = self._file.version
@@ -368,6 +377,10 @@ class Checker:
         help: str | None = None,
     ) -> None:
         self.diagnostics.add(Diagnostic(code, message, span, note, labels, help=help))
+
+    def _warn_all(self, warnings: Iterable[Diagnostic]) -> None:
+        for warning in warnings:
+            self.diagnostics.add(warning)
 
     def _warn(self, code: str, message: str, span: Span, help: str) -> None:
         self.diagnostics.add(

@@ -73,7 +73,7 @@ class Watch:
     def __init__(self, pid: int, console: Path) -> None:
         self._pid, self._console = pid, console
         self._began = self._checked = self._awake = time.monotonic()
-        self._cpu_s = self._cpu_at_progress_s = 0.0
+        self.processor_s = self._cpu_at_progress_s = 0.0
         self._virtual_at_progress_ns = 0
 
     @property
@@ -88,9 +88,9 @@ class Watch:
         """
         now = self._checked = time.monotonic()
         members = family(self._pid)
-        cpu_s = _cpu_s(members)
-        if cpu_s > self._cpu_s or _awake(members):
-            self._cpu_s, self._awake = cpu_s, now
+        cpu_s = processor_s(members)
+        if cpu_s > self.processor_s or _awake(members):
+            self.processor_s, self._awake = cpu_s, now
         if virtual_ns is None or virtual_ns > self._virtual_at_progress_ns:
             self._virtual_at_progress_ns = virtual_ns or self._virtual_at_progress_ns
             self._cpu_at_progress_s = cpu_s
@@ -164,12 +164,7 @@ def family(root: int) -> dict[int, list[str]]:
     return {pid: found[pid] for pid in members if pid in found}
 
 
-def tree_cpu_s(root: int) -> float:
-    """Return the processor time of a process, its descendants, and those of them that have ended, s."""
-    return _cpu_s(family(root))
-
-
-def _cpu_s(members: Mapping[int, Sequence[str]]) -> float:
+def processor_s(members: Mapping[int, Sequence[str]]) -> float:
     """Return the processor time of processes, and of those of theirs that have ended, s."""
     ticks = sum(sum(map(int, fields[11:15])) for fields in members.values())
     return ticks / os.sysconf("SC_CLK_TCK")

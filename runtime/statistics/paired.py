@@ -83,10 +83,10 @@ def comparisons_decided(n: int, level: float = 1 - CONFIDENCE) -> int:
     return math.ceil(round(level * 2.0 ** (min(n, 60) - 1), 9)) - 1
 
 
-def pairs_needed(comparisons: int, level: float = 1 - CONFIDENCE) -> int:
+def pairs_needed(comparisons: int) -> int:
     """Return the least number of pairs with which so many comparisons can be decided, >= 1."""
     n = 1
-    while comparisons_decided(n, level) < comparisons:
+    while comparisons_decided(n) < comparisons:
         n += 1
     return n
 
@@ -105,11 +105,11 @@ def student(differences: Sequence[float]) -> float | None:
     return min(1.0, 2 * float(stdtr(len(d) - 1, -abs(t))))
 
 
-def walsh_shift(differences: Sequence[float], level: float = CONFIDENCE) -> Estimate:
+def walsh_shift(differences: Sequence[float]) -> Estimate:
     """Return the centre of the differences, the median of the Walsh averages, with its interval.
 
     The averages are (d_i + d_j) / 2, i <= j. The ends are the k-th smallest and the k-th largest, k the
-    largest with P(T <= k - 1) at most (1 - level) / 2 for the signed-rank sum T of n differences without
+    largest with P(T <= k - 1) at most (1 - CONFIDENCE) / 2 for the signed-rank sum T of n differences without
     ties; ties make the interval wider than need be. It assumes that the differences are symmetric about
     their centre. differences: at least one, zeros included.
 
@@ -125,11 +125,10 @@ def walsh_shift(differences: Sequence[float], level: float = CONFIDENCE) -> Esti
         return Estimate(n, value, reason="one pair")
     if float(np.ptp(d)) == 0:
         return Estimate(n, value, reason="all differences are equal")
-    k = _rank(n, (1 - level) / 2)
+    tail = (1 - CONFIDENCE) / 2
+    k = _rank(n, tail)
     if k < 1:
-        return Estimate(
-            n, value, reason=f"fewer than {math.ceil(-math.log2((1 - level) / 2))} pairs"
-        )
+        return Estimate(n, value, reason=f"fewer than {math.ceil(-math.log2(tail))} pairs")
     return Estimate(n, value, float(averages[k - 1]), float(averages[len(averages) - k]))
 
 

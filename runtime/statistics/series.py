@@ -43,10 +43,10 @@ class Stationarity:
     p: float
 
 
-def autocorrelation(values: Sequence[float], lags: int | None = None) -> Autocorrelation | str:
+def autocorrelation(values: Sequence[float]) -> Autocorrelation | str:
     """Return the autocorrelation of a series in its order, or in words why there is none.
 
-    r_k = sum (x_t - m)(x_(t+k) - m) / sum (x_t - m)^2, band 1.96 / sqrt(n); lags: by default
+    r_k = sum (x_t - m)(x_(t+k) - m) / sum (x_t - m)^2, band 1.96 / sqrt(n); lags:
     min(10, n / 5), at least 1. Q = n (n + 2) sum r_k^2 / (n - k) against chi-square with `lags`
     degrees of freedom.
 
@@ -61,7 +61,7 @@ def autocorrelation(values: Sequence[float], lags: int | None = None) -> Autocor
     power = float(x @ x)
     if power == 0:
         return "all values are equal"
-    lags = max(1, min(10, n // 5)) if lags is None else min(lags, n - 1)
+    lags = max(1, min(10, n // 5))
     r = [float(x[k:] @ x[:-k]) / power for k in range(1, lags + 1)]
     q = n * (n + 2) * math.fsum(r_k**2 / (n - k) for k, r_k in enumerate(r, 1))
     from scipy.special import chdtrc

@@ -10,11 +10,11 @@ from .estimates import CONFIDENCE
 
 
 @cache
-def drawn_ranks(n: int, k: int, q: float, level: float = CONFIDENCE) -> tuple[int, int]:
+def drawn_ranks(n: int, k: int, q: float) -> tuple[int, int]:
     """Return the ranks (from 1) of n values between which the q-quantile of k of them lies.
 
     The k are drawn without replacement, 1 <= k <= n; the quantile lies in the closed range with at least
-    probability `level`. It interpolates between the drawn values of ranks r and r + 1, r = floor((k - 1) q) + 1
+    probability CONFIDENCE. It interpolates between the drawn values of ranks r and r + 1, r = floor((k - 1) q) + 1
     (Hyndman and Fan, 1996, definition 7), so the range is from the lower end for r to the upper end for r + 1.
     The r-th smallest of the drawn is at most the m-th smallest of all exactly when at least r of the m
     smallest are drawn: H >= r with H hypergeometric(n, m, k).
@@ -24,7 +24,7 @@ def drawn_ranks(n: int, k: int, q: float, level: float = CONFIDENCE) -> tuple[in
     place = (k - 1) * q
     rank = math.floor(place) + 1
     above = min(rank + (place > rank - 1), k)
-    tail = (1 - level) / 2
+    tail = (1 - CONFIDENCE) / 2
     # P(r-th of the drawn <= m-th of all) = P(H >= r), which grows with m.
     low = next(m for m in range(rank, n + 1) if hypergeom.sf(rank - 1, n, m, k) > tail)
     high = next(m for m in range(low, n + 1) if hypergeom.sf(above - 1, n, m, k) >= 1 - tail)

@@ -95,7 +95,7 @@ class Running:
             now = time.monotonic()
             if now > looked + 1.0 or now > end > looked:
                 looked, before = now, cpu_s
-                cpu_s = bounds.tree_cpu_s(self.pid)
+                cpu_s = bounds.processor_s(bounds.family(self.pid))
                 progress = now if cpu_s > before else progress
             if now > end and (cpu_s > limit_s or now > progress + max(1.0, limit_s / 4)):
                 self.send(signal.SIGKILL)
