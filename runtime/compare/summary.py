@@ -85,6 +85,15 @@ class Sample:
     repetitions: list[str] = field(default_factory=list)
     mixed: str = ""
 
+    def add(self, cell: _Cell, value: _Number) -> None:
+        """Add a cell's value, or why it has none."""
+        if value.number is not None:
+            self.values.append(value.number)
+            self.origins.append(cell.origin)
+            self.repetitions.append(cell.names[REPETITION])
+        elif value.reason:
+            self.reasons.add(value.reason)
+
 
 class Samples(NamedTuple):
     """A metric's full name, its unit, and its values group by group, in the order of the plan."""
@@ -120,40 +129,22 @@ def samples(
         values = _values(connection, name)
 
     places = list(dict.fromkeys(v.place for found in values.values() for v in found))
-    of: dict[str, dict[_Place, None]] = {}
-    for cell in cells:
-        own_places = of.setdefault(cell.origin.configuration, {})
-        own_places |= dict.fromkeys(v.place for v in values.get(cell.id, []))
     if LOAD not in keys and any(place.load is not None for place in places):
         keys = (*keys, LOAD)
     if by is None and len({place.protocol for place in places}) > 1:
         keys = (*keys, PROTOCOL)
     groups: dict[tuple[str | None, ...], Sample] = {}
-    for cell in cells:
-        found = values.get(cell.id, [])
-        if not cell.counts:
-            known = of[cell.origin.configuration] or places or [_Place(None, None, None)]
-            found = [_Number(place, None, "") for place in known]
+    for cell, found in _with_left_out(cells, values, places):
         met: dict[tuple[str | None, ...], Sample] = {}
         for value in found:
-            flow, load, protocol = value.place
-            page_load = {LOAD: load, PROTOCOL: protocol}
-            if where is not None and not where(
-                {
-                    **cell.names,
-                    **{name: text for name, text in page_load.items() if text is not None},
-                }
-            ):
+            page_load = {LOAD: value.place.load, PROTOCOL: value.place.protocol}
+            known = {name: text for name, text in page_load.items() if text is not None}
+            if where is not None and not where({**cell.names, **known}):
                 continue
-            own = {FLOW: flow, **page_load, **cell.names}
+            own = {FLOW: value.place.flow, **page_load, **cell.names}
             group = tuple(own[key] for key in keys)
             sample = groups.setdefault(group, Sample(dict(zip(keys, group, strict=True)), []))
-            if value.number is not None:
-                sample.values.append(value.number)
-                sample.origins.append(cell.origin)
-                sample.repetitions.append(cell.names[REPETITION])
-            elif value.reason:
-                sample.reasons.add(value.reason)
+            sample.add(cell, value)
             met[group] = sample
         if not cell.counts:
             for sample in met.values():
@@ -161,6 +152,22 @@ def samples(
     for sample in groups.values():
         sample.mixed = _mixed(sample, axes, sampled)
     return Samples(name, unit, list(groups.values()))
+
+
+def _with_left_out(
+    cells: Sequence[_Cell], values: Mapping[str, list[_Number]], places: Sequence[_Place]
+) -> Iterator[tuple[_Cell, Sequence[_Number]]]:
+    """Yield each cell with its values; one that does not count with what it would have values of."""
+    of: dict[str, dict[_Place, None]] = {}
+    for cell in cells:
+        own_places = of.setdefault(cell.origin.configuration, {})
+        own_places |= dict.fromkeys(v.place for v in values.get(cell.id, []))
+    for cell in cells:
+        if cell.counts:
+            yield cell, values.get(cell.id, [])
+        else:
+            known = of[cell.origin.configuration] or places or [_Place(None, None, None)]
+            yield cell, [_Number(place, None, "") for place in known]
 
 
 def _mixed(sample: Sample, axes: Sequence[str], sampled: bool) -> str:

@@ -73,7 +73,7 @@ class Watch:
     def __init__(self, pid: int, console: Path) -> None:
         self._pid, self._console = pid, console
         self._began = self._checked = self._awake = time.monotonic()
-        self.processor_s = self._cpu_at_progress_s = 0.0
+        self._cpu_s = self._cpu_at_progress_s = 0.0
         self._virtual_at_progress_ns = 0
 
     @property
@@ -89,8 +89,8 @@ class Watch:
         now = self._checked = time.monotonic()
         members = family(self._pid)
         cpu_s = processor_s(members)
-        if cpu_s > self.processor_s or _awake(members):
-            self.processor_s, self._awake = cpu_s, now
+        if cpu_s > self._cpu_s or _awake(members):
+            self._cpu_s, self._awake = cpu_s, now
         if virtual_ns is None or virtual_ns > self._virtual_at_progress_ns:
             self._virtual_at_progress_ns = virtual_ns or self._virtual_at_progress_ns
             self._cpu_at_progress_s = cpu_s
