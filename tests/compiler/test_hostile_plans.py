@@ -13,6 +13,7 @@ import hostile
 import pytest
 from pydantic import ValidationError
 from specs import compilation_of
+from torture.network import POLICED
 
 from fairc.cell.document import Document
 from fairc.compiler import Cell
@@ -50,22 +51,6 @@ experiment more {
   report { boxplot(goodput) }
 }
 """  # fmt: skip
-
-POLICED = """fexp 1
-topology line() {
-  node s  router r  node c
-  link s -- r { rate = 100Mbit/s  delay = 1ms }
-  link r -- c { rate = 2Mbit/s  delay = 20ms  queue = red(80pkt, ecn: on) }
-  policer gate { at = r  to = c  mode = conex(5pkt/s, 45pkt, feedback: accurate) }
-}
-experiment policed {
-  topology = line()
-  flow a { from = s  to = c  cca = cubic  workload = bulk }
-  flow b { from = s  to = c  cca = reno  workload = bulk }
-  duration = 20s
-  measure = [policing]
-}
-"""
 
 
 def policed() -> Cell:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from netns import namespace
 
 NAMESPACE = f"fairc-loss-{os.getpid()}"
 RULES = """
@@ -28,23 +29,15 @@ table ip loss {
 @pytest.fixture
 def lossy() -> Iterator[tuple[str, ...]]:
     """A command prefix: a network namespace whose loopback drops every fifth packet."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root, for a network namespace")
     if (nft := shutil.which("nft") or shutil.which("nft", path="/usr/sbin:/sbin")) is None:
         pytest.skip("needs nft, to lose packets (apt install nftables)")
-    ip = shutil.which("ip") or "/usr/sbin/ip"
-    subprocess.run([ip, "netns", "add", NAMESPACE], check=True)
-    try:
-        inside = (ip, "netns", "exec", NAMESPACE)
-        subprocess.run([*inside, ip, "link", "set", "lo", "mtu", "1500", "up"], check=True)
+    with namespace(NAMESPACE) as inside:
         rules = subprocess.run(
             [*inside, nft, "-f", "-"], input=RULES, text=True, capture_output=True, check=False
         )
         if rules.returncode != 0:
             pytest.skip(f"needs a kernel with nft's numgen: {rules.stderr.strip()}")
         yield inside
-    finally:
-        subprocess.run([ip, "netns", "delete", NAMESPACE], check=True)
 
 
 def test_every_byte_arrives_when_a_fifth_of_the_packets_is_lost(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from netns import IP, namespace
 
 NAMESPACE = f"fairc-options-{os.getpid()}"
 # Fast Open for clients and servers; ECN where the other end asks, and asks; no SACK.
@@ -24,21 +24,13 @@ REQUESTS = {
 @pytest.fixture
 def host() -> Iterator[tuple[str, ...]]:
     """A command prefix: a network namespace in which TCP is not as usual."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root, for a network namespace")
-    ip = shutil.which("ip") or "/usr/sbin/ip"
-    subprocess.run([ip, "netns", "add", NAMESPACE], check=True)
-    try:
-        inside = (ip, "netns", "exec", NAMESPACE)
-        subprocess.run([*inside, ip, "link", "set", "lo", "mtu", "1500", "up"], check=True)
+    with namespace(NAMESPACE) as inside:
         route = ["route", "replace", "local", "127.0.0.1", "dev", "lo", "table", "local"]
-        subprocess.run([*inside, ip, *route, "initcwnd", "4"], check=True)
+        subprocess.run([*inside, IP, *route, "initcwnd", "4"], check=True)
         for name, value in SYSCTLS.items():
             command = f"echo {value} > /proc/sys/net/ipv4/{name}"
             subprocess.run([*inside, "sh", "-c", command], check=True)
         yield inside
-    finally:
-        subprocess.run([ip, "netns", "delete", NAMESPACE], check=True)
 
 
 def test_what_the_host_was_told_is_in_force(

@@ -39,9 +39,11 @@ def hog() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, cell: Cell) -> Path:
-    """The artefacts of the cell, run once."""
-    engine = UmlEngine()
+def folder(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, cell: Cell
+) -> Path:
+    """The artefacts of the cell, run once on the module's `ENGINE`, or on the fast one."""
+    engine = getattr(request.module, "ENGINE", UmlEngine)()
     engine.prepare()
     result = engine.run(cell, tmp_path_factory.mktemp("cell"))
     engine.close()

@@ -13,6 +13,7 @@ from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.validity import judge
 
+ENGINE = VmEngine  # the fastest that runs iperf3
 SPEC = """fexp 1
 experiment iperf3 {
   topology = bottleneck(rate: 1Mbit/s, rtt: 20ms, queue: fifo(100ms))
@@ -23,17 +24,6 @@ experiment iperf3 {
   measure = [goodput, datagrams]
 }
 """
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, cell: Cell) -> Path:
-    """The artefacts of the cell, run once on the fastest engine that can."""
-    engine = VmEngine()
-    engine.prepare()
-    result = engine.run(cell, tmp_path_factory.mktemp("cell"))
-    engine.close()
-    assert result.error == ""
-    return result.artefacts
 
 
 def test_the_cell_is_valid(measured: Measurement) -> None:
