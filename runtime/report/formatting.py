@@ -80,6 +80,11 @@ def listed(items: Sequence[str], limit: int = MAX_LISTED) -> str:
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
+def between(numbers: Sequence[int]) -> str:
+    """Return `6`, or `6 to 10`, of numbers in ascending order."""
+    return str(numbers[0]) if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"
+
+
 def counted(count: int, noun: str) -> str:
     """Return `1 cell`, `2 cells`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.formatting import listed, number
+from fairc.runtime.report.formatting import between, listed, number
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import REPETITION, Case, by_text, load, names_of, replicates, separated, stem, worded
@@ -63,7 +63,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     ]
     lags = sum(len(panel.found.r) for panel in panels)
     sizes = sorted({panel.n for panel in panels})
-    values = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    values = between(sizes)
     return Drawing(
         name=stem(subject, request),
         section="asked",
@@ -104,10 +104,7 @@ def _draw(panels: list[Panel], width: Width) -> Figure:
         axes.set_xlim(0.4, most + 0.6)
         axes.set_xticks(range(1, most + 1))
         axes.set_title(fitting(panel.heading, layout.width))
-    for row in layout.rows:
-        row[0].set_ylabel("r")
-    for axes in layout.lowest:
-        axes.set_xlabel("lag (repetitions)")
+    layout.label("lag (repetitions)", "r")
     return layout.figure
 
 

@@ -21,6 +21,7 @@ from .cases import (
     Cases,
     by_text,
     grouped,
+    headed,
     load,
     names_of,
     number_of,
@@ -152,7 +153,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         raise NothingToDraw(f"{len(boxes)} boxes are more than {limits('boxplot').groups}")
     log = wants_log(request, "x", (v for _, box in boxes for v in box.values))
     medians = [
-        f"{', '.join(filter(None, (h, b.label))) or 'all'}: {quantity(b.middle.value, cases.unit)}"
+        f"{headed(h, b.label)}: {quantity(b.middle.value, cases.unit)}"
         for h, b in boxes
         if b.middle.value is not None
     ]

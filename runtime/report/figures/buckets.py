@@ -100,8 +100,7 @@ def _draw(panels: list[Panel], width: Width) -> Figure:
         axes.set_ylim(low - margin, high + margin)
         axes.set_title(fitting(panel.heading, layout.width + label_room(names)))
         axes.set_ylabel(panel.unit)
-    for axes in layout.lowest:
-        axes.set_xlabel("time (s)")
+    layout.label("time (s)")
     return layout.figure
 
 

@@ -355,6 +355,11 @@ def worded(names: Sequence[str], key: Sequence[str]) -> str:
                      for n, v in zip(names, key, strict=True))  # fmt: skip
 
 
+def headed(*parts: str) -> str:
+    """Return what a group is called in a text: its panel's heading and its own name, `all` without either."""
+    return ", ".join(filter(None, parts)) or "all"
+
+
 def valued(key: Sequence[str]) -> str:
     """Return `1%, bbr`: for labels whose names the heading tells."""
     return ", ".join(one_line(v) or "none" for v in key)

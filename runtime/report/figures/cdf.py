@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.formatting import listed, one_line, quantity
+from fairc.runtime.report.formatting import between, listed, one_line, quantity
 
 from . import within
 from .axis import wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
-from .cases import Cases, by_text, grouped, load, names_of, separated, stem, valued, worded
+from .cases import Cases, by_text, grouped, headed, load, names_of, separated, stem, valued, worded
 from .layout import Key, fitting, panels_for
 from .style import Width, colour, dash, logarithmic
 
@@ -59,9 +59,9 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     if len(panels) > limits("cdf").panels:
         raise NothingToDraw(f"{len(panels)} panels are more than {limits('cdf').panels}")
     sizes = sorted({len(values) for panel in panels for _, values in panel.lines})
-    n = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    n = between(sizes)
     spans = [
-        f"{', '.join(filter(None, (p.heading, valued(groups[i])))) or 'all'}:"
+        f"{headed(p.heading, valued(groups[i]))}:"
         f" {quantity(v[0], cases.unit)} to {quantity(v[-1], cases.unit)}"
         for p in panels
         for i, v in p.lines
@@ -105,14 +105,11 @@ def _draw(cases: Cases, panels: list[Panel], groups: list[str], width: Width, lo
             )  # fmt: skip
         axes.set_ylim(0, 1.02)
         axes.set_title(fitting(panel.heading, layout.width))
-    for row in layout.rows:
-        row[0].set_ylabel("share of values")
     if log:
         logarithmic(layout.panels[0], "x")
     else:
         layout.panels[0].locator_params(axis="x", nbins=5)
-    for axes in layout.lowest:
-        axes.set_xlabel(cases.label)
+    layout.label(cases.label, "share of values")
     return layout.figure
 
 

@@ -207,10 +207,7 @@ def _draw(cases: Cases, panels: list[Panel], width: Width) -> Figure:
         axes.set_xlim(panel.sizes[0], panel.sizes[-1])
         axes.set_ylim(low - margin, high + margin)
         axes.set_title(fitting(panel.heading, layout.width))
-    for row in layout.rows:
-        row[0].set_ylabel(cases.label)
-    for axes in layout.lowest:
-        axes.set_xlabel("configurations drawn")
+    layout.label("configurations drawn", cases.label)
     return layout.figure
 
 

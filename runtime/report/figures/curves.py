@@ -122,10 +122,7 @@ def _draw(look: Look, panels: Sequence[Panel], width: Width) -> Figure:
         look.paint(axes, panel)
         heading = ", ".join(filter(None, (one_line(panel.heading), panel.verdict)))
         axes.set_title(heading if not single or panel.heading else "")
-    for row in layout.rows:
-        row[0].set_ylabel(look.y)
-    for axes in layout.lowest:
-        axes.set_xlabel(look.x)
+    layout.label(look.x, look.y)
     return layout.figure
 
 

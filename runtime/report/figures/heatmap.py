@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.formatting import counted, decimals_for, listed, number, one_line
+from fairc.runtime.report.formatting import between, counted, decimals_for, listed, number, one_line
 from fairc.runtime.report.summary import F
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
@@ -154,7 +154,7 @@ def _caption(
     if sizes == [1]:
         of = "Each tile is one cell"
     else:
-        n = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        n = between(sizes)
         of = f"Each tile is the {request.options['stat']} of {n} cells"
     parts = [f"{of}; {cases.label}."]
     if sides:

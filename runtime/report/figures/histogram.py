@@ -110,11 +110,8 @@ def _draw(cases: Cases, panels: list[Panel], edges: list[float], width: Width) -
         axes.set_title(fitting(panel.heading, layout.width))
         axes.text(0.99, 0.97, f"n = {panel.n}", ha="right", va="top", fontsize=6.2, color=MUTED,
                   transform=axes.transAxes)  # fmt: skip
-    for row in layout.rows:
-        row[0].set_ylabel("values")
     layout.panels[0].locator_params(axis="x", nbins=5)
-    for axes in layout.lowest:
-        axes.set_xlabel(cases.label)
+    layout.label(cases.label, "values")
     return layout.figure
 
 

@@ -46,6 +46,13 @@ class Grid:
         """The axes row by row."""
         return [axes for row in self.rows for axes in row]
 
+    def label(self, x: str, y: str = "") -> None:
+        """Name the horizontal axis below the columns, and the vertical one at the left of the rows."""
+        for row in self.rows if y else ():
+            row[0].set_ylabel(y)
+        for axes in self.lowest:
+            axes.set_xlabel(x)
+
     @property
     def width(self) -> float:
         """Of a panel, inches."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.formatting import listed, one_line, quantity, scale_for
+from fairc.runtime.report.formatting import between, listed, one_line, quantity, scale_for
 
 from . import overtime
 from .axis import NamedAxis, named_axis, wants_log
@@ -16,6 +16,7 @@ from .cases import (
     Summing,
     by_text,
     grouped,
+    headed,
     load,
     names_of,
     only,
@@ -136,7 +137,7 @@ def _panels(
 def _reading(panels: list[Panel], sums: Summing, timed: bool) -> str:
     points = [p for panel in panels for line in panel.lines for p in line.points]
     sizes = sorted({p.n for p in points})
-    n = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    n = between(sizes)
     text = f"Line: {sums.what} over the {n} cells of {'a bin' if timed else 'each point'}"
     if sizes == [1]:
         return "Line: the one cell of " + ("each group." if timed else "each point.")
@@ -151,7 +152,7 @@ def _reading(panels: list[Panel], sums: Summing, timed: bool) -> str:
 
 def _alt(cases: Cases, panels: list[Panel], unit: str) -> str:
     parts = [
-        f"{', '.join(filter(None, (panel.heading, line.name))) or 'all'}:"
+        f"{headed(panel.heading, line.name)}:"
         f" {quantity(line.points[0].value, unit)} at the left,"
         f" {quantity(line.points[-1].value, unit)} at the right"
         for panel in panels
@@ -209,10 +210,10 @@ def _draw(
         )
         if logs.time:
             logarithmic(layout.panels[0], "x")
-    for row in layout.rows:
-        row[0].set_ylabel(f"{cases.metric} ({scale.unit})" if scale.unit else cases.metric)
-    for axes in layout.lowest:
-        axes.set_xlabel(short(axis.name) if axis else "time (s)")
+    layout.label(
+        short(axis.name) if axis else "time (s)",
+        f"{cases.metric} ({scale.unit})" if scale.unit else cases.metric,
+    )
     return layout.figure
 
 

@@ -193,10 +193,7 @@ def _draw(data: list[tuple[Configuration, Series]], width: Width) -> Figure:
         label_ends(axes, ends)
         if name:
             axes.set_title(fitting(name, layout.width + label_room(order)))
-    for row in layout.rows:
-        row[0].set_ylabel(scale.unit)
-    for axes in layout.lowest:
-        axes.set_xlabel("time (s)")
+    layout.label("time (s)", scale.unit)
     return layout.figure
 
 

@@ -19,6 +19,7 @@ from .cases import (
     Cases,
     by_text,
     grouped,
+    headed,
     load,
     names_of,
     separated,
@@ -131,7 +132,7 @@ def _scaling(panels: Sequence[Panel]) -> str:
 
 def _described(panels: Sequence[Panel], groups: Sequence[tuple[str, ...]]) -> str:
     parts = [
-        f"{', '.join(filter(None, (p.heading, valued(groups[line.group])))) or 'all'}:"
+        f"{headed(p.heading, valued(groups[line.group]))}:"
         f" {quantity(line.bytes[-1], 'B')} until {quantity(line.marks[1], 's')}"
         for p in panels
         for line in p.lines
@@ -311,10 +312,7 @@ def _draw(panels: Sequence[Panel], groups: Sequence[str], width: Width) -> Figur
         axes.set_ylim(bottom=0)
         axes.locator_params(axis="x", nbins=6)
         axes.set_title(fitting(panel.heading, layout.width))
-    for row in layout.rows:
-        row[0].set_ylabel(f"bytes received ({scale.unit})")
-    for axes in layout.lowest:
-        axes.set_xlabel("time since connectStart (s)")
+    layout.label("time since connectStart (s)", f"bytes received ({scale.unit})")
     return layout.figure
 
 

@@ -128,6 +128,5 @@ def draw_panels(panels: list[Panel], width: Width, per_configuration: int) -> Fi
         axes.set_xlim(first, last)
         axes.set_title(fitting(panel.heading, layout.width + label_room(labels)))
         axes.set_ylabel(panel.unit)
-    for axes in layout.lowest:
-        axes.set_xlabel("time (s)")
+    layout.label("time (s)")
     return layout.figure

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.formatting import listed, one_line, quantity, scale_for
+from fairc.runtime.report.formatting import between, listed, one_line, quantity, scale_for
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.repeated import FIXED, Repeated
 from fairc.words.metrics import METRICS
@@ -28,6 +28,7 @@ from .cases import (
     Case,
     Cases,
     by_text,
+    headed,
     load,
     mixture,
     names_of,
@@ -293,7 +294,7 @@ def _caption(
     source: Source, panels: Sequence[Panel], basis: str, own: Own, repeats: Repeated
 ) -> str:
     cells = sorted({line.cells for panel in panels for line in panel.lines})
-    n = str(cells[0]) if len(cells) == 1 else f"{cells[0]} to {cells[-1]}"
+    n = between(cells)
     band = any(line.low != line.high for panel in panels for line in panel.lines)
     sizes = sorted(things for *_, things in own.values())
     interval = (
@@ -315,7 +316,7 @@ def _alt(cases: Cases, panels: Sequence[Panel], groups: Sequence[tuple[str, ...]
             half = next(
                 (x for x, share in zip(places, line.share, strict=True) if share >= 0.5), None
             )
-            name = ", ".join(filter(None, (panel.heading, valued(groups[line.index])))) or "all"
+            name = headed(panel.heading, valued(groups[line.index]))
             text = (
                 "less than half ended" if half is None else f"half by {quantity(half, cases.unit)}"
             )
@@ -349,8 +350,5 @@ def _draw(
             axes.xaxis.set_minor_locator(NullLocator())
         axes.set_ylim(0, 1.02)
         axes.set_title(fitting(panel.heading, layout.width))
-    for row in layout.rows:
-        row[0].set_ylabel(f"share of {things}")
-    for axes in layout.lowest:
-        axes.set_xlabel(cases.label)
+    layout.label(cases.label, f"share of {things}")
     return layout.figure
