@@ -29,7 +29,7 @@ def _statistic(name: str, summary: str, *parameters: Parameter[Any]) -> Entry:
 
 
 MEDIAN = _statistic("median", "Median over the repetitions", METRIC)
-MEAN = _statistic("mean", "Mean over the repetitions; assumes that it is normal", METRIC)
+MEAN = _statistic("mean", "Mean over the repetitions; assumes normal values", METRIC)
 PERCENTILE = _statistic("percentile", "A percentile over the repetitions", METRIC, P)
 COUNT = _statistic("count", "Share of the repetitions in which a comparison is true", TEST)
 

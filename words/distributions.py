@@ -68,7 +68,7 @@ DISTRIBUTIONS: Registry[Entry] = Registry(
         ),
         Entry(
             "normal",
-            "Normal, cut at zero",
+            "Normal, truncated at zero",
             (
                 P("mean", _SPREAD, "mean value", required=True),
                 P("deviation", _SPREAD, "standard deviation", required=True),
@@ -77,7 +77,7 @@ DISTRIBUTIONS: Registry[Entry] = Registry(
         ),
         Entry(
             "constant",
-            "Always the same",
+            "One fixed value",
             (P("value", _SPREAD, "the value", required=True),),
             runs=True,
         ),

@@ -174,7 +174,7 @@ FIGURES: Registry[FigureEntry] = Registry(
         ),
         _figure(
             "sequence",
-            "Bytes of a page over time",
+            "Bytes of a page load over time",
             _BY,
             most=(12, 12 * 12),
             lines=MAX_LINES,

@@ -134,7 +134,11 @@ METRICS: Registry[MetricEntry] = Registry(
             over_time=True,
         ),
         _metric(
-            "throughput", "bit/s", "Frame bytes per second at the exit", _FLOW, values=_OF_USERS
+            "throughput",
+            "bit/s",
+            "Frame bytes per second at the bottleneck's exit",
+            _FLOW,
+            values=_OF_USERS,
         ),
         _metric("utilization", "1", "Share of the bottleneck's rate that was used", of_cell=True),
         _metric(
@@ -297,7 +301,9 @@ METRICS: Registry[MetricEntry] = Registry(
         _metric(
             "lcp", "s", "Largest contentful paint of a page", _FLOW, need=_BROWSER, per_load=True
         ),
-        _metric("sequence", "B", "Bytes of a page over time", _FLOW, need=_LOAD, per_load=True),
+        _metric(
+            "sequence", "B", "Bytes of a page load over time", _FLOW, need=_LOAD, per_load=True
+        ),
         _metric(
             "cpu",
             "1",
@@ -329,7 +335,7 @@ METRICS: Registry[MetricEntry] = Registry(
         _metric(
             "datagrams",
             "1",
-            "Loss, lateness, copies and jitter of UDP datagrams",
+            "Loss, reordering, duplicates and jitter of UDP datagrams",
             _FLOW,
             values=("lost", "reordered", "duplicates", "jitter"),
             need=_UDP,

@@ -238,7 +238,7 @@ class AnyName:
 class Texts:
     """A string."""
 
-    phrase: str = 'a text in "quotes"'
+    phrase: str = 'a string in "quotes"'
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Text:
         """Raise CompileError unless the value is a string."""
@@ -277,7 +277,7 @@ class Lists(Generic[T]):
 class OneOrMoreTexts:
     """A string, or a list of strings."""
 
-    phrase: str = 'a text in "quotes", or a list of texts'
+    phrase: str = 'a string in "quotes", or a list of strings'
 
     def take(self, value: Value, use: str, at: Span | None = None) -> tuple[Text, ...]:
         """Return the texts. Raises CompileError for anything else."""

@@ -88,7 +88,7 @@ class Text:
     @property
     def phrase(self) -> str:
         """What it is, for messages."""
-        return "a text"
+        return "a string"
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ SIGNS = {
     "_RBRACE": "`}`",
     "ARROW": "`--`, `->` or `<-`",
     "NAME": "a name",
-    "STRING": 'a text in "quotes"',
+    "STRING": 'a string in "quotes"',
     "$END": "the end of the file",
 }
 VALUE = frozenset({"QUANTITY", "_LSQB", "MINUS", "CALL"})

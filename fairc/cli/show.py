@@ -35,8 +35,9 @@ def show(name: str | None, form: str) -> None:
         plain = [asdict(page) for page in found]
         console.result(json.dumps(plain, indent=2, ensure_ascii=False))
     elif name is None:
+        width = max(map(len, everything)) + 2
         for family, members in everything.items():
-            console.result(f"{family:<16}{', '.join(page.name for page in members)}")
+            console.result(f"{family:<{width}}{', '.join(page.name for page in members)}")
     elif families:
         for family in families:
             if len(families) > 1:

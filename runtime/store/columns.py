@@ -155,7 +155,9 @@ TABLES: dict[str, Table] = {
                 Column("cca", "VARCHAR", "", "congestion control; null over UDP, which has none"),
                 Column("connections", "INTEGER", "", "number of its connections"),
                 Column("start_s", "DOUBLE", "s", "planned start after the epoch"),
-                Column("first_byte_s", "DOUBLE", "s", "first data at the client; null: none came"),
+                Column(
+                    "first_byte_s", "DOUBLE", "s", "first data at the client; null: none arrived"
+                ),
                 Column("end_s", "DOUBLE", "s", "last byte or stop; null: a connection never ended"),
                 Column("completed", "BOOLEAN", "", "whether it moved its whole workload"),
                 Column("bytes", "BIGINT", "B", "application bytes delivered"),
@@ -259,7 +261,7 @@ TABLES: dict[str, Table] = {
                     "stalled_s", "DOUBLE", "s", "stalled time, including a stall that never ended"
                 ),
                 Column("qoe", "DOUBLE", "1", "metric `qoe` of this video; null: it never started"),
-                Column("ended", "BOOLEAN", "", "whether it was shown to its end"),
+                Column("ended", "BOOLEAN", "", "whether it was played to its end"),
             ),
             of_series,
         ),

@@ -16,7 +16,7 @@ LIMITS = Table(
         Column(
             "held_by", "VARCHAR", "", "`window_cap`, `receiver`, `send_buffer` or `application`"
         ),
-        Column("share", "DOUBLE", "1", "share of the flow's time, from the warm-up on"),
+        Column("share", "DOUBLE", "1", "share of the flow's time after the warm-up"),
     ),
     partial(of_result, held_by="limit"),
 )

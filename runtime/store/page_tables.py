@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .schema import CELL, CONNECTION, FLOW, LOAD, Column, Table, of_records
 
-PROTOCOL = Column("protocol", "VARCHAR", "", "`h1`, `h2` or `h3`, as it was used; null: none was")
+PROTOCOL = Column("protocol", "VARCHAR", "", "`h1`, `h2` or `h3`, as used; null: none was")
 STATUS = Column("status", "INTEGER", "", "of HTTP; null: nothing was answered")
 
 
@@ -21,7 +21,7 @@ _LOADS = Table(
         CELL,
         FLOW,
         LOAD,
-        Column("wanted", "VARCHAR", "", "HTTP version that was asked for: `h1`, `h2` or `h3`"),
+        Column("wanted", "VARCHAR", "", "requested HTTP version: `h1`, `h2` or `h3`"),
         PROTOCOL,
         STATUS,
         Column("error", "VARCHAR", "", "why it failed; empty if it did not"),

@@ -30,6 +30,6 @@ def test_a_plan_without_any_is_as_it_was(experiment: Make) -> None:
 
 def test_only_texts_are_taken(check: Callable[..., Diagnostics]) -> None:
     (found,) = check('deviates = "a"', "deviates = 5ms").errors
-    assert found.code == "wrong-type" and 'a text in "quotes"' in found.message + str(found.help)
+    assert found.code == "wrong-type" and 'a string in "quotes"' in found.message + str(found.help)
     (other,) = check('title = "a"', 'title = "b"').errors
     assert other.code == "duplicate-key"
