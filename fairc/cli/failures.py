@@ -1,4 +1,4 @@
-"""What goes wrong, in words and as an exit status. No traceback reaches a user."""
+"""What goes wrong, as text and as an exit status. No traceback reaches a user."""
 
 from __future__ import annotations
 

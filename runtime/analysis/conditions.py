@@ -1,6 +1,6 @@
-"""What transports may differ in beside their congestion control (measurement.md, rule 6).
+"""What transports may differ in apart from their congestion control (measurement.md, rule 6).
 
-Each condition is told for every flow, as the endpoints report it where they do, else as the plan has it
+Each condition is given for every flow, as the endpoints report it where they do, else as the plan has it
 or as the implementation is known to behave; of page loads for each transport that they ran over. Where two
 transports differ in one, it is a confounder: the report lists it.
 """
@@ -23,7 +23,7 @@ from fairc.runtime.store.results import FlowCondition
 ROUNDED = 0.01
 
 UNKNOWN = "the image's own"
-"""What an image of others is like; it does not tell, but for what packets show (SEEN)."""
+"""What a third-party image is like; it does not tell, but for what packets show (SEEN)."""
 SEEN = frozenset({"packet size"})
 
 

@@ -1,4 +1,4 @@
-"""Readings of programs beside each other: iperf3, which the field trusts, and the endpoints of fairc."""
+"""Readings of programs against each other: iperf3, which the field trusts, and the endpoints of fairc."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from fairc.runtime.measurement import Measurement
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A measured number beside the one that is expected.
+    """A measured number and the expected one.
 
     quantity: what it is. setting: the values of the sweep that it holds for. expected: by theory or
     by the plan. low, high: the accepted range. unit: SI symbol, `1` for a ratio. source: where the
@@ -50,4 +50,4 @@ def near(
 
 
 Read = Callable[[str, Sequence[Measurement]], Iterable[Reading]]
-"""From the setting in words and its measured repetitions to readings."""
+"""From the setting as text and its measured repetitions to readings."""

@@ -29,7 +29,7 @@ SPEED = FOLDER / "speed.fexp"
 class Calibration:
     """What a suite has shown of an engine.
 
-    identity, versions: the engine's. failures: cells that could not be read, in words.
+    identity, versions: the engine's. failures: cells that could not be read, as text.
     """
 
     engine: str
@@ -57,7 +57,7 @@ class Bench:
         self._jobs = jobs
 
     def run(self, file: Path, engine: Engine, name: str) -> Iterator[tuple[str, list[Measurement]]]:
-        """Run an experiment; yield each configuration in words, with its measured repetitions.
+        """Run an experiment; yield each configuration as text, with its measured repetitions.
 
         Failed cells go to `failures`. Raises StoreError where results of another engine are.
         """
@@ -124,7 +124,7 @@ def calibrate(
     """Run the suite on a prepared engine and return what it shows.
 
     slower: the same engine with half the guest's speed, prepared too, where there is such a thing.
-    say: is told what is running.
+    say: receives what is running.
     """
     readings: list[Reading] = []
     free = any(kind.computing_is_free for kind in engines.ENGINES if kind.name == engine.name)

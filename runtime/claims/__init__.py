@@ -5,7 +5,7 @@ intervals  the interval of each quantity: order statistics, Hodges-Lehmann, Welc
 power      how many repetitions would decide what is open
 deciding   verdicts of all claims of a run, from intervals that hold together
 looks      which claims the cells that there are at a look leave undecided: a range of repetitions may end with them
-words      verdicts in words and units; forms: as text, JSON, JUnit and Markdown
+wording    verdicts as text, with units; forms: as text, JSON, JUnit and Markdown
 """
 
 from .deciding import Decided, Decision, Unit, decide

@@ -59,7 +59,7 @@ class _Seen:
             self._cells.setdefault(rows[cell.configuration], []).append(cell)
 
     def of(self, term: ClaimTerm) -> dict[int, float] | str:
-        """Return the values of a term by repetition, or in words why there are none."""
+        """Return the values of a term by repetition, or the reason why there are none."""
         try:
             metric = value_named(term.metric).name
         except KeyError:

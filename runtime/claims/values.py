@@ -16,7 +16,7 @@ class Known(Protocol):
     """Where the values of terms come from: the tables of a run, or the cells that there are at a look (looks.py)."""
 
     def of(self, term: ClaimTerm) -> dict[int, float] | str:
-        """Return the values of a term by repetition, or in words why there are none."""
+        """Return the values of a term by repetition, or the reason why there are none."""
         ...
 
 
@@ -31,7 +31,7 @@ class Values:
         self._known: dict[str, Mapping[Place, Sample]] = {}
 
     def of(self, term: ClaimTerm) -> dict[int, float] | str:
-        """Return the values of a term by repetition, or in words why there are none.
+        """Return the values of a term by repetition, or the reason why there are none.
 
         Raises TableError when the tables cannot be read.
         """

@@ -74,7 +74,7 @@ class Sample:
     """The values of one group; by: as in Row; left_out: cells that do not count; reasons: as in Row.
 
     origins, repetitions: of each value. mixed: why the values are no sample of one distribution and have
-    neither interval nor test, in words; empty where they are.
+    neither interval nor test, as text; empty where they are.
     """
 
     by: dict[str, str | None]

@@ -1,4 +1,4 @@
-"""The Docker engine of this machine, and its errors in words."""
+"""The Docker engine of this machine, and its errors as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images of others: found on this machine, made containers of beside a cell's nodes, and watched."""
+"""Third-party images: found on this machine, run as containers next to a cell's nodes, and watched."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from .leftovers import AT_ONCE, label
 
 STOP_S = 2
 MOST_CHARACTERS = 300
-"""Characters of what a container said last."""
+"""Of the last output of a container."""
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
-    """An image of others. id: the digest of its configuration, which names its layers."""
+class ThirdPartyImage:
+    """A third-party image. id: the digest of its configuration, which names its layers."""
 
     name: str
     id: str
 
 
-def require(client: Client, name: str) -> Other:
+def require(client: Client, name: str) -> ThirdPartyImage:
     """Return an image that is on this machine. Raises EngineUnavailable: it is never pulled."""
     with translated():
         try:
-            return Other(name, client.api.inspect_image(name)["Id"])
+            return ThirdPartyImage(name, client.api.inspect_image(name)["Id"])
         except ImageNotFound:
             pass
     raise EngineUnavailable(
@@ -52,8 +52,8 @@ def require(client: Client, name: str) -> Other:
 
 
 @dataclass(slots=True)
-class Beside:
-    """A container of others that has been made. It is begun, and its end told, as files say."""
+class ThirdPartyContainer:
+    """A third-party container that has been made. Files request its start, and record its end."""
 
     client: Client
     container: images.ImageContainer
@@ -68,7 +68,7 @@ class Beside:
             self.thread.start()
 
     def finish(self) -> None:
-        """Stop the container, so that it writes its last logs, and wait until its end has been told."""
+        """Stop the container, so that it writes its last logs, and wait until its end has been recorded."""
         if self.thread is not None:
             with suppress(EngineUnavailable), translated():
                 self.client.api.stop(self.id, timeout=STOP_S)
@@ -98,16 +98,18 @@ def make(
     client: Client,
     cell: Cell,
     nodes: Mapping[str, str],
-    others: Mapping[str, Other],
+    found: Mapping[str, ThirdPartyImage],
     folder: Path,
-) -> list[Beside]:
+) -> list[ThirdPartyContainer]:
     """Make the containers of a cell's images; none is started.
 
-    nodes: the identifiers of the nodes' containers. others: images by name.
+    nodes: the identifiers of the nodes' containers. found: images by name.
     Raises EngineUnavailable.
     """
     return [
-        Beside(client, container, _make(client, container, nodes, others, folder), folder)
+        ThirdPartyContainer(
+            client, container, _make(client, container, nodes, found, folder), folder
+        )
         for container in images.containers(cell.flows)
     ]
 
@@ -116,7 +118,7 @@ def _make(
     client: Client,
     container: images.ImageContainer,
     nodes: Mapping[str, str],
-    others: Mapping[str, Other],
+    found: Mapping[str, ThirdPartyImage],
     folder: Path,
 ) -> str:
     mounts = [
@@ -130,7 +132,7 @@ def _make(
     ]
     with translated():
         created: str = client.api.create_container(
-            others[container.image].id,
+            found[container.image].id,
             name=f"fairc-{secrets.token_hex(4)}-{container.name}",
             environment=container.environment,
             labels=label(),
@@ -148,14 +150,14 @@ def _make(
     return created
 
 
-def finish(beside: Sequence[Beside]) -> None:
-    """Stop the containers that run still, all at once."""
+def finish(running: Sequence[ThirdPartyContainer]) -> None:
+    """Stop the containers that still run, all at once."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(Beside.finish, beside))
+        list(pool.map(ThirdPartyContainer.finish, running))
 
 
 def tidy(cell: Cell, folder: Path) -> None:
-    """Remove what was made for the containers of others; keep what they logged."""
+    """Remove what was made for third-party containers; keep what they logged."""
     for container in images.containers(cell.flows):
         for name in (container.begin, container.ended):
             (folder / name).unlink(missing_ok=True)

@@ -43,7 +43,7 @@ def is_left(value: str) -> bool:
 
 
 def remove(client: Client, doomed: Callable[[str], bool]) -> list[str]:
-    """Remove containers and networks by the value of their label; return what they were, in words.
+    """Remove containers and networks by the value of their label; return what they were, as text.
 
     Raises EngineUnavailable.
     """
@@ -62,7 +62,7 @@ def remove(client: Client, doomed: Callable[[str], bool]) -> list[str]:
 
 
 def sweep(client: Client) -> list[str]:
-    """Remove what killed runs have left; return what it was, in words. Raises EngineUnavailable."""
+    """Remove what killed runs have left; return what it was, as text. Raises EngineUnavailable."""
     return remove(client, is_left)
 
 

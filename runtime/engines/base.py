@@ -18,7 +18,7 @@ from fairc.runtime.store.results import RawResult
 class EngineUnavailable(Exception):
     """This machine lacks something that the engine needs.
 
-    missing: what, in words, one entry a thing. remedy: the command or option that helps.
+    missing: what, as text, one entry per thing. remedy: the command or option that helps.
     """
 
     def __init__(self, missing: tuple[str, ...], remedy: str) -> None:
@@ -34,7 +34,7 @@ def digest_of(document: Document) -> str:
 
 
 def refuse_images(cell: Cell) -> None:
-    """Raise EngineUnavailable for a cell with images of others, which need containers."""
+    """Raise EngineUnavailable for a cell with third-party images, which need containers."""
     for flow in cell.flows:
         if flow.image is not None:
             raise EngineUnavailable(

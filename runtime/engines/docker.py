@@ -48,7 +48,7 @@ class DockerEngine:
         self._versions: dict[str, str] = {}
         self._identity = ""
         self.allow_images = False
-        self._others: dict[str, foreign.Other] = {}
+        self._images: dict[str, foreign.ThirdPartyImage] = {}
 
     @property
     def identity(self) -> str:
@@ -69,10 +69,10 @@ class DockerEngine:
                 "`fairc run --engine docker --allow-image` runs it",
             )
         for name in names:
-            if name not in self._others:
-                self._others[name] = foreign.require(self._client, name)
-                self._versions[f"image {name}"] = self._others[name].id
-        digests = [self._others[name].id for name in names]
+            if name not in self._images:
+                self._images[name] = foreign.require(self._client, name)
+                self._versions[f"image {name}"] = self._images[name].id
+        digests = [self._images[name].id for name in names]
         return hashlib.sha256(" ".join([self._identity, *digests]).encode()).hexdigest()
 
     def emitted(self, cell: Cell) -> str:
@@ -143,15 +143,17 @@ class DockerEngine:
     def _run(self, cell: Cell, artefacts: Path) -> tuple[str, str]:
         """Run a cell, leave nothing but its artefacts; return why it failed, and what was printed."""
         assert self._image is not None, "prepare comes first"
-        console, beside = "", list[foreign.Beside]()
+        console, third_party = "", list[foreign.ThirdPartyContainer]()
         try:
             started = job.start(self._client, cell, self._image, artefacts)
-            beside = foreign.make(self._client, cell, started.containers, self._others, artefacts)
-            error = self._await(started, cell, artefacts, beside)
+            third_party = foreign.make(
+                self._client, cell, started.containers, self._images, artefacts
+            )
+            error = self._await(started, cell, artefacts, third_party)
             if error or ending(artefacts, ""):
                 console = job.last_lines(self._client, started)
         finally:
-            foreign.finish(beside)
+            foreign.finish(third_party)
             leftovers.remove(self._client, leftovers.label()[leftovers.LABEL].__eq__)
         foreign.tidy(cell, artefacts)
         (artefacts / target.PROGRAM).unlink()
@@ -163,7 +165,7 @@ class DockerEngine:
         started: job.Started,
         cell: Cell,
         artefacts: Path,
-        beside: Sequence[foreign.Beside] = (),
+        third_party: Sequence[foreign.ThirdPartyContainer] = (),
     ) -> str:
         """Wait for the end of the cell; return why it had to be stopped, or nothing."""
         deadline_s = cell.deadline_ns / 1e9 + MARGIN_S
@@ -174,7 +176,7 @@ class DockerEngine:
                 return "interrupted"
             if time.monotonic() > give_up:
                 return f"it did not end within {deadline_s:.0f} s"
-            for container in beside:
+            for container in third_party:
                 container.attend()
             if time.monotonic() > inspect:
                 inspect = time.monotonic() + INSPECT_S

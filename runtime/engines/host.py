@@ -168,7 +168,7 @@ def missing_tests(cell: Cell) -> list[str]:
 
 
 def needs(cell: Cell, kernel: Kernel = HERE) -> Iterator[tuple[str, bool]]:
-    """Yield what a cell needs of the kernel, in words, and whether it is there."""
+    """Yield what a cell needs of the kernel, as text, and whether it is there."""
     yield "network interfaces of type veth", kernel.has_veth()
     for kind in devices(cell):
         yield f"network interfaces of type {kind}", kernel.has_device(kind)

@@ -128,7 +128,7 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
         end_s=max(ended.values()) if len(ended) == flow.connections else None,
         unended=flow.connections - len(ended),
         completed=len(done) == flow.connections,
-        # Of an image of others packets tell how much had come: `images`.
+        # Of a third-party image packets tell how much had come: `images`.
         progress=Progress(()) if flow.image else _progress(client, client_file, first),
         samples=samples.joined(sampled),
         videos=applications.videos(_of(client, _PLAYER), watched, stop_s, client_file),

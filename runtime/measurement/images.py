@@ -1,4 +1,4 @@
-"""A flow whose ends are an image of others: its packets say what the image does not.
+"""A flow whose ends are a third-party image: its packets say what the image does not.
 
 The client's interface is captured both ways. `opened` is the client's first packet to its server, the
 first byte the first one that came back (of the handshake: what is inside cannot be seen). How the

@@ -239,7 +239,7 @@ def _ccas(report: Report) -> set[str]:
 
 
 def _errors(flow: Flow, client: Report, server: Report) -> tuple[str, ...]:
-    """Return what failed, in words; an end that was asked for is no failure."""
+    """Return what failed, as text; an end that was asked for is no failure."""
     return tuple(
         f"iperf3, {side} of flow {flow.name}: {report.error}"
         for side, report in (("client", client), ("server", server))

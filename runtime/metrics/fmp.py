@@ -108,7 +108,7 @@ class _Pair:
 
 
 def _pairs(measurement: Measurement, request: MetricRequest) -> list[_Pair] | str:
-    """Return every pair of the sessions, or in words why one has no K."""
+    """Return every pair of the sessions, or the reason why one has no K."""
     sessions = measurement.sessions(request.sessions)
     if len(sessions) < 2:
         return "fmp needs two sessions"

@@ -52,7 +52,7 @@ def share(
     *,
     warm: bool = True,
 ) -> Sharing | str:
-    """Return how sessions share, or in words why they do not; `what` is the metric that asks.
+    """Return how sessions share, or the reason why they do not; `what` is the metric that asks.
 
     warm: leave the warm-up out.
     """
@@ -70,7 +70,7 @@ def share(
 def competition(
     sessions: tuple[FlowRecord, ...], slot_s: float, not_before_s: float = 0.0
 ) -> Competition | str:
-    """Return when the sessions compete, or in words why they never do (measurement.md, rule 15)."""
+    """Return when the sessions compete, or the reason why they never do (measurement.md, rule 15)."""
     firsts: list[float] = []
     for flow in sessions:
         if flow.endpoints.first_byte_s is None:
@@ -90,7 +90,7 @@ def no_slot(slot_s: float) -> str:
 
 
 def apart(measurement: Measurement, sessions: tuple[FlowRecord, ...]) -> str:
-    """Return in words which sessions share no bottleneck with the others; empty if all compete."""
+    """Return, as text, which sessions share no bottleneck with the others; empty if all compete."""
     bottlenecks = {flow.queue.place for flow in sessions}
     crossed = {f.name: bottlenecks & set(measurement.data_paths[f.name]) for f in sessions}
     together, reached = {sessions[0].name}, set(crossed[sessions[0].name])

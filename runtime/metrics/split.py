@@ -1,4 +1,4 @@
-"""What cannot be told of flows that proxies split, or without captures: which metrics, and why."""
+"""What is unknown of flows that proxies split, or without captures: which metrics, and why."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ COLUMNS = 31
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One pair of claim and configuration in words, with its picture as SVG and as text (empty without a value).
+    """One pair of claim and configuration as text, with its picture as SVG and as text (empty without a value).
 
     where: the values that tell it from the claim's other configurations. text: `!` at a bound, `=` along the
     interval, `o` at the value. value, interval: as numbers, in the unit of the claim.

@@ -62,7 +62,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One measure over the repetitions of one configuration, in words.
+    """One measure over the repetitions of one configuration, as text.
 
     r: autocorrelation at lag 1, with the band that holds 95 % of independent series; p: of the
     Ljung-Box test, among all series of the page.

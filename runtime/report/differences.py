@@ -1,4 +1,4 @@
-"""What the compared transports differ in beside their congestion control (measurement.md, rule 6)."""
+"""What the compared transports differ in apart from their congestion control (measurement.md, rule 6)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_VALUES = 3
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One condition; values: in words, one text for each transport."""
+    """One condition; values: as text, one for each transport."""
 
     condition: str
     meaning: str

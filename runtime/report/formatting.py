@@ -1,4 +1,4 @@
-"""Numbers and lists in words: SI prefixes, significant digits, intervals; no markup."""
+"""Numbers and lists as text: SI prefixes, significant digits, intervals; no markup."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def scale_for(unit: str, values: Iterable[float]) -> Scale:
     if steps is None:
         return Scale(1.0, "" if unit == "1" else unit)
     largest = max((abs(v) for v in values if math.isfinite(v)), default=1.0)
-    # 0.61 Mbit/s is read more easily than 610 kbit/s beside a link of 1 Mbit/s.
+    # 0.61 Mbit/s is read more easily than 610 kbit/s next to a link of 1 Mbit/s.
     for factor, name in steps:
         if largest >= factor * (0.1 if unit == "bit/s" else 1.0):
             return Scale(factor, name)

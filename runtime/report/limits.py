@@ -2,7 +2,7 @@
 
 A flow of a configuration is named where the median over the cells that count is above `NOTABLE`, 5 %. Windows are
 sampled every 100 ms, and a flow's first and last round trips belong to no limit surely: of a transfer of 10 s both are some
-percent, so smaller shares cannot be told from them. (The buffers of hosts have a sharper rule: the kernel counts their time to
+percent, so smaller shares cannot be distinguished from them. (The buffers of hosts have a sharper rule: the kernel counts their time to
 the microsecond, and above 1 % a cell is flagged; measurement.md, rule 7.)
 """
 

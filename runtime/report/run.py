@@ -68,7 +68,7 @@ class Configuration:
 
     @property
     def label(self) -> str:
-        """The swept values in words, or `the only configuration`."""
+        """The swept values as text, or `the only configuration`."""
         return ", ".join(f"{k} = {v}" for k, v in self.bindings) or "the only configuration"
 
     @property

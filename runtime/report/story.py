@@ -207,7 +207,7 @@ def _ranges(scenes: list[Cell]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A reason in words and the cells that it concerns."""
+    """A reason as text and the cells that it concerns."""
 
     verdict: str
     reason: str

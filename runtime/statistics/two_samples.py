@@ -47,7 +47,7 @@ class MannWhitney:
 
 
 def welch(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> Welch | str:
-    """Return Welch's t-test, or in words why there is none.
+    """Return Welch's t-test, or the reason why there is none.
 
     t = (mean_a - mean_b) / sqrt(v_a + v_b), v = s^2 / n, with the Welch-Satterthwaite degrees of
     freedom (v_a + v_b)^2 / (v_a^2 / (n_a - 1) + v_b^2 / (n_b - 1)). It assumes normal means: values
@@ -133,7 +133,7 @@ def cliffs_delta(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def magnitude(delta: float) -> str:
-    """Return Cliff's delta in words (Romano et al., 2006): negligible, small, medium, large."""
+    """Return Cliff's delta as a word (Romano et al., 2006): negligible, small, medium, large."""
     return next((word for limit, word in _MAGNITUDES if abs(delta) < limit), "large")
 
 

@@ -1,6 +1,6 @@
 """The verdict on a cell: does the set-up that ran match the plan? It never judges the outcome.
 
-A check is a function of a measurement that yields findings in words; the gravest one decides. The
+A check is a function of a measurement that yields findings as text; the gravest one decides. The
 rules are those of measurement.md, named in each check. What a valid cell looks like with something
 new goes into the module of its subject, and into CHECKS:
 

@@ -1,6 +1,6 @@
 """Measure what fairc costs on this machine, and write docs/benchmarks.md (`make bench`).
 
-Every figure is a median of whole runs on one core, beside its target. Only a quiet machine gives figures to publish:
+Every figure is a median of whole runs on one core, next to its target. Only a quiet machine gives figures to publish:
 a busy neighbour on the same core makes a CPU second worth less.
 """
 

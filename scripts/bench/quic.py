@@ -1,4 +1,4 @@
-"""QUIC beside TCP: in the virtual-time machine at 1 Mbit/s, and over this machine's loopback."""
+"""QUIC next to TCP: in the virtual-time machine at 1 Mbit/s, and over this machine's loopback."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ LEAD_NS = 500_000_000
 
 
 def quic(engine: VmEngine) -> Iterator[Figure]:
-    """Measure a download over QUIC beside one over TCP, and QUIC over loopback."""
+    """Measure a download over QUIC next to one over TCP, and QUIC over loopback."""
     cell = only_cell(BESIDE_TCP)
     runs = [whole_cell(engine, cell) for _ in range(3)]
     ratio = statistics.median(virtual / wall for virtual, wall, _ in runs)
     verdicts = ", ".join(sorted({verdict for *_, verdict in runs}))
     yield Figure(
-        f"virtual seconds per wall second, 10 MB over TCP beside 10 MB over QUIC at 1 Mbit/s"
+        f"virtual seconds per wall second, 10 MB over TCP next to 10 MB over QUIC at 1 Mbit/s"
         f" ({verdicts})",
         f"{ratio:.1f}",
         "at least 8",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairc.runtime.statistics.paired import (
@@ -45,6 +45,7 @@ def test_a_published_example() -> None:
     assert shift.high == pytest.approx(-0.010)
 
 
+@settings(deadline=None)
 @given(FEW)
 def test_p_is_that_of_all_signs(differences: list[float]) -> None:
     """Against every way to give signs to the mid-ranks of what is not 0, one by one."""
@@ -91,6 +92,7 @@ def test_the_approximation_continues_what_is_exact() -> None:
     assert exact.p == pytest.approx(math.erfc(z / math.sqrt(2)), rel=0.02)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-100, 100), min_size=6, max_size=12, unique=True))
 def test_the_interval_holds_what_the_test_does_not_reject(differences: list[float]) -> None:
     """A shift inside it is not rejected at 5 %, one outside is: the interval is the test inverted."""

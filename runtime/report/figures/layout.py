@@ -73,7 +73,7 @@ def fitted(figure: Figure) -> Figure:
 
 
 def short(label: str) -> str:
-    """Return a label cut to what fits beside a panel."""
+    """Return a label cut to what fits next to a panel."""
     return cut(label, MAX_LABEL)
 
 
@@ -184,7 +184,7 @@ def grid(
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """An entry of a legend: its words, and how the line or marker beside them looks."""
+    """An entry of a legend: its text, and how the line or marker next to them looks."""
 
     text: str
     colour: str
