@@ -58,7 +58,7 @@ def plan_again(folder: Path, checks: Checks) -> compiler.Compilation | None:
         checks.add("plan", "holds", f"the spec in the pack gives the same plan: {len(ids)} cells")
     elif ids == packed:
         checks.add(
-            "plan", "differs", "the spec in the pack gives the same cells, and another header"
+            "plan", "differs", "the spec in the pack gives the same cells, but a different header"
         )
     else:
         same = len(set(ids) & set(packed))

@@ -53,7 +53,7 @@ def claims_again(
     recorded = _recorded(folder)
     found = [(d.claim.text, d.verdict) for d in packed.claims]
     if recorded != found:
-        message = "`claims.json` says something other than the pack's results do"
+        message = "`claims.json` differs from the pack's results"
         checks.add("claims", "differs", message)
         return
     message = f"{summed_up(packed)}, decided from the pack's results"
@@ -73,7 +73,7 @@ def claims_again(
         remark = "no claim has all of its repetitions among the cells that were run again (--all)"
         checks.add("claims", "holds", f"{message}; {remark}")
         return
-    remark = f"{same} of {len(pairs)} pairs of claim and configuration come out so again"
+    remark = f"{same} of {len(pairs)} pairs of claim and configuration come out the same again"
     verdict: Verdict = "differs" if turned else "holds" if same == len(pairs) else "cannot tell"
     checks.add("claims", verdict, f"{message}; {remark}")
 

@@ -37,7 +37,7 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
         f"An experiment of {counted(plan.configurations, 'configuration')} and"
         f" {counted(plan.cells, 'cell')}{most}, written in"
         " `.fexp`, the language of fairc, and run on the engine"
-        f" `{plan.engine}`. `report.html` shows what came out."
+        f" `{plan.engine}`. `report.html` shows the results."
     )
     yield ""
     yield "## Check it, run it again"
@@ -46,10 +46,10 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
     yield "```sh"
     yield f"fairc verify {name}               # hashes; the plan compiled again; 3 cells run again"
     yield f"fairc verify {name} --all         # every cell"
-    yield f"fairc run {name} -o again         # goes on where this left off"
+    yield f"fairc run {name} -o again         # continues where this left off"
     yield "```"
     yield ""
-    yield f"From the start, without what came out here, in the folder `{SPEC}/` of the unpacked file:"
+    yield f"From the start, without these results, in the folder `{SPEC}/` of the unpacked file:"
     yield ""
     yield "```sh"
     yield from again_by(Run(store.path))
@@ -74,20 +74,20 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
     yield ""
     yield from _machine(store)
     yield ""
-    yield "## What is here"
+    yield "## Contents"
     yield ""
     yield "| | |"
     yield "|---|---|"
     yield f"| `{SPEC}/` | the experiment and every file it reads |"
     yield (
-        "| `plan.json`, `cells.jsonl`, `lock.json` | what was run, cell by cell, and what made"
+        "| `plan.json`, `cells.jsonl`, `lock.json` | what was run, cell by cell, and what produced"
         " the numbers |"
     )
     yield "| `report.html`, `figures/`, `tables/` | the report, its figures, tables as Parquet |"
     if plan.claims:
         yield "| `claims.json` | verdicts and intervals of the claims |"
     yield f"| `cells/` | the result of each cell{', with its raw artefacts' if raw else ''} |"
-    yield "| `programs/` | a Mininet program per cell, and the program that they start in hosts |"
+    yield "| `programs/` | a Mininet program per cell, and the program that they start on hosts |"
     if image:
         yield (
             "| `image.tar.zst` | the guest's image and kernel, with source and patches: `fairc"
@@ -104,7 +104,7 @@ def _claimed(store: Store) -> Iterator[str]:
     decision = decide(store.plan, store.path / "tables", store.lock)
     if not decision.claims:
         return
-    yield "## What is claimed"
+    yield "## Claims"
     yield ""
     yield f"{summed_up(decision)}; {level_text(decision)}. To decide again:"
     yield ""

@@ -190,7 +190,7 @@ def test_a_pack_states_its_claims_with_command_and_interval(claimed: Fairc) -> N
 def test_claims_of_a_pack_are_decided_again(claimed: Fairc) -> None:
     found = claims_of(claimed("verify", PACK, "--all", "--format", "json"))
     assert found["verdict"] == "holds"
-    assert "3 of 3 pairs of claim and configuration come out so again" in found["found"]
+    assert "3 of 3 pairs of claim and configuration come out the same again" in found["found"]
     found = claims_of(claimed("verify", PACK, "--sample", "2", "--format", "json"))
     assert found["verdict"] == "holds" and "(--all)" in found["found"]
 
