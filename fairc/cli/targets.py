@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from .failures import Wrong
 from .sources import runnable, show_warnings
@@ -36,8 +36,20 @@ def ready(target: Path, settings: dict[str, str]) -> Ready:
     if not target.is_dir():
         return _file(target, settings)
     if settings:
-        raise Wrong(f"--set applies to a file, but {target} is a compiled plan")
+        _refuse_settings(target)
     return _folder(target)
+
+
+def _refuse_settings(target: Path) -> NoReturn:
+    """Raise Wrong, with the command that sets something in the file of a plan; StoreError where it is no plan."""
+    from fairc.runtime.store.folder import LOCK, read_plan
+
+    spec = target / "spec" / read_plan(target).file
+    into = f" -o {target}" if (target / LOCK).is_file() else ""
+    raise Wrong(
+        f"--set applies to a file, but {target} is a compiled plan",
+        f"its file: fairc run {spec}{into} --set NAME=VALUE" if spec.is_file() else "",
+    )
 
 
 def _file(file: Path, settings: dict[str, str]) -> Ready:

@@ -91,6 +91,15 @@ def test_run_and_report_take_a_pack(packed: Fairc) -> None:
     assert Path("results/tiny/report.html").is_file()
 
 
+def test_more_repetitions_of_a_pack_are_run_from_its_file(packed: Fairc) -> None:
+    called = packed("run", PACK, "-o", "mine", "--set", "repeat=4")
+    assert called.status == 2
+    assert "fairc run mine/spec/tiny.fexp -o mine --set" in called.err
+    called = packed("run", "mine/spec/tiny.fexp", "-o", "mine", "--set", "repeat=4")
+    assert called.status == 0
+    assert "2 cells to run; 6 already done" in called.err
+
+
 def test_a_folder_with_something_else_is_left_alone(packed: Fairc) -> None:
     Path("here").mkdir()
     Path("here/mine.txt").write_text("mine")
