@@ -220,7 +220,7 @@ class Compilation:
             self._seen_all = True
 
     def _see_all(self) -> None:
-        """Every configuration has been lowered: what none of them has can be said."""
+        """Warn about metrics that have no value in any configuration; call once all are lowered."""
         self._seen_all = True
         for warning in self._measured.warnings():
             self._report(warning)

@@ -46,7 +46,7 @@ Named = TypeVar(
 _ONE = Fraction(1)
 
 NAMING = (syntax.InlineTopology, syntax.Users, syntax.Hosts, syntax.Claim)
-"""Statements that may use swept names, beside flows, conditions and topologies."""
+"""Statements that may use swept names, besides flows, conditions and topologies."""
 
 ALWAYS_OFF = (OFFLOAD, TCP_METRICS_SAVE)
 """Keys of `hosts` that every cell has off."""

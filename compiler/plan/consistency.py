@@ -170,7 +170,7 @@ def _arrivals(flow: Flow) -> str:
 
 
 def _iperf3(flow: Flow, cell: Cell) -> str:
-    """Report what is wrong with a flow of iperf3: its command line tells all of it."""
+    """Report what iperf3 cannot run of a flow."""
     workload = flow.workload
     if workload.kind != "iperf3":
         return ""

@@ -174,7 +174,7 @@ def _import(module: str, names: list[str]) -> str:
 
 
 def comments(cell: Cell) -> Comment:
-    """Return what is said above a value: the line of the file, what a capture shows."""
+    """Return the comment above a value: the line of the file, what a capture shows."""
     places = _sources(cell.nodes)
     named = {
         "Flow": {flow.name: flow.source for flow in cell.flows},

@@ -71,7 +71,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A rate over time: in each bin so many chances to send one packet of 1500 bytes.
+    """A rate over time: the number of chances in each bin to send one packet of 1500 bytes.
 
     Bins follow each other from the cell's begin; after period_ns the first one comes again. The
     last bin ends with the period, and may be shorter.

@@ -110,7 +110,7 @@ def statement(text: str, offset: int) -> tuple[int, int]:
 
 
 def _closed(text: str) -> bool:
-    """Whether every bracket of a text is closed, or so many lines are open that it was forgotten."""
+    """Whether every bracket of a text is closed, or open over more than three lines, so that its end was probably forgotten."""
     signs = [sign for _, sign in _signs(text)]
     return signs.count("(") + signs.count("[") <= signs.count(")") + signs.count("]") or (
         signs.count("\n") > 3

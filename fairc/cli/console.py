@@ -28,7 +28,7 @@ def prepare() -> None:
     """Let characters that a stream cannot encode be replaced instead of ending the program.
 
     A stream that is closed becomes /dev/null: else the next file that is opened would get its number, and
-    what is said would be written into that file.
+    output would be written into that file.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

@@ -33,7 +33,7 @@ Kind = Literal["confirmatory", "exploratory", "not known"]
 class Unit:
     """One pair of claim and configuration.
 
-    where: the swept names with their values that tell it apart; empty: there is one, or it is the mean. low,
+    where: the swept names and values that identify it; empty: it is the only one, or the mean. low,
     high: its bounds, SI unit. needed: how many repetitions would decide it; None: it is decided, or nobody knows.
     reason: why there is no interval.
     """

@@ -73,8 +73,8 @@ class _Cell:
 class Sample:
     """The values of one group; by: as in Row; left_out: cells that do not count; reasons: as in Row.
 
-    origins, repetitions: of each value. mixed: why the values are no sample of one distribution and have
-    neither interval nor test, as text; empty where they are.
+    origins, repetitions: of each value. mixed: why the values are not a sample of one distribution and so have
+    neither interval nor test; empty if they are one.
     """
 
     by: dict[str, str | None]
@@ -171,7 +171,7 @@ def _with_left_out(
 
 
 def _mixed(sample: Sample, axes: Sequence[str], sampled: bool) -> str:
-    """Say of what a group is a mixture, and what tells it apart; empty: it is none."""
+    """Say what a group mixes, and what separates its parts; empty if it mixes nothing."""
     add = names_to_add(sample.origins, axes, sampled=sampled)
     flows = len({origin.cell for origin in sample.origins}) < len(sample.origins)
     if not (add or flows):

@@ -27,7 +27,7 @@ class EngineKind:
     """An engine by name.
 
     summary: what it is, on one line. factory: `module:class`, the module below this package or with its full name; the class takes
-    a function that reports what a long preparation is doing. hidden: not offered to a user. slower:
+    a function that is called with what a long preparation is doing. hidden: not offered to a user. slower:
     the name of the same engine with half the guest's speed, for `fairc calibrate`. like: the engine
     whose limits it has; itself, unless it is one for tests. computing_is_free: whether what hosts
     compute takes no time of its clock (targets/processing.py).

@@ -84,7 +84,7 @@ def no_process() -> MachineFault:
 
 
 def full(places: Iterable[Path]) -> MachineFault | None:
-    """Return the fault that a disk is full, if one is; places: where cells write, in addition to TMPDIR."""
+    """Return the fault that a disk is full, if one is; places: where cells write, besides TMPDIR."""
     for place in (Path(tempfile.gettempdir()), *places):
         try:
             free = shutil.disk_usage(place).free

@@ -119,7 +119,7 @@ class _Report:
     @cached_property
     def values(self) -> dict[str, object]:
         found = answer(self.run, self.subject.results)
-        _ = self.figures  # tells what is missing
+        _ = self.figures  # reports what is missing
         sheet = warmup_sheet(self.run, self.subject.results) if self.warmup else None
         return {
             **page.context(

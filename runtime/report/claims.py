@@ -24,9 +24,9 @@ COLUMNS = 31
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One pair of claim and configuration as text, with its picture as SVG and as text (empty without a value).
+    """One pair of claim and configuration as text, with its picture as SVG and in characters (empty without a value).
 
-    where: the values that tell it from the claim's other configurations. text: `!` at a bound, `=` along the
+    where: the values that distinguish it from the claim's other configurations. text: `!` at a bound, `=` along the
     interval, `o` at the value. value, interval: as numbers, in the unit of the claim.
     """
 

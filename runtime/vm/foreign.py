@@ -58,7 +58,7 @@ def blamed_on(foreign: Foreign | None) -> Iterator[None]:
 
 
 def of_folder(folder: Path, endpoints: str, home: Path) -> Foreign | str:
-    """Return the programs in a folder, or in words what is missing or refused.
+    """Return the programs in a folder, or a message on what is missing or refused.
 
     endpoints: the name of their program. home: an empty folder for the snapshot.
     """

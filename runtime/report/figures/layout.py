@@ -104,7 +104,7 @@ def fitting(heading: str, inches: float) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text of at most `most` characters, cut in the middle: the ends of labels tell them apart."""
+    """Return a text of at most `most` characters, cut in the middle: labels differ at their ends."""
     line = one_line(text)
     if len(line) <= most:
         return line
@@ -184,7 +184,7 @@ def grid(
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """An entry of a legend: its text, and how the line or marker next to them looks."""
+    """An entry of a legend: its text, and how the line or marker next to it looks."""
 
     text: str
     colour: str
