@@ -163,7 +163,7 @@ class Compilation:
 
     @property
     def experiment(self) -> Experiment:
-        """What is compiled."""
+        """The experiment that is compiled."""
         return self._experiment
 
     def representatives(self, most: int) -> Iterator[tuple[Cell, int]]:

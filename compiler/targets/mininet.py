@@ -24,7 +24,7 @@ from .single import single_file
 from .values import experiment, network
 
 MEANINGS = {"client": "client of page loads", "policer": "what a policer sees"}
-"""Of captures that are not of a queue, by their point."""
+"""What captures away from a queue show, by their point."""
 
 
 def begin(directory: Path, alone: bool = False) -> Callable[[Cell], None]:

@@ -55,13 +55,13 @@ def result(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Tell what is going on."""
+    """Report what is going on."""
     if not _quiet:
         _write(visible(text))
 
 
 def complain(text: str) -> None:
-    """Tell what is wrong; also when quiet."""
+    """Report what is wrong; also when quiet."""
     _complain(visible(text))
 
 

@@ -64,7 +64,7 @@ class _Cell:
 
     @property
     def origin(self) -> Origin:
-        """Where values of the cell are from."""
+        """The origin of the cell's values."""
         names = {name: value for name, value in self.names.items() if name != REPETITION}
         return Origin(repr(sorted(names.items())), self.id, names)
 
@@ -269,7 +269,7 @@ def _cells(connection: duckdb.DuckDBPyConnection, axes: Sequence[str]) -> Iterat
 
 
 class _Place(NamedTuple):
-    """Of which flow a value is, and of which page load over which HTTP version, if of one."""
+    """The flow of a value, and its page load and HTTP version, if any."""
 
     flow: str | None
     load: str | None

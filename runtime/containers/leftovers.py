@@ -67,7 +67,7 @@ def sweep(client: Client) -> list[str]:
 
 
 def sweep_if_there() -> Iterator[str]:
-    """Do it where there is a Docker engine for this user; say what was removed."""
+    """Do the same if this user has a Docker engine; yield what was removed."""
     try:
         client = connect()
     except EngineUnavailable:

@@ -39,7 +39,7 @@ QDISCS = {
 }
 PROBE_S = 10.0
 ACCURATE_ECN = "/proc/sys/net/ipv4/tcp_ecn_option"
-"""Is there exactly where TCP has AccECN; each network namespace has its own."""
+"""Exists exactly if TCP has AccECN; each network namespace has its own."""
 
 
 def missing_programs() -> list[str]:

@@ -233,7 +233,7 @@ def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
 
 
 def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]:
-    """Say what is of all configurations together: who dominates how often, and which have no result."""
+    """Summarise all configurations in sentences: who dominates how often, and how many have no result."""
     sentences = []
     if len(groups) > MAX_TILES and len(run.sessions) == 2:
         for measure in results.select(F):

@@ -19,7 +19,7 @@ SHOWN = 6
 
 WIDTH, HEIGHT, EDGE = 240.0, 26.0, 6.0
 COLUMNS = 31
-"""Of a picture in characters."""
+"""Width of a picture in characters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ def _greedy(run: Run, name: str) -> bool:
 
 
 def _of(run: Run, name: str, limit: str) -> str:
-    """Say of a cap how large it is."""
+    """Describe a cap with its size."""
     if limit != "window_cap":
         return ""
     flows = [f for scene in run.scenes.values() for f in scene.flows if f.name == name]

@@ -144,7 +144,7 @@ def _losses(scene: Cell) -> float:
 
 
 def _in_bursts(scene: Cell) -> str:
-    """Say of losses that they come in bursts, if some do."""
+    """Return a note that losses come in bursts, if some do."""
     impairments = [i.impairment for n in scene.nodes for i in n.interfaces if i.impairment]
     return " (in bursts)" if any(found.bursts for found in impairments) else ""
 

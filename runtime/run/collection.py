@@ -42,7 +42,7 @@ class Ran:
 
     @property
     def kind(self) -> str:
-        """Which of the engine's machines it was, by the name that the engine's versions have for it.
+        """The kind of machine, by its name in the engine's versions.
 
         Two identities of one kind are two builds of the same machine.
         """
