@@ -27,11 +27,11 @@ from .leftovers import AT_ONCE, label
 
 STOP_S = 2
 MOST_CHARACTERS = 300
-"""Number of characters kept of a container's last output."""
+"""Characters kept of a container's last output."""
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
+class ThirdPartyImage:
     """A third-party image. id: the digest of its configuration, which names its layers."""
 
     name: str
@@ -52,8 +52,8 @@ def require(client: Client, name: str) -> ThirdPartyImage:
 
 
 @dataclass(slots=True)
-class Beside:
-    """A created container of a third-party image. Files ask for its start and report its end."""
+class ThirdPartyContainer:
+    """A created third-party container. Files request its start and record its end."""
 
     client: Client
     container: images.ImageContainer
@@ -68,7 +68,7 @@ class Beside:
             self.thread.start()
 
     def finish(self) -> None:
-        """Stop the container, so that it writes its last logs, and wait until its end is reported."""
+        """Stop the container, so that it writes its last logs, and wait until its end has been recorded."""
         if self.thread is not None:
             with suppress(EngineUnavailable), translated():
                 self.client.api.stop(self.id, timeout=STOP_S)
@@ -157,7 +157,7 @@ def finish(running: Sequence[ThirdPartyContainer]) -> None:
 
 
 def tidy(cell: Cell, folder: Path) -> None:
-    """Remove what was created for third-party containers; keep their logs."""
+    """Remove what was made for third-party containers; keep what they logged."""
     for container in images.containers(cell.flows):
         for name in (container.begin, container.ended):
             (folder / name).unlink(missing_ok=True)
