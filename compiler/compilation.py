@@ -163,7 +163,7 @@ class Compilation:
 
     @property
     def experiment(self) -> Experiment:
-        """What is compiled."""
+        """The experiment that is compiled."""
         return self._experiment
 
     def representatives(self, most: int) -> Iterator[tuple[Cell, int]]:
@@ -220,7 +220,7 @@ class Compilation:
             self._seen_all = True
 
     def _see_all(self) -> None:
-        """Every configuration has been lowered: what none of them has can be said."""
+        """Warn about metrics that have no value in any configuration; call once all are lowered."""
         self._seen_all = True
         for warning in self._measured.warnings():
             self._report(warning)

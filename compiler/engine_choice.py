@@ -20,10 +20,10 @@ from fairc.words.workloads import Iperf3, Load
 from .plan import Cell, Flow, Interface, Iperf3Workload, LoadWorkload, Pep
 
 VIRTUAL_TIME = ("uml", "vm")
-"""The engines that are chosen by themselves, the fastest first."""
+"""The engines that are chosen automatically, the fastest first."""
 
 CHOICES = (*VIRTUAL_TIME, "docker")
-"""In real time nothing is run unasked, but for what neither of the others can run at all: images.
+"""No real-time engine is chosen unasked, except for images, which no other engine can run.
 
 Every other engine must be asked for by name, whatever a plan from somebody else says: `mininet` runs as root on
 this machine's kernel, and what a plug-in does is unknown here.
@@ -174,7 +174,7 @@ NO_CONCERN = {"uml": frozenset({"fast-link"})}
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The engine of an experiment, and why it is none of those that would be chosen before it."""
+    """The engine of an experiment, and why each engine preferred to it cannot run it."""
 
     engine: str
     reasons: tuple[Reason, ...] = ()
@@ -288,7 +288,7 @@ def chosen_anyway(engine: str, asked: Iterable[Asks]) -> bool:
 
 
 def given(engine: str, asked: Iterable[Asks]) -> Choice:
-    """Return the engine that was asked for, and why it is none of those that are chosen before it.
+    """Return the engine that was asked for, and why each engine preferred to it cannot run this.
 
     Raises CompileError if it cannot run everything.
     """

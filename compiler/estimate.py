@@ -28,11 +28,11 @@ RECORD_BYTES, POLICED_BYTES, LINE_BYTES = 16 + 96, 40, 700
 
 
 class Estimate:
-    """Sums over cells, one after the other, so that any number of them fits.
+    """Running sums over cells, so that memory does not grow with their number.
 
-    jobs: cells that run at once; None: as many as there are cores. engine: what runs them. longest_s: wall seconds of the
-    cell that takes longest, on a core of its own. browsers: whether any cell starts one. largest_bytes: what the cell that leaves
-    most leaves, before it is compressed.
+    jobs: cells that run at once; None: one per core. engine: what runs them. longest_s: wall seconds of the
+    slowest cell, on a core of its own. browsers: whether any cell starts one. largest_bytes: the largest output
+    of a cell, before compression.
     """
 
     def __init__(self, jobs: int | None = None, engine: str = "vm") -> None:
@@ -63,7 +63,7 @@ class Estimate:
         self._wall_s += times * wall_s + first_s
 
     def extrapolate(self, cells: int) -> None:
-        """Take the cells so far as a fair sample of so many."""
+        """Extrapolate to `cells` cells, taking those counted so far as a fair sample."""
         factor = cells / self.cells if self.cells else 0.0
         self.cells = cells
         self.virtual_s *= factor
@@ -72,7 +72,7 @@ class Estimate:
 
     @property
     def wall_s(self) -> float:
-        """Wall seconds of all cells on so many cores."""
+        """Wall seconds of all cells when `jobs` of them run at once."""
         return self._wall_s / max(1, min(self.jobs, self.cells))
 
 

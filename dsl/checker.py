@@ -46,10 +46,10 @@ Named = TypeVar(
 _ONE = Fraction(1)
 
 NAMING = (syntax.InlineTopology, syntax.Users, syntax.Hosts, syntax.Claim)
-"""Statements that may use swept names, beside flows, conditions and topologies."""
+"""Statements that may use swept names, besides flows, conditions and topologies."""
 
 ALWAYS_OFF = (OFFLOAD, TCP_METRICS_SAVE)
-"""Keys of `hosts` that every cell has off."""
+"""Keys of `hosts` that are off in every cell."""
 
 COUNT_LIMIT = 20_000
 """Up to this many cells are counted by `check`, to find an `exclude` without effect."""

@@ -253,7 +253,7 @@ class Builder:
         return lambda scope: build_flow(flow, scope, self._hosts(scope), self._report)
 
     def _hosts(self, scope: Scope) -> Settings:
-        """Return what `hosts` says; what is wrong there is said where the block is checked."""
+        """Return the settings of `hosts`; errors in it are reported where the block is checked."""
         return self._parts.hosts.read(scope, Gather())
 
     def _build_costs(self, scope: Scope) -> tuple[int | None, int | None]:

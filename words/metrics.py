@@ -83,8 +83,8 @@ _RESENDS = Need("retransmits", _any(lambda flow: flow.transport != "udp"))
 class MetricEntry(Entry):
     """A metric.
 
-    need: what it is of; None: of anything. per_load: whether each load of a page has a value, which `load`
-    and `protocol` tell apart. over_time: whether `line` can show it with `x: time`; else it is one number of a cell or a
+    need: what it applies to; None: anything. per_load: whether each load of a page has a value, distinguished by
+    `load` and `protocol`. over_time: whether `line` can show it with `x: time`; else it is one number of a cell or a
     flow. has_curves: whether it has curves, which figures of their own show. every: its parameter for the time
     between samples of connections, where it is made of them. of_cell: whether it is of all flows of a cell
     together. units: SI units of sub-values that have another one than the first. module: where it is computed,

@@ -18,7 +18,7 @@ UNIFORM = "uniform"
 LEAST_NS = 2
 MOST_NS = 4_000_000_000  # the kernel's netem has half of it in a signed 32-bit number of ns
 A_SYSCALL_COST = Quantities((TIME,), low=Fraction(1, 10**9), high=Fraction(1, 10**4))
-"""Of each system call; more than 0.1 ms, and programs could not start in time."""
+"""Cost of each system call; above 0.1 ms programs could not start in time."""
 _HELP = "write `uniform(0us, 10us)` with another limit, or `off`"
 
 

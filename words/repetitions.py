@@ -15,7 +15,7 @@ _A_NUMBER = Quantities((NUMBER,), low=1, high=MOST, whole=True)
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """From `least` to `most` repetitions; is_range: as they are needed, else just so many."""
+    """From `least` to `most` repetitions; is_range: as many as needed, else exactly `most`."""
 
     least: int
     most: int

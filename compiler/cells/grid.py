@@ -118,7 +118,7 @@ class Lowered:
 
     @cached_property
     def _fixed_flows(self) -> list[dict[str, Any]]:
-        """Of each flow, the fields that are the same in every repetition."""
+        """For each flow, the fields that are the same in every repetition."""
         measure = self._settings.measure
         return [
             _flow(self._draft, flow, sample_every_ns(flow.flow, measure))

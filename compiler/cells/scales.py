@@ -1,6 +1,6 @@
 """What metrics of a connection's samples ask of a cell: how often to sample, and rounds enough.
 
-`sample_every_ns` sets the interval of a flow. `check_scales` looks at `deviations` as far as the plan tells:
+`sample_every_ns` sets the interval of a flow. `check_scales` checks `deviations` as far as the plan allows:
 a round trip lasts at least the base RTT, so their number has an upper bound.
 """
 

@@ -57,7 +57,7 @@ def split(draft: Draft) -> None:
         elif not ports:
             _report_idle(draft, pep)
         elif port > LAST_PORT:
-            return  # said already: too-many-ports
+            return  # already reported: too-many-ports
         else:
             draft.peps.append(_plan(draft, pep, link, port, sorted(ports)))
             port += 1

@@ -44,7 +44,7 @@ def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
         return
     lasts_ns = duration_ns - (flow.flow.start_ns or 0)
     total = flow.flow.workload.total_bytes(flow.flow.connections)
-    if lasts_ns <= 0:  # said already: late-start
+    if lasts_ns <= 0:  # already reported: late-start
         return
     if lasts_ns < FEW_RTTS * flow.base_rtt_ns:
         draft.warn(

@@ -7,7 +7,7 @@ from .draft import Draft, DraftFlow
 FIRST_PORT = 5001
 LAST_PORT = 65_535
 IMAGE_PORT = 443
-"""Of every server in a third-party image (quic-interop-runner)."""
+"""The port of every server in a third-party image (quic-interop-runner)."""
 NO_WEB = frozenset({5060, 5061, 6000, 6566, *range(6665, 6670), 6679, 6697, 10080})
 """Ports from the first one on that browsers refuse (fetch.spec.whatwg.org, "bad port")."""
 

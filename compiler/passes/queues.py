@@ -29,7 +29,7 @@ def size_queues(draft: Draft) -> None:
 
 
 def queue_bytes(queue: plan.Queue, frame: int) -> int:
-    """Return how many bytes a queue holds at most, packets being full frames of so many bytes."""
+    """Return the most bytes that a queue holds; a packet counts as a full frame of `frame` bytes."""
     if queue.limit_bytes is not None:
         return queue.limit_bytes
     assert queue.limit_packets is not None

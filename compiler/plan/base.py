@@ -26,7 +26,7 @@ BOUNDS = frozenset(
         *("string_too_long", "string_pattern_mismatch"),
     }
 )
-"""What an experiment can ask for and a plan does not hold; anything else is a mistake of ours."""
+"""What an experiment can ask for but a plan cannot hold; anything else is a bug."""
 
 
 @contextmanager

@@ -17,7 +17,7 @@ Statistic = Literal["median", "mean", "percentile", "count"]
 Relation = Literal["<", "<=", ">", ">=", "in"]
 Over = Literal["each", "mean"]
 Tested = Literal["", "<", "<=", ">", ">="]
-"""What `count` compares with; empty: of no `count`."""
+"""The comparison inside `count`; empty: no `count`."""
 
 
 class ClaimTerm(Model):

@@ -25,16 +25,16 @@ RESERVED = frozenset({"all", "default", "lo"})
 """Names that Linux gives a meaning to where an interface's name stands."""
 
 LOGS = frozenset({"changes", "monitor"})
-"""What else writes a log besides captures and the programs of flows."""
+"""What writes a log besides captures and the programs of flows."""
 
 MOST_STREAMS = 128
-"""Of an iperf3 (iperf.h, MAX_STREAMS)."""
+"""Most streams of one iperf3 (iperf.h, MAX_STREAMS)."""
 
 LEAST_PART = 0.99e-6
-"""Of arrivals that flows share; the language's limit (dsl/traffic/arrivals.py) less what rounding takes."""
+"""Least share of a flow in shared arrivals: the language's limit (dsl/traffic/arrivals.py) less rounding."""
 
 USUAL_WINDOW = 10
-"""Linux's own: another one needs a route of its own from the server to the client."""
+"""Linux's default initial window; any other needs its own route from the server to the client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def _arrivals(flow: Flow) -> str:
 
 
 def _iperf3(flow: Flow, cell: Cell) -> str:
-    """Report what is wrong with a flow of iperf3: its command line tells all of it."""
+    """Report what iperf3 cannot run of a flow."""
     workload = flow.workload
     if workload.kind != "iperf3":
         return ""

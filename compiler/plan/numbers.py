@@ -70,13 +70,13 @@ Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 """A probability or a share."""
 
 Real = Annotated[float, Field(allow_inf_nan=False)]
-"""A number that is one: neither infinite nor undefined."""
+"""A finite number."""
 
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-"""Such a number that is not below zero."""
+"""A finite number, not below zero."""
 
 Above = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-"""Such a number that is above zero."""
+"""A finite number above zero."""
 
 Tokens = Annotated[float, Field(ge=1, le=10**9, allow_inf_nan=False)]
 """What a token bucket holds when it is full, packets."""

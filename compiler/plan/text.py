@@ -104,7 +104,7 @@ MimeType = Annotated[
 """The type of an object of a page."""
 
 ImageName = Annotated[str, Field(pattern=f"^(?:{IMAGE})$", max_length=LONGEST_IMAGE)]
-"""A container image as `docker images` shows it."""
+"""The name of a container image, as `docker images` shows it."""
 
 DisciplineName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,14}$")]
 """A queueing discipline as tc and the kernel have it, so a part of the name of its module."""
@@ -113,10 +113,10 @@ ArgumentName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 """The name of an argument of tc."""
 
 ArgumentWord = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.%/-]{0,39}$")]
-"""The value of an argument of tc that is no whole number: `5ms`, `2.5%`."""
+"""The value of an argument of tc that is not a whole number: `5ms`, `2.5%`."""
 
 Nothing = Literal[""]
-"""Where a name is not given."""
+"""No name."""
 
 
 def _below(path: str) -> str:

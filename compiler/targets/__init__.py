@@ -70,7 +70,7 @@ TARGETS.accept("fairc.targets")
 
 
 def in_one_file(target: Target) -> Target:
-    """Return a target that writes its programs with all that runs them, if it can."""
+    """Return the target, writing each program with all that runs it in one file, if it can."""
     if target.begin is mininet.begin:
         return replace(target, begin=partial(mininet.begin, alone=True))
     return target

@@ -30,7 +30,7 @@ POSITIONAL = {
 }
 
 Comment = Callable[[object], str]
-"""What is said above a value, on a line of its own; nothing where that is empty."""
+"""Returns the comment above a value, on a line of its own; empty for none."""
 
 
 @dataclass(slots=True)

@@ -163,8 +163,8 @@ def image_name(endpoints: Path) -> str:
 def describe(cell: Cell, first: IPv4Address = ADDRESSES.network_address) -> Job:
     """Lay a cell out as containers.
 
-    first: where the addresses begin by which containers tell their interfaces from each other; they
-    are gone before anything is measured.
+    first: first of the temporary addresses by which containers identify their interfaces; they
+    are removed before anything is measured.
     """
     sources = {(n.name, i.name): i.source for n in cell.nodes for i in n.interfaces}
     options = bridge_options(cell)

@@ -24,7 +24,7 @@ from .single import single_file
 from .values import experiment, network
 
 MEANINGS = {"client": "client of page loads", "policer": "what a policer sees"}
-"""Of captures that are not of a queue, by their point."""
+"""What captures away from a queue show, by their point."""
 
 
 def begin(directory: Path, alone: bool = False) -> Callable[[Cell], None]:
@@ -174,7 +174,7 @@ def _import(module: str, names: list[str]) -> str:
 
 
 def comments(cell: Cell) -> Comment:
-    """Return what is said above a value: the line of the file, what a capture shows."""
+    """Return the comment above a value: the line of the file, what a capture shows."""
     places = _sources(cell.nodes)
     named = {
         "Flow": {flow.name: flow.source for flow in cell.flows},

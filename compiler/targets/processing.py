@@ -19,7 +19,7 @@ from fairc.compiler.plan import Cell, Flow, Impairment, Interface, OnOffWorkload
 from fairc.compiler.seeds import stream_seed
 
 DEFAULT_NS = 10_000
-"""Where computing takes no time and the file says nothing: uniform in [0, 10 us]."""
+"""Bound if computing takes no time and the file sets none: uniform in [0, 10 us]."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ def flow(
 ) -> values.Flow:
     """Return a flow of a resolved cell (None: one of no cell, whose hosts take no time for packets).
 
-    first: addresses that need not be said.
+    first: addresses that can be left out.
     """
     known = first or {}
     given: dict[str, Any] = {"address": flow.address, "client_address": flow.client_address}

@@ -1,1 +1,1 @@
-"""What everything else is said in: sources and spans, diagnostics, units, values, kinds, registries."""
+"""What everything else builds on: sources and spans, diagnostics, units, values, kinds, registries."""

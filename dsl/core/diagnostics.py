@@ -80,7 +80,7 @@ class Diagnostics:
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
-        """Those that stop the compilation."""
+        """The diagnostics that stop the compilation."""
         return tuple(d for d in self if d.severity is Severity.ERROR)
 
     def raise_if_errors(self) -> None:

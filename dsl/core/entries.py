@@ -23,8 +23,8 @@ Q = TypeVar("Q")
 class Parameter(Generic[T]):
     """A parameter of an entry, or a key of a block.
 
-    default: what holds when it is not given, as a literal of the language, of which `fallback` is the
-    value; otherwise: that in words, where it depends on something else. required: it must be given;
+    default: what applies if it is omitted, as a literal of the language; `fallback` is its value.
+    otherwise: the same as prose, where it depends on something else. required: it must be given;
     repeated: takes all remaining positional arguments, or exactly `count` of them; of a key: may be given
     several times, as if its values were one list; runs: False if it cannot be used yet.
     """

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An entry point that was met: its group and name, its package; why: it cannot be used, if so."""
+    """An entry point that was found: its group, name and package; why: the reason it cannot be used, if any."""
 
     group: str
     name: str
@@ -49,7 +49,7 @@ def failed() -> list[Plugin]:
 
 
 def load(group: str, kind: type) -> Iterator[tuple[EntryPoint, object]]:
-    """Yield the objects of a group that are of a type; what is wrong with the others is noted."""
+    """Yield the objects of a group that are of a type; note what is wrong with the rest."""
     for point in sorted(entry_points(group=group), key=lambda point: point.name):
         try:
             found = point.load()
@@ -74,7 +74,7 @@ def attempt(group: str, name: str, build: Callable[[], T]) -> T | None:
 
 
 def members(entries: Iterable[Modular], group: str, package: str, member: str) -> Iterator[Any]:
-    """Yield a member of each entry's module: the one of its name in a package, or the one that it names.
+    """Yield a member of each entry's module: the module of its name in a package, or the one that the entry gives.
 
     What is wrong with a module of a plug-in is noted.
     """

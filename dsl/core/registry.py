@@ -88,7 +88,7 @@ class Registry(Generic[T]):
 def unknown(
     word: str, code: str, name: str, choices: Iterable[str], span: Span, help: str | None = None
 ) -> Diagnostic:
-    """Describe a name that is none of the choices, with the nearest one as a suggestion."""
+    """Describe an unknown name, with the nearest choice as a suggestion."""
     known = sorted(set(choices))
     near = suggest(name, known)
     return Diagnostic(

@@ -10,7 +10,7 @@ from .diagnostics import Diagnostic, Diagnostics, Label, Severity
 from .source import Span
 
 LIMIT = 50
-"""So many diagnostics are shown; of the others only the number."""
+"""Most diagnostics that are shown; the rest are only counted."""
 
 WIDTH = 160
 """Longer source lines are cut around the caret."""

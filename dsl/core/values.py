@@ -152,7 +152,7 @@ class Applied:
 
 @dataclass(frozen=True)
 class Several:
-    """So many equal things: `40 of 20kB`."""
+    """A number of equal things: `40 of 20kB`."""
 
     count: Quantity
     item: Quantity

@@ -18,7 +18,7 @@ NUMBER_BITS = 2048
 """Numerators and denominators may be this long: beyond, a file is an attack or a slip."""
 
 Names = Callable[[], set[str]]
-"""What there is to suggest where a word is no quantity."""
+"""Returns the names to suggest if a word is not a quantity."""
 
 
 def apply(operator: str, left: Value, right: Value, span: Span, names: Names) -> Value:

@@ -60,7 +60,7 @@ class Work:
             )
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Count from zero again."""
         self._done = 0
 
 
@@ -161,7 +161,7 @@ class IncompleteCall(CompileError):
 
 
 def evaluate_with(node: syntax.Expr, scope: Scope, use: Callable[[Value], T]) -> T:
-    """Evaluate an expression and use its value; of a call that is wrong, use what is right.
+    """Evaluate an expression and use its value; of a faulty call, use the valid arguments.
 
     Raises CompileError with what is wrong in the expression and in its use.
     """
@@ -321,7 +321,7 @@ def _logic(node: syntax.Logic, scope: Scope) -> Value:
 
 
 def truth(value: Value, at: Span) -> bool:
-    """Return the outcome of a condition. Raises CompileError at `at` for a value that is none."""
+    """Return the outcome of a condition. Raises CompileError at `at` for any other value."""
     if not isinstance(value, Truth):
         fail(
             "wrong-type",

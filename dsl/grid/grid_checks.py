@@ -114,7 +114,7 @@ def occurring(grid: Grid, most: int) -> Iterator[Bindings]:
 
 
 def _occurs(grid: Grid, bound: Bindings) -> bool:
-    """Whether any repetition of a configuration is kept; also where a condition is wrong, which is said elsewhere."""
+    """Whether any repetition of a configuration is kept; True if a condition is wrong, which is reported elsewhere."""
     try:
         return bool(grid.kept(bound))
     except CompileError:

@@ -20,7 +20,7 @@ Point = tuple[Bindings, tuple[int, ...]]
 """A configuration: its bindings, and the repetitions that it keeps."""
 
 SLACK = 1000
-"""So many more than are wanted are held before the rest is let go."""
+"""Candidates held beyond the wanted number before the surplus is dropped."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Overrides:
     def apply(
         self, bindings: list[syntax.Binding], lets: dict[str, syntax.Expr], block: Block
     ) -> None:
-        """Replace values in place. Raises CompileError for names that there are not."""
+        """Replace values in place. Raises CompileError for unknown names."""
         gather = Gather()
         for name, (word, value) in self._values.items():
             with gather.attempt():

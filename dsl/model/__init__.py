@@ -11,9 +11,9 @@ From the smallest part to the whole:
     links       rate, delay and losses of a link, and how they change
     network     nodes, links, proxies
     pages       web pages
-    workloads   what any workload is; each is in words/workloads
+    workloads   what all workloads share; words/workloads defines each of them
     flows       who sends what to whom
-    requests    what is measured; all else about results is said in the plan's own terms
+    requests    what is measured; for everything else about results the plan's own types serve
     scenarios   scenarios, configurations
 """
 

@@ -56,7 +56,7 @@ class Jitter:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is another value from a time on, ns after the cell's begin; None: it stays.
+    """New values from a time on, ns after the cell's begin; None: unchanged.
 
     rate_bps: 0: packets wait. is_up: whether anything gets across; else what is sent is lost.
     """
@@ -71,7 +71,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A rate over time: in each bin so many chances to send one packet of 1500 bytes.
+    """A rate over time: the number of chances in each bin to send one packet of 1500 bytes.
 
     Bins follow each other from the cell's begin; after period_ns the first one comes again. The
     last bin ends with the period, and may be shorter.
@@ -103,7 +103,7 @@ class Policer:
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """One way of a link. On the way of a packet: queue and rate, then loss, then delay.
+    """One direction of a link. A packet meets its queue and rate, then loss, then delay.
 
     rate_bps: bit/s on the wire, > 0, or None for a link that is not shaped.
     delay_ns: one-way delay, ns, >= 0.

@@ -42,8 +42,8 @@ class OnPath(Protocol):
 class Workload(ABC):
     """What a flow moves, as it is written; each workload is a separate class in words/workloads.
 
-    kind: its word in the language. noun: what messages call it. only_in_packets: what of it is known from
-    captured packets alone, for people; empty: nothing.
+    kind: its word in the language. noun: what messages call it. only_in_packets: what is known from
+    captured packets alone, as messages put it; empty: nothing.
     """
 
     kind: ClassVar[str]

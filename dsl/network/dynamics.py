@@ -1,4 +1,4 @@
-"""`at` and `down` of a link: what holds from when on."""
+"""`at` and `down` of a link: which values apply from which time on."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _nodes(body: syntax.Body, gather: Gather) -> dict[str, model.Node]:
                         labels=(Label(nodes[word.text].span, "the first one"),),
                     )
                 nodes[word.text] = model.Node(word.text, element.kind, word.span)
-                if len(nodes) == NODE_LIMIT + 1:  # said once; links to the others are no errors
+                if len(nodes) == NODE_LIMIT + 1:  # reported once; further nodes may have links
                     fail("too-many", f"a topology has at most {NODE_LIMIT} nodes", word.span)
     return nodes
 

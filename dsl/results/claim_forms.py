@@ -35,7 +35,7 @@ class Sum:
 
     @property
     def is_constant(self) -> bool:
-        """Whether no statistic is in it."""
+        """Whether it contains no statistic."""
         return not self.parts
 
 
@@ -51,12 +51,12 @@ class Ratio:
 
     @property
     def dimension(self) -> Dimension:
-        """That of a number."""
+        """A ratio is a number."""
         return NUMBER
 
     @property
     def is_constant(self) -> bool:
-        """Never."""
+        """Never: a ratio contains statistics."""
         return False
 
 

@@ -73,7 +73,7 @@ class Reading:
 
     @property
     def dimension(self) -> Dimension:
-        """Of its values; what `count` gives is a number."""
+        """The dimension of its values; `count` gives a number."""
         return NUMBER if self.test else self.of_metric
 
     @property

@@ -24,7 +24,7 @@ from .claim_units import PAIR_LIMIT, Resolved, written
 from .figures import Facts
 
 LEVEL = 0.05
-"""Of all claims together."""
+"""The error probability of all claims together."""
 
 
 @dataclass

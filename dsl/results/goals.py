@@ -47,8 +47,8 @@ def check_precision(
 
     Whether the claims can end it is checked with them (claims.py).
 
-    statements: of the experiment. repeat: None where it is wrong itself, which has been said. measure: None where
-    something is wrong with it. overridden: the names that `--set` replaces.
+    statements: of the experiment. repeat: None if it is itself wrong, which has been reported. measure: None if
+    something in it is wrong. overridden: the names that `--set` replaces.
     """
     setting = settings.settings.get(REPEAT.name)
     at = setting.value.span if setting else None

@@ -26,7 +26,7 @@ OF_ABSENCE = re.compile(
     r"missing-.*|no-.*|unknown-(?:name|node|flow|users|topology|policer)|not-an-axis|not-measured"
     r"|unused-name|nothing-.*|empty-.*|endless|circular|unreachable"
 )
-"""Codes that say that something is not there: it may be in what was left out."""
+"""Codes for something missing: it may be in the part that was left out."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Recovered:
     lost: frozenset[str] = frozenset()
 
     def is_news(self, diagnostic: Diagnostic) -> bool:
-        """Whether something found in the rest stands by itself: it is no consequence of what is lost."""
+        """Whether a finding in the rest is independent, not a consequence of what was left out."""
         if not self.found:
             return True
         if diagnostic.severity is not Severity.ERROR or OF_ABSENCE.fullmatch(diagnostic.code):
@@ -110,7 +110,7 @@ def statement(text: str, offset: int) -> tuple[int, int]:
 
 
 def _closed(text: str) -> bool:
-    """Whether every bracket of a text is closed, or so many lines are open that it was forgotten."""
+    """Whether every bracket of a text is closed, or open over more than three lines, so that its end was probably forgotten."""
     signs = [sign for _, sign in _signs(text)]
     return signs.count("(") + signs.count("[") <= signs.count(")") + signs.count("]") or (
         signs.count("\n") > 3

@@ -18,7 +18,7 @@ _AGREED: Mapping[str, Callable[[Flow], object]] = {
     "every": lambda flow: cast(Requests, flow.workload).every,
     "start": lambda flow: flow.start_ns,
 }
-"""What is of the process, so that all of its flows say the same."""
+"""Keys that belong to the process, so all of its flows must agree on them."""
 
 
 def check_arrivals(flows: Sequence[Flow], users: Mapping[str, int]) -> None:

@@ -169,7 +169,7 @@ class _Building:
 
 
 def named_ends(flow: syntax.Flow, built: model.Flow, hosts: Collection[str]) -> model.Flow:
-    """Return a flow whose `from` and `to` are nodes where a node has the name of something else, too.
+    """Return a flow whose `from` and `to` are nodes, even if something else has the same name.
 
     `to = c1` means the node `c1` where `c1` is also swept, and its value is no node.
     """

@@ -18,7 +18,7 @@ from fairc.words.workloads import Load
 from .transports import Control, kernel_control, quic_settings
 
 INITIAL_WINDOW_PACKETS = 32
-"""That of the servers of Thomas et al., and of large web servers today."""
+"""Initial window of the servers of Thomas et al., and of large web servers today."""
 
 NOT_FOR_BROWSERS: Mapping[Parameter[Any], str] = {
     keys.WINDOW: "a browser chooses its own receive window",

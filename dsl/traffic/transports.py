@@ -27,7 +27,7 @@ from .images import image_of
 from .own_ccas import own_cca
 
 SWITCHES = (keys.SACK, keys.PACING, keys.FAST_OPEN)
-"""Of a flow; `hosts` has them by the same names."""
+"""Switches of a flow; `hosts` has keys of the same names."""
 
 Cca = Symbol | Applied
 

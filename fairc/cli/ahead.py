@@ -1,4 +1,4 @@
-"""Import what a command ends with while it waits for its cells: half a second that nobody waits for then."""
+"""Import what the end of a command needs while it waits for its cells: saves half a second at the end."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def prepare() -> None:
     """Let characters that a stream cannot encode be replaced instead of ending the program.
 
     A stream that is closed becomes /dev/null: else the next file that is opened would get its number, and
-    what is said would be written into that file.
+    output would be written into that file.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -55,13 +55,13 @@ def result(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Tell what is going on."""
+    """Report what is going on."""
     if not _quiet:
         _write(visible(text))
 
 
 def complain(text: str) -> None:
-    """Tell what is wrong; also when quiet."""
+    """Report what is wrong; also when quiet."""
     _complain(visible(text))
 
 

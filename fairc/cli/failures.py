@@ -1,4 +1,4 @@
-"""What goes wrong, as text and as an exit status. No traceback reaches a user."""
+"""Failures as messages and exit statuses. No traceback reaches a user."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXTRAS = {
     "scipy": "report",
     "zstandard": "report",
 }
-# What a user's machine, and no bug, can be the reason of, beside what runtime/host/faults.py knows.
+# Errors that the user's machine may cause, not a bug, besides those in runtime/host/faults.py.
 MACHINE_ERRORS = (errno.EACCES, errno.EPERM)
 
 
@@ -175,7 +175,7 @@ HANDLERS: dict[str, Callable[[Exception], int]] = {
 
 
 def _internal(error: Exception) -> int:
-    """Write the traceback to a log and tell on one line where it is."""
+    """Write the traceback to a log and print on one line where it is."""
     if os.environ.get("FAIRC_DEBUG") == "1":
         traceback.print_exception(error)
     message = " ".join(f"{type(error).__name__}: {error}".split())[:200]

@@ -52,7 +52,7 @@ def came() -> bool:
 
 
 def message() -> str:
-    """Return what is said about it."""
+    """Return the message about it."""
     return f"interrupted: {_kept}" if _kept else "interrupted"
 
 

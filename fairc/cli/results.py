@@ -57,7 +57,7 @@ def up_to_date(run: Path) -> bool:
 
 
 def whole_tables(run: Path) -> bool:
-    """Whether the tables are what was written; without hashes, of an earlier version, nobody knows."""
+    """Whether the tables are what was written; tables of earlier versions have no hashes to check."""
     from fairc.runtime.store import hashes
 
     known = hashes.recorded(run)

@@ -1,6 +1,6 @@
-"""What transports may differ in apart from their congestion control (measurement.md, rule 6).
+"""How transports may differ apart from their congestion control (measurement.md, rule 6).
 
-Each condition is given for every flow, as the endpoints report it where they do, else as the plan has it
+Each condition is given for every flow: as the endpoints report it if they do, else as the plan has it
 or as the implementation is known to behave; of page loads for each transport that they ran over. Where two
 transports differ in one, it is a confounder: the report lists it.
 """
@@ -23,7 +23,7 @@ from fairc.runtime.store.results import FlowCondition
 ROUNDED = 0.01
 
 UNKNOWN = "the image's own"
-"""What a third-party image is like; it does not tell, but for what packets show (SEEN)."""
+"""The value for a third-party image, which reports nothing; its packets show only SEEN."""
 SEEN = frozenset({"packet size"})
 
 
@@ -71,7 +71,7 @@ Describe = Callable[[Side], str]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition: its name, what it means in a line, and how it is told of a flow, in words."""
+    """A condition: its name, its meaning in a line, and what describes it for a flow."""
 
     name: str
     meaning: str

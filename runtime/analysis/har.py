@@ -1,6 +1,6 @@
 """HTTP archives (HAR 1.2) of page loads, the same for every client: one file for each load.
 
-HAR keeps milliseconds: times here are exact to a microsecond. What a page load does not tell (headers,
+HAR keeps milliseconds: times here are exact to a microsecond. What a page load does not report (headers,
 cookies, sizes of headers) is empty or -1, as HAR writes what is not known; nothing is invented.
 
 Source: HAR 1.2 specification, http://www.softwareishard.com/blog/har-12-spec/.

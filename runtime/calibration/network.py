@@ -79,8 +79,8 @@ def exact_delay(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]
 def loss(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
     """Probability of a random loss, all packets of all repetitions pooled.
 
-    Accepted while its exact 99 % interval (Clopper and Pearson, Biometrika 26, 1934) holds the
-    planned probability, told the other way round: the range is that of the measured share.
+    Accepted while its exact 99 % interval (Clopper and Pearson, Biometrika 26, 1934) contains the
+    planned probability; stated the other way round, as the range of the measured share.
     """
     from scipy.stats import binom
 

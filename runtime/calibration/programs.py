@@ -1,4 +1,4 @@
-"""Readings of programs against each other: iperf3, which the field trusts, and the endpoints of fairc."""
+"""Readings that compare two programs: iperf3, which the field trusts, and fairc's endpoints."""
 
 from __future__ import annotations
 

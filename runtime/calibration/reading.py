@@ -50,4 +50,4 @@ def near(
 
 
 Read = Callable[[str, Sequence[Measurement]], Iterable[Reading]]
-"""From the setting as text and its measured repetitions to readings."""
+"""From a setting, as text, and its measured repetitions to readings."""

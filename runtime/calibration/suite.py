@@ -27,9 +27,9 @@ SPEED = FOLDER / "speed.fexp"
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What a suite has shown of an engine.
+    """The result of the suite on one engine.
 
-    identity, versions: the engine's. failures: cells that could not be read, as text.
+    identity, versions: the engine's. failures: cells that could not be read, and why.
     """
 
     engine: str
@@ -124,7 +124,7 @@ def calibrate(
     """Run the suite on a prepared engine and return what it shows.
 
     slower: the same engine with half the guest's speed, prepared too, where there is such a thing.
-    say: receives what is running.
+    say: called with what is running.
     """
     readings: list[Reading] = []
     free = any(kind.computing_is_free for kind in engines.ENGINES if kind.name == engine.name)

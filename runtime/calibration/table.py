@@ -47,7 +47,7 @@ def _shown(reading: Reading, value: float, *, unit: bool = True) -> str:
 
 
 def _decimals(width: float, factor: float) -> int:
-    """Return so many decimals that a hundredth of the accepted range can be told."""
+    """Return the number of decimals that resolves a hundredth of the accepted range."""
     if not width:
         return 0
     for decimals in range(7):

@@ -33,9 +33,9 @@ Kind = Literal["confirmatory", "exploratory", "not known"]
 class Unit:
     """One pair of claim and configuration.
 
-    where: the swept names with their values that tell it apart; empty: there is one, or it is the mean. low,
-    high: its bounds, SI unit. needed: how many repetitions would decide it; None: it is decided, or nobody knows.
-    reason: why there is no interval.
+    where: the swept names and values that identify it; empty: it is the only one, or the mean. low,
+    high: its bounds, SI unit. needed: how many repetitions would decide it; None: it is decided, or the
+    number is unknown. reason: why there is no interval.
     """
 
     where: tuple[tuple[str, str], ...]
@@ -67,7 +67,7 @@ class Decided:
 
     @property
     def needed(self) -> Needed | None:
-        """How many repetitions would decide it; None: it is decided, or nobody knows."""
+        """How many repetitions would decide it; None: it is decided, or the number is unknown."""
         if self.verdict != "undecided":
             return None
         return together([unit.needed for unit in self.units if unit.verdict == "undecided"])
@@ -75,7 +75,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """All claims of a run. pairs: how many intervals hold together; level: of each of them.
+    """All claims of a run. pairs: how many intervals hold simultaneously; level: of each of them.
 
     at_looks: whether they hold at every look of a range of repetitions, too.
     """
@@ -194,7 +194,7 @@ def _judged(
     high: float | None,
     level: float | None,
 ) -> Unit:
-    """Return a unit with its verdict. level: for the repetitions that would decide; None: nobody says."""
+    """Return a unit with its verdict. level: of the intervals, to estimate `needed`; None: leave it out."""
     estimate = found.estimate
     verdict = _verdict(claim.relation, estimate, low, high)
     open_ = needed(found, low, high, level) if verdict == "undecided" and level else None

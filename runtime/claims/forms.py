@@ -38,7 +38,7 @@ class Validity:
 
     @property
     def summary(self) -> str:
-        """Say it."""
+        """Return the counts as a sentence."""
         total = self.valid + self.flagged + self.invalid + self.failed
         missing = f", {self.missing} of the plan not run" if self.missing else ""
         return (

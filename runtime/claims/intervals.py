@@ -53,7 +53,7 @@ class Found:
 
 
 def nothing(reason: str) -> Found:
-    """Return a quantity that nothing is known of."""
+    """Return a quantity about which nothing is known."""
     return Found(Estimate(0, None, reason=reason), (), 0.5, "none")
 
 

@@ -1,4 +1,4 @@
-"""What the cells that there are at a look leave undecided, so that a range of repetitions may end with the claims.
+"""Which claims the cells available at a look leave undecided: a range of repetitions may end with the claims.
 
 The intervals are those of the final verdicts (deciding.py): at the end of a range both are decided from the same
 values, and agree.
@@ -36,7 +36,7 @@ class Looks:
         self.claims = tuple(_within(plan.claims, set(self._rows.values())))
 
     def undecided(self, cells: Iterable[Done]) -> tuple[str, ...]:
-        """Return the texts of the claims that are not decided. cells: all that there is, each once."""
+        """Return the texts of the claims that are not decided. cells: all available ones, each once."""
         return undecided(self._plan, _Seen(self._rows, cells), self.claims)
 
 

@@ -20,7 +20,7 @@ POWER = 0.8
 KNOWN = 0.95
 """Level of the interval of the share of values beyond a bound."""
 EXACT = 400
-"""Up to so many repetitions the binomial distribution is used, beyond it its normal approximation."""
+"""The binomial distribution is used up to this many repetitions, beyond that its normal approximation."""
 MOST = 1_000_000
 
 Needed = tuple[int, int | None]
@@ -28,7 +28,7 @@ Needed = tuple[int, int | None]
 
 
 def needed(found: Found, low: float | None, high: float | None, level: float) -> Needed | None:
-    """Return how many repetitions would decide a quantity that is open, or None where nobody can tell.
+    """Return how many repetitions would decide a quantity that is open, or None if that is unknown.
 
     low, high: its bounds, None where it is open. level: of its interval.
     """

@@ -13,7 +13,7 @@ Place = tuple[tuple[str, ...], str | None, str | None]
 
 
 class Known(Protocol):
-    """Where the values of terms come from: the tables of a run, or the cells that there are at a look (looks.py)."""
+    """Where the values of terms come from: the tables of a run, or the cells available at a look (looks.py)."""
 
     def of(self, term: ClaimTerm) -> dict[int, float] | str:
         """Return the values of a term by repetition, or the reason why there are none."""

@@ -88,7 +88,7 @@ def compare_runs(
 ) -> tuple[Cells, list[Compared]]:
     """Compare two runs, given the folders of their tables and their swept names.
 
-    Groups are distinguished by the swept names that either run has, and the flow; in the order of the
+    Groups are keyed by the swept names of either run, and the flow; in the order of the
     first run, then of the second. Raises TableError.
     """
     return _cells(first, second), _compared(sides(first, first_axes, second, second_axes))

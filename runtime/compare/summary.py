@@ -64,7 +64,7 @@ class _Cell:
 
     @property
     def origin(self) -> Origin:
-        """Where values of the cell are from."""
+        """The origin of the cell's values."""
         names = {name: value for name, value in self.names.items() if name != REPETITION}
         return Origin(repr(sorted(names.items())), self.id, names)
 
@@ -73,8 +73,8 @@ class _Cell:
 class Sample:
     """The values of one group; by: as in Row; left_out: cells that do not count; reasons: as in Row.
 
-    origins, repetitions: of each value. mixed: why the values are no sample of one distribution and have
-    neither interval nor test, as text; empty where they are.
+    origins, repetitions: of each value. mixed: why the values are not a sample of one distribution and so have
+    neither interval nor test; empty if they are one.
     """
 
     by: dict[str, str | None]
@@ -171,7 +171,7 @@ def _with_left_out(
 
 
 def _mixed(sample: Sample, axes: Sequence[str], sampled: bool) -> str:
-    """Say of what a group is a mixture, and what tells it apart; empty: it is none."""
+    """Say what a group mixes, and what separates its parts; empty if it mixes nothing."""
     add = names_to_add(sample.origins, axes, sampled=sampled)
     flows = len({origin.cell for origin in sample.origins}) < len(sample.origins)
     if not (add or flows):
@@ -269,7 +269,7 @@ def _cells(connection: duckdb.DuckDBPyConnection, axes: Sequence[str]) -> Iterat
 
 
 class _Place(NamedTuple):
-    """Of which flow a value is, and of which page load over which HTTP version, if of one."""
+    """The flow of a value, and its page load and HTTP version, if any."""
 
     flow: str | None
     load: str | None

@@ -1,4 +1,4 @@
-"""The Docker engine of this machine, and its errors as text."""
+"""The Docker engine of this machine, and its errors as messages."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from .leftovers import AT_ONCE, label
 
 STOP_S = 2
 MOST_CHARACTERS = 300
-"""Of the last output of a container."""
+"""Characters kept of a container's last output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def require(client: Client, name: str) -> ThirdPartyImage:
 
 @dataclass(slots=True)
 class ThirdPartyContainer:
-    """A third-party container that has been made. Files request its start, and record its end."""
+    """A created third-party container. Files request its start and record its end."""
 
     client: Client
     container: images.ImageContainer

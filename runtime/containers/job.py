@@ -1,4 +1,4 @@
-"""A cell's networks and containers: made, watched, and what they said."""
+"""A cell's networks and containers: created, watched, and their output."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Started:
 
 
 def free_range(client: Client, links: int) -> IPv4Address:
-    """Return the beginning of addresses for so many links that no network of the engine has.
+    """Return the first address of a range for `links` links that no network of the engine uses.
 
     Raises EngineUnavailable when there are none.
     """

@@ -23,7 +23,7 @@ AT_ONCE = 4  # of the work of making or removing a container half is waiting
 
 
 def place() -> str:
-    """Return what tells this boot and this process namespace from others: marks hold only there."""
+    """Return what identifies this boot and this process namespace: marks are valid only there."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return f"{boot}/{namespace()}"
 
@@ -34,7 +34,7 @@ def label() -> dict[str, str]:
 
 
 def is_left(value: str) -> bool:
-    """Whether the fairc that made something has gone; False when that cannot be told from here."""
+    """Whether the fairc that made something has gone; False if that cannot be determined here."""
     owner, _, where = value.partition("@")
     if where == place():
         return not owner_runs(owner)
@@ -43,7 +43,7 @@ def is_left(value: str) -> bool:
 
 
 def remove(client: Client, doomed: Callable[[str], bool]) -> list[str]:
-    """Remove containers and networks by the value of their label; return what they were, as text.
+    """Remove containers and networks by the value of their label; return a description of each.
 
     Raises EngineUnavailable.
     """
@@ -62,12 +62,12 @@ def remove(client: Client, doomed: Callable[[str], bool]) -> list[str]:
 
 
 def sweep(client: Client) -> list[str]:
-    """Remove what killed runs have left; return what it was, as text. Raises EngineUnavailable."""
+    """Remove what killed runs have left; return a description of each. Raises EngineUnavailable."""
     return remove(client, is_left)
 
 
 def sweep_if_there() -> Iterator[str]:
-    """Do it where there is a Docker engine for this user; say what was removed."""
+    """Do the same if this user has a Docker engine; yield what was removed."""
     try:
         client = connect()
     except EngineUnavailable:

@@ -44,9 +44,9 @@ def probe(
     ccas: Iterable[str],
     devices: Iterable[str] = (),
 ) -> set[str]:
-    """Return those of these queueing disciplines, CCAs, devices and `host.ACCURATE_ECN` that are there; may load modules.
+    """Return which of these queueing disciplines, CCAs, devices and `host.ACCURATE_ECN` exist; may load modules.
 
-    devices: kinds of network interfaces that lie on top of others.
+    devices: kinds of network interfaces that are stacked on other interfaces.
 
     Raises EngineUnavailable, also when the engine does not let containers do this at all.
     """

@@ -43,7 +43,7 @@ def onoff_variance(
 
 
 def cross_traffic(cell: Cell, flow: Flow) -> Cross | str:
-    """Return the cross traffic of a flow, or why the plan does not tell its distribution."""
+    """Return the cross traffic of a flow, or why the plan does not determine its distribution."""
     node, name = flow.bottleneck
     interface = next(
         i for n in cell.nodes if n.name == node for i in n.interfaces if i.name == name

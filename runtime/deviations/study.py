@@ -22,7 +22,7 @@ MODELS = ("theory", "bernoulli", "gaussian")
 """The chain with p(w) as counted, of independent packet losses, and under Gaussian cross traffic."""
 
 # Bins of means that are too rare to be expected: where the range ends because the chain cannot go
-# farther, an open bin would not tell a flow that did.
+# farther, an open bin would not show a flow that did.
 _BEYOND = 2
 
 NO_THEORY = "the theory covers only Reno over TCP"

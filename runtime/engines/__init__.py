@@ -27,7 +27,7 @@ class EngineKind:
     """An engine by name.
 
     summary: what it is, on one line. factory: `module:class`, the module below this package or with its full name; the class takes
-    a function that reports what a long preparation is doing. hidden: not offered to a user. slower:
+    a function that is called with what a long preparation is doing. hidden: not offered to a user. slower:
     the name of the same engine with half the guest's speed, for `fairc calibrate`. like: the engine
     whose limits it has; itself, unless it is one for tests. computing_is_free: whether what hosts
     compute takes no time of its clock (targets/processing.py).
@@ -97,7 +97,7 @@ def names() -> list[str]:
 
 
 def kind_of(name: str) -> EngineKind:
-    """Return what is known of the engine with a name. Raises LookupError for a name that there is not."""
+    """Return what is known of the engine with a name. Raises LookupError for an unknown name."""
     known = names()
     for kind in ENGINES:
         if kind.name == name and name in known:
@@ -108,7 +108,7 @@ def kind_of(name: str) -> EngineKind:
 
 
 def wish(name: str | None) -> str | None:
-    """Return the engine that is wished for where no plan has one yet; None: the plan may choose.
+    """Return the engine that is requested before there is a plan; None: the plan may choose.
 
     name: what `--engine` says; without it FAIRC_ENGINE does. Raises LookupError.
     """
@@ -117,7 +117,7 @@ def wish(name: str | None) -> str | None:
 
 
 def make(name: str, report: Report) -> Engine:
-    """Return the engine with a name, not yet prepared. Raises LookupError for one that there is not."""
+    """Return the engine with a name, not yet prepared. Raises LookupError for an unknown name."""
     return kind_of(name).make(report)
 
 

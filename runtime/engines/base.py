@@ -18,7 +18,7 @@ from fairc.runtime.store.results import RawResult
 class EngineUnavailable(Exception):
     """This machine lacks something that the engine needs.
 
-    missing: what, as text, one entry per thing. remedy: the command or option that helps.
+    missing: descriptions, one for each thing. remedy: the command or option that helps.
     """
 
     def __init__(self, missing: tuple[str, ...], remedy: str) -> None:
@@ -69,8 +69,8 @@ class Engine(Protocol):
     """Runs cells. Safe to call from several threads at once if `parallel` says so.
 
     name: its name in the registry. identity: a hash of everything but the cell that makes the
-    numbers (image, QEMU version, and `cell/`, which runs it); part of every result's key. versions: the same in words, for
-    the lock.
+    numbers (image, QEMU version, and `cell/`, which runs it); part of every result's key. versions: the
+    same as text, for the lock.
     """
 
     name: str

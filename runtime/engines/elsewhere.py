@@ -38,7 +38,7 @@ class Elsewhere:
         """Do nothing."""
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
-        """Say that the cell has to be run again: its raw artefacts are needed, and not whole."""
+        """Fail: the cell has to be run again, because its raw artefacts are needed and damaged."""
         error = "its metrics must be recomputed, but its raw artefacts are damaged or removed"
         return RawResult(error, workdir, "", "", 0.0, 0.0)
 

@@ -267,7 +267,7 @@ def _client(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, 
 
 
 def _qdiscs(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
-    """Return what `tc -s -j qdisc show` would have said in every node."""
+    """Return what `tc -s -j qdisc show` would have printed in every node."""
     document: dict[str, Any] = {}
     paths = {flow.name: Paths(cell).of(flow) for flow in cell.flows}
     for node in cell.nodes:
@@ -304,7 +304,7 @@ def _qdiscs(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
 
 
 def _netem(nic: Nic) -> dict[str, Any]:
-    """Return what it would have said of the delay of a host."""
+    """Return what it would have printed about the delay of a host."""
     planned = nic.impairment
     delay = {"delay": planned.delay_ns / 1e9, "jitter": planned.jitter_ns / 1e9, "correlation": 0}
     options = {"limit": planned.limit_packets, "delay": delay, "rate": {}, "seed": planned.seed}
@@ -339,7 +339,7 @@ def _when(capture: Capture, frame: Frame) -> int:
 
 
 def _packet(cell: Cell, frame: Frame) -> bytes:
-    """Return the headers of a data packet, and what tells it apart from others."""
+    """Return the headers of a data packet, and what identifies it."""
     clients = {node.name: node.interfaces[0].address for node in cell.nodes}
     flow = frame.flow
     source, target = _octets(flow.address), _octets(clients[flow.client].partition("/")[0])

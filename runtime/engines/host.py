@@ -39,7 +39,7 @@ QDISCS = {
 }
 PROBE_S = 10.0
 ACCURATE_ECN = "/proc/sys/net/ipv4/tcp_ecn_option"
-"""Is there exactly where TCP has AccECN; each network namespace has its own."""
+"""Exists exactly if TCP has AccECN; each network namespace has its own."""
 
 
 def missing_programs() -> list[str]:
@@ -146,7 +146,7 @@ def qdiscs(cell: Cell) -> list[str]:
 
 
 def devices(cell: Cell) -> list[str]:
-    """Return the kinds of network interfaces of a cell that lie on top of others."""
+    """Return the kinds of a cell's network interfaces that are stacked on other interfaces."""
     return ["macvlan"] if cell.processing_ns else []
 
 
@@ -168,7 +168,7 @@ def missing_tests(cell: Cell) -> list[str]:
 
 
 def needs(cell: Cell, kernel: Kernel = HERE) -> Iterator[tuple[str, bool]]:
-    """Yield what a cell needs of the kernel, as text, and whether it is there."""
+    """Yield a description of each thing that a cell needs of the kernel, and whether it is there."""
     yield "network interfaces of type veth", kernel.has_veth()
     for kind in devices(cell):
         yield f"network interfaces of type {kind}", kernel.has_device(kind)

@@ -46,7 +46,7 @@ def orphans() -> Iterator[int]:
 
 
 def end_orphans() -> list[str]:
-    """Kill them, wait until they are gone, and return what they were, as text.
+    """Kill them, wait until they are gone, and return a description of each.
 
     Mininet's hosts and namespaces hang on these processes: the kernel removes both with them.
     """
@@ -66,7 +66,7 @@ def end_orphans() -> list[str]:
 
 
 def remove_containers() -> list[str]:
-    """Remove containers and networks of fairc processes that no longer run, as text.
+    """Remove containers and networks of fairc processes that no longer run; return a description of each.
 
     None without a Docker engine for this user, or without the library that talks to it.
     """
@@ -119,7 +119,7 @@ def run_directories(parent: Path) -> list[Path]:
 
 
 def remove_partial(folder: Path) -> list[str]:
-    """Remove the half-written cells of a run directory; return what was removed, as text.
+    """Remove the half-written cells of a run directory; return a description of each.
 
     Raises StoreError when a run is writing there, or when it is no run directory.
     """

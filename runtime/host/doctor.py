@@ -203,7 +203,7 @@ def docker() -> Iterator[Finding]:
         yield Finding("containers", False, "; ".join(error.missing), error.remedy)
         return
     except EndpointsMissing:
-        return  # which has been said
+        return  # already reported
     yield from kernel(there.__contains__, there.__contains__)
 
 

@@ -44,7 +44,7 @@ class MachineFault(EngineUnavailable):
 
 
 def _unmapped(error: BaseException) -> bool:
-    """Whether a library found no room in memory when it was loaded: the loader's words (dlopen(3))."""
+    """Whether a library could not be loaded for lack of memory, by the loader's messages (dlopen(3))."""
     messages = ("failed to map segment", "cannot allocate memory", "cannot create shared object")
     return isinstance(error, ImportError) and any(each in str(error) for each in messages)
 
@@ -68,7 +68,7 @@ def of(error: BaseException) -> MachineFault | None:
 
 
 def _of_duckdb(error: BaseException) -> int | None:
-    """Return the number of the system's error that DuckDB has put into words."""
+    """Return the errno behind a DuckDB error, from its message."""
     duckdb = sys.modules.get("duckdb")
     if duckdb is None or not isinstance(error, duckdb.Error):
         return None
@@ -84,7 +84,7 @@ def no_process() -> MachineFault:
 
 
 def full(places: Iterable[Path]) -> MachineFault | None:
-    """Return the fault that a disk is full, if one is; places: where cells write, in addition to TMPDIR."""
+    """Return the fault that a disk is full, if one is; places: where cells write, besides TMPDIR."""
     for place in (Path(tempfile.gettempdir()), *places):
         try:
             free = shutil.disk_usage(place).free

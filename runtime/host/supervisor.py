@@ -152,7 +152,7 @@ def mark() -> str:
 
 
 def namespace() -> int:
-    """Return what tells this process namespace from others."""
+    """Return what identifies this process namespace."""
     return Path("/proc/self/ns/pid").stat().st_ino
 
 
@@ -165,7 +165,7 @@ def temporary_prefix(kind: str) -> str:
 
 
 def owner_runs(mark: str) -> bool:
-    """Whether the process that a mark names still runs; also when that cannot be told from here."""
+    """Whether the process that a mark names still runs; True if that cannot be determined here."""
     pid, _, rest = mark.partition(":")
     start, _, where = rest.partition(":")
     if not (pid.isdigit() and start.isdigit()) or where != str(namespace()):

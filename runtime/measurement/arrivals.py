@@ -98,7 +98,7 @@ def _distinct(packets: Packets) -> NDArray[np.int64]:
 
 
 def _kept(count: int) -> NDArray[np.int64]:
-    """Return which points are kept of so many: the first, the last, and evenly between them."""
+    """Return which of `count` points are kept: the first, the last, and evenly between them."""
     if count <= MOST_POINTS:
         return np.arange(count)
     kept: NDArray[np.int64] = np.unique(np.linspace(0, count - 1, MOST_POINTS).round().astype(int))

@@ -22,8 +22,8 @@ COLUMNS: Mapping[str, type] = {
     "tokens": int,
     "dropped": int,
 }
-"""t_s: the end of the slot, s after the epoch; level at it, tokens; the others count packets of the slot:
-all that came, re-echoed losses and marks, those that took a token, those that were dropped."""
+"""t_s: the end of the slot, s after the epoch; level at that time, tokens; the rest count packets of the slot:
+arrivals, re-echoed losses and marks, those that took a token, those that were dropped."""
 
 
 def nothing() -> Rows:

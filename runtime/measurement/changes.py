@@ -29,7 +29,7 @@ class Done:
 
     @property
     def late_s(self) -> float:
-        """By how much it may have come late."""
+        """By how much it may have come late, s."""
         return self.end_s - self.at_s
 
 

@@ -1,4 +1,4 @@
-"""A digest of many rows at once: 64 bits that tell rows of numbers apart."""
+"""Digests of many rows at once: 64 bits each that distinguish rows of numbers."""
 
 from __future__ import annotations
 

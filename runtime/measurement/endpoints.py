@@ -62,13 +62,13 @@ class Endpoints:
     connection, None when one never ended.
     unended: connections that the client never reported the end of.
     completed: every connection has its whole workload. ccas: as read back from the sockets.
-    loads: page loads, also those that failed; such a flow is told by its loads, not by connections
-    that the client opened: `opened_s` and `done_s` are empty; `unended` are loads without a report of
+    loads: page loads, also those that failed; they describe such a flow instead of the connections
+    that the client opened: `opened_s` and `done_s` are empty; `unended` are loads not reported by
     a client that did not come to its end (one that was stopped says so, and how many have ended).
     own_time: the load of a browser from its own host, without a network; of it alone number 0.
     transports: connection -> what it ran over, of page loads.
     reports: events that say how connections were set up (`listening`, `accepted`, `connected`) and
-    what datagrams came to (`sent`, `received`), by name. errors: what the programs said had failed.
+    how datagrams fared (`sent`, `received`), by name. errors: the failures that the programs reported.
     """
 
     opened_s: Mapping[int, float]
@@ -95,7 +95,7 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
     server_file, client_file = f"{flow.name}.server.ndjson", f"{flow.name}.client.ndjson"
     records = artefacts.lines(server_file)
     sampled: list[Samples] = []
-    if not isinstance(flow.workload, LoadWorkload):  # which tell later what they ran over
+    if not isinstance(flow.workload, LoadWorkload):  # whose loads report later what they ran over
         records = _without_samples(records, sampled, flow.transport, server_file)
     server = _by_event(records)
     client = _by_event(artefacts.lines(client_file))
@@ -128,7 +128,7 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
         end_s=max(ended.values()) if len(ended) == flow.connections else None,
         unended=flow.connections - len(ended),
         completed=len(done) == flow.connections,
-        # Of a third-party image packets tell how much had come: `images`.
+        # For a third-party image, packets show how much had come: `images`.
         progress=Progress(()) if flow.image else _progress(client, client_file, first),
         samples=samples.joined(sampled),
         videos=applications.videos(_of(client, _PLAYER), watched, stop_s, client_file),

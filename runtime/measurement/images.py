@@ -1,4 +1,4 @@
-"""A flow whose ends are a third-party image: its packets say what the image does not.
+"""A flow whose ends are a third-party image: its packets show what the image does not report.
 
 The client's interface is captured both ways. `opened` is the client's first packet to its server, the
 first byte the first one that came back (of the handshake: what is inside cannot be seen). How the
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 def seen(
     reported: Endpoints, flow: Flow, cell: Cell, captures: Mapping[str, Capture], epoch_ns: int
 ) -> Endpoints:
-    """Add what the captures at the client show to what is told of an image's flow.
+    """Add what the captures at the client show to the report of an image's flow.
 
     Raises ArtefactError when the file was there before a packet was.
     """

@@ -1,4 +1,4 @@
-"""A flow of iperf3, as the JSON of its two programs tells it; `iperf3_clock` knows when it began."""
+"""A flow of iperf3, from the JSON of its two programs; `iperf3_clock` knows when it began."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Floats = NDArray[np.float64]
 US, MS = 1e-6, 1e-3
 
 STOPPED = ("the client has terminated", "the server has terminated")
-"""What the programs say that were told to end (newer ones add the signal), or whose other end was."""
+"""Printed by a program that was stopped (newer versions add the signal), or whose peer was."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """What one program printed. intervals: of each stream (by position), its reports in order.
 
-    error: what went wrong, empty for nothing; where it printed nothing, that is said, too.
+    error: what went wrong, or that nothing was printed; empty: nothing went wrong.
     """
 
     file: str
@@ -44,7 +44,7 @@ class Report:
 
     @property
     def stopped(self) -> bool:
-        """Whether it, or its other end, was told to end before its test had come to its end."""
+        """Whether it, or its peer, was stopped before its test had ended."""
         return any(message in self.error for message in STOPPED)
 
     def column(self, stream: int, key: str) -> Floats:
@@ -200,7 +200,7 @@ _UNTOLD = (
     "congestion_state",
     "threshold_packets",
 )
-"""Columns of samples that iperf3 does not tell."""
+"""Columns of samples that iperf3 does not report."""
 
 
 def _reports(receiver: Report, flow: Flow) -> dict[str, tuple[Mapping[str, Any], ...]]:
@@ -239,7 +239,7 @@ def _ccas(report: Report) -> set[str]:
 
 
 def _errors(flow: Flow, client: Report, server: Report) -> tuple[str, ...]:
-    """Return what failed, as text; an end that was asked for is no failure."""
+    """Return why it failed, empty if it did not; a requested end is not a failure."""
     return tuple(
         f"iperf3, {side} of flow {flow.name}: {report.error}"
         for side, report in (("client", client), ("server", server))

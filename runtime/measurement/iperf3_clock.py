@@ -1,7 +1,7 @@
-"""When a test of iperf3 began, as the packets at its bottleneck tell.
+"""When a test of iperf3 began, according to the packets at its bottleneck.
 
 iperf3 writes its times from the begin of its test, and the begin itself to the second. The captures say
-when that was (states of iperf_api.h, the same in 3.12 and 3.18: the server tells them on the control
+when that was (states of iperf_api.h, the same in 3.12 and 3.18: the server sends them on the control
 connection, a byte each: parameters, create streams, TEST_START, running):
 
 - `reverse` (the server sends): the server's test began when TEST_START came to the bottleneck, less the

@@ -42,7 +42,7 @@ class PageLoad:
     """One load of a page; times in s after the epoch, None where not known.
 
     number: from 1. wanted, protocol: HTTP version that was asked for and that the document came
-    with. error: why it failed, as text; empty where it did not. client, version: what loaded it.
+    with. error: why it failed; empty if it did not. client, version: what loaded it.
     begin_s: the navigation began. end_s: the load was over, however it ended.
     fcp_s, lcp_s: first and largest contentful paint; None where nothing paints.
     ports: of the client's connections, as far as it knows them. resources: the document first.
@@ -83,7 +83,7 @@ def read(
 ) -> tuple[PageLoad, ...]:
     """Return the loads that a client reported, in order. Raises ArtefactError.
 
-    The load without a network, which a browser does beside them (`own_time`), is not among them.
+    The load without a network, which a browser does in addition (`own_time`), is not among them.
     """
     loads = tuple(_load(event, file) for event in sorted(events, key=_place))
     for number, load in enumerate(loads, 1):

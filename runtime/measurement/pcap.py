@@ -128,7 +128,7 @@ def parse(data: bytes) -> Capture:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What signals congestion to a sender, in addition to what `Packets` has.
+    """What informs a sender of congestion, besides the columns of `Packets`.
 
     marked: whether each packet has the mark CE (RFC 3168), shape (packets,). block_of, block_first,
     block_last: blocks [first, last) that packets acknowledge selectively (RFC 2018), shape (blocks,);

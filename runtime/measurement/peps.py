@@ -1,4 +1,4 @@
-"""What a pair of proxies said: their middle connections, and the connections that they split."""
+"""The reports of a pair of proxies: their middle connections, and the connections that they split."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ ENDS = ("terminal", "gateway")
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The pool of middle connections of one end, of all of them the least.
+    """The pool of middle connections of one end; the window is the smallest of all.
 
-    window_packets: congestion window with which they begin; max_pacing_bps: bit/s of IP.
+    window_packets: the congestion window with which they begin.
     """
 
     connections: int
@@ -26,7 +26,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class PepRecord:
-    """A pair of proxies: its plan, and what each of its ends said, by `terminal` and `gateway`.
+    """A pair of proxies: its plan, and what each of its ends reported, by `terminal` and `gateway`.
 
     ready: ends whose pool was open. joined: connections that it carried to its next leg.
     errors: what failed, with the name of the program.

@@ -1,4 +1,4 @@
-"""A policer of a cell: what it said that it did, and what it must have done."""
+"""A policer of a cell: what it reported, and what it must have done."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What a policer says at its end: all that it policed, dropped, could not queue, and missed.
+    """A policer's final report: how many packets it policed, dropped, could not queue, and missed.
 
     late_s: the longest that a packet was there before it was sent on, s.
     """
@@ -70,7 +70,7 @@ class PolicerRecord:
 
     @property
     def place(self) -> Place:
-        """Where what it forwards leaves."""
+        """The egress of what it forwards."""
         return self.plan.node, self.plan.egress
 
     @cached_property

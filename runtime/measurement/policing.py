@@ -141,7 +141,7 @@ class Exposure:
         self._over: list[_Connection] = []
 
     def sent(self, key: Key, flow: int, sequence: int, flags: int, payload: int) -> int:
-        """Return what a packet of a sender exposes; a SYN begins a connection anew."""
+        """Return what a packet of a sender exposes; a SYN begins a new connection."""
         connection = self._connections.get(key)
         length = payload + bool(flags & SYN) + bool(flags & FIN)
         end = (sequence + length) % _MODULUS
@@ -268,7 +268,7 @@ acknowledgement number, flags and blocks."""
 
 
 def _notes(policer: Policer, cell: Cell, leaving: Seen | None, back: Seen | None) -> Iterator[Note]:
-    """Return what a policer sees beside the arrivals, in order of time; marks first."""
+    """Return what a policer sees besides the arrivals, in order of time; marks first."""
     notes: list[Note] = []
     if policer.feedback == "accurate" and leaving is not None and leaving.feedback is not None:
         ours = np.zeros(len(leaving.packets), np.bool_)

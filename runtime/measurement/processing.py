@@ -1,4 +1,4 @@
-"""What the hosts took for each packet: what the cell's program set up, and what tc said is in force."""
+"""What the hosts took for each packet: as the cell's program set it up, and as tc reported it."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ class Measurement:
 
     @cached_property
     def memo(self) -> dict[object, object]:
-        """What one reader has made of this cell and will want again, under a key of its own."""
+        """What readers have computed of this cell and will need again, each under its own key."""
         return {}
 
     @property
@@ -272,9 +272,9 @@ class Measurement:
         return any(flow.plan.port in pep.ports for pep in self.cell.peps)
 
     def unseen(self, flow: FlowRecord) -> bool:
-        """Whether nobody can tell which packets at the bottleneck are a flow's.
+        """Whether a flow's packets at the bottleneck cannot be identified.
 
-        It shares its proxies, or there are no captures.
+        It shares its proxies with other flows, or there are no captures.
         """
         return not self.captured or any(
             flow.plan.port in pep.ports and len(pep.ports) > 1 for pep in self.cell.peps

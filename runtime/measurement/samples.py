@@ -21,8 +21,8 @@ class Samples:
 
     connection: number of the connection. t_s: after the epoch. in_flight_packets: sent, neither
     acknowledged nor declared lost. rtt_s: smoothed, 0 before the first measurement. packet_bytes:
-    payload of a full packet: of TCP's segment, or of the UDP datagram. retransmits: segments sent
-    again over TCP, packets declared lost over QUIC. rwnd_limited_s, sndbuf_limited_s: time
+    payload of a full packet: of TCP's segment, or of the UDP datagram. retransmits: segments retransmitted
+    over TCP, packets declared lost over QUIC. rwnd_limited_s, sndbuf_limited_s: time
     limited by the receiver (window, flow control) and by the send buffer. app_limited_s: time in
     which congestion control would have let more be sent than there was: by the application, the
     send buffer or flow control. busy_s: time with data to send or not acknowledged. All times

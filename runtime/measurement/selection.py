@@ -27,7 +27,7 @@ def packets_of(cell: Cell, flow: Flow, packets: Packets) -> Bools:
     Of an iperf3 whose client sends, by those of the client of the flow, where its server listens.
 
     Where a PEP splits its TCP connections, those of the middle, from the gateway, are as well; where
-    several flows share a PEP, nobody can tell whose they are, and they are of none.
+    several flows share a PEP, their packets cannot be attributed, and belong to no flow.
     """
     if isinstance(flow.workload, Iperf3Workload) and not flow.workload.reverse:
         found = packets.destination == int(IPv4Address(flow.client_address))

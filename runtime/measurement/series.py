@@ -36,7 +36,7 @@ UNREADABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The course of a metric over time: its name (`fmp.K`) and of which flow, if of one.
+    """The course of a metric over time: its name (`fmp.K`), and its flow, if it is of one.
 
     t_s: s after the epoch, increasing; values: in the unit of the metric; both of shape (N,).
     """

@@ -32,7 +32,7 @@ class Value:
         reason: str = "",
         load: int | None = None,
     ) -> MetricValue:
-        """Return this value of a cell, flow or page load; None (or NaN) needs a reason as text."""
+        """Return this value of a cell, flow or page load; None (or NaN) needs a reason."""
         if number is None or not math.isfinite(number):
             if not reason:
                 raise ValueError(f"{self.name} without a value needs a reason")

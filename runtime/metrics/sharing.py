@@ -90,7 +90,7 @@ def no_slot(slot_s: float) -> str:
 
 
 def apart(measurement: Measurement, sessions: tuple[FlowRecord, ...]) -> str:
-    """Return, as text, which sessions share no bottleneck with the others; empty if all compete."""
+    """Return a sentence on sessions that share no bottleneck with the rest; empty if all compete."""
     bottlenecks = {flow.queue.place for flow in sessions}
     crossed = {f.name: bottlenecks & set(measurement.data_paths[f.name]) for f in sessions}
     together, reached = {sessions[0].name}, set(crossed[sessions[0].name])
@@ -134,7 +134,7 @@ def dominant(x: Floats) -> Floats:
 
 
 def epsilon_fairness(x: Floats) -> float | None:
-    """Return min x / max x, x: shape (n,); None where nobody has anything.
+    """Return min x / max x, x: shape (n,); None if all are zero.
 
     An allocation is epsilon-fair for every epsilon >= 1 - this. Source: RFC 5166, section 2.3.
     """

@@ -1,4 +1,4 @@
-"""What is unknown of flows that proxies split, or without captures: which metrics, and why."""
+"""Metrics that are unknown for flows split by proxies, or without captures, and why."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TWO_LEGS = "its server sent these on one connection, and proxies sent the packet
 def known_values(
     measurement: Measurement, request: MetricRequest, values: tuple[MetricValue, ...]
 ) -> Iterator[MetricValue]:
-    """Yield the values of a metric, those without a value that nobody can know."""
+    """Yield the values of a metric; those that cannot be known come without a number."""
     unseen = {f.name for f in measurement.sessions(request.sessions) if measurement.unseen(f)}
     split = {f.name for f in measurement.flows if measurement.split(f)}
     for value in values:
@@ -54,7 +54,7 @@ def known_values(
 def known_traces(
     measurement: Measurement, request: MetricRequest, traces: tuple[Trace, ...]
 ) -> Iterator[Trace]:
-    """Yield the courses of a metric, but for those that proxies keep from being known."""
+    """Yield the courses of a metric, except those that proxies hide."""
     unseen = {f.name for f in measurement.sessions(request.sessions) if measurement.unseen(f)}
     for trace in traces:
         hidden = request.name in AT_THE_BOTTLENECK and trace.flow in {None, *unseen}

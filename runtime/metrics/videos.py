@@ -44,7 +44,7 @@ def _mean(flow: FlowRecord, number: Number) -> float | None:
 
 
 def _reason(flow: FlowRecord) -> str:
-    """Return why a flow's videos have no mean, as text; empty where they have one."""
+    """Return why a flow's videos have no mean; empty if they have one."""
     videos = flow.endpoints.videos
     if not flow.plays_videos:
         return "the flow plays no videos"

@@ -17,7 +17,7 @@ from fairc.runtime.report.run import Run
 from fairc.runtime.store.folder import Store
 
 MAX_ROWS = 60
-"""Of the table of expected values; the tables in `tables/` have all."""
+"""Most rows of the table of expected values; the tables in `tables/` have all."""
 
 
 def readme(store: Store, raw: bool, image: bool) -> bytes:

@@ -11,7 +11,7 @@ from .summary import GOODPUT, PLT, TTR, F, Measure, Results, Summary
 
 # Up to here configurations have their numbers in large type; beyond, a picture of all.
 MAX_TILES = 3
-# A line has at most so many numbers; what it leaves out is in the table of all metrics.
+# Numbers in a line at most; the table of all metrics has the rest.
 MAX_COLUMNS = 8
 
 FLOOR = "fairness.floor"
@@ -27,7 +27,7 @@ NAMES = {
     "cwnd.mean": "Mean window",
     "deviations.inside": "Inside the envelope of theory",
 }
-# Metrics that are 1 or 0, and said so.
+# Metrics that are 1 or 0, and shown as yes or no.
 YES_OR_NO = frozenset({"deviations.inside"})
 
 
@@ -108,10 +108,10 @@ def answer(run: Run, results: Results) -> Answer:
 
 
 def _shown(run: Run, results: Results) -> tuple[list[Measure], list[Measure]]:
-    """Return the measures that are told first, in words of their own, and the others asked for.
+    """Return the measures that come first, in sentences of their own, and the other ones asked for.
 
-    Goodput is told where it was asked for, beside fairness, and where nothing else was asked for: of a
-    flow that sends what it is told to (requests, a video) it says what was offered.
+    Goodput is among them if it was asked for, next to fairness, and if nothing else was asked for: for a
+    flow with a load of its own (requests, a video) it shows the offered load.
     """
     asked = {request.name for request in run.plan.measure}
     own = [m for m in results.measures if m.metric in (F, PLT, TTR)]
@@ -233,7 +233,7 @@ def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
 
 
 def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]:
-    """Say what is of all configurations together: who dominates how often, and which have no result."""
+    """Summarise all configurations in sentences: who dominates how often, and how many have no result."""
     sentences = []
     if len(groups) > MAX_TILES and len(run.sessions) == 2:
         for measure in results.select(F):

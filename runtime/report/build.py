@@ -62,12 +62,12 @@ class _Report:
         return self._measures(FAIRNESS.name)
 
     def _brings(self, kind: FigureKind) -> bool:
-        """Whether a figure of `deviations` is shown though nobody asks for it."""
+        """Whether a figure of `deviations` is shown without being asked for."""
         asked = {request.kind for request in self.run.plan.figures}
         return self._measures("deviations") and kind.name not in asked
 
     def _of_fmp(self) -> list[FigureKind]:
-        """Return what a report of the Fairness Measurement Procedure shows though nobody asks for it."""
+        """Return what a report of the Fairness Measurement Procedure shows without being asked."""
         if not self._measures("fmp"):
             return []
         asked = {request.kind for request in self.run.plan.figures}
@@ -119,7 +119,7 @@ class _Report:
     @cached_property
     def values(self) -> dict[str, object]:
         found = answer(self.run, self.subject.results)
-        _ = self.figures  # tells what is missing
+        _ = self.figures  # reports what is missing
         sheet = warmup_sheet(self.run, self.subject.results) if self.warmup else None
         return {
             **page.context(

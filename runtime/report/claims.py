@@ -19,14 +19,14 @@ SHOWN = 6
 
 WIDTH, HEIGHT, EDGE = 240.0, 26.0, 6.0
 COLUMNS = 31
-"""Of a picture in characters."""
+"""Width of a picture in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One pair of claim and configuration as text, with its picture as SVG and as text (empty without a value).
+    """One pair of claim and configuration as text, with its picture as SVG and in characters (empty without a value).
 
-    where: the values that tell it from the claim's other configurations. text: `!` at a bound, `=` along the
+    where: the values that distinguish it from the claim's other configurations. text: `!` at a bound, `=` along the
     interval, `o` at the value. value, interval: as numbers, in the unit of the claim.
     """
 

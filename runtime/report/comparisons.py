@@ -157,7 +157,7 @@ def matched(results: Results, measure: Measure, a: Configuration, b: Configurati
 
 
 def _pairing(tested: Sequence[Comparison]) -> str:
-    """Say what is paired, and how many comparisons so many repetitions can decide."""
+    """Say what is paired, and how many comparisons this number of repetitions can decide."""
     from fairc.runtime.statistics.paired import comparisons_decided, least_p, pairs_needed
 
     most = max(c.pairs or 0 for c in tested)

@@ -1,4 +1,4 @@
-"""What the compared transports differ in apart from their congestion control (measurement.md, rule 6)."""
+"""How the compared transports differ apart from their congestion control (measurement.md, rule 6)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_VALUES = 3
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One condition; values: as text, one for each transport."""
+    """One condition; values: one text for each transport."""
 
     condition: str
     meaning: str
@@ -34,7 +34,7 @@ def differences(run: Run) -> Differences | None:
 
     What is compared: a flow with itself where the sweep changes its transport, else the flows of each
     cell. So a condition that a sweep changes for all transports alike differs in neither. Failed cells
-    tell nothing, and neither does a run of one transport.
+    show nothing, and neither does a run of one transport.
     """
     from fairc.runtime.analysis.conditions import CONDITIONS
 

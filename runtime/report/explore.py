@@ -1,7 +1,7 @@
-"""What the page of a sweep can be asked: each configuration's cells, and how they went over time.
+"""The explorer on the page of a sweep: each configuration's cells, and their course over time.
 
-The data stand on the page as JSON, bounded by `BUDGET`: every cell has its series where that fits, else one
-repetition of each configuration, else one of as many as fit. A rate is a mean over a bin; of window, RTT and
+The data stand on the page as JSON, bounded by `BUDGET`: every cell has its series if that fits, else one
+repetition of each configuration, else one of each of as many configurations as fit. A rate is a mean over a bin; of window, RTT and
 queue each bin keeps its smallest and its largest value. The script (templates/explore.js) draws them with uPlot.
 """
 

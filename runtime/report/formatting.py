@@ -40,7 +40,7 @@ def scale_for(unit: str, values: Iterable[float]) -> Scale:
     if steps is None:
         return Scale(1.0, "" if unit == "1" else unit)
     largest = max((abs(v) for v in values if math.isfinite(v)), default=1.0)
-    # 0.61 Mbit/s is read more easily than 610 kbit/s next to a link of 1 Mbit/s.
+    # Next to a link of 1 Mbit/s, 0.61 Mbit/s is easier to read than 610 kbit/s.
     for factor, name in steps:
         if largest >= factor * (0.1 if unit == "bit/s" else 1.0):
             return Scale(factor, name)

@@ -230,7 +230,7 @@ def _picture(subject: Subject, first: Measure) -> Drawing | None:
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """A swept name that tells configurations apart: how many values, whether they are numbers."""
+    """A swept name that separates configurations: how many values, whether they are numbers."""
 
     name: str
     size: int
@@ -282,7 +282,7 @@ def _candidates(run: Run, results: Results, first: Measure) -> Iterator[FigureRe
             yield line(x, by, facet)
         if rest[:1] and flows > 1 and rest[0].size <= MAX_LINES and panels * flows <= MAX_PANELS:
             yield line(x, by, (*facet, FLOW))
-    # What words tell apart (CCAs, queues) is compared; of one word alone there is a line each.
+    # Values that are words (CCAs, queues) are compared: a line for each of the first name, a panel for each of the second.
     named = [a.name for a in axes if not a.numeric and a.size <= MAX_PANELS]
     if named and len(run.configurations) > MAX_TILES:
         parts: Options = {"by": tuple(named[:1]), "facet": tuple(named[1:2])}

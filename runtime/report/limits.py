@@ -1,8 +1,8 @@
-"""What held flows back, other than the network and their congestion control: said next to the answer.
+"""What limited flows, other than the network and their congestion control: shown next to the answer.
 
 A flow of a configuration is named where the median over the cells that count is above `NOTABLE`, 5 %. Windows are
-sampled every 100 ms, and a flow's first and last round trips belong to no limit surely: of a transfer of 10 s both are some
-percent, so smaller shares cannot be distinguished from them. (The buffers of hosts have a sharper rule: the kernel counts their time to
+sampled every 100 ms, and a flow's first and last round trips cannot be attributed to a limit: in a transfer of 10 s they are
+a few percent, so smaller shares cannot be distinguished from them. (The buffers of hosts have a sharper rule: the kernel counts their time to
 the microsecond, and above 1 % a cell is flagged; measurement.md, rule 7.)
 """
 
@@ -84,7 +84,7 @@ def _greedy(run: Run, name: str) -> bool:
 
 
 def _of(run: Run, name: str, limit: str) -> str:
-    """Say of a cap how large it is."""
+    """Describe a cap with its size."""
     if limit != "window_cap":
         return ""
     flows = [f for scene in run.scenes.values() for f in scene.flows if f.name == name]

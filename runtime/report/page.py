@@ -98,7 +98,7 @@ def context(
         "locked": locked(run),
         "glossary": definitions,
         "rules": rules(definitions),
-        # What was declared is told with the metrics.
+        # The section on metrics shows what was declared.
         "lock": flatten({k: v for k, v in run.lock.items() if k not in (DECLARED, CLAIMED)}),
         "commands": commands(run),
     }

@@ -50,7 +50,7 @@ class Row:
 class Phases:
     """processing: what hosts took, in a sentence. sentences: what the check came to; none without one.
 
-    sensitive: what is phase-sensitive, by name. rows: these, then what cannot be told.
+    sensitive: what is phase-sensitive, by name. rows: these, then the undecided ones.
     """
 
     processing: str

@@ -48,7 +48,7 @@ def headline(run: Run) -> str:
 def _engines(run: Run) -> str:
     """Say what the cells ran on, and what in the file asked for that instead of a faster engine.
 
-    The engine's own summary tells measured from invented.
+    The engine's own summary distinguishes measured from invented results.
     """
     from fairc.runtime.engines import ENGINES
 
@@ -100,7 +100,7 @@ def _iperf3(test: Iperf3Workload) -> str:
     return f"iperf3 of {quantity(test.bytes, 'B')}" if test.bytes is not None else "iperf3"
 
 
-# What is said of a workload, where its name does not say it all.
+# How a workload is described, where its name does not say it all.
 _WORKLOADS: Mapping[str, Callable[[Any], str]] = {
     "file": lambda file: f"{quantity(file.bytes, 'B')} file",
     "video": lambda video: (
@@ -144,7 +144,7 @@ def _losses(scene: Cell) -> float:
 
 
 def _in_bursts(scene: Cell) -> str:
-    """Say of losses that they come in bursts, if some do."""
+    """Return a note that losses come in bursts, if some do."""
     impairments = [i.impairment for n in scene.nodes for i in n.interfaces if i.impairment]
     return " (in bursts)" if any(found.bursts for found in impairments) else ""
 
@@ -207,7 +207,7 @@ def _ranges(scenes: list[Cell]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A reason as text and the cells that it concerns."""
+    """A reason and the cells that it concerns."""
 
     verdict: str
     reason: str

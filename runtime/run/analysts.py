@@ -101,7 +101,7 @@ class Apart:
 
 
 def several(number: int, cells: int, requests: Sequence[MetricRequest]) -> list[Analyst]:
-    """Return so many analysts for so many cells. Raises MachineFault where no process can be started."""
+    """Return `number` analysts; for few cells they share this process. Raises MachineFault if none can be started."""
     if cells < MANY:
         return [Here(requests) for _ in range(number)]
     started: list[Analyst] = []

@@ -32,7 +32,7 @@ from .sweep import Counts, Sweep
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What ran one cell: an engine, the identity for this very cell, and the engine as it said it is."""
+    """What ran one cell: an engine, the identity for this very cell, and what the engine reported of itself."""
 
     cell: str
     engine: str
@@ -42,7 +42,7 @@ class Ran:
 
     @property
     def kind(self) -> str:
-        """Which of the engine's machines it was, by the name that the engine's versions have for it.
+        """The kind of machine, by its name in the engine's versions.
 
         Two identities of one kind are two builds of the same machine.
         """
@@ -51,7 +51,7 @@ class Ran:
 
     @property
     def known(self) -> set[str]:
-        """All that the engine said of itself; of its machines' identities those that it had in use."""
+        """Everything that the engine reported of itself; of its machines' identities those in use."""
         return {
             self.identity,
             str(self.origin.get("identity")),
@@ -146,7 +146,7 @@ def _ran(plan: Path) -> Iterator[Ran]:
 
 def _machine(build: frozenset[str], ran: Iterable[Ran]) -> Machine:
     """Return the machine with these identities, and what it ran."""
-    # What shared a cell of the build, and was another one beside it, comes last.
+    # An engine that shared a cell with the build but has another identity of its own comes last.
     own = [one for one in ran if one.identity in build]
     own.sort(key=lambda one: one.origin.get("identity") not in build)
     machine = Machine(own[0].engine, str(own[0].origin.get("identity")), build)

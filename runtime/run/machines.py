@@ -23,7 +23,7 @@ Anything = dict[str, Any]
 
 
 class _Open(BaseModel):
-    """What is not used is kept as it is."""
+    """A document whose unused fields are kept as they are."""
 
     model_config = ConfigDict(strict=True, extra="allow")
 

@@ -20,7 +20,7 @@ class Progress(Protocol):
     """Hears of every cell; called from one thread only."""
 
     def begin(self, todo: int, kept: int) -> None:
-        """So many cells are to be run or analysed; so many are there already."""
+        """Set how many cells are to be run or analysed, and how many are there already."""
         ...
 
     def done(self, result: CellResult) -> None:

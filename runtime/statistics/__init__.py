@@ -6,7 +6,7 @@
     paired       the signed-rank test, the shift of paired values, their correlation
     dominance    first-order stochastic dominance
     multiple     Holm's correction for several comparisons
-    verdicts     two samples compared: tests, effect size, and what they say, as text
+    verdicts     two samples compared: tests, effect size, and what they mean as text
     series       autocorrelation, Ljung-Box, the KPSS test of stationarity
 
 numpy and the standard library alone; scipy's special functions are imported where a distribution

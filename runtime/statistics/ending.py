@@ -141,7 +141,7 @@ class Endings:
         return Ending(values, members, self.looks[-1], "used up", found_open)
 
     def open(self, cells: Sequence[Done]) -> Open:
-        """Return what keeps a group from ending with these cells, all that it has up to a look."""
+        """Return what keeps a group from ending with these cells, which are all it has up to a look."""
         return Open(self._missed(cells), self._undecided(cells))
 
     def _undecided(self, cells: Sequence[Done]) -> tuple[str, ...]:

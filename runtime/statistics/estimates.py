@@ -16,7 +16,7 @@ CONFIDENCE = 0.95
 class Estimate:
     """A summary of n values. low, high: its confidence interval, both None without one.
 
-    reason: why there is no interval, as text; empty where there is one.
+    reason: why there is no interval; empty if there is one.
     """
 
     n: int

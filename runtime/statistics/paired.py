@@ -19,7 +19,7 @@ from .estimates import CONFIDENCE, Estimate
 from .two_samples import Floats, midranks
 
 EXACT_PAIRS = 200
-"""Up to so many pairs the distribution of the rank sum is computed in full."""
+"""Up to this many pairs the distribution of the rank sum is computed in full."""
 
 
 class Matched(NamedTuple):
@@ -84,7 +84,7 @@ def comparisons_decided(n: int, level: float = 1 - CONFIDENCE) -> int:
 
 
 def pairs_needed(comparisons: int) -> int:
-    """Return the least number of pairs with which so many comparisons can be decided, >= 1."""
+    """Return the least number of pairs that can decide this number of comparisons, >= 1."""
     n = 1
     while comparisons_decided(n) < comparisons:
         n += 1

@@ -17,7 +17,7 @@ from .estimates import CONFIDENCE, Estimate, no_variance
 
 
 def at_look(values: Sequence[float]) -> Estimate:
-    """Return the median with the interval of the look at so many values.
+    """Return the median with the interval of the look at this number of values.
 
     Raises KeyError where `LOOKS` has no look at their number.
     """

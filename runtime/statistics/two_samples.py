@@ -133,7 +133,7 @@ def cliffs_delta(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def magnitude(delta: float) -> str:
-    """Return Cliff's delta as a word (Romano et al., 2006): negligible, small, medium, large."""
+    """Return the size of Cliff's delta as a word (Romano et al., 2006): negligible, small, medium, large."""
     return next((word for limit, word in _MAGNITUDES if abs(delta) < limit), "large")
 
 

@@ -1,4 +1,4 @@
-"""Two samples compared: tests, effect size, and what they say, as text."""
+"""Two samples compared: tests, effect size, and what they mean as text."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from .results import CellResult
 
 
 def of_cell(cell: Cell, folder: Path, thorough: bool = False) -> dict[str, str]:
-    """Return the files of a cell that are not what was stored, and why: name -> words.
+    """Return the files of a cell that are not what was stored, and why: name -> reason.
 
     Raw artefacts that `clean --raw` has removed are none. thorough: read the raw artefacts, too, and not
     only their size. Of a result without hashes, of an earlier version, that which cannot be read.

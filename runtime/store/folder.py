@@ -25,7 +25,7 @@ from .results import CellResult
 
 PLAN, CELLS, LOCK = "plan.json", "cells.jsonl", "lock.json"
 EMITTED = "emitted.json"
-"""Of each cell, the hash of what its engine emitted: a part of keys, so that reading needs no rendering."""
+"""For each cell, the hash of what its engine emitted: part of the keys, so reading renders nothing."""
 RESULT, SERIES, RAW, CONSOLE = "result.json", "series.npz", "raw.tar.zst", "console.txt"
 # Everything unfinished lives here; a process that holds the lock may remove what it finds.
 PARTIAL = ".partial"

@@ -17,7 +17,7 @@ WRITTEN = ("cells", "tables", "figures")
 
 
 LARGEST_BYTES = 256 << 20
-"""Of a document that is read as a whole; an honest one has a tenth of it with 100,000 cells."""
+"""Largest document that is read as a whole; a genuine one with 100,000 cells is a tenth of it."""
 
 
 class IrregularError(OSError):

@@ -1,4 +1,4 @@
-"""Is everything in a run directory what was written? And what repairs that which is not."""
+"""Is everything in a run directory what was written? If not, what repairs it?"""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Kernel:
         return self.folder / "kernel"
 
     def verify(self, whole: bool = False) -> None:
-        """Raise EngineUnavailable unless the program is what was built; whole: and all else here, too."""
+        """Raise EngineUnavailable unless the program is what was built; whole: and the other files here as well."""
         try:
             well = hashlib.sha256(content(self.program)).hexdigest() == self.sha256
         except OSError:

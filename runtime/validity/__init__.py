@@ -1,8 +1,8 @@
 """The verdict on a cell: does the set-up that ran match the plan? It never judges the outcome.
 
-A check is a function of a measurement that yields findings as text; the gravest one decides. The
-rules are those of measurement.md, named in each check. What a valid cell looks like with something
-new goes into the module of its subject, and into CHECKS:
+A check is a function of a measurement that yields findings; the gravest one decides. The
+rules are those of measurement.md, named in each check. A check of something new goes into the
+module of its subject, and into CHECKS:
 
 service     the bottleneck's rate while packets wait; shaper and changes on time
 delay       base RTT, jitter

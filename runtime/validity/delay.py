@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 BASE_RTT_TOLERANCE_S, BASE_RTT_TOLERANCE = 0.5e-3, 0.01
 # How often a check may be wrong about a correct emulator.
 LEVEL = 1e-4
-# Fewer packets than this tell no distribution.
+# Fewer packets than this show no distribution.
 MIN_PACKETS = 200
 
 

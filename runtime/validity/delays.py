@@ -89,7 +89,7 @@ class DelayTest:
     spread_slack: float
 
     def plausible(self, tolerance_s: float) -> bool:
-        """Whether mean and spread are as planned; tolerance_s: of the mean, beside chance."""
+        """Whether mean and spread are as planned; tolerance_s: of the mean, in addition to chance."""
         off_s = abs(self.mean_s - self.expected_s)
         deviation_s = float(np.sqrt(self.expected_spread))
         allowed = self.spread_slack + SPREAD_TOLERANCE * self.expected_spread

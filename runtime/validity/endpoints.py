@@ -49,7 +49,7 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
     """Rule 20: every process ended well."""
     tests = {f"{f.name}.{side}" for f in measurement.flows if f.runs_iperf3 for side in SIDES}
     for name, status in sorted(measurement.ending.processes.items()):
-        # One of iperf3 that was told to end has status 1: what it printed decides.
+        # An iperf3 that was stopped has status 1: its output decides.
         if status < 0 or (status != 0 and name not in tests):
             how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
             yield Finding("invalid", f"{name} {how}")
@@ -68,7 +68,7 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
 
 
 def unfinished_tests(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 18: an iperf3 that had an end of its own, and was stopped before, is told."""
+    """Rule 18: report an iperf3 that was stopped before its own end."""
     for flow in measurement.flows:
         workload = flow.plan.workload
         reported = flow.endpoints

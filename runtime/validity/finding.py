@@ -1,4 +1,4 @@
-"""What a check finds: how grave it is, and what is not as planned."""
+"""What a check finds: its severity, and a sentence on what is not as planned."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Verdict = Literal["valid", "flagged", "invalid"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found: how grave it is, and what is not as planned."""
+    """What one check found: its severity, and a sentence on what is not as planned."""
 
     verdict: Literal["flagged", "invalid"]
     reason: str

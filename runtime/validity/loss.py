@@ -61,7 +61,7 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
         interface = measurement.paths.interfaces.get(place)
         impairment = interface.impairment if interface else None
         if interface and any(c.impairment and c.impairment.loss for c in interface.changes):
-            continue  # what it drops is told by the captures alone
+            continue  # only the captures show what it drops
         if dropped and not (impairment and impairment.loss):
             yield Finding("invalid", f"the queue at {'/'.join(place)} dropped {dropped} packets")
         elif dropped and impairment:

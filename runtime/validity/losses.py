@@ -30,7 +30,7 @@ class LossCount:
 
     @property
     def plausible(self) -> bool:
-        """Whether a correct emulator loses so many, at a level that it passes 99.99 % of the time.
+        """Whether a correct emulator loses this many, at a level that it passes 99.99 % of the time.
 
         Exact test with equal tails: of the binomial distribution (Clopper and Pearson, Biometrika
         26, 1934), or of the number of losses of the chain (`tails`).
@@ -40,7 +40,7 @@ class LossCount:
         return min(self._tails()) >= (1 - LOSS_TEST_LEVEL) / 2
 
     def _tails(self) -> tuple[float, float]:
-        """Return the probabilities of at most, and of at least, so many losses."""
+        """Return the probabilities of at most, and of at least, the observed number of losses."""
         from scipy.special import bdtr, bdtrc
 
         if self.bursts is not None:
@@ -67,8 +67,8 @@ def pooled(counts: Iterable[LossCount]) -> tuple[LossCount, ...]:
 def tails(chain: GilbertElliott, sent: int, lost: int) -> tuple[float, float]:
     """Return P(N <= lost) and P(N >= lost), N the losses among `sent` packets of a chain.
 
-    The chain begins in its stationary distribution. Packets of others between ours only make
-    ours less alike, so for p + r < 1 the tails are not too small.
+    The chain begins in its stationary distribution. Packets of other flows between ours only make
+    ours less correlated, so for p + r < 1 the tails are not too small.
     """
     if sent > EXACT_PACKETS:
         from scipy.special import ndtr

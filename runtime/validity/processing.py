@@ -13,7 +13,7 @@ from .finding import Finding
 def processing(measurement: Measurement) -> Iterator[Finding]:
     """Rules 12, 20: each host's delay is in force as planned: limit, order, the stream's seed.
 
-    What it drops is told by `other_drops`. Where a kernel knows no seed, the script has said so.
+    `other_drops` reports what it drops. If a kernel knows no seed, the script has reported it.
     """
     found, planned_ns = measurement.processing, measurement.cell.processing_ns
     allowed = (0, DEFAULT_NS) if planned_ns is None else (planned_ns,)

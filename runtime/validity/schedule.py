@@ -55,7 +55,7 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
     for flow in measurement.flows:
         if flow.plan.image is not None:
             continue  # which takes its time to start, and counts from what it sends first
-        shared = _shares_arrivals(flow)  # when it begins, is drawn: `late_s` of its streams tells
+        shared = _shares_arrivals(flow)  # its start is drawn: see `late_s` of its streams
         late_s = 0.0 if shared else _late_begin(measurement, flow)
         if late_s > LATE_S:
             yield Finding("invalid", f"flow {flow.name} started {late_s * 1e3:.1f} ms late")
@@ -163,7 +163,7 @@ def _late_test(measurement: Measurement, flow: FlowRecord, workload: Iperf3Workl
 def _late_load(flow: FlowRecord, workload: LoadWorkload) -> float:
     """Return by how much a client without a browser began a load late, s.
 
-    A browser takes its time to begin what it is told to, by nature; its loads count from connectStart.
+    A browser starts a load with a delay by nature; its loads count from connectStart.
     """
     begins_s, worst = flow.start_s, 0.0
     if workload.client != "plain":

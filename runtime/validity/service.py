@@ -17,7 +17,7 @@ from .finding import Finding
 RATE_TOLERANCE = 0.01
 LATE_S = 10e-3
 LATE_CHANGE_S = 5e-3
-# Fewer frames than this, sent back to back, do not tell the service rate to 1 %.
+# Fewer frames than this, sent back to back, do not determine the service rate to 1 %.
 MIN_BACKLOGGED_FRAMES = 200
 
 

@@ -1,4 +1,4 @@
-"""Programs of somebody else for a machine of their own: endpoints and `cell/` out of a pack.
+"""Third-party programs for a machine of their own: endpoints and `cell/` from a pack.
 
 They run inside the emulated machine only. Its snapshot lies in a folder of its own, never in the cache.
 """
@@ -41,12 +41,12 @@ class Foreign:
 
 
 class ProgramsFailed(EngineUnavailable):
-    """No machine comes up with somebody else's programs: it is not this installation that lacks something."""
+    """No machine boots with the third-party programs; the fault is theirs, not this installation's."""
 
 
 @contextmanager
 def blamed_on(foreign: Foreign | None) -> Iterator[None]:
-    """Raise ProgramsFailed for what makes a machine with foreign programs unavailable, but for faults of this one."""
+    """Turn EngineUnavailable of a machine with third-party programs into ProgramsFailed; pass on faults of this machine."""
     try:
         yield
     except MachineFault:
@@ -58,7 +58,7 @@ def blamed_on(foreign: Foreign | None) -> Iterator[None]:
 
 
 def of_folder(folder: Path, endpoints: str, home: Path) -> Foreign | str:
-    """Return the programs in a folder, or in words what is missing or refused.
+    """Return the programs in a folder, or a message on what is missing or refused.
 
     endpoints: the name of their program. home: an empty folder for the snapshot.
     """

@@ -204,7 +204,7 @@ def build(
 def make_root(
     variant: recipe.Variant, tarball: Path, progress: Callable[[str], None] = lambda _: None
 ) -> None:
-    """Write the root file system of a recipe as an archive, and `build.log` beside it.
+    """Write the root file system of a recipe as an archive, and `build.log` next to it.
 
     Raises EngineUnavailable when mmdebstrap is missing or fails.
     """

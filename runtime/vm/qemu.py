@@ -36,7 +36,7 @@ CPU = "max,-cx16,-erms,-fsrm"
 # One instruction is 1 ns, and an idle machine's clock jumps to its next timer. In QEMU 7.2 the main
 # loop may do that jump between the moment when the virtual CPU halts and the moment when its last
 # instructions are counted: a race that a loaded host loses now and then (3 of 10 runs at 100 Mbit/s
-# beside two CPU hogs). Recording mode takes a mutex that excludes it; the record itself is not kept.
+# next to two CPU hogs). Recording mode takes a mutex that excludes it; the record itself is not kept.
 # The machine that boots cannot record, because QEMU cannot save a recording machine.
 RECORD = ",rr=record,rrfile=/dev/null"
 

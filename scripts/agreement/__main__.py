@@ -1,6 +1,6 @@
 """Run the specs of docs/agreement.md on several engines and compare every pair.
 
-    cd scripts && ../.venv/bin/python -m agreement uml vm               # beside other work
+    cd scripts && ../.venv/bin/python -m agreement uml vm               # next to other work
     cd scripts && sudo ../.venv/bin/python -m agreement uml vm mininet docker   # on a machine that does nothing else
 
 Runs go to results/agreement/SPEC-ENGINE and are resumed; what is compared is written to results/agreement/answer.md.

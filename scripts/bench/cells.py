@@ -24,7 +24,7 @@ experiment bench {{
 
 
 def largest_qemu() -> int:
-    """Return how much memory of its own the largest QEMU has, bytes."""
+    """Return the private memory of the largest QEMU, bytes."""
     largest = 0
     for process in Path("/proc").glob("[0-9]*"):
         try:

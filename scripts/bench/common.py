@@ -26,7 +26,7 @@ ALL_CORES = frozenset(os.sched_getaffinity(0))
 
 @dataclass(frozen=True)
 class Figure:
-    """A line of the table: what was measured, its value as text, and what it has to reach."""
+    """A line of the table: what was measured, its value as text, and its target."""
 
     what: str
     value: str

@@ -1,4 +1,4 @@
-"""Cells in containers: what one costs in addition to its flows, and its bottleneck's rate."""
+"""Cells in containers: what one costs apart from its flows, and its bottleneck's rate."""
 
 from __future__ import annotations
 

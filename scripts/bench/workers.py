@@ -39,7 +39,7 @@ def workers() -> Iterator[Figure]:
 
 
 def _wall_s(jobs: int) -> float:
-    """Return the wall time of a run with so many workers, each on a core, s."""
+    """Return the wall time of a run with `jobs` workers, each on a core, s."""
     fairc = Path(sys.executable).with_name("fairc")
     cores = ",".join(map(str, sorted(ALL_CORES)[:jobs]))
     with tempfile.TemporaryDirectory() as folder:

@@ -75,6 +75,16 @@ def test_the_page_counts_what_is_in_the_record(tmp_path: Path) -> None:
     assert "- `kind.bad`: even: 1,000; odd: 1,000" in text
 
 
+def test_an_ending_of_older_records_counts_under_its_present_name(tmp_path: Path) -> None:
+    record = Record(tmp_path / "record.jsonl")
+    for day, ending in enumerate(("file size: told", "file size: reported"), 1):
+        made = Slice(day, day, 1.0)
+        made.add(day, ending, "")
+        record.add(f"2026-01-0{day}", "v", "kind.bad", 1, made)
+    text = page.render(record, [BAD])
+    assert "- `kind.bad`: file size: reported: 2" in text
+
+
 @pytest.mark.parametrize(
     ("one", "other", "equal"),
     [

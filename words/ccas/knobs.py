@@ -25,11 +25,11 @@ class Knob(Parameter[Any]):
 
     @cached_property
     def initial(self) -> Setting | None:
-        """What holds when it is not given; None: nothing does."""
+        """The value if it is not given; None: there is no default."""
         return self.convert(self.fallback) if self.default else None
 
     def admits(self, value: float) -> bool:
-        """Whether the plan may have a number of it; `field` shows the unit of the plan."""
+        """Whether a plan may hold this number; `field` shows the unit of the plan."""
         kind = self.kind
         if not isinstance(kind, Quantities):  # a switch that the kernel keeps as a number
             return value in (0, 1)

@@ -55,7 +55,7 @@ class _Entry:
 
 
 class _Broken(Exception):
-    """The recording is none; the message says why, without its name."""
+    """The file is not a recording; the message says why, without its name."""
 
 
 def recorded(name: Text) -> model.Page:
@@ -104,7 +104,7 @@ def _entries(data: bytes, name: Text) -> Sequence[object]:
 
 
 def _refuse(text: str, position: int, name: Text, what: str) -> NoReturn:
-    """Refuse what is no JSON, at the place where it ceases to be."""
+    """Refuse invalid JSON, at the place of the error."""
     source = Source(name.value, text)
     start = min(position, max(0, len(text) - 1))
     raise CompileError(

@@ -167,7 +167,7 @@ def _too_many(span: Span) -> None:
 
 
 def _within_limits(page: model.Page, use: Use[Entry]) -> None:
-    """Refuse pages that are too large, and objects too small to name those that hang on them."""
+    """Refuse pages that are too large, and objects too small to name the objects that they refer to."""
     if len(page.objects) > OBJECT_LIMIT:
         _too_many(use.span)
     total = sum(item.size_bytes for item in page.objects)

@@ -29,10 +29,10 @@ EXTENSIONS = {
 
 OBJECT_LIMIT = 1000
 PAGE_LIMIT_BYTES = 100_000_000
-"""Objects and bytes of one page: beyond, it is a download, and `file(size)` says that better."""
+"""Most objects and bytes of one page: anything larger is a download, which `file(size)` describes better."""
 
 FRAME_BYTES, REFERENCE_BYTES = 200, 72
-"""What an object that refers to others has room for: its own frame, and the longest name of each
+"""Space in an object that refers to other objects: its own frame, and the longest name of each
 (endpoints/src/web/content.rs writes them)."""
 
 _TYPE = re.compile(r"(?:application|audio|font|image|text|video)/[a-z0-9][a-z0-9.+-]{0,60}")
@@ -53,5 +53,5 @@ def extension(kind: str) -> str:
 
 
 def least_bytes(children: int) -> int:
-    """Return the least size of an object that refers to this number of others."""
+    """Return the least size of an object that refers to this number of objects."""
     return FRAME_BYTES + REFERENCE_BYTES * children if children else 1

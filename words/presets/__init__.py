@@ -68,7 +68,7 @@ TOPOLOGIES: Registry[Entry] = Registry("topology", "topology", _entries())
 
 @cache
 def preset(name: str) -> syntax.Topology:
-    """Return the declaration of a preset. Raises KeyError for a name that is none."""
+    """Return the declaration of a preset. Raises KeyError for an unknown name."""
     file = _FILES.get(name, name)
     text = preset_text(name)
     if text is None:

@@ -26,10 +26,10 @@ HttpVersion = Literal["h1", "h2", "h3"]
 MIN_TIMEOUT_NS = 60 * NS
 TIMEOUT_FACTOR = 10
 ROUND_TRIPS = 4
-"""Of a connection's begin: TCP, TLS, a request; and one for slow start."""
+"""Round trips at the start of a connection: TCP, TLS, the request, and one for slow start."""
 
 OWN_NS = 30 * NS
-"""For a browser to begin, and to end, around each load."""
+"""Time for a browser to start and to end around each load."""
 
 _CLIENT: Words[Client] = Words("client", ("chromium", "plain"))
 _BROWSER: Words[Client] = Words("browser", ("chromium",))

@@ -26,7 +26,7 @@ from fairc.words.distributions import (
 from .workload import WorkloadEntry, check_lasting, lowered
 
 PROCESS = ("shared arrivals",)
-"""Name of the stream that is of no flow: none is called so."""
+"""Name of the stream that belongs to no flow; no flow can have this name."""
 
 SIZE = Parameter("size", A_RANDOM_TRANSFER, "payload of each answer", required=True)
 EVERY = Parameter("every", A_RANDOM_TIME, "time between requests", required=True)

@@ -16,7 +16,7 @@ from fairc.words.distributions import mean
 NS = 10**9
 
 SHORTEST_MEAN_S = Fraction(1, 10**6)
-"""A program would do nothing but draw shorter times."""
+"""Below this a program would do nothing but draw times."""
 
 
 @dataclass(frozen=True, kw_only=True)

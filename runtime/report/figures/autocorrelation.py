@@ -31,7 +31,7 @@ class Panel:
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     """Make the figure; options: `by`, `facet`: a panel for each of their groups.
 
-    Every swept name tells groups apart: a series that mixes configurations has no order. Raises
+    Every swept name separates groups: a series that mixes configurations has no order. Raises
     NothingToDraw for too many groups, or where no series is long enough and varies.
     """
     from fairc.runtime.statistics.series import autocorrelation

@@ -15,7 +15,7 @@ from .layout import apart
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Values whose largest is so many times the smallest are told apart on a logarithmic axis only.
+# From this ratio of largest to smallest on, values can be distinguished on a logarithmic axis only.
 LOG_RATIO = 30
 _CHARACTER = 0.062  # inches, of a tick's label
 _GAP = 0.08

@@ -46,7 +46,7 @@ _READING = (
     "Box: quartiles; bar: median; whiskers: the farthest values within 1.5 quartile distances;"
     " dots: values beyond."
 )
-# All pairs of so many values are tested, of more only neighbours.
+# All pairs of up to this many groups are tested; of more, only neighbours.
 ALL_PAIRS = 3
 
 
@@ -222,7 +222,7 @@ def matched(
 ) -> tuple[list[float], list[float]]:
     """Return the values of cases that differ in nothing but a name, in one order; others are left out.
 
-    The protocol of a load is what came out, not what was set: it does not tell cases apart.
+    The protocol of a load is an outcome, not a setting: it does not separate cases.
     """
 
     def keyed(cases: Sequence[Case]) -> dict[frozenset[tuple[str, str]], float]:

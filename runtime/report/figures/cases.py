@@ -22,7 +22,7 @@ REPETITION, LOAD, FLOW, USERS = "repetition", "load", "flow", "users"
 PROTOCOL = "protocol"
 ALWAYS = (REPETITION, LOAD, PROTOCOL, FLOW, USERS)
 
-# Why a cell has no value, in the order in which captions tell it.
+# Why a cell has no value, in the order in which captions list it.
 GAPS = ("invalid", "failed", "without a value")
 
 
@@ -78,7 +78,7 @@ class Cases:
         return tuple(name for name in self.orders if name not in ALWAYS)
 
     def mixed(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return what tells the configurations of groups by these names apart; empty: no group mixes any."""
+        """Return what separates the configurations within groups by these names; empty: no group mixes any."""
         found: dict[str, None] = {}
         for _, members in self.groups(names):
             found |= dict.fromkeys(mixture(members, self.swept, self.sampled))
@@ -111,7 +111,7 @@ class Cases:
     def basis(self, names: Sequence[str]) -> str:
         """Say what the figure is made of, in sentences: how many cells, mixed, left out, missing.
 
-        names: what the figure tells apart.
+        names: what separates the figure's groups.
         """
         cells = len({case.cell for case in self.cases})
         text = f"n = {counted(cells, 'cell')}"
@@ -160,7 +160,7 @@ def grouped(
 
 
 def mixture(cases: Iterable[Case], swept: Sequence[str], sampled: bool) -> tuple[str, ...]:
-    """Return the swept names that tell the configurations of a group apart; empty: it is no mixture."""
+    """Return the swept names that separate the configurations of a group; empty: it is no mixture."""
     origins = (Origin(case.configuration, case.cell, case.keys) for case in cases)
     return names_to_add(origins, swept, sampled=sampled)
 
@@ -361,7 +361,7 @@ def headed(*parts: str) -> str:
 
 
 def valued(key: Sequence[str]) -> str:
-    """Return `1%, bbr`: for labels whose names the heading tells."""
+    """Return `1%, bbr`: for labels whose names are in the heading."""
     return ", ".join(one_line(v) or "none" for v in key)
 
 

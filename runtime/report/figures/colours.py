@@ -6,7 +6,7 @@ They are not the page's colours, because those follow light and dark and a scale
 from __future__ import annotations
 
 # |F| from fair to unfair: green to red as the studies of session fairness draw it, each step darker
-# than the one before, so that lightness alone tells it as well.
+# than the one before, so that lightness alone shows it as well.
 FAIR_TO_UNFAIR = ("#c2e8b4", "#efc964", "#e58a3a", "#c13f2e", "#6f0f1d")
 
 # Any other metric: matplotlib's viridis, backwards, which is perceptually uniform.

@@ -19,7 +19,7 @@ from .traces import BINS, Line, Panel, chosen_text, draw_panels, representatives
 K, JAIN = "fmp.K", "fmp.jain"
 PANELS = 3
 LEAST_SPAN = 0.05
-"""Of the axis of K, in each direction: what is smaller is as good as fair, and shall look like it."""
+"""Least extent of the axis of K in each direction: smaller values are as good as fair, and must look so."""
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:

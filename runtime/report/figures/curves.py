@@ -35,7 +35,7 @@ MODELS: dict[str, tuple[str, str, Dash]] = {
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The curves of one flow in one cell; heading: what tells it apart."""
+    """The curves of one flow in one cell; heading: what identifies it."""
 
     heading: str
     repetition: int

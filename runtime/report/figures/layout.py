@@ -23,7 +23,7 @@ WIDE_LEFT = 0.6  # where the vertical axis has a name and numbers such as -0.025
 _ABOVE = 0.26  # between rows, for a panel's heading and the tick labels above it
 MAX_LABEL = 16
 MAX_HEIGHT = 9.0
-"""What the text of a page is high, in a paper, inches: no figure is higher."""
+"""Height of the text on a page of a paper, inches: no figure is higher."""
 _MIN_PANEL = 0.5
 _MIN_TEXT = 3.5  # points
 _NAME = re.compile(r"(^|, )[A-Za-z_]\w* = ")
@@ -55,7 +55,7 @@ class Grid:
 
     @property
     def width(self) -> float:
-        """Of a panel, inches."""
+        """Width of a panel, inches."""
         return float(self.rows[0][0].get_position().width * self.figure.get_figwidth())
 
 
@@ -104,7 +104,7 @@ def fitting(heading: str, inches: float) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text of at most `most` characters, cut in the middle: the ends of labels tell them apart."""
+    """Return a text of at most `most` characters, cut in the middle: labels differ at their ends."""
     line = one_line(text)
     if len(line) <= most:
         return line
@@ -184,7 +184,7 @@ def grid(
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """An entry of a legend: its text, and how the line or marker next to them looks."""
+    """An entry of a legend: its text, and how the line or marker next to it looks."""
 
     text: str
     colour: str

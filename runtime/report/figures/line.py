@@ -106,7 +106,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
 
 
 class Logs(NamedTuple):
-    """Which axes are logarithmic: that of time, the vertical one. Of names, their axis knows."""
+    """Whether the time axis and the vertical axis are logarithmic; an axis of names knows for itself."""
 
     time: bool
     values: bool

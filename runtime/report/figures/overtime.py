@@ -25,7 +25,7 @@ class Source:
     """Where a metric over time comes from.
 
     table: with `cell`, `flow` and `t_s`. where: which of its rows. value: of the rows of a bin,
-    in `unit`; `{slot_s}` is the length of a slot. meaning: of a value, as text.
+    in `unit`; `{slot_s}` is the length of a slot. meaning: what a value is, as text.
     """
 
     table: str

@@ -108,7 +108,7 @@ def over_configurations(values: list[float], p: float, level: float, seed: int) 
 def _groups(
     run: Run, request: FigureRequest, cases: Cases
 ) -> tuple[tuple[str, ...], list[tuple[tuple[str, ...], list[Case]]]]:
-    """Return what tells pairs apart, and the cases of each: by names, or by the CCAs of the sessions."""
+    """Return what separates pairs, and the cases of each: by names, or by the CCAs of the sessions."""
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     if facet or by:
         names = separated((*facet, *by), (), cases)

@@ -33,7 +33,7 @@ from .style import INK, Width, colour, dash
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Points of a line: more cannot be told apart at a page's width.
+# Points of a line: more cannot be distinguished at a page's width.
 MOST_POINTS = 150
 _RESPONSE, _LOADED = "v", "^"
 

@@ -54,7 +54,7 @@ MOST_TICKS = 8
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a metric has its values within cells.
+    """Where the values of a metric within cells come from.
 
     table: with `cell` and `flow`. column: the value, null where it is infinite. which: its rows, of which
     `after_s` is the end of the warm-up. unit: None: as the cases have it. there: a value of the metric that
@@ -100,7 +100,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
 )  # fmt: skip
 
 LOADS = Source("", "", "", "", "", "page loads that count", "loads", "are at most this")
-"""Of the metrics with a value for each load of a page, which the cases have already."""
+"""The source of metrics with a value for each page load: the cases already hold these values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,7 @@ def raw(seed: int, number: int, folder: Path) -> Outcome:
     strange = [p for each in own for p in each.rglob("*") if p.is_symlink() or p.name == CANARY]
     if not problem and strange:
         problem = f"{strange[0].name} was unpacked"
-    ending = {0: "repaired", 1: "told", 2: "refused"}.get(ended.status or 0, "?")
+    ending = {0: "repaired", 1: "reported", 2: "refused"}.get(ended.status or 0, "?")
     return Outcome(
         "problem" if problem else ending, problem and f"{problem} ({what}; {how}; {command})"
     )
@@ -207,7 +207,7 @@ def images(seed: int, number: int, folder: Path) -> Outcome:
         problem = f"{strange[0].name} is in the cache"
     if not problem and not trust and [*sandbox.cache.glob("fairc/kernels/*")]:
         problem = "a kernel was installed though nobody trusts it"
-    ending = {0: "taken", 2: "refused", 3: "told"}.get(ended.status or 0, "?")
+    ending = {0: "taken", 2: "refused", 3: "reported"}.get(ended.status or 0, "?")
     return Outcome("problem" if problem else ending, problem and f"{problem} ({what})")
 
 
@@ -243,7 +243,7 @@ def _image(rng: random.Random, outside: Path) -> tuple[str, bytes]:
 
 
 def whole(rng: random.Random, outside: Path, size: int) -> bytes:
-    """Return the file of a kernel that can be loaded, of so many random bytes."""
+    """Return the file of a kernel that can be loaded, made of random bytes."""
     parts = outside / "parts" / "kernels"
     parts.mkdir(parents=True)
     (parts / "kernel").write_bytes(rng.randbytes(size))
@@ -260,7 +260,7 @@ STRATEGIES = (
     Strategy(
         "archives.raw",
         "raw.tar.zst of a run or a job replaced: paths up, absolute paths, links, devices, odd names and headers, many"
-        " files, damaged compression; then `run` or `run --collect`: repaired, told or refused, nothing outside",
+        " files, damaged compression; then `run` or `run --collect`: repaired, reported or refused, nothing written outside",
         raw,
         short=25,
         wanted=10_000,

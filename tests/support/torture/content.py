@@ -91,7 +91,7 @@ NAMES = (
 
 
 class Page(html.parser.HTMLParser):
-    """What a page holds that could act. One script is the report's own; beside it is what it shows, as JSON."""
+    """What a page holds that could act. One script is the report's own; next to it stands what it shows, as JSON."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -204,7 +204,7 @@ STRATEGIES = (
         "content.report",
         f"{len(TEXTS)} texts with HTML, LaTeX, Markdown, formulas of spreadsheets, terminal escapes as title and comment,"
         " words of SQL, JavaScript and the tables as names; run on fake, then `report` and `table`: refused, or shown as"
-        " text: no tag, handler or address of theirs in a page or figure, no formula in a CSV cell, no control character",
+        " text: none of their tags, handlers or addresses in a page or figure, no formula in a CSV cell, no control character",
         report,
         weight=0.7,
         short=3,

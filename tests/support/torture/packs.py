@@ -91,7 +91,7 @@ def read(seed: int, number: int, folder: Path) -> Outcome:
     strange = [p for each in own for p in each.rglob("*") if p.is_symlink() or p.name == "canary"]
     if not problem and strange:
         problem = f"{strange[0].name} was unpacked"
-    ending = {0: "taken", 1: "told", 2: "refused"}.get(ended.status or 0, "?")
+    ending = {0: "taken", 1: "reported", 2: "refused"}.get(ended.status or 0, "?")
     return Outcome(
         "problem" if problem else ending, problem and f"{problem} ({what}; {command[0]})"
     )
@@ -208,7 +208,7 @@ STRATEGIES = (
     Strategy(
         "packs.read",
         "a pack with a hostile document, name, link, sums or bytes, its hashes mended in most cases; then `verify`, `run` or"
-        " `report`: taken, told or refused, nothing outside",
+        " `report`: taken, reported or refused, nothing written outside",
         read,
         short=15,
         wanted=10_000,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -97,7 +98,7 @@ def _again(record: Record, line: dict[str, Any], problem: dict[str, Any]) -> str
     if not tries:
         return "not yet"
     last = tries[-1]
-    how = "still there" if last["problem"] else f"no problem ({_cell(last['ending'])})"
+    how = "still there" if last["problem"] else f"no problem ({_cell(_ending(last['ending']))})"
     return f"{last['date']}, {last['version']}: {how}"
 
 
@@ -105,11 +106,20 @@ def _endings(record: Record, known: list[Strategy]) -> Iterator[str]:
     """Yield how the tries of each kind ended."""
     yield "## How the tries ended\n"
     for each in known:
-        counts = total(line["endings"] for line in record.tries(each.name))
+        counts = total(
+            {_ending(ending): count}
+            for line in record.tries(each.name)
+            for ending, count in line["endings"].items()
+        )
         if counts:
             yield f"- `{each.name}`: " + "; ".join(
                 f"{_cell(ending)}: {count:,}" for ending, count in sorted(counts.items())
             )
+
+
+def _ending(text: str) -> str:
+    """Return an ending by its present name: older records have `told` for `reported`."""
+    return re.sub(r"\btold\b", "reported", text)
 
 
 def _cell(text: str) -> str:

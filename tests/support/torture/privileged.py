@@ -178,9 +178,9 @@ def lacking() -> str:
 STRATEGIES = (
     Strategy(
         "privileged.plan",
-        "a plan of which a string, number or list is replaced, and which the plan's types take (up to 400 mutants are"
-        " made until one is), run by root on mininet inside namespaces, over a file system where every write is seen:"
-        " ends, no internal error, nothing written outside of the run, no parameter of the kernel left changed, no"
+        "a plan with a string, number or list replaced that is still valid for the plan's types (up to 400 mutants are"
+        " tried), run by root on mininet inside namespaces, over a file system where every write is seen:"
+        " ends, no internal error, nothing written outside the run, no parameter of the kernel left changed, no"
         " interface left",
         run,
         lacking=lacking,

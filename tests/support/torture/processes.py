@@ -37,7 +37,7 @@ def few(seed: int, number: int, folder: Path) -> Outcome:
         problem = second.problem(0) or sandbox.leftovers()
         if not problem and inspection.hashes(sandbox.work / "out") != known.hashes:
             problem = "without the limit: other results"
-    ending = "enough" if first.status == 0 else "told"
+    ending = "enough" if first.status == 0 else "reported"
     return Outcome(ending, problem and f"{problem} ({most} processes)")
 
 
@@ -85,8 +85,8 @@ def lacking() -> str:
 STRATEGIES = (
     Strategy(
         "resources.processes",
-        "a cgroup of 4 to 120 processes for a run on uml, then none: told (exit status 3) or enough, nothing left, then the"
-        " hashes of an undisturbed run",
+        "a cgroup of 4 to 120 processes for a run on uml: reported (exit status 3) or enough, nothing left; then without it:"
+        " the hashes of an undisturbed run",
         few,
         lacking=lacking,
         weight=0.5,

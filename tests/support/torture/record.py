@@ -1,8 +1,8 @@
 """What has been tried: a file of JSON lines in the repository, to which every campaign adds.
 
-A line tells of consecutive tries of one strategy with one seed, made on one day with one version:
+A line describes consecutive tries of one strategy with one seed, made on one day with one version:
 `{"date", "version", "strategy", "seed", "from", "to", "seconds", "endings": {ending: tries}, "problems":
-[{"number", "tries", "what"}]}`; `from` counts, `to` does not. Or it tells what became of a problem when it was tried
+[{"number", "tries", "what"}]}`; `from` counts, `to` does not. Or it records what became of a problem when it was tried
 again: `{"date", "version", "strategy", "seed", "again": number, "ending", "problem"}`.
 """
 
@@ -59,7 +59,7 @@ class Record:
         return max((line["to"] for line in self.tries(strategy) if line["seed"] == seed), default=0)
 
     def tries(self, strategy: str) -> Iterator[dict[str, Any]]:
-        """Yield the lines that tell of tries of a strategy."""
+        """Yield the lines that describe tries of a strategy."""
         return (line for line in self.lines if line["strategy"] == strategy and "to" in line)
 
     def count(self, strategy: str) -> int:

@@ -134,7 +134,7 @@ def full(what: str, seed: int, number: int, folder: Path) -> Outcome:
     left = [x for x in (sandbox.said / "tmp").read_text().split() if x.startswith("fairc")]
     if not problem and left:
         problem = f"temporary files are left: {left[0]}"
-    ending = "there was room" if first.status == 0 else "told"
+    ending = "there was room" if first.status == 0 else "reported"
     return Outcome("problem" if problem else ending, problem and f"{problem} ({size} KiB)")
 
 
@@ -165,7 +165,7 @@ def limits(seed: int, number: int, folder: Path) -> Outcome:
     problem = second.problem(0) or sandbox.leftovers()
     if not problem and inspection.hashes(sandbox.work / "out") != known.hashes:
         problem = "other results"
-    ending = f"{name}: enough" if first.status == 0 else f"{name}: told"
+    ending = f"{name}: enough" if first.status == 0 else f"{name}: reported"
     return Outcome(
         "problem" if problem else ending, problem and f"without the limit: {problem} ({what})"
     )
@@ -292,8 +292,8 @@ def _full(what: str, summary: str, short: int, weight: float) -> Strategy:
 
     return Strategy(
         f"resources.full-{what}",
-        f"a file system of a random size for {summary}, then more room and the same command: told (exit status 3),"
-        " then the hashes of an undisturbed run and nothing left",
+        f"a file system of a random size for {summary}: reported (exit status 3); then the same command with more room:"
+        " the hashes of an undisturbed run, nothing left",
         attempt,
         lacking=lambda: lacking() or (lacks("uml") if what == "tmp" else ""),
         weight=weight,
@@ -308,8 +308,8 @@ STRATEGIES = (
     _full("cache", "the cache of images (`image load`)", 2, 0.5),
     Strategy(
         "resources.limits",
-        "a limit on open files, memory, file size, stack or locked memory, on fake and uml; then without: told (exit"
-        " status 3) or enough, then the hashes of an undisturbed run",
+        "a limit on open files, memory, file size, stack or locked memory, on fake and uml: reported (exit status 3) or"
+        " enough; then without the limit: the hashes of an undisturbed run",
         limits,
         weight=1,
         short=0,
@@ -317,7 +317,7 @@ STRATEGIES = (
     ),
     Strategy(
         "resources.others",
-        f"{', '.join(OTHERS)}, on fake and uml: the same hashes, or told",
+        f"{', '.join(OTHERS)}, on fake and uml: the same hashes, or reported",
         others,
         lacking=lacking,
         weight=0.5,
@@ -326,7 +326,7 @@ STRATEGIES = (
     ),
     Strategy(
         "resources.environment",
-        "HOME, TMPDIR, PATH, ... unset, empty, a file, or what is not there: the same hashes",
+        "HOME, TMPDIR, PATH, ... unset, empty, a file, or a path that does not exist: the same hashes",
         homeless,
         weight=0.5,
         short=2,

@@ -242,7 +242,7 @@ def bomb(seed: int, number: int, folder: Path) -> Outcome:
 STRATEGIES = (
     Strategy(
         "specs.fuzz",
-        "examples and presets mutated, sentences of the grammar, bytes: `check`, `fmt` and `plan` of it end in"
+        "mutated examples and presets, sentences of the grammar, bytes: `check`, `fmt` and `plan` end in"
         " diagnostics or a plan within 5 s of processor time",
         fuzz,
         weight=2,
@@ -251,7 +251,7 @@ STRATEGIES = (
     ),
     Strategy(
         "specs.short",
-        "a short spec with a few changes, to which the same applies",
+        "a short spec with a few changes: the same",
         short,
         weight=2,
         short=8_000,
@@ -260,7 +260,7 @@ STRATEGIES = (
     ),
     Strategy(
         "specs.lines",
-        "a very short spec with a line or two of the examples, in which words are others: `check` of it, within 5 s",
+        "a very short spec with a line or two of the examples, some words replaced: `check` within 5 s",
         lines,
         weight=2,
         short=4_000,
@@ -269,8 +269,8 @@ STRATEGIES = (
     ),
     Strategy(
         "specs.words",
-        "a line of the examples, in which words are others, alone, as a value, in a topology or in an experiment: `check`"
-        " of it, within 5 s: parser, recovery and messages, in a quarter of the time",
+        "a line of the examples, some words replaced, alone, as a value, in a topology or in an experiment: `check`"
+        " within 5 s: parser, recovery and messages, in a quarter of the time",
         words,
         weight=2,
         short=4_000,

@@ -263,7 +263,7 @@ def read(seed: int, number: int, folder: Path) -> Outcome:
             problem = found
         if problem:
             return Outcome("problem", f"{problem} ({what}; {command[0]})")
-        ending = {0: "taken", 1: "told", 2: "refused"}.get(ended.status or 0, "?")
+        ending = {0: "taken", 1: "reported", 2: "refused"}.get(ended.status or 0, "?")
         if ended.status == 2:
             break
     return Outcome(f"{what.split()[0]}: {ending}")
@@ -296,8 +296,8 @@ STRATEGIES = (
         "packs.strangers",
         "a pack in which every hash is right, and arrays with pickles or false sizes, tables with other columns or damaged"
         " pages, documents, scripts in pages, modules named as Python's, imports of other files, links, pipes and devices; then"
-        " `verify`, or `run`, `report`, `table`, `compare`, `pack`: taken, told or refused in 6 GiB; no canary, no program, no"
-        " link, no script in what was written, nothing outside",
+        " `verify`, or `run`, `report`, `table`, `compare`, `pack`: taken, reported or refused in 6 GiB; no canary, no program, no"
+        " link, no script in the output, nothing written outside",
         read,
         short=6,
         wanted=10_000,

@@ -27,7 +27,7 @@ class Strategy:
 
     name: `kind.variant`. summary: what is done and what has to come of it, for docs/reliability.md.
     attempt: one try, from (seed, number, an empty folder of its own); equal arguments give the same fault.
-    lacking: what this machine lacks for it, in words. weight: its share of the time. short: how many tries
+    lacking: what this machine lacks for it; empty: nothing. weight: its share of the time. short: how many tries
     are part of `make test`. wanted: how many are wanted on record. here: it starts no process and writes no file,
     so no folder is made for it and no process is looked for, which takes longer than a short try.
     """

@@ -50,7 +50,7 @@ def reap() -> None:
 
 
 def left(seconds: float = GONE_S) -> dict[int, str]:
-    """Wait until nothing descends from this process; return what still does after so many seconds."""
+    """Wait until nothing descends from this process; return what still does after this many seconds."""
     end = time.monotonic() + seconds
     while found := descendants():
         if time.monotonic() > end:
