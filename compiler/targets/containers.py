@@ -30,7 +30,7 @@ ADDRESSES = IPv4Network("198.18.0.0/15")
 LINK_PREFIX = 29
 LINK_ADDRESSES = 8  # the network, its gateway (which no bridge has here), two ends, rest unused
 
-REPOSITORY = "localhost/fairc-cell"  # of a registry that there is not: never pulled
+REPOSITORY = "localhost/fairc-cell"  # in a registry that does not exist: never pulled
 RESULTS = "/results"
 PROGRAM = "experiment.py"
 CELL = ["python3", "-P", "-m", "cell"]

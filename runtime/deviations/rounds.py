@@ -40,7 +40,7 @@ def entries(state: Floats, threshold: Floats) -> Bools:
     changed = np.ones(len(state), np.bool_)
     changed[1:] = (np.diff(state) != 0) | (np.diff(threshold) != 0)
     found = reducing & changed
-    found[:1] = False  # nobody saw what was before
+    found[:1] = False  # the state before is unknown
     return found
 
 

@@ -49,7 +49,7 @@ def sampled(measurement: Measurement, flow: FlowRecord, every_s: float) -> tuple
     for connection in np.unique(connections):
         ours = connections == connection
         t = times[ours]
-        # Samples are at multiples of the interval but for the clock's last digits.
+        # Samples are at multiples of the interval, except for the last digits of the clock.
         place = np.searchsorted(t, at + 1e-6, side="right") - 1
         here = (place >= 0) & (at <= t[-1] + 1e-6)
         total += np.where(here, windows[ours][place], 0.0)

@@ -2,8 +2,8 @@
 
 A flow of a configuration is named where the median over the cells that count is above `NOTABLE`, 5 %. Windows are
 sampled every 100 ms, and a flow's first and last round trips cannot be attributed to a limit: in a transfer of 10 s they are
-a few percent, so smaller shares cannot be distinguished from them. (The buffers of hosts have a sharper rule: the kernel counts their time to
-the microsecond, and above 1 % a cell is flagged; measurement.md, rule 7.)
+a few percent, so smaller shares cannot be distinguished from them. (The buffers of hosts have a sharper rule: the
+kernel counts their time to the microsecond, and above 1 % a cell is flagged; measurement.md, rule 7.)
 """
 
 from __future__ import annotations
