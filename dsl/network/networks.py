@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
@@ -14,7 +14,7 @@ from fairc.dsl.core.entries import Use
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import unknown
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
+from fairc.dsl.core.values import Applied, Argument, Quantity, Symbol, Value
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
 from fairc.words.blocks import link as keys
@@ -244,31 +244,16 @@ def _direction(way: _Way, opposite: _Way) -> model.Direction:
     )
 
 
-def argument_scope(
+def _given(
     topology: syntax.Topology,
-    value: Symbol | Applied,
-    outer: Scope | None,
-) -> Scope:
-    """Return the scope of a topology's body: its parameters, then `outer`.
-
-    Raises CompileError for arguments that do not fit its parameters.
-    """
-    gather = Gather()
+    names: Mapping[str, syntax.Parameter],
+    arguments: Iterable[Argument],
+    gather: Gather,
+) -> dict[str, Value]:
+    """Return the arguments of a topology by their names, without those that do not fit its parameters."""
     values: dict[str, Value] = {}
-    deferred: dict[str, syntax.Expr] = {}
-    names: dict[str, syntax.Parameter] = {}
-    for parameter in topology.parameters:
-        with gather.attempt():
-            if parameter.name.text in names:
-                fail(
-                    "duplicate-parameter",
-                    f"two parameters are called `{parameter.name.text}`",
-                    parameter.name.span,
-                    labels=(Label(names[parameter.name.text].name.span, "the first one"),),
-                )
-            names[parameter.name.text] = parameter
     order = list(names)
-    for argument in value.arguments if isinstance(value, Applied) else ():
+    for argument in arguments:
         with gather.attempt():
             where = argument.key_span or argument.value.span
             key = argument.key or (order[0] if order else None)
@@ -294,6 +279,34 @@ def argument_scope(
             values[key] = argument.value
             if key in order:
                 order.remove(key)
+    return values
+
+
+def argument_scope(
+    topology: syntax.Topology,
+    value: Symbol | Applied,
+    outer: Scope | None,
+) -> Scope:
+    """Return the scope of a topology's body: its parameters, then `outer`.
+
+    Raises CompileError for arguments that do not fit its parameters.
+    """
+    gather = Gather()
+    values: dict[str, Value] = {}
+    deferred: dict[str, syntax.Expr] = {}
+    names: dict[str, syntax.Parameter] = {}
+    for parameter in topology.parameters:
+        with gather.attempt():
+            if parameter.name.text in names:
+                fail(
+                    "duplicate-parameter",
+                    f"two parameters are called `{parameter.name.text}`",
+                    parameter.name.span,
+                    labels=(Label(names[parameter.name.text].name.span, "the first one"),),
+                )
+            names[parameter.name.text] = parameter
+    if isinstance(value, Applied):
+        values = _given(topology, names, value.arguments, gather)
     for name, parameter in names.items():
         if name in values:
             continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -83,7 +82,7 @@ def answer(
             "metrics": [{k: v for k, v in row.items() if k != "by_second"} for row in rows],
             "agreement": found,
         }
-        console.result(json.dumps(document, indent=2, ensure_ascii=False))
+        console.result(console.as_json(document))
     else:
         for line in as_text(first, second, engines, found):
             console.result(line)

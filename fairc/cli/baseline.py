@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -147,7 +146,7 @@ def as_json(found: Changes) -> Iterator[str]:
             {key: value for key, value in row.items() if key != "by_second"} for row in found.rows
         ],
     }
-    yield json.dumps(document, indent=2, ensure_ascii=False)
+    yield console.as_json(document)
 
 
 def as_markdown(found: Changes) -> Iterator[str]:

@@ -10,7 +10,7 @@ import click
 
 from . import console, interruption
 from .failures import Status, Wrong
-from .options import quiet, type_path
+from .options import form, quiet, type_path
 from .sources import wished
 
 RESULTS = Path("results") / "calibration"
@@ -23,13 +23,7 @@ RESULTS = Path("results") / "calibration"
 @click.option(
     "--case", "chosen", metavar="NAME", multiple=True, help="Only this case.  [repeatable]"
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("text", "md", "json")),
-    default="text",
-    show_default=True,
-)
+@form("text", "md", "json")
 @quiet()
 def calibrate(
     engine: str | None, output: Path | None, jobs: int | None, chosen: tuple[str, ...], form: str

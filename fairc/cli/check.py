@@ -10,7 +10,7 @@ import click
 
 from . import console
 from .failures import Status
-from .options import quiet, type_path
+from .options import form, quiet, type_path
 
 if TYPE_CHECKING:
     from fairc.dsl.core.diagnostics import Diagnostics
@@ -23,14 +23,7 @@ CONFIGURATIONS = 2000
 
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=type_path)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("full", "concise", "json")),
-    default="full",
-    show_default=True,
-    help="json goes to standard output, for editors and CI.",
-)
+@form("full", "concise", "json", help="json goes to standard output, for editors and CI.")
 @quiet()
 def check(files: tuple[Path, ...], form: str) -> int:
     """Parse and check experiments; nothing is run.

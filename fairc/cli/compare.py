@@ -16,7 +16,7 @@ import click
 
 from . import agreement, console
 from .failures import Status, Wrong
-from .options import quiet, type_path
+from .options import form, quiet, type_path
 
 if TYPE_CHECKING:
     from fairc.runtime.compare.comparison import Cells, Compared
@@ -33,14 +33,7 @@ Rows = Sequence["Compared"]
     type=type_path,
     help="Instead of a second run: what changed since this one, claims first.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("text", "json", "md")),
-    default="text",
-    show_default=True,
-    help="json is in SI base units; md: with --baseline.",
-)
+@form("text", "json", "md", help="json is in SI base units; md: with --baseline.")
 @click.option(
     "--margin",
     "margins",
@@ -139,7 +132,7 @@ def as_json(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str
         "cells": asdict(cells),
         "metrics": compared,
     }
-    yield json.dumps(document, indent=2, ensure_ascii=False)
+    yield console.as_json(document)
 
 
 FORMS: dict[str, Callable[[Path, Path, Cells, Rows], Iterator[str]]] = {
@@ -159,7 +152,7 @@ def pairs_as_text(rows: Rows) -> Iterator[str]:
 
 def pairs_as_json(rows: Rows) -> Iterator[str]:
     """Yield the array that docs/cli.md describes."""
-    yield json.dumps(list(rows), indent=2, ensure_ascii=False)
+    yield console.as_json(list(rows))
 
 
 def pairs_as_csv(rows: Rows) -> Iterator[str]:

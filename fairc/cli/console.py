@@ -54,6 +54,13 @@ def result(text: str) -> None:
         raise ReaderGoneError from None
 
 
+def as_json(document: object) -> str:
+    """Write a result for programs."""
+    import json
+
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
 def say(text: str) -> None:
     """Report what is going on."""
     if not _quiet:

@@ -42,6 +42,18 @@ def settings() -> Decorator:
     )
 
 
+def form(*choices: str, help: str | None = None) -> Decorator:
+    """`--format`, as `form`; the first of the choices is the default."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(choices),
+        default=choices[0],
+        show_default=True,
+        help=help,
+    )
+
+
 def engine() -> Decorator:
     """`--engine NAME`: the text, or None."""
     text = "uml, vm, mininet or docker.  [default: the fastest in virtual time that can run it]"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from . import console
-from .options import engine, quiet, settings, type_path
+from .options import engine, form, quiet, settings, type_path
 from .sources import compiled, show_warnings
 
 LOOKED_AT = 500
@@ -34,7 +33,7 @@ LABELS = (
 @click.argument("file", type=type_path)
 @settings()
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Cells at once [default: all cores].")
-@click.option("--format", "form", type=click.Choice(("text", "json")), default="text")
+@form("text", "json")
 @engine()
 @quiet()
 def plan(
@@ -87,7 +86,7 @@ def plan(
             "disk_bytes": round(least.disk_bytes),
         }
     if form == "json":
-        console.result(json.dumps(document, indent=2, ensure_ascii=False))
+        console.result(console.as_json(document))
         return
     both = [least, estimate] if ends else [estimate]
     shown = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import click
 
 from . import console
 from .failures import Wrong
-from .options import quiet
+from .options import form, quiet
 
 if TYPE_CHECKING:
     from fairc.words.manual import Field, Page
@@ -19,9 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", required=False)
-@click.option(
-    "--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True
-)
+@form("text", "json")
 @quiet()
 def show(name: str | None, form: str) -> None:
     """Describe NAME: a preset, a metric, a queue, a CCA, ...
@@ -33,7 +30,7 @@ def show(name: str | None, form: str) -> None:
     found = [page for family in families for page in everything[family]] or chosen(everything, name)
     if form == "json":
         plain = [asdict(page) for page in found]
-        console.result(json.dumps(plain, indent=2, ensure_ascii=False))
+        console.result(console.as_json(plain))
     elif name is None:
         width = max(map(len, everything)) + 2
         for family, members in everything.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ import click
 
 from . import console
 from .failures import Wrong
-from .options import quiet, type_path, where
+from .options import form, quiet, type_path, where
 
 if TYPE_CHECKING:
     from fairc.runtime.compare.summary import Row
@@ -38,14 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--test", "tested", is_flag=True, help="Compare every pair of rows: test, effect size, verdict."
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("text", "csv", "json", "md")),
-    default="text",
-    show_default=True,
-    help="csv and json are in SI base units.",
-)
+@form("text", "csv", "json", "md", help="csv and json are in SI base units.")
 @quiet()
 def table(
     run: Path, metric: str, by: str | None, where: str | None, stat: str, tested: bool, form: str
@@ -126,7 +118,7 @@ def as_markdown(rows: Sequence[Row]) -> Iterator[str]:
 
 def as_json(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the array that docs/cli.md describes."""
-    yield json.dumps(rows, indent=2, ensure_ascii=False)
+    yield console.as_json(rows)
 
 
 def as_csv(rows: Sequence[Row]) -> Iterator[str]:

@@ -9,7 +9,7 @@ import click
 
 from . import console
 from .failures import Status
-from .options import quiet, type_path
+from .options import form, quiet, type_path
 from .packs import run_of
 
 if TYPE_CHECKING:
@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("run", metavar="RUN|PACK", type=type_path)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("text", "json", "junit", "md")),
-    default="text",
-    show_default=True,
-    help="junit and md are for CI and its comments.",
-)
+@form("text", "json", "junit", "md", help="junit and md are for CI and its comments.")
 @click.option("--strict", is_flag=True, help="Also exit with 1 when a claim is undecided.")
 @quiet()
 def verdict(run: Path, form: str, strict: bool) -> int:

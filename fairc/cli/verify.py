@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 
 from . import console
 from .failures import Status, Wrong
-from .options import quiet, type_path
+from .options import form, quiet, type_path
 
 if TYPE_CHECKING:
     from fairc.runtime.store.verification import Verified
@@ -22,9 +21,7 @@ SHOWN = 40
 
 @click.command()
 @click.argument("target", metavar="RUN|PACK", type=type_path)
-@click.option(
-    "--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True
-)
+@form("text", "json")
 @click.option(
     "--sample",
     type=click.IntRange(0),
@@ -102,7 +99,7 @@ def as_text(target: Path, found: Verified) -> Iterator[str]:
 def as_json(target: Path, found: Verified) -> Iterator[str]:
     """Yield the object that docs/cli.md describes."""
     document = {"target": str(target), "whole": not found.damaged, **asdict(found)}
-    yield json.dumps(document, indent=2, ensure_ascii=False)
+    yield console.as_json(document)
 
 
 FORMS: dict[str, Callable[[Path, Verified], Iterator[str]]] = {"text": as_text, "json": as_json}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from contextlib import closing
@@ -134,7 +133,7 @@ def _answer(pack: Path, checks: Checks, form: str) -> int:
     if form == "json":
         rows = [asdict(row) for row in checks.rows]
         document = {"pack": str(pack), "holds": checks.holds, "checks": rows}
-        console.result(json.dumps(document, indent=2, ensure_ascii=False))
+        console.result(console.as_json(document))
     else:
         table = [["checked", "verdict", "found"]]
         table += [[row.what, row.verdict, row.found] for row in checks.rows]
