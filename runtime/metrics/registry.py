@@ -9,7 +9,9 @@ from fairc.words import metrics as words
 from .base import Metric, Value
 
 METRICS: Registry[Metric] = Registry(
-    "metric", "metric", plugins.members(words.METRICS, words.GROUP, __package__, "METRIC")
+    "metric",
+    "metric",
+    plugins.members(words.METRICS, words.GROUP, __name__.rpartition(".")[0], "METRIC"),
 )
 
 
