@@ -201,9 +201,9 @@ class ClaimChecker:
             )
             if checked.has < needed:
                 have = "1 repetition" if checked.has == 1 else f"{checked.has} repetitions"
-                more = f"`repeat = {needed}` at least"
+                advice = f"`repeat = {needed}` at least"
                 if is_range:
-                    more = f"let the range go up to {needed} at least"
+                    advice = f"let the range go up to {needed} at least"
                 yield Diagnostic(
                     "few-repetitions",
                     f"{have} cannot decide this claim, whatever the results",
@@ -215,7 +215,7 @@ class ClaimChecker:
                             f" and configuration, decided together at 95 %"
                         ),
                     ),
-                    help=f"{more}; or claim less",
+                    help=f"{advice}; or claim less",
                     severity=Severity.WARNING,
                 )
 
