@@ -7,8 +7,13 @@ from pathlib import Path
 
 import docker_daemon
 import pytest
+from hypothesis import settings
 
 TESTS = Path(__file__).parent
+
+# A busy machine is no failure of what a property says.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

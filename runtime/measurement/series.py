@@ -176,7 +176,9 @@ def _arrays(path: Path, file: BinaryIO) -> dict[str, NDArray[Any]]:
             try:
                 found[member.filename.removesuffix(".npy")] = _array(archive.read(member))
             except ValueError as error:
-                raise ValueError(f"{member.filename}: {error}") from None
+                raise ValueError(
+                    f"{member.filename} is not an array, or larger than its file: {error}"
+                ) from None
         return found
 
 
@@ -184,7 +186,7 @@ def _array(content: bytes) -> NDArray[Any]:
     """Return the array in the bytes of an npy file (numpy.lib.format), without a copy. Raises ValueError."""
     size = {(1, 0): "<H", (2, 0): "<I"}.get(read_magic(io.BytesIO(content[:8])))
     if size is None:
-        raise ValueError("it is no array")
+        raise ValueError("its version is unknown")
     start = 8 + struct.calcsize(size) + struct.unpack_from(size, content, 8)[0]
     shape, fortran_order, dtype = _layout(content[:start])
     values = np.frombuffer(content, dtype, math.prod(shape), start)
@@ -196,8 +198,8 @@ def _layout(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Return shape, whether in Fortran's order, and type; the files of a run have few different headers."""
     file = io.BytesIO(header)
     shape, fortran_order, dtype = HEADERS[read_magic(file)](file)
-    if dtype.hasobject:
-        raise ValueError("it holds objects")
+    if dtype.hasobject or any(size < 0 for size in shape):
+        raise ValueError("it holds objects, or fewer than no values")
     return shape, fortran_order, dtype
 
 

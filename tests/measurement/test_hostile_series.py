@@ -66,7 +66,7 @@ def test_a_pickle_is_not_loaded(tmp_path: Path) -> None:
     ],
 )
 def test_a_header_that_is_not_what_save_writes(tmp_path: Path, content: bytes) -> None:
-    with pytest.raises(ArtefactError):
+    with pytest.raises(ArtefactError, match="is not a cell's series"):
         Series.open(npz(tmp_path / "a.npz", slot_s=content))
 
 
