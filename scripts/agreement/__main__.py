@@ -104,7 +104,7 @@ def columns(row: dict[str, Any]) -> str:
     ]
     what = f"{row['metric']} ({row['unit']})" if row["unit"] else row["metric"]
     shift = f"{numbers[2]} [{numbers[3]}, {numbers[4]}]"
-    of = " ".join(row["by"].values())
+    of = " ".join(filter(None, row["by"].values()))
     return " | ".join((what, of, *numbers[:2], shift, row["verdict"]))
 
 
