@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import secrets
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
@@ -21,6 +23,8 @@ from .image import Image
 from .leftovers import AT_ONCE, label
 
 LOG_LINES = 50
+# How long two runs that want the same addresses wait at most before they look for others, s.
+PATIENCES_S = (0.1, 0.3, 1.0, 3.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +68,34 @@ def start(client: Client, cell: Cell, image: Image, folder: Path) -> Started:
     folder: empty; receives the program and then the artefacts.
     Raises EngineUnavailable; what has been made by then is for `leftovers.remove`.
     """
-    job = target.describe(cell, free_range(client, len(cell.cables)))
     folder.chmod(0o777)  # root in a container is not the root that owns it
-    (folder / target.PROGRAM).write_text(target.render(cell, job), encoding="utf-8")
     for container in images.containers(cell.flows):
         images.make_folders(folder, container)
     making = _Making(client, image, folder, f"fairc-{secrets.token_hex(4)}")
     with ThreadPoolExecutor(AT_ONCE) as pool, translated():
-        list(pool.map(making.network, job.networks))
+        job = _networked(making, cell, pool)
+        (folder / target.PROGRAM).write_text(target.render(cell, job), encoding="utf-8")
         names = [c.name for c in job.containers]
         ids = list(pool.map(making.container, [None, *job.containers]))
     return Started(dict(zip((target.CONDUCTOR, *names), ids, strict=True)))
+
+
+def _networked(making: _Making, cell: Cell, pool: ThreadPoolExecutor) -> target.Job:
+    """Make the networks of a cell in a range that is free; another run may take it meanwhile. Raises APIError."""
+    for patience_s in (*PATIENCES_S, None):
+        job = target.describe(cell, free_range(making.client, len(cell.cables)))
+        made = [pool.submit(making.network, network) for network in job.networks]
+        refused = [error for network in made if (error := network.exception()) is not None]
+        if not refused:
+            return job
+        taken = [error for error in refused if REFUSALS[0][0][0] in str(error).lower()]
+        if patience_s is None or len(taken) < len(refused):
+            raise refused[0]
+        for network, future in zip(job.networks, made, strict=True):
+            if future.exception() is None:
+                making.remove_network(network)
+        time.sleep(random.uniform(0, patience_s))  # or both would try the next one at once
+    raise AssertionError
 
 
 def has_ended(client: Client, container: str) -> bool:
@@ -113,6 +134,10 @@ class _Making:
             options=network.options,
             labels=label(),
         )
+
+    def remove_network(self, network: target.Network) -> None:
+        """Remove the bridge of a link."""
+        self.client.api.remove_network(f"{self.prefix}-{network.name}")
 
     def container(self, container: target.Container | None) -> str:
         """Make and start a node's container, or (None) the conductor's; return its identifier."""

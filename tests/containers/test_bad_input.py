@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from docker.types import IPAMConfig, IPAMPool
 from fairc.compiler import Cell, Compilation
 from fairc.compiler.targets import containers as target
 from fairc.dsl.core.diagnostics import CompileError
-from fairc.runtime.containers import image
+from fairc.runtime.containers import image, job
 from fairc.runtime.containers.client import HOST, Client, connect, explain
 from fairc.runtime.engines import host
 from fairc.runtime.engines.base import EngineUnavailable
@@ -108,6 +109,25 @@ def test_a_range_beside_those_in_use_is_taken(client: Client, cell: Cell) -> Non
         assert str(free_range(client, 1)) == "198.18.0.8"
     finally:
         client.api.remove_network(made["Id"])
+
+
+def test_a_range_that_another_run_takes_meanwhile(
+    client: Client,
+    engine: DockerEngine,
+    cell: Cell,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The second link of the first range is taken, so the first link's network has to go again.
+    pools = IPAMConfig(pool_configs=[IPAMPool(subnet="198.18.0.8/29")])
+    made = client.api.create_network("fairc-test-one", ipam=pools, options=target.BRIDGE_OPTIONS)
+    ranges = ["198.18.0.0", "198.18.0.16"]
+    monkeypatch.setattr(job, "free_range", lambda *_: IPv4Address(ranges.pop(0)))
+    try:
+        raw = engine.run(cell, tmp_path)
+    finally:
+        client.api.remove_network(made["Id"])
+    assert raw.error == "" and ranges == []
 
 
 def test_a_full_disk(engine: DockerEngine, compiled: Compiled, tmp_path: Path) -> None:
