@@ -30,7 +30,7 @@ demo: ## set up the engine `uml`, run examples/quickstart.fexp and say where its
 
 test: setup check ## every check and every test
 	cd endpoints && cargo test --release --quiet
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 
 check: $(VENV) ## format, lint, types, layers: changes nothing
 	$(BIN)/ruff format --check .

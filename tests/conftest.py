@@ -21,14 +21,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite golden files")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Have one worker run what shares the Docker engine: tests see each other's containers there."""
-    for item in items:
-        if "docker_engine" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("docker"))
-
-
 @pytest.fixture
 def update(request: pytest.FixtureRequest) -> bool:
     """Tell whether golden files are to be rewritten."""
