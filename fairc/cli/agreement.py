@@ -94,6 +94,8 @@ def as_text(
     first: Path, second: Path, engines: Sequence[str], rows: Sequence[Agreed]
 ) -> Iterator[str]:
     """Yield for people: a table of all values, and how many agree."""
+    from fairc.runtime.report.formatting import count_head
+
     from .results import aligned
 
     yield f"first: {first}, engine {engines[0]}; second: {second}, engine {engines[1]}"
@@ -102,7 +104,16 @@ def as_text(
         return
     yield ""
     keys = list(dict.fromkeys(k for row in rows for k, v in row["by"].items() if v is not None))
-    head = ["metric", *keys, "first", "second", "shift, 95 % CI", "margin", "n", "verdict"]
+    head = [
+        "metric",
+        *keys,
+        "first",
+        "second",
+        "shift, 95 % CI",
+        "margin",
+        count_head(keys),
+        "verdict",
+    ]
     body = [_line(row, keys) for row in rows]
     yield from aligned([head, *body], left=1 + len(keys))
     yield ""

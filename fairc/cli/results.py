@@ -134,7 +134,7 @@ def markdown(rows: Sequence[Row]) -> Iterator[str]:
 
 def columns(rows: Sequence[Row]) -> tuple[list[str], list[list[str]], int]:
     """Return the head and the rows of a table of one metric, and how many columns are names."""
-    from fairc.runtime.report.formatting import decimals_for, number, scale_for
+    from fairc.runtime.report.formatting import count_head, decimals_for, number, scale_for
 
     known = [row["value"] for row in rows if row["value"] is not None]
     scale = scale_for(rows[0]["unit"], known)
@@ -146,7 +146,13 @@ def columns(rows: Sequence[Row]) -> tuple[list[str], list[list[str]], int]:
     # A metric of the whole cell has no flow: then the column would be empty.
     keys = [key for key in rows[0]["by"] if any(row["by"][key] is not None for row in rows)]
     unit = f" ({scale.unit})" if scale.unit else ""
-    head = [*keys, f"{rows[0]['stat']} {rows[0]['metric']}{unit}", "95 % CI", "n", "left out"]
+    head = [
+        *keys,
+        f"{rows[0]['stat']} {rows[0]['metric']}{unit}",
+        "95 % CI",
+        count_head(keys),
+        "left out",
+    ]
     body = [
         [
             *(row["by"][key] or "" for key in keys),

@@ -90,6 +90,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def count_head(names: Iterable[str]) -> str:
+    """Return the head of the column that counts values: `n`, or `values` next to a swept name `n`.
+
+    >>> count_head(["loss"]), count_head(["loss", "n"])
+    ('n', 'values')
+    """
+    return "values" if "n" in names else "n"
+
+
 def one_line(text: str) -> str:
     """Return text fit for a figure or a table cell: no line ends, no control characters."""
     shown = " ".join(text.split())

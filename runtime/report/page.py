@@ -19,7 +19,7 @@ from .comparisons import comparisons
 from .differences import differences
 from .endings import ended
 from .figures import Drawing, Sheet
-from .formatting import one_line
+from .formatting import count_head, one_line
 from .glossary import glossary, rules
 from .lead import SECTION, basis, tiles
 from .limits import limits
@@ -83,6 +83,7 @@ def context(
         "missing": missing,
         "sessions": run.sessions,
         "axes": run.plan.axes,
+        "count_head": count_head(axis.name for axis in run.plan.axes),
         "counts": counts,
         "verdicts": VERDICTS,
         "remarks": remarks,

@@ -12,7 +12,7 @@ from .comparisons import Difference
 from .endings import Ended
 from .explore import shown_values
 from .figures import Number, Sheet
-from .formatting import Scale, number
+from .formatting import Scale, count_head, number
 from .phases import Phases
 from .run import Run
 from .summary import Results
@@ -83,7 +83,7 @@ def _answer(found: Answer, axes: list[str]) -> Sheet:
     columns = found.columns
     head = (
         *((axis, False) for axis in axes),
-        ("n", True),
+        (count_head(axes), True),
         *(
             h
             for e in columns

@@ -64,6 +64,9 @@ def running() -> Iterator[str]:
                 except CannotStart as error:
                     yield str(error)
                     return
+                with closing(connect()) as client:  # what killed tests left
+                    client.api.prune_containers()
+                    client.api.prune_networks()
             with closing(connect()) as client:
                 image.build(client)
             fcntl.flock(lock, fcntl.LOCK_SH)

@@ -2,7 +2,7 @@
 
 In order of use: `base` (what a figure is), `style`, `colours` and `layout` (how all of them look),
 `traces` (what figures of one repetition share), `cases`, `axis` and `overtime` (what figures of a
-metric share), `curves` (what figures of `deviations` share), then one module per kind of figure. A new kind is a module with a `KIND`, its line in words/figures.py, and a test.
+metric share), `curves` (shared by the figures of `deviations`), then one module per kind of figure. A new kind is a module with a `KIND`, its line in words/figures.py, and a test.
 """
 
 from __future__ import annotations
