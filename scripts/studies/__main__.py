@@ -98,7 +98,7 @@ def rows(run: Path, query: str) -> str:
 
 
 def facts(run: Path, seconds: float) -> str:
-    """Say what a run was: cells and verdicts, virtual and wall time (`seconds` in all), machine, build."""
+    """Describe a run: cells and verdicts, virtual and wall time (`seconds` in total), machine, build."""
     results: list[dict[str, Any]] = [
         json.loads(path.read_text()) for path in sorted((run / "cells").glob("*/result.json"))
     ]
@@ -109,11 +109,11 @@ def facts(run: Path, seconds: float) -> str:
     host, fairc, engine = lock["host"], lock["fairc"], lock["engine"]
     virtual = sum(result["virtual_s"] for result in results)
     cells = sum(result["wall_s"] for result in results)
-    counted = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
+    counted = ", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.most_common())
     return (
         f"{len(results):,} cells: {counted}. {virtual / 3600:,.1f} h of virtual time took"
-        f" {cells / 60:,.0f} min of the cells' own wall time, {seconds / 60:,.0f} min in all with analysis and"
-        f" report, on {host['cores']} cores ({host['cpu']}, {host['system']}), engine {engine['name']}, Linux"
+        f" {seconds / 60:,.0f} min of wall time with analysis and report ({cells / 60:,.0f} min summed over the"
+        f" cells), on {host['cores']} cores ({host['cpu']}, {host['system']}), engine {engine['name']}, Linux"
         f" {engine['versions']['kernel']}, fairc {fairc['commit'][:12]}, finished"
         f" {time.strftime('%Y-%m-%d', time.gmtime((run / 'lock.json').stat().st_mtime))}."
     )
