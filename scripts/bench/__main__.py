@@ -50,7 +50,7 @@ def main() -> None:
     lines = [
         "# Benchmarks",
         "",
-        "Written by `make bench` in one run on a machine that did nothing else; every cell on one core, with captures.",
+        "Written by `make bench` in one run on an otherwise idle machine; each cell ran on one core, with captures.",
         "",
         f"Machine: {machine()}.",
         "",
@@ -63,7 +63,7 @@ def main() -> None:
     for row in scenarios(quick, engine):
         print(row, flush=True)
         lines.append(row)
-    lines += ["", "## Single figures", "", "| what | measured | to reach |", "|---|---|---|"]
+    lines += ["", "## Single figures", "", "| what | measured | target |", "|---|---|---|"]
     for figure in chain(tools(), fast(quick), workers(), cells(engine), quic(engine), containers()):
         print(f"{figure.what}: {figure.value}  {figure.target}", flush=True)
         lines.append(f"| {figure.what} | {figure.value} | {figure.target} |")

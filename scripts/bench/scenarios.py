@@ -15,7 +15,7 @@ from . import simulator
 from .cells import CELL
 from .common import cpu_s, only_cell, timed
 
-# What, Mbit/s, s, how often on uml, CPU s to reach there, whether the vm engine can.
+# Name, Mbit/s, s, runs on uml, CPU s aimed for on uml, whether the vm engine can run it.
 TABLE = (
     ("80 s at 1 Mbit/s", 1, 80, 5, 0.6, True),
     ("20 s at 10 Mbit/s", 10, 20, 5, 0.6, True),
@@ -41,11 +41,11 @@ experiment bench {{
 """
 INTRODUCTION = (
     "CUBIC and BBR from two servers over one bottleneck, base RTT 50 ms, queue of two BDPs, three captures. `mininet` runs in real time and",
-    "without the delay, which a host's kernel may not be able to make; its queue holds 50 ms. ns-3 models TCP itself and captures the same",
-    "packets. The CPU time is that of all processes of a cell, without its analysis.",
+    "without the delay, which a host's kernel may not support; its queue holds 50 ms. ns-3 has its own TCP model and captures the same",
+    "packets. CPU time is that of all processes of a cell, without its analysis.",
 )
 HEADER = (
-    "| two flows for | uml, CPU s | to reach | vm, CPU s | mininet, wall s and CPU s | ns-3, CPU s | ns-3 / uml |",
+    "| two flows for | uml, CPU s | target | vm, CPU s | mininet, wall s and CPU s | ns-3, CPU s | ns-3 / uml |",
     "|---|---|---|---|---|---|---|",
 )
 

@@ -185,7 +185,7 @@ def _damage(engine: str) -> Strategy:
 
     return Strategy(
         f"damage.{engine}",
-        f"a file of the kernel or image of {engine} in a cache of its own damaged, then a run: noticed (exit status 3)"
+        f"damages a file of the kernel or image of {engine} in a separate cache, then a run: detected (exit status 3)"
         " or harmless (the same hashes)",
         attempt,
         lacking=lambda: lacks(engine),
@@ -198,8 +198,8 @@ STRATEGIES = (
     _damage("uml"),
     Strategy(
         "kills.load",
-        "SIGKILL, SIGTERM, SIGINT or SIGHUP at any moment of `image load`; then again: the kernel is whole, nothing else is"
-        " in the cache",
+        "sends SIGKILL, SIGTERM, SIGINT or SIGHUP at any moment of `image load`, then repeats it: the kernel is complete, nothing"
+        " else is in the cache",
         load,
         weight=0.5,
         short=3,
@@ -207,8 +207,8 @@ STRATEGIES = (
     ),
     Strategy(
         "kills.build",
-        "SIGKILL, SIGTERM, SIGINT or SIGHUP while `image build` waits for what builds the kernel or the image (a program that"
-        " stands for mmdebstrap); then again, and Ctrl-C: no process left, it could clean up, nothing is in the cache",
+        "sends SIGKILL, SIGTERM, SIGINT or SIGHUP while `image build` waits for the program that builds the kernel or the image (a"
+        " substitute for mmdebstrap), then repeats it and sends Ctrl-C: no process left, the program could clean up, the cache is empty",
         build,
         lacking=lambda: lacks("uml"),
         weight=0.3,
@@ -217,7 +217,7 @@ STRATEGIES = (
     ),
     Strategy(
         "kills.snapshot",
-        "the same while a run takes the snapshot of vm, in a cache of its own; then the same command: no process left, the"
+        "the same while a run takes the snapshot of vm, in a separate cache; then the same command again: no process left, the"
         " hashes of an undisturbed run",
         snapshot,
         lacking=lambda: lacks("vm"),

@@ -113,8 +113,8 @@ def _pack(sandbox: Sandbox, header: dict[str, Any]) -> str:
 STRATEGIES = (
     Strategy(
         "content.plan",
-        f"{len(canaries.TEXTS)} texts (quotes of Python, templates, YAML, shells, HTML, LaTeX, Markdown, spreadsheets, Unicode)"
-        " in every free text of plan and cells at once, as the schema names them; run on fake, then `report`, `table`, `pack`:"
+        f"puts {len(canaries.TEXTS)} texts (quotes of Python, templates, YAML, shells, HTML, LaTeX, Markdown, spreadsheets, Unicode)"
+        " into every free text of plan and cells at once, as the schema names them; a run on fake, then `report`, `table`, `pack`:"
         " refused, or shown as text",
         plan,
         weight=0.3,

@@ -202,9 +202,9 @@ def tables(sandbox: Sandbox) -> str:
 STRATEGIES = (
     Strategy(
         "content.report",
-        f"{len(TEXTS)} texts with HTML, LaTeX, Markdown, formulas of spreadsheets, terminal escapes as title and comment,"
-        " words of SQL, JavaScript and the tables as names; run on fake, then `report` and `table`: refused, or shown as"
-        " text: none of their tags, handlers or addresses in a page or figure, no formula in a CSV cell, no control character",
+        f"uses {len(TEXTS)} texts with HTML, LaTeX, Markdown, spreadsheet formulas and terminal escapes as title and comment,"
+        " and words of SQL, JavaScript and the tables as names; a run on fake, then `report` and `table`: refused, or shown as"
+        " text, with none of their tags, handlers or addresses in a page or figure, no formula in a CSV cell, no control character",
         report,
         weight=0.7,
         short=3,

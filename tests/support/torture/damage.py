@@ -120,10 +120,10 @@ def table() -> str:
 STRATEGIES = (
     Strategy(
         "damage.run",
-        "a bit flipped, the end cut off, zeros, more, nothing, a pipe, a folder or a link in place of a file of a run;"
+        "flips a bit of a file of a run, truncates, zeroes, extends or empties it, or replaces it by a pipe, a folder or a link;"
         " in three of four tries `table`, `report` or `compare`; then the command that made the run: harmless or"
-        " repaired, the same hashes, the same table (a lock.json that cannot be read is refused until it is removed: only it"
-        " knows when metrics were declared)",
+        " repaired, the same hashes, the same table (an unreadable lock.json is refused until it is removed: only it"
+        " records when metrics were declared)",
         results,
         weight=2,
         short=8,

@@ -241,15 +241,15 @@ def _odd(rng: random.Random, path: Path) -> str:
 STRATEGIES = (
     Strategy(
         "documents.plan",
-        "a string, number, list or line of plan.json or cells.jsonl replaced, of 4 plans, on the fake engine:"
-        " taken or refused, no internal error, no hang, no control character, nothing written outside the run",
+        "replaces a string, number, list or line of plan.json or cells.jsonl, in 4 plans, on the fake engine:"
+        " accepted or refused, no internal error, no hang, no control character, nothing written outside the run",
         plans,
         short=60,
         wanted=20_000,
     ),
     Strategy(
         "documents.run",
-        "the same with lock.json, result.json, plan.json or cells.jsonl of a run; then `table`, `report`, `compare`,"
+        "the same in lock.json, result.json, plan.json or cells.jsonl of a run; then `table`, `report`, `compare`,"
         " `run` or `clean`",
         runs,
         short=40,
@@ -257,7 +257,7 @@ STRATEGIES = (
     ),
     Strategy(
         "documents.job",
-        "the same with made.json or result.json of a job's result, or a pipe, a link, a folder or a device there;"
+        "the same in made.json or result.json of a job's result, or puts a pipe, a link, a folder or a device in their place;"
         " then `run --collect`",
         jobs,
         short=40,

@@ -186,8 +186,8 @@ def _odd(rng: random.Random, path: Path) -> str:
 STRATEGIES = (
     Strategy(
         "inputs.files",
-        "recordings (HAR), traces, BPF objects and imported specs, damaged or hostile, or pipes, devices and folders in"
-        f" their place: diagnostics or a plan within {LIMIT_S:g} s",
+        "compiles with damaged or hostile recordings (HAR), traces, BPF objects and imported specs, or with pipes, devices and"
+        f" folders in their place: diagnostics or a plan within {LIMIT_S:g} s",
         damaged,
         short=400,
         wanted=100_000,

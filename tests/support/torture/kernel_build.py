@@ -90,8 +90,8 @@ def lacking() -> str:
 STRATEGIES = (
     Strategy(
         "kills.kernel",
-        "SIGKILL, SIGTERM, SIGINT or SIGHUP to `image build` while the real build of the kernel extracts its root file"
-        " system, runs in it, unpacks the source, compiles; then again, and Ctrl-C: no process and no mount left, and no"
+        "sends SIGKILL, SIGTERM, SIGINT or SIGHUP to `image build` while the real build of the kernel extracts its root file"
+        " system, runs in it, unpacks the source or compiles, then repeats it and sends Ctrl-C: no process and no mount left, and no"
         " file once the next build has begun",
         build,
         lacking=lacking,

@@ -259,7 +259,7 @@ def _strategy(engine: str, weight: float, short: int, wanted: int) -> Strategy:
     )
     return Strategy(
         f"kills.{engine}",
-        f"SIGKILL, SIGTERM, SIGINT, SIGHUP or SIGSTOP (and then SIGCONT) to {whom}, at any moment of one of the phases"
+        f"sends SIGKILL, SIGTERM, SIGINT, SIGHUP or SIGSTOP (and then SIGCONT) to {whom}, at any moment of one of the phases"
         " start, cells, tables, report; then the same command again: no process left, nothing half-written, no"
         " finished cell run again, no temporary file left, the hashes of an undisturbed run",
         attempt,

@@ -198,8 +198,8 @@ def zipfile_of(content: bytes) -> bytes:
 STRATEGIES = (
     Strategy(
         "packs.kill",
-        "SIGKILL, SIGTERM, SIGINT or SIGHUP at any moment of `fairc pack`; then again: the old file or the whole one at any"
-        " moment, then the same bytes, nothing left",
+        "sends SIGKILL, SIGTERM, SIGINT or SIGHUP at any moment of `fairc pack`, then repeats it: at any moment the old file or the"
+        " complete new one, in the end the same bytes, nothing left",
         kill,
         weight=0.7,
         short=3,
@@ -207,8 +207,8 @@ STRATEGIES = (
     ),
     Strategy(
         "packs.read",
-        "a pack with a hostile document, name, link, sums or bytes, its hashes mended in most cases; then `verify`, `run` or"
-        " `report`: taken, reported or refused, nothing written outside",
+        "reads a pack with a hostile document, name, link, checksum file or content, its hashes corrected in most cases, with `verify`, `run` or"
+        " `report`: accepted, reported or refused, nothing written outside",
         read,
         short=15,
         wanted=10_000,

@@ -11,20 +11,19 @@ from .strategy import Strategy
 
 HEAD = """# Reliability
 
-This page is written by `make torture` from its record, `tests/torture/record.jsonl`: {tries} tries, {different} of them different, of {kinds} kinds of fault
-between {first} and {last}, in {hours:.1f} hours. What may be given to fairc by whom, and what keeps it
-in, is in [threat-model.md](threat-model.md).
+`make torture` injects faults and checks what fairc does. It writes this page from its record, `tests/torture/record.jsonl`: {tries} tries,
+{different} of them distinct, of {kinds} kinds of fault, between {first} and {last}, in {hours:.1f} hours. [threat-model.md](threat-model.md) says
+who is trusted with what.
 
-    make torture                        # half an hour; continues where the last one stopped
-    make torture MINUTES=20             # as long as there is time; Ctrl-C keeps what has been tried
-    make torture ONLY=kills,damage SEED=7  # kinds whose name begins so; another seed for all random choices
-    make torture ONLY=kills.uml NUMBER=12   # one try, which is not recorded
-
-The same seed and number with several versions are several tries, but one different try.
+    make torture                        # half an hour; continues where the last campaign stopped
+    make torture MINUTES=20             # another duration; Ctrl-C keeps the record of all finished tries
+    make torture ONLY=kills,damage SEED=7  # kinds whose names start with these; another seed for all random choices
+    make torture ONLY=kills.uml NUMBER=12   # a single try, not recorded
 
 A try is a function of its kind, the seed and its number: the same three give the same fault, at the same moment apart from the host's scheduling.
-Problems of earlier campaigns are tried again first. `make test` runs a sample of each kind, about two minutes in all.
-Without root, namespaces, modules or dockerd, the kinds that need them are left out, which the output says.
+The same seed and number with several versions count as several tries, but as one distinct try.
+Each campaign first repeats the tries that revealed problems before. `make test` runs a sample of each kind, about two minutes in total.
+Kinds that need root, namespaces, modules or dockerd are skipped where these are missing; the output says so.
 """
 
 
@@ -45,9 +44,9 @@ def render(record: Record, strategies: Iterable[Strategy]) -> str:
 
 
 def _table(record: Record, known: list[Strategy]) -> Iterator[str]:
-    """Yield what has been tried, and how often."""
-    yield "## What was tried\n"
-    yield "| kind | what is done, and what has to come of it | tries | different | wanted | with a problem | seeds | between | versions |"
+    """Yield the kinds of fault, and how often each was tried."""
+    yield "## Faults\n"
+    yield "| kind | fault: required behaviour | tries | distinct | goal | problems | seeds | dates | versions |"
     yield "|---|---|---:|---:|---:|---:|---|---|---|"
     for each in known:
         lines = list(record.tries(each.name))
@@ -64,8 +63,8 @@ def _table(record: Record, known: list[Strategy]) -> Iterator[str]:
 
 
 def _problems(record: Record, known: list[Strategy]) -> Iterator[str]:
-    """Yield what was found: each once, with what became of it when it was tried again."""
-    yield "## What was found\n"
+    """Yield each problem once, with the result of its latest repetition."""
+    yield "## Problems found\n"
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for line in record.lines:
         for problem in line.get("problems", ()):
@@ -75,9 +74,9 @@ def _problems(record: Record, known: list[Strategy]) -> Iterator[str]:
             entry["last"] = line
     names = {each.name for each in known}
     if not found:
-        yield "Nothing yet.\n"
+        yield "None yet.\n"
         return
-    yield "| kind | first try | version, date | tries | what was found | when it was tried again |"
+    yield "| kind | first try | version, date | tries | problem | latest repetition |"
     yield "|---|---|---|---:|---|---|"
     for (name, _), entry in sorted(found.items()):
         if name in names:
@@ -90,7 +89,7 @@ def _problems(record: Record, known: list[Strategy]) -> Iterator[str]:
 
 
 def _again(record: Record, line: dict[str, Any], problem: dict[str, Any]) -> str:
-    """Say how the last try of a problem ended."""
+    """Describe how the latest repetition of a try with a problem ended."""
     key = (line["strategy"], line["seed"], problem["number"])
     tries = [
         each for each in record.lines if (each["strategy"], each["seed"], each.get("again")) == key
@@ -103,8 +102,8 @@ def _again(record: Record, line: dict[str, Any], problem: dict[str, Any]) -> str
 
 
 def _endings(record: Record, known: list[Strategy]) -> Iterator[str]:
-    """Yield how the tries of each kind ended."""
-    yield "## How the tries ended\n"
+    """Yield the outcomes of the tries of each kind."""
+    yield "## Outcomes\n"
     for each in known:
         counts = total(
             {_ending(ending): count}

@@ -178,9 +178,9 @@ def lacking() -> str:
 STRATEGIES = (
     Strategy(
         "privileged.plan",
-        "a plan with a string, number or list replaced that is still valid for the plan's types (up to 400 mutants are"
-        " tried), run by root on mininet inside namespaces, over a file system where every write is seen:"
-        " ends, no internal error, nothing written outside the run, no parameter of the kernel left changed, no"
+        "runs a plan in which a string, number or list was replaced and which still has valid types (up to 400 mutants are"
+        " tried), as root on mininet inside namespaces, over a file system that records every write:"
+        " ends, no internal error, nothing written outside the run, no kernel parameter left changed, no"
         " interface left",
         run,
         lacking=lacking,

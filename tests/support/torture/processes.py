@@ -85,8 +85,8 @@ def lacking() -> str:
 STRATEGIES = (
     Strategy(
         "resources.processes",
-        "a cgroup of 4 to 120 processes for a run on uml: reported (exit status 3) or enough, nothing left; then without it:"
-        " the hashes of an undisturbed run",
+        "limits a run on uml to 4 to 120 processes with a cgroup: reported (exit status 3) or enough, nothing left; then without"
+        " the limit: the hashes of an undisturbed run",
         few,
         lacking=lacking,
         weight=0.5,

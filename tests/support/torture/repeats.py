@@ -150,8 +150,8 @@ def repeat(seed: int, number: int, folder: Path) -> Outcome:
 STRATEGIES = (
     Strategy(
         "repeats.uml",
-        f"a short cell of three on uml, while the machine is asked for {', '.join(LOADS)}: the bytes of the raw"
-        " artefacts are those of the first time",
+        f"repeats one of three short cells on uml, under one of these loads or conditions: {', '.join(LOADS)}. The raw artefacts are"
+        " byte for byte those of the first run",
         repeat,
         lacking=lambda: lacks("uml"),
         weight=2,

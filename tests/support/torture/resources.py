@@ -292,7 +292,7 @@ def _full(what: str, summary: str, short: int, weight: float) -> Strategy:
 
     return Strategy(
         f"resources.full-{what}",
-        f"a file system of a random size for {summary}: reported (exit status 3); then the same command with more room:"
+        f"puts {summary} on a file system of a random, small size: reported (exit status 3); then the same command with more room:"
         " the hashes of an undisturbed run, nothing left",
         attempt,
         lacking=lambda: lacking() or (lacks("uml") if what == "tmp" else ""),
@@ -308,7 +308,7 @@ STRATEGIES = (
     _full("cache", "the cache of images (`image load`)", 2, 0.5),
     Strategy(
         "resources.limits",
-        "a limit on open files, memory, file size, stack or locked memory, on fake and uml: reported (exit status 3) or"
+        "limits open files, memory, file size, stack or locked memory, on fake and uml: reported (exit status 3) or"
         " enough; then without the limit: the hashes of an undisturbed run",
         limits,
         weight=1,
@@ -317,7 +317,7 @@ STRATEGIES = (
     ),
     Strategy(
         "resources.others",
-        f"{', '.join(OTHERS)}, on fake and uml: the same hashes, or reported",
+        f"runs on fake and uml under one of these conditions: {', '.join(OTHERS)}. The same hashes, or reported",
         others,
         lacking=lacking,
         weight=0.5,
@@ -326,7 +326,7 @@ STRATEGIES = (
     ),
     Strategy(
         "resources.environment",
-        "HOME, TMPDIR, PATH, ... unset, empty, a file, or a path that does not exist: the same hashes",
+        "runs with HOME, TMPDIR, PATH, ... unset, empty, a file, or a path that does not exist: the same hashes",
         homeless,
         weight=0.5,
         short=2,
@@ -334,8 +334,8 @@ STRATEGIES = (
     ),
     Strategy(
         "resources.paths",
-        "spaces, quotes, line breaks, escapes, shells' characters in the names of folders, run and spec: the same"
-        " hashes, nothing else appears, no control character reaches the terminal",
+        "uses spaces, quotes, line breaks, escapes and shell metacharacters in the names of folders, run and spec: the same"
+        " hashes, no other file appears, no control character reaches the terminal",
         paths,
         weight=0.5,
         short=3,

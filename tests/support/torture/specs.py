@@ -242,8 +242,8 @@ def bomb(seed: int, number: int, folder: Path) -> Outcome:
 STRATEGIES = (
     Strategy(
         "specs.fuzz",
-        "mutated examples and presets, sentences of the grammar, bytes: `check`, `fmt` and `plan` end in"
-        " diagnostics or a plan within 5 s of processor time",
+        "feeds `check`, `fmt` and `plan` with mutated examples and presets, sentences of the grammar, or bytes: they end in"
+        " diagnostics or a plan within 5 s of CPU time",
         fuzz,
         weight=2,
         short=8_000,
@@ -251,7 +251,7 @@ STRATEGIES = (
     ),
     Strategy(
         "specs.short",
-        "a short spec with a few changes: the same",
+        "the same with a short spec and a few changes",
         short,
         weight=2,
         short=8_000,
@@ -260,7 +260,7 @@ STRATEGIES = (
     ),
     Strategy(
         "specs.lines",
-        "a very short spec with a line or two of the examples, some words replaced: `check` within 5 s",
+        "adds a line or two of the examples, with some words replaced, to a very short spec: `check` ends within 5 s",
         lines,
         weight=2,
         short=4_000,
@@ -269,8 +269,8 @@ STRATEGIES = (
     ),
     Strategy(
         "specs.words",
-        "a line of the examples, some words replaced, alone, as a value, in a topology or in an experiment: `check`"
-        " within 5 s: parser, recovery and messages, in a quarter of the time",
+        "checks a line of the examples, with some words replaced, alone, as a value, in a topology or in an experiment: `check`"
+        " ends within 5 s (exercises parser, recovery and messages in a quarter of the time)",
         words,
         weight=2,
         short=4_000,
@@ -279,8 +279,8 @@ STRATEGIES = (
     ),
     Strategy(
         "specs.bombs",
-        f"10 to 20,000 lets, terms, digits, nodes, axes, ... ({len(BOMBS)} kinds): the same, `check` within"
-        f" {BOMB_S:g} s, and with `fmt` (twice) and `plan` within {3 * BOMB_S:g} s",
+        f"writes 10 to 20,000 lets, terms, digits, nodes, axes, ... ({len(BOMBS)} kinds) into a spec: `check` ends within"
+        f" {BOMB_S:g} s, `check`, `fmt` (twice) and `plan` together within {3 * BOMB_S:g} s",
         bomb,
         short=0,
         wanted=10_000,

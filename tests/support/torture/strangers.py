@@ -294,9 +294,9 @@ def _poor_without_report() -> None:
 STRATEGIES = (
     Strategy(
         "packs.strangers",
-        "a pack in which every hash is right, and arrays with pickles or false sizes, tables with other columns or damaged"
-        " pages, documents, scripts in pages, modules named as Python's, imports of other files, links, pipes and devices; then"
-        " `verify`, or `run`, `report`, `table`, `compare`, `pack`: taken, reported or refused in 6 GiB; no canary, no program, no"
+        "reads a pack whose hashes are all right, but which contains arrays with pickles or false sizes, tables with other columns or damaged"
+        " pages, hostile documents, scripts in pages, modules named like Python's, imports of other files, links, pipes or devices, with"
+        " `verify`, or `run`, `report`, `table`, `compare`, `pack`: accepted, reported or refused within 6 GiB; no canary, no program, no"
         " link, no script in the output, nothing written outside",
         read,
         short=6,

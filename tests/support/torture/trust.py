@@ -181,8 +181,8 @@ def lacking() -> str:
 STRATEGIES = (
     Strategy(
         "trust.programs",
-        f"a pack whose endpoints or `cell/` are malicious: {', '.join(PAYLOADS)}; `verify --trust`, in the real emulated machine: ends,"
-        " the row of the answer says what happened and this installation's cells hold, nothing of the pack is executed on"
+        f"verifies a pack whose endpoints or `cell/` are malicious ({', '.join(PAYLOADS)}) with `verify --trust`, in the real emulated machine:"
+        " it ends, its answer says what happened and that this installation's cells hold, nothing from the pack is executed on"
         " this machine (strace), no canary, no connection, no file of an image written, nothing left",
         programs,
         lacking=lacking,

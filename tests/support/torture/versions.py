@@ -80,8 +80,8 @@ def lacking() -> str:
 STRATEGIES = (
     Strategy(
         "versions.folder",
-        f"an earlier commit ({', '.join(map(str, BACK))} back) runs a spec whole, is killed, or runs at once with this version,"
-        " in one run folder (fake); then this version: refused while the other runs, then the results that it has alone, whole",
+        f"runs a spec with an earlier commit ({', '.join(map(str, BACK))} back) to its end, until it is killed, or concurrently with this version,"
+        " in one run folder (fake); then this version: refused while the other runs, afterwards the complete results that it would have alone",
         turns,
         lacking=lacking,
         weight=0.5,
