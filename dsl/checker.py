@@ -349,7 +349,7 @@ class Checker:
                         f"duplicate-{word}",
                         f"`{word} {name.text}` is declared twice",
                         name.span,
-                        labels=(Label(span, "the first time"),),
+                        labels=(Label(span, "first occurrence"),),
                         help="rename one of them",
                     )
                 )

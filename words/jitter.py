@@ -55,7 +55,7 @@ def jitter_of(given: Quantity | Use[Entry], delay_s: Fraction) -> Jitter | None:
             "the jitter is larger than the delay it varies",
             deviation.span,
             note=f"this is {deviation.canonical}",
-            notes=("no packet arrives before it is sent: its mean would not be `delay`",),
+            notes=("a delay cannot be negative, so the mean would not be `delay`",),
             help="give the link a `delay` of at least the jitter",
         )
     if deviation.ns > MAX_JITTER_NS:

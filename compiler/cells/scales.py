@@ -95,10 +95,14 @@ def _of_flow(
         yield _warning(
             request,
             "few-windows",
-            f"`{name}` has at most {rounds // longest} windows of {longest} round trips",
+            f"`{name}` has at most {_windows(rounds // longest)} of {longest} round trips",
             f"{why}; a scale with fewer than {LEAST_WINDOWS} windows has no values",
             f"measure for {LEAST_WINDOWS * longest * rtt_ns / 1e9:g} s or longer",
         )
+
+
+def _windows(count: int) -> str:
+    return "1 window" if count == 1 else f"{count} windows"
 
 
 def _of(request: model.MetricRequest, flow: model.Flow) -> bool:

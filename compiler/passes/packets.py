@@ -85,7 +85,7 @@ def _check_whole_datagrams(draft: Draft, flow: DraftFlow, workload: Iperf3) -> N
         whole = -(-workload.plan.bytes // payload) * payload
         draft.reject(
             "inexact-iperf3",
-            f"iperf3 moves no exact size: of {workload.plan.bytes} bytes it would make {whole}",
+            f"iperf3 cannot send exactly {workload.plan.bytes} bytes: it would send {whole}",
             flow.flow.span,
             f"it sends whole datagrams of {payload} bytes",
             f"write `bytes: {whole}B`; for an exact size, use `file(...)`",

@@ -97,7 +97,7 @@ def _warn_limits(draft: Draft, flow: DraftFlow) -> None:
             "video-too-fast",
             f"the video of `{declared.name}` has a higher bit rate than its bottleneck",
             declared.span,
-            f"{workload.plan.bitrate_bps / 1e6:g} Mbit/s, and {flow.rate_bps / 1e6:g} Mbit/s",
+            f"{workload.plan.bitrate_bps / 1e6:g} Mbit/s over a bottleneck of {flow.rate_bps / 1e6:g} Mbit/s",
             "it stalls whatever the network does: lower the bit rate, or make the link faster",
         )
     if declared.cca == "dctcp" and not declared.options.ecn:
@@ -121,13 +121,13 @@ def _warn_limits(draft: Draft, flow: DraftFlow) -> None:
             "window-below-bdp",
             f"the windows of `{declared.name}` are too small to fill its bottleneck",
             declared.span,
-            f"{window} bytes a connection, and a BDP of {bdp}: at most {most_mbps:.3g} Mbit/s",
-            "intended, if that is the question; otherwise leave out the window or the buffer",
+            f"{window} bytes per connection, and a BDP of {bdp} bytes: at most {most_mbps:.3g} Mbit/s",
+            "keep it if you want this limit; otherwise leave out the window or the buffer",
         )
 
 
 def _warn_overload(draft: Draft) -> None:
-    """Report bottlenecks to which UDP sends more than they take."""
+    """Report bottlenecks to which UDP sends more than they carry."""
     offered: dict[Place, int] = defaultdict(int)
     for flow in draft.flows:
         if flow.flow.transport == "udp" and flow.bottleneck is not None:
@@ -138,13 +138,14 @@ def _warn_overload(draft: Draft) -> None:
                     "udp-overload",
                     f"with `{flow.flow.name}`, UDP sends more than its bottleneck carries",
                     flow.flow.span,
-                    f"{offered[place] / 1e6:g} Mbit/s on average into {flow.rate_bps / 1e6:g}",
+                    f"{offered[place] / 1e6:g} Mbit/s on average over a bottleneck of"
+                    f" {flow.rate_bps / 1e6:g} Mbit/s",
                     "what does not fit is lost, and nothing is left for other flows",
                 )
 
 
 def _warn_unmarked(draft: Draft) -> None:
-    """Report queues that may mark where no flow that crosses them asks for ECN."""
+    """Report queues that may mark where no flow that crosses them requests ECN."""
     marking = [
         end
         for node in draft.nodes.values()
@@ -159,7 +160,7 @@ def _warn_unmarked(draft: Draft) -> None:
         if end.link not in reached and end.shaped is not None:
             draft.warn(
                 "nothing-to-mark",
-                f"`{end.shaped.queue.kind}` may mark, but no flow here asks for ECN: it drops"
+                f"`{end.shaped.queue.kind}` may mark, but no flow here requests ECN: it drops"
                 " instead",
                 end.shaped.queue.span,
                 "Linux clients do not request it by default (net.ipv4.tcp_ecn = 2)",
@@ -191,7 +192,7 @@ def _warn_l4s(draft: Draft) -> None:
                     "no flow here sends L4S packets: one of the two queues of `dualpi2` stays"
                     " empty",
                     queue.span,
-                    "no flow asks for ECN"
+                    "no flow requests ECN"
                     if taken
                     else "senders here use ECT(0), and L4S is ECT(1)",
                     "write `l4s: any`, and `ecn = accurate` in the flows whose CCA is made for it",

@@ -128,7 +128,7 @@ def _longest_rtt(draft: Draft, way: Direction, rtts_ns: set[int]) -> int | None:
             "flows of unequal base RTT cross this link: `bdp` uses the longest",
             way.queue.size.span,
             f"base RTTs: {', '.join(f'{ns / 1e6:g} ms' for ns in sorted(rtts_ns))}",
-            "give the size in bytes, packets or time to say it exactly",
+            "for an exact size, write bytes, packets or a time",
         )
     return longest_ns
 

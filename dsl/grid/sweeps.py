@@ -364,7 +364,7 @@ def _check_names(binding: syntax.Binding, seen: Mapping[str, Span]) -> None:
                     "duplicate-name",
                     f"`{word.text}` is swept twice",
                     word.span,
-                    labels=(Label(own[word.text], "the first time"),),
+                    labels=(Label(own[word.text], "first occurrence"),),
                 )
             if word.text in RESERVED:
                 fail(

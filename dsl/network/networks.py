@@ -325,11 +325,11 @@ def argument_scope(
     first: list[CompileError] = []
 
     def circular(circle: tuple[str, ...]) -> NoReturn:
-        """Defaults that need each other: one of them must be given. Said once a call."""
+        """Refuse defaults that need each other: one of them must be given. Reported once per call."""
         if first:
             raise first[0]
         listed = " or ".join(f"`{name}`" for name in circle)
-        needs = tuple(Label(names[name].span, "needs another one") for name in circle)
+        needs = tuple(Label(names[name].span, "its default needs another one") for name in circle)
         message = f"`{topology.name.text}` needs its argument {listed}"
         first.append(
             CompileError([Diagnostic("missing-argument", message, value.span, labels=needs)])

@@ -120,7 +120,7 @@ def _refused(span: Span) -> CompileError:
         [
             Diagnostic(
                 "claim-form",
-                "this has no interval that could decide a claim",
+                "this has no confidence interval that could decide a claim",
                 span,
                 SHAPES,
                 help="for example `median(plt, where: cca == bbr) / median(plt, where: cca == cubic)"

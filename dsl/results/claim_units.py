@@ -179,14 +179,14 @@ class Resolved:
         if not places:
             fail(
                 "claim-form",
-                "this compares no statistic of a metric",
+                "this comparison contains no statistic of a metric",
                 self._holds.span,
                 note=SHAPES,
                 help="for example `holds = median(fairness.F) > 0.2`",
             )
         kinds = [reading.statistic for reading in readings]
         if len(places) > 2 or (len(places) == 2 and set(kinds) not in ({"median"}, {"mean"})):
-            fail("claim-form", "this has no interval that could decide a claim", self._holds.span,
+            fail("claim-form", "this has no confidence interval that could decide a claim", self._holds.span,
                  note=f"{SHAPES}, both medians or both means")  # fmt: skip
         if self.over == "mean" and not set(kinds) <= {"median", "mean"}:
             fail("claim-form", f"`for = mean` takes `mean` or `median`, not `{kinds[0]}`",
@@ -228,7 +228,7 @@ class Resolved:
         ]
         fail(
             "several-configurations",
-            f"this statistic is of {len(found)} configurations at once{within}",
+            f"this statistic covers {len(found)} configurations{within}",
             at,
             note="repetitions are never pooled across configurations",
             help=f"choose one with `where: {differ[0]} == {found[0].bound[differ[0]].canonical}`",
@@ -304,7 +304,7 @@ def _compared(holds: syntax.Expr) -> tuple[syntax.Expr, Relation, syntax.Expr]:
     if not isinstance(node, syntax.Compare):
         fail(
             "claim-form",
-            "`holds` is a comparison of statistics",
+            "`holds` must be a comparison of statistics",
             node.span,
             note="this compares nothing",
             help="for example `holds = median(fairness.F) > 0.2`",
@@ -312,9 +312,9 @@ def _compared(holds: syntax.Expr) -> tuple[syntax.Expr, Relation, syntax.Expr]:
     if node.operator in ("==", "!="):
         fail(
             "claim-form",
-            f"no interval decides `{node.operator}`",
+            f"no confidence interval can decide `{node.operator}`",
             node.span,
-            note="a measured value is never exactly a number",
+            note="a measured value never equals a number exactly",
             help="give a range: `in 0.9..1.1`",
         )
     return node.left, cast(Relation, node.operator), node.right

@@ -168,7 +168,7 @@ class ClaimChecker:
                 "duplicate-claim",
                 "two claims have the same text",
                 span,
-                labels=(Label(self._texts[text], "the first time"),),
+                labels=(Label(self._texts[text], "first occurrence"),),
                 help="reword one of them",
             )
         self._texts[text] = span
@@ -186,9 +186,9 @@ class ClaimChecker:
                     checked.span,
                     note="it is about a mean",
                     notes=(
-                        "no interval of a mean holds where the values decide how many there are",
+                        "no interval of a mean is valid where the values decide how many there are",
                     ),
-                    help="claim something of the `median`, or write one number for `repeat`",
+                    help="claim something about the `median`, or write one number for `repeat`",
                     severity=Severity.ERROR if is_end else Severity.WARNING,
                 )
 
@@ -201,9 +201,9 @@ class ClaimChecker:
             )
             if checked.has < needed:
                 have = "1 repetition" if checked.has == 1 else f"{checked.has} repetitions"
-                advice = f"`repeat = {needed}` at least"
+                advice = f"write `repeat = {needed}` or more"
                 if is_range:
-                    advice = f"let the range go up to {needed} at least"
+                    advice = f"extend the range to {needed} or more"
                 yield Diagnostic(
                     "few-repetitions",
                     f"{have} cannot decide this claim, whatever the results",
@@ -212,10 +212,10 @@ class ClaimChecker:
                     notes=(
                         (
                             f"the claims make {pairs} {'pair' if pairs == 1 else 'pairs'} of claim"
-                            f" and configuration, decided together at 95 %"
+                            f" and configuration, decided simultaneously at 95 %"
                         ),
                     ),
-                    help=f"{advice}; or claim less",
+                    help=f"{advice}, or claim less",
                     severity=Severity.WARNING,
                 )
 

@@ -166,7 +166,7 @@ class FigureChecker:
                             "duplicate-axis",
                             f"`{item.name}` is used twice in one figure",
                             item.span,
-                            labels=(Label(seen[item.name], "the first time"),),
+                            labels=(Label(seen[item.name], "first occurrence"),),
                         )
                 seen.setdefault(item.name, item.span)
 

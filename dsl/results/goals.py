@@ -105,7 +105,7 @@ def build_precision(
                 "empty-precision",
                 "`precision` names no value",
                 block.span,
-                note="nothing to be precise about",
+                note="it is empty",
                 help=f"name a value of `measure`, such as `{EXAMPLE}`, or `claims = decided`",
             )
     goals: list[Goal] = []
@@ -132,10 +132,10 @@ def build_precision(
         if block.per is not None and CLAIMS in seen:
             fail(
                 "claims-per",
-                "claims are decided together, so all configurations end together",
+                "claims are decided together, so all configurations stop together",
                 block.per.span,
-                "no part of them can end by itself",
-                labels=(Label(seen[CLAIMS], "ends the range with the claims"),),
+                "no part of them can stop on its own",
+                labels=(Label(seen[CLAIMS], "stops the repetitions when all claims are decided"),),
                 help="leave out `per`",
             )
     gather.finish()
@@ -147,7 +147,7 @@ def _check_range(repeat: Repeat, head: Span, at: Span | None) -> None:
     if not repeat.is_range:
         fail(
             "precision-without-range",
-            "`precision` ends a range of repetitions, and `repeat` is no range",
+            "`precision` needs a range of repetitions, but `repeat` is one number",
             head,
             labels=(Label(at, "a fixed number"),) if at else (),
             help="for example `repeat = 8..30`",
@@ -158,7 +158,8 @@ def _check_range(repeat: Repeat, head: Span, at: Span | None) -> None:
             f"this precision cannot be reached: {repeat.most} repetitions give no interval",
             head,
             labels=(Label(at, f"at most {repeat.most}"),) if at else (),
-            help=f"an interval that holds at each look takes {LEAST} values: `repeat = 8..30`",
+            help=f"an interval that is valid at every interim analysis needs {LEAST} values:"
+            " `repeat = 8..30`",
         )
 
 
@@ -194,10 +195,10 @@ def _relative(metric: MetricEntry, name: str, value: Quantity) -> Goal:
         example = {NUMBER: "0.02", TIME: "1ms", PACKETS: "1pkt"}.get(unit or NUMBER, "0.02")
         fail(
             "unreachable-precision",
-            f"`{name}` can be zero or negative, so no precision is relative to it",
+            f"`{name}` can be zero or negative, so its precision cannot be relative",
             value.span,
-            note="no number of repetitions reaches a part of nothing",
-            help=f"write how wide half of its interval may be, such as `{name} = {example}`",
+            note="no number of repetitions is precise relative to zero",
+            help=f"write the half-width of its interval, such as `{name} = {example}`",
         )
     return Goal(metric=name, within=float(within.number), relative=True)
 
@@ -219,7 +220,7 @@ def _refuse_nothing_claimed(block: syntax.Precision, statements: Sequence[syntax
         if goal.key.text == CLAIMS:
             fail(
                 "nothing-claimed",
-                "the claims are to end this range, and the experiment has none",
+                "claims are to end this range, but the experiment has none",
                 goal.key.span,
                 note="nothing to decide",
                 help='add one, such as `claim "fair" { holds = median(fairness.jain_session) >'
@@ -264,6 +265,6 @@ def _refuse_excluded_repetitions(
                 "an `exclude` cannot leave out repetitions of a range",
                 exclude.condition.span,
                 note="it depends on `repetition`",
-                help="`precision` says where the range ends; write a fixed `repeat`, or leave"
+                help="`precision` decides how many there are; write a fixed `repeat`, or leave"
                 " `repetition` out of the condition",
             )

@@ -90,7 +90,7 @@ def _merged(
             "duplicate-metric",
             f"`{second.values[0]}` is measured twice",
             here,
-            labels=(Label(at, "the first time"),),
+            labels=(Label(at, "first occurrence"),),
             help="request each metric once, so that its values have one name; list any number of"
             " its sub-values",
         )

@@ -39,7 +39,7 @@ def check_iperf3(
     udp = control.transport == "udp"
     if control.transport == "quic":
         refuse(
-            "iperf3 has no QUIC",
+            "iperf3 does not support QUIC",
             keys.OVER if keys.OVER in settings else keys.CCA,
             "use TCP or UDP; over QUIC, use `bulk`",
         )
@@ -115,7 +115,7 @@ def _check_tcp(
         )
     if options.pacing and not control.paces:
         refuse(
-            "iperf3 paces at a rate only", keys.PACING, "give the flow a `rate`, or leave it out"
+            "iperf3 paces only at a given `rate`", keys.PACING, "give the flow a `rate`, or leave it out"
         )
     if options.fast_open:
         refuse("iperf3 does not support TCP Fast Open", keys.FAST_OPEN, "leave it out")

@@ -77,7 +77,7 @@ def remark(load: Load, place: Span, report: Callable[[Diagnostic], None]) -> Non
         report(
             Diagnostic(
                 "har-simplified",
-                f"of the recording `{load.page.file.path}` {'; '.join(load.page.remarks)}",
+                f"recording `{load.page.file.path}`: {'; '.join(load.page.remarks)}",
                 load.page.objects[0].span,
                 severity=Severity.WARNING,
             )

@@ -19,7 +19,7 @@ from .sequential import at_any_time, at_look
 
 T = TypeVar("T")
 
-OF_MEANS = "no interval of a mean holds where the values decide how many there are"
+OF_MEANS = "no interval of a mean is valid where the values decide how many there are"
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,7 +176,7 @@ def _remarks(listed: Sequence[object], entries: Sequence[_Entry]) -> list[str]:
         )
     hosts = {urlsplit(entry.url).netloc for entry in entries}
     if len(hosts) > 1:
-        found.append(f"objects from {len(hosts)} hosts all come from one")
+        found.append(f"objects from {len(hosts)} hosts are all served by one")
     return found
 
 

@@ -123,7 +123,7 @@ def _in_packets(size: Quantity | Use[Entry]) -> bool:
     if size.dimension == PACKETS and size.number.denominator != 1:
         fail(
             "out-of-range",
-            "a transfer has a whole number of packets",
+            "a transfer must have a whole number of packets",
             size.span,
             note=f"this is {size.canonical}",
             help="write other sizes in bytes",
