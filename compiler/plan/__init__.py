@@ -1,26 +1,26 @@
 """The plan: the contract between the compiler and everything that runs cells.
 
 A plan is a header (`plan.json`, a `Plan`) and its cells as JSON Lines (`cells.jsonl`, one `Cell`
-a line), so that 100,000 of them stream. Each cell is complete: whoever reads it needs neither the
+per line), so that 100,000 of them can be streamed. Each cell is complete: readers need neither the
 language nor the header. Integers carry their unit in the name: ns, bit/s, bytes.
 
 From the smallest part to the whole:
 
-    text       what each text may hold: names, addresses, human-readable text
-    numbers    what each number may be
-    base       what every part is made of; frames: sizes of packets and frames
+    text       the types of texts: names, addresses, human-readable text
+    numbers    the types of numbers and their ranges
+    base       what all parts have in common; frames: sizes of packets and frames
     queues     the queue of an interface
     links      rate, delay and losses of a link, and how they change
     network    interfaces, routes, nodes, cables
-    workloads  what connections move
+    workloads  what connections transfer
     flows      who sends what to whom
     peps       proxies that split connections
     policers   congestion policing
-    consistency  what a cell may not say
-    cells      a cell, its captures
-    claims     what the run decides
-    looks      after how many repetitions a range of them is looked at
-    requests   what a header may not say
+    consistency  contradictions that a cell must not contain
+    cells      a cell and its captures
+    claims     the hypotheses that the run decides
+    looks      the interim analyses of a range of repetitions
+    requests   contradictions that a header must not contain
     header     the plan: what was swept, what is measured and shown
 """
 

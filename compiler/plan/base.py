@@ -1,4 +1,4 @@
-"""What every part of a plan is made of."""
+"""The base of all parts of a plan."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ BOUNDS = frozenset(
         *("string_too_long", "string_pattern_mismatch"),
     }
 )
-"""What an experiment can ask for but a plan cannot hold; anything else is a bug."""
+"""Errors of values that an experiment can request but a plan cannot hold; any other is a bug."""
 
 
 @contextmanager
 def within_bounds() -> Iterator[None]:
-    """Turn a value that is beyond what a plan holds into a diagnostic. Raises CompileError."""
+    """Turn a value outside a plan's limits into a diagnostic. Raises CompileError."""
     try:
         yield
     except ValidationError as error:
@@ -52,7 +52,7 @@ def within_bounds() -> Iterator[None]:
 
 
 def absent(value: object) -> bool:
-    """Whether a field is left out of the JSON because nothing is given."""
+    """Whether a field is left out of the JSON because it has no value."""
     return value is None
 
 
@@ -62,12 +62,12 @@ def off(value: object) -> bool:
 
 
 def empty(value: object) -> bool:
-    """Whether a field is left out of the JSON because nothing is in it."""
+    """Whether a field is left out of the JSON because it is empty."""
     return value == ()
 
 
 def usual(value: object) -> bool:
-    """Whether an MTU is left out of the JSON because it is the one of most links."""
+    """Whether an MTU is left out of the JSON because it is the default."""
     return value == MTU
 
 
@@ -75,11 +75,11 @@ MAX_PROCESSING_NS = 4_000_000_000
 MAX_SYSCALL_COST_NS = 100_000
 
 SAMPLE_EVERY_NS = 100_000_000
-"""How often endpoints sample a connection unless a metric asks for more (measurement.md, rule 19)."""
+"""How often endpoints sample a connection unless a metric requests more (measurement.md, rule 19)."""
 
 
 def unhurried(value: object) -> bool:
-    """Whether a sampling interval is left out of the JSON because it is the one of most flows."""
+    """Whether a sampling interval is left out of the JSON because it is the default."""
     return value == SAMPLE_EVERY_NS
 
 
@@ -88,7 +88,7 @@ SampleEvery = Annotated[int, Field(ge=100_000, le=SAMPLE_EVERY_NS, exclude_if=un
 
 
 def complete(value: object) -> bool:
-    """Whether a cell's captures are left out of the JSON because they are those of most cells."""
+    """Whether a cell's captures are left out of the JSON because they are the default."""
     return value == "full"
 
 

@@ -1,4 +1,4 @@
-"""A cell: what an engine runs, and where its packets are captured."""
+"""A cell: what an engine runs, and where packets are captured."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Capture(Model):
     """A packet capture of one direction of one interface (what it means: docs/artefacts.md).
 
     point: `entry` (arriving at the bottleneck's router), `exit` (leaving the bottleneck queue),
-    `delivered` (after the loss), `client` (arriving at the client of a page load; of an image of
-    others, also leaving it), `policer` (what a policer sees and no other point shows).
+    `delivered` (after the loss), `client` (arriving at the client of a page load; for a third-party
+    image, also leaving it), `policer` (packets that a policer sees and no other point shows).
     queue: the (node, interface) of the bottleneck it belongs to.
     """
 
@@ -39,13 +39,13 @@ class Cell(Model):
     id: SHA-256 of the cell's JSON without white space, fields in the schema's order, without `id`,
     `bindings`, `captures`, every `source`, and `peps` and `policers` where there are none; its first 16 hexadecimal digits.
     configuration: the same over the bindings, keys sorted; so repetitions share it.
-    bindings: swept name -> canonical value. stop: when the cell ends by itself.
+    bindings: swept name -> canonical value. stop: the condition on which the cell ends.
     duration_ns: a fixed length after the epoch, or None. deadline_ns: the latest end.
-    processing_ns: a host delays each packet that it sends by a random time in [0, processing_ns], behind
-    its link's queue and rate, and in order; sources at a constant rate vary their gaps. 0: neither. Left out
-    where the file says nothing: then as the engine needs it (targets/processing.py).
-    syscall_cost_ns: the virtual time of each system call, where computing takes none; left out where the file
-    says nothing: then as the engine needs it.
+    processing_ns: a host delays each packet that it sends by a random time in [0, processing_ns], after
+    its link's queue and shaper, in order; constant-rate sources vary their gaps. 0: neither. Left out
+    where the file does not set it: then as the engine needs it (targets/processing.py).
+    syscall_cost_ns: the virtual time of each system call, where computation takes none; left out where the file
+    does not set it: then as the engine needs it.
     captured: `none`: no packets are captured, and there are no `captures`; left out where it is `full`.
     """
 

@@ -1,4 +1,4 @@
-"""What a run decides: claims, resolved to configurations, so that whoever reads them needs no syntax."""
+"""Claims, which a run decides, resolved to configurations so that readers need no syntax."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Tested = Literal["", "<", "<=", ">", ">="]
 class ClaimTerm(Model):
     """A statistic of a metric over the repetitions of one configuration.
 
-    flow: of which flow or group of users; empty: of the cell. load: of which page load, from 1; 0: the metric has
-    none. share: the quantile of `percentile`. relation, bound: of `count`: the share of the repetitions in which
-    the metric fulfils it (SI unit). factor: of the statistic in its sum; of a ratio that of the first term only.
+    flow: the flow or group of users; empty: the cell. load: the page load, from 1; 0: the metric has
+    none. share: the quantile of `percentile`. relation, bound: for `count`, which is the share of repetitions in which
+    the metric meets the bound (SI unit). factor: of the statistic in its sum; in a ratio, of the first term only.
     cells: the configuration, by its value on each axis in canonical text.
     """
 
@@ -50,10 +50,10 @@ class ClaimUnit(Model):
 
 
 class Claim(Model):
-    """A statement that the run decides.
+    """A hypothesis that the run decides.
 
     text: the claim's title. over: whether it must hold in each unit, or for their mean. condition, holds: as written. form:
-    what the terms of a unit make. relation: of the quantity to its bounds; `in` includes both. unit: SI unit of
+    how the terms of a unit are combined. relation: of the quantity to its bounds; `in` includes both. unit: SI unit of
     the quantity. shared: the axes that distinguish units.
     """
 
@@ -69,12 +69,12 @@ class Claim(Model):
 
     @property
     def pairs(self) -> int:
-        """How many intervals decide it."""
+        """The number of intervals that decide it."""
         return 1 if self.over == "mean" else len(self.units)
 
 
 def contradiction(claim: Claim, axes: tuple[tuple[str, frozenset[str]], ...]) -> str:
-    """Return what contradicts another thing in a claim; axes: names with their values."""
+    """Return the first contradiction in a claim; axes: names with their values."""
     if not set(claim.shared) <= {name for name, _ in axes}:
         return "is distinguished by something that is not an axis"
     for unit in claim.units:

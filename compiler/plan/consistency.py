@@ -1,4 +1,4 @@
-"""What a cell may not say: parts that name each other without being there, or that contradict.
+"""Consistency of a cell: references to missing parts, and parts that contradict each other.
 
 The writers of programs rely on it: every name that a cell uses is that of one of its parts, so a
 plan from a stranger cannot bring them into a state that no compiled experiment has.
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 Place = tuple[str, str]
 
 RESERVED = frozenset({"all", "default", "lo"})
-"""Names that Linux gives a meaning to where an interface's name stands."""
+"""Names with a meaning in Linux where an interface's name is expected."""
 
 LOGS = frozenset({"changes", "monitor"})
-"""What writes a log besides captures and the programs of flows."""
+"""What else writes a log, apart from captures and the programs of flows."""
 
 MOST_STREAMS = 128
-"""Most streams of one iperf3 (iperf.h, MAX_STREAMS)."""
+"""The largest number of streams of one iperf3 (iperf.h, MAX_STREAMS)."""
 
 LEAST_PART = 0.99e-6
 """Least share of a flow in shared arrivals: the language's limit (dsl/traffic/arrivals.py) less rounding."""
@@ -39,7 +39,7 @@ USUAL_WINDOW = 10
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a cell by what names them. owners: address -> name of the node that has it."""
+    """The parts of a cell by their names. owners: address -> name of the node that has it."""
 
     nodes: dict[str, Node]
     ends: dict[Place, Interface]
@@ -47,9 +47,9 @@ class Parts:
 
 
 def contradiction(cell: Cell) -> str:
-    """Return the first thing that contradicts another one in a cell; nothing where all is well.
+    """Return the first contradiction in a cell; empty if there is none.
 
-    Every cell that is read passes through here, 10,000 in a second: hence no step is repeated.
+    Every cell that is read passes through here, 10,000 per second, so no step is repeated.
     """
     ends = {(node.name, end.name): end for node in cell.nodes for end in node.interfaces}
     owners = {end.address.partition("/")[0]: place[0] for place, end in ends.items()}
@@ -138,7 +138,7 @@ def _flows(cell: Cell, parts: Parts) -> str:
 
 
 def _stack(flow: Flow) -> str:
-    """Say what does not go together in a flow: transport, workload, CCA and image."""
+    """Report what cannot be combined in a flow: transport, workload, CCA and image."""
     kind, transport = flow.workload.kind, flow.transport
     if (transport == "web") != (kind == "load"):
         return f"the flow `{flow.name}` cannot move `{kind}` over `{transport}`"
@@ -159,7 +159,7 @@ def _stack(flow: Flow) -> str:
 
 
 def _arrivals(flow: Flow) -> str:
-    """Report what is wrong with a part of shared arrivals: each stream draws all of them."""
+    """Report what is wrong with a share of an arrival process, all of which each stream draws."""
     workload = flow.workload
     if workload.kind != "requests" or workload.shared is None:
         return ""
@@ -170,7 +170,7 @@ def _arrivals(flow: Flow) -> str:
 
 
 def _iperf3(flow: Flow, cell: Cell) -> str:
-    """Report what iperf3 cannot run of a flow."""
+    """Report what iperf3 does not support in a flow."""
     workload = flow.workload
     if workload.kind != "iperf3":
         return ""
@@ -293,7 +293,7 @@ def _covers(prefix: str, address: str) -> bool:
 
 
 def _settings(knobs: Mapping[str, Knob], given: Mapping[str, float | bool], user: str) -> str:
-    """Report what is wrong with parameters of a CCA: those of a kernel hold for the whole machine."""
+    """Report what is wrong with parameters of a CCA: those of a kernel apply to the whole machine."""
     for name, value in given.items():
         knob = knobs.get(name)
         if knob is None or isinstance(value, bool) != isinstance(knob.initial, bool):

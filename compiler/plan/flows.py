@@ -30,9 +30,9 @@ from .workloads import VideoWorkload, Workload
 class TransportOptions(Model):
     """Options of a transport, defaults written out.
 
-    initial_window_packets: first congestion window. receive_window_bytes: the largest window that
-    the receiver offers; None: as its buffer allows. accurate_ecn: the receiver counts marks for the sender
-    (AccECN, over TCP); left out where it does not. pacing: for TCP, inside TCP.
+    initial_window_packets: initial congestion window. receive_window_bytes: the largest window that
+    the receiver advertises; None: as its buffer allows. accurate_ecn: the receiver counts marks for the sender
+    (AccECN, over TCP); left out where it does not. pacing: for TCP, by TCP itself.
     """
 
     initial_window_packets: InitialWindow = 10
@@ -50,20 +50,20 @@ class Flow(Model):
     starts_ns: of each connection. starts_ns, stop_ns: after the cell's epoch.
     base_rtt_ns: propagation both ways, no queueing.
     bottleneck: (node, interface) of its data path's slowest egress.
-    mtu: the smallest one on the way of its data and back; left out where it is 1500.
+    mtu: the smallest MTU on the paths of its data and acknowledgements; left out where it is 1500.
     buffer_bytes: send and receive buffer of each connection.
     declared: the name in the file, `name` unless it is one of several users' flows; users: their
     group. Neither is part of the cell's identity.
-    cca: None over UDP, and where an image brings its own. cca_parameters: over TCP those that the file gives, named as under
+    cca: None over UDP, and where an image brings its own. cca_parameters: over TCP those that the file sets, named as under
     /sys/module/tcp_<cca>/parameters, for the whole kernel; over QUIC all of them.
-    rate_bps: limit of the sending rate at the generator, bit/s of IP.
-    send_buffer_bytes, receive_buffer_bytes: instead of buffer_bytes, where the file gives them.
-    transport: `web`: HTTP over TCP, over QUIC, or over both, as the loads of a page ask for.
+    rate_bps: limit of the sending rate at the source, bit/s of IP.
+    send_buffer_bytes, receive_buffer_bytes: instead of buffer_bytes, where the file sets them.
+    transport: `web`: HTTP over TCP, over QUIC, or over both, as the loads of a page require.
     qlog: whether a QUIC server writes one. cca_object: the BPF struct_ops
     object that registers the CCA, compressed (zlib), in base64.
-    image: the container image of another QUIC stack, both server and client; left out where there
+    image: the container image of a third-party QUIC stack, both server and client; left out where there
     is none.
-    sample_every_ns: between two samples of a connection's state by its sender; left out where it is 100 ms.
+    sample_every_ns: interval at which the sender samples a connection's state; left out where it is 100 ms.
     """
 
     name: FlowName

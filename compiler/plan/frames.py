@@ -1,7 +1,7 @@
 """Sizes of packets and frames.
 
-A link has an MTU, the largest IP packet in bytes; what a full packet of it is on the wire decides how
-its shaper, its queue and its hop are sized.
+A link has an MTU, the largest IP packet in bytes; the size of a full packet on the wire determines the
+sizes of its shaper, its queue and its hop.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ TCP_IP_BYTES = 20 + 20 + 12  # headers of IPv4 and TCP, with timestamps
 # Of a full packet of this QUIC stack (endpoints/src/quic/transport.rs): headers of IPv4 and UDP, short
 # header with a connection id of 8 and a packet number of 2, frame type, stream id, offset of 4, and tag.
 QUIC_OVERHEAD_BYTES = (20 + 8) + (1 + 8 + 2) + (1 + 1 + 4) + 16
-# What Linux takes for a TCP segment in memory besides its IP packet, structures and room for headers;
+# Memory that Linux takes for a TCP segment in addition to its IP packet: structures and room for headers;
 # measured with cake at MTUs of 576, 1500, 4000 and 9000 on Linux 6.12.
 SEGMENT_MEMORY_BYTES = 844
 
 
 def frame_bytes(mtu: int) -> int:
-    """Return a full packet of a link in its Ethernet frame, without preamble, bytes."""
+    """Return the Ethernet frame of a full packet of a link, without preamble, bytes."""
     return mtu + ETHERNET_BYTES
 
 
@@ -30,7 +30,7 @@ def segment_bytes(mtu: int) -> int:
 
 
 def stream_bytes(mtu: int) -> int:
-    """Return the data of a stream in a full packet of QUIC, bytes: 1439 at an MTU of 1500."""
+    """Return the stream data in a full QUIC packet, bytes: 1439 at an MTU of 1500."""
     return min(mtu, MTU) - QUIC_OVERHEAD_BYTES
 
 

@@ -31,8 +31,8 @@ class Axis(Model):
 class MetricRequest(Model):
     """An entry of `measure`: metric name, flows named by position, keyword options (SI units).
 
-    values: those that are named, `queue_delay.p95`; the metric's own name stands for its first one, and
-    none are left out for that alone. All are computed.
+    values: the sub-values named in the file, such as `queue_delay.p95`; the metric's own name stands for its first
+    value. Left out where only that is named. All values are computed.
     """
 
     name: MetricName
@@ -42,14 +42,14 @@ class MetricRequest(Model):
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The names of the values that are asked for."""
+        """The names of the requested values."""
         return self.values or (self.name,)
 
 
 class Goal(Model):
-    """How precise a value must be before repetitions end: `metric` as in `measure` (`fairness.F`).
+    """The precision that a value must reach before repetitions stop: `metric` as in `measure` (`fairness.F`).
 
-    within: the larger half of its interval at most; relative: as a part of the value, else in its SI unit.
+    within: the largest half-width of its interval; relative: as a fraction of the value, else in its SI unit.
     """
 
     metric: MetricName
@@ -58,10 +58,10 @@ class Goal(Model):
 
 
 class Precision(Model):
-    """When repetitions end: after `least` of them, or later, at the first look that finds every goal reached.
+    """When repetitions stop: after `least` of them or later, at the first interim analysis with every goal reached.
 
-    per: the axes whose values distinguish what ends together; empty: all configurations end together.
-    claims: whether every claim must be decided, too; left out where it need not. Then there may be no goal.
+    per: the axes whose values distinguish the groups that stop together; empty: all configurations stop together.
+    claims: whether every claim must be decided as well; then `goals` may be empty. Left out where it need not.
     """
 
     least: Repetition
@@ -71,7 +71,7 @@ class Precision(Model):
 
 
 class Selection(Model):
-    """The cells for which a condition holds, without the condition: whoever reads it needs no syntax.
+    """The cells for which a condition holds, listed so that readers need no syntax.
 
     text: the condition as written. names: the swept names (and `repetition`) that it depends on;
     rows: their values for which it holds, in canonical text.
@@ -111,23 +111,23 @@ class Input(Model):
 
 
 class Plan(Model):
-    """The header: what was asked for, and how many cells there are.
+    """The header: what was requested, and how many cells there are.
 
     varied: as text, what differs between repetitions (measurement.md, rule 11).
-    source: the text of the file itself, so that a run directory explains itself.
-    processing_ns: the limits of the time that hosts take for a packet, of all configurations, where the file
-    says something; left out where it does not, and the engine decides.
-    excluded, unsampled: cells that `exclude` drops, and of the others those that `sample` does.
-    engine: what runs every cell; a plan of an earlier version names none, and means `vm`.
-    engine_reasons: as text, what in the file keeps faster engines from it.
-    engine_asked: whether it is another engine than the one that the file alone would get; left out where
-    it is not.
+    source: the text of the file itself, so that a run directory is self-explanatory.
+    processing_ns: the limits of the time that hosts take for a packet, over all configurations, where the file
+    sets them; left out where it does not, and the engine decides.
+    excluded, unsampled: the number of cells that `exclude` drops, and of the remaining ones that `sample` drops.
+    engine: the engine that runs every cell; a plan of an earlier version names none, and means `vm`.
+    engine_reasons: as text, what in the file prevents faster engines.
+    engine_asked: whether another engine was requested than the one that the file alone would get; left out where
+    it was not.
     settings: what the command line replaced in the file, by name; left out where nothing was.
-    common: as text, what of `varied` all configurations of a repetition draw alike, so that they are compared
-    repetition by repetition; left out where nothing is: of one configuration, or with `draws = own`.
-    claims: what the run decides, in file order; left out where nothing is claimed.
-    deviates: what differs from the publication that `citation` names; left out where the file says nothing.
-    repeat: the number of repetitions; with `precision` the most of them. precision: what ends them before; left
+    common: as text, the part of `varied` that all configurations of a repetition draw alike, so that they are compared
+    repetition by repetition; left out where there is none: with one configuration, or with `draws = own`.
+    claims: the hypotheses that the run decides, in file order; left out where there are none.
+    deviates: the differences from the publication that `citation` names; left out where the file lists none.
+    repeat: the number of repetitions; with `precision` the largest one. precision: what can stop them earlier; left
     out where nothing does.
     """
 

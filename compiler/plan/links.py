@@ -9,9 +9,9 @@ from .numbers import Buffer, Packets, Probability, Rate, Seed, TimeNs
 
 
 class Shaper(Model):
-    """A token bucket in front of the wire: rate in bit/s of frames, burst under two frames.
+    """A token bucket in front of the wire: rate in bit/s of frames, burst of less than two frames.
 
-    Programs that run in real time make the burst larger: see `LATE_NS` of the target's tc.
+    Programs that run in real time use a larger burst: see `LATE_NS` of the target's tc.
     """
 
     rate_bps: Rate

@@ -1,8 +1,8 @@
-"""After how many repetitions a range of them is looked at: data that language, sweep and statistics share.
+"""The interim analyses ("looks") of a range of repetitions: data that language, sweep and statistics share.
 
-A look is where it is decided whether the values are precise enough. Where a range begins and ends at one of
-`LOOKS`, the values are looked at there and nowhere else, and their intervals take the ranks that are made
-for it; any other range is looked at more often, and takes a confidence sequence, which holds at all times
+A look decides whether the values are precise enough. A range that begins and ends at one of `LOOKS` has looks
+there and nowhere else, and its intervals use ranks designed for group-sequential testing; any other
+range has more frequent looks and uses a confidence sequence, which is valid at all times
 (runtime/statistics/sequential.py has both).
 """
 
@@ -21,14 +21,14 @@ distributions): tests/metrics/test_sequential.py enumerates it. Some of the four
 """
 
 LEAST = 8
-"""The least number of values whose median has an interval that may be looked at again and again."""
+"""The smallest number of values whose median has an interval that stays valid under repeated looks."""
 
 STEP = 8
-"""A range that is not made of `LOOKS` is looked at after an eighth more repetitions, at least one."""
+"""A range that is not made of `LOOKS` has a look after every eighth more repetitions, at least one."""
 
 
 def has_ranks(least: int, most: int) -> bool:
-    """Whether a range of repetitions is looked at at `LOOKS` alone.
+    """Whether the looks of a range of repetitions are those of `LOOKS` alone.
 
     >>> has_ranks(8, 30), has_ranks(12, 20), has_ranks(8, 25)
     (True, True, False)
@@ -37,7 +37,7 @@ def has_ranks(least: int, most: int) -> bool:
 
 
 def looks(least: int, most: int) -> tuple[int, ...]:
-    """Return after how many repetitions values are looked at, ascending; the last one is `most`.
+    """Return the numbers of repetitions at which there is a look, ascending; the last one is `most`.
 
     >>> looks(8, 30), looks(10, 15), looks(2, 4), looks(30, 60)
     ((8, 12, 20, 30), (10, 11, 12, 13, 14, 15), (4,), (30, 33, 37, 41, 46, 51, 57, 60))

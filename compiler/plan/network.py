@@ -1,4 +1,4 @@
-"""Nodes with their interfaces and routes, and what connects them."""
+"""Nodes with their interfaces and routes, and the cables between them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Interface(Model):
     mtu: the largest IP packet, the same at both ends of a cable; left out where it is 1500.
     shaper, queue: on its egress; impairment: instead of them, on a delay hop.
     bottleneck: whether this egress is the slowest link of some flow's data path.
-    changes: of shaper or impairment, in order of time; repeat_ns: they come again after that.
-    Before the first one, the shaper's rate and the impairment hold.
+    changes: of shaper or impairment, in order of time; repeat_ns: the period with which they repeat.
+    Before the first one, the shaper's rate and the impairment apply.
     source: `file:line` of the statement that it comes from.
     """
 
@@ -49,8 +49,7 @@ class Interface(Model):
 class Route(Model):
     """A static route: `destination` is an IPv4 prefix, `via` the next hop's address.
 
-    mtu: the largest IP packet that gets there, where it is smaller than what the next cable takes;
-    else left out.
+    mtu: the path MTU, where it is smaller than that of the next cable; else left out.
     """
 
     destination: InterfaceAddress

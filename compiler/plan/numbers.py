@@ -1,4 +1,4 @@
-"""The numbers of a plan: what each may be, so that none of them is beyond what kernels and tools take."""
+"""The number types of a plan, with ranges that kernels and tools accept."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ TimeNs = Annotated[int, Field(ge=0, le=LONGEST_NS)]
 """A time or a duration, ns."""
 
 SpanNs = Annotated[int, Field(ge=1, le=LONGEST_NS)]
-"""A duration that is more than nothing, ns."""
+"""A duration above zero, ns."""
 
 Rate = Annotated[int, Field(ge=1, le=10**14)]
 """Bit/s."""
 
 Size = Annotated[int, Field(ge=0, le=10**15)]
-"""Bytes that are moved."""
+"""Bytes to transfer."""
 
 Buffer = Annotated[int, Field(ge=1, le=_INT32)]
 """Bytes of a socket's buffer or window: an int of the kernel."""
 
 QueueBytes = Annotated[int, Field(ge=0, le=10**15)]
-"""Bytes of a queue; what is above 4 GiB tc refuses."""
+"""Bytes of a queue; tc refuses more than 4 GiB."""
 
 Packets = Annotated[int, Field(ge=0, le=10**12)]
-"""Packets of a queue; what is above 2^32 tc refuses."""
+"""Packets of a queue; tc refuses more than 2^32."""
 
 Small = Annotated[int, Field(ge=0, le=_INT32)]
 """A parameter of a queueing discipline."""
@@ -40,13 +40,13 @@ MtuBytes = Annotated[int, Field(ge=68, le=65_535)]
 """A largest IP packet (RFC 791), bytes."""
 
 TestTime = Annotated[int, Field(ge=1, le=86_400)]
-"""What iperf3 takes for `--time`, s (iperf.h, MAX_TIME)."""
+"""The range of iperf3's `--time`, s (iperf.h, MAX_TIME)."""
 
 TestBytes = Annotated[int, Field(ge=1, le=10**15)]
-"""What iperf3 moves with `--bytes`; with 0 it would not end."""
+"""The range of iperf3's `--bytes`; with 0 it would not end."""
 
 TestBuffer = Annotated[int, Field(ge=1, le=2**29)]
-"""What iperf3 takes for `--window`, bytes (iperf.h, MAX_TCP_BUFFER)."""
+"""The range of iperf3's `--window`, bytes (iperf.h, MAX_TCP_BUFFER)."""
 
 Port = Annotated[int, Field(ge=1, le=65_535)]
 """A port of TCP or UDP."""
@@ -55,13 +55,13 @@ Many = Annotated[int, Field(ge=1, le=10_000)]
 """Connections of a flow."""
 
 InitialWindow = Annotated[int, Field(ge=1, le=10_000)]
-"""Packets of a first congestion window."""
+"""Packets of an initial congestion window."""
 
 Number = Annotated[int, Field(ge=0, le=10**12)]
-"""How many of something a plan counts."""
+"""A count."""
 
 Repetition = Annotated[int, Field(ge=1, le=10**6)]
-"""The number of a repetition, or how many there are."""
+"""The number of a repetition, or the number of repetitions."""
 
 Seed = Annotated[int, Field(ge=0, le=_INT63)]
 """A seed of 63 bits."""
@@ -79,10 +79,10 @@ Above = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 """A finite number above zero."""
 
 Tokens = Annotated[float, Field(ge=1, le=10**9, allow_inf_nan=False)]
-"""What a token bucket holds when it is full, packets."""
+"""The depth of a token bucket, packets."""
 
 PacketRate = Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)]
 """Packets/s."""
 
 Setting = Annotated[int, Field(ge=-_INT63, le=_INT63)] | Real | bool
-"""What a parameter of a CCA is set to."""
+"""The value of a CCA's parameter."""

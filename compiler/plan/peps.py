@@ -19,10 +19,10 @@ class Pep(Model):
     terminal, gateway: the nodes on the clients' and on the servers' side; terminal_address,
     gateway_address: those of their interfaces on the link between them, where the middle
     connections run from the terminal to `port` of the gateway. ports: the servers' TCP ports that
-    are intercepted; nothing else is touched.
+    are intercepted; all other traffic is forwarded unchanged.
     mtu: of the link between them; left out where it is 1500.
-    pool: middle connections that are kept open, ready for clients. window_bytes: the window with
-    which each of them begins, both ways, instead of slow start. rate_bps: (down, up), the
+    pool: number of middle connections kept open for clients. window_bytes: the window with
+    which each of them starts, in both directions, instead of slow start. rate_bps: (down, up), the
     pacing limit of a middle connection, the rate of the link. buffer_bytes: send and receive buffer of
     each of the three connections.
     """

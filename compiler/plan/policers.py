@@ -24,9 +24,9 @@ class Policed(Model):
 class Policer(Model):
     """A congestion policer with a token bucket for each user (definition: docs/policing.md).
 
-    name: of its artefact, `NAME.policer.ndjson`. node: the hop where it stands; what comes in at
-    `ingress` leaves by `egress`, in front of its queue, or is dropped.
-    rate: fill rate, packets/s; depth: packets. buckets: the host that each is of. seed: of its
+    name: of its artefact, `NAME.policer.ndjson`. node: the hop that runs it; packets that arrive at
+    `ingress` leave through `egress`, before its queue, or are dropped.
+    rate: fill rate, packets/s; depth: packets. buckets: the host of each bucket. seed: of its
     random numbers.
     """
 

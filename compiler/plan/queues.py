@@ -19,9 +19,9 @@ class InPackets(Model):
 
 
 class Fifo(Model):
-    """First in, first out; what does not fit is dropped (tc: bfifo or pfifo).
+    """First in, first out, drop-tail (tc: bfifo or pfifo).
 
-    It has one limit; bytes are frame bytes that wait.
+    It has one limit; bytes are bytes of waiting frames.
     """
 
     limit_bytes: QueueBytes | None = None
@@ -38,9 +38,9 @@ class Fifo(Model):
 class Red(Model):
     """Random Early Detection over the average queue (limit in bytes).
 
-    min_bytes, max_bytes: where dropping begins, and where it has reached `probability`; above
-    max_bytes everything is dropped (or marked). average_packet_bytes, burst_packets: from which
-    tc derives the weight of the average. ecn: mark packets that can be marked.
+    min_bytes, max_bytes: the average at which dropping begins, and at which its probability reaches `probability`; above
+    max_bytes every packet is dropped (or marked). average_packet_bytes, burst_packets: tc derives the
+    weight of the average from them. ecn: mark ECN-capable packets.
     """
 
     limit_bytes: QueueBytes
@@ -148,8 +148,8 @@ class DualPi2(InPackets):
     """Coupled queues for L4S and classic packets (RFC 9332); the limit, in packets, is of both.
 
     alpha, beta: gains as the kernel takes them, in units of 1/256 Hz. step_ns, step_packets: one of them is
-    given: from which delay, or number of packets, every L4S packet is marked. protection_percent: share
-    of the link that classic packets get at least. l4s: packets with ECT(1) or CE, or `any` that can be marked. drop:
+    set: the delay, or number of packets, from which on every L4S packet is marked. protection_percent: smallest share
+    of the link for classic packets. l4s: packets with ECT(1) or CE, or `any` ECN-capable packet. drop:
     where packets are dropped and marked. overload: whether L4S packets are dropped where all of them
     are marked.
     """
@@ -176,10 +176,10 @@ class DualPi2(InPackets):
 
 
 class Qdisc(Model):
-    """A discipline that has no class here: one of another package, or one that only needs arguments of tc.
+    """A discipline without a class here: one from another package, or one that only needs arguments of tc.
 
-    discipline: what tc and the kernel call it. It has one limit, which says what it holds at most; what
-    of it tc is to know is among the arguments: a name, and its number or word (None: the name alone).
+    discipline: its name in tc and the kernel. It has one limit, the most that it holds. arguments: those of tc,
+    the limit included: a name, and its number or word (None: the name alone).
     """
 
     limit_bytes: QueueBytes | None = None

@@ -1,4 +1,4 @@
-"""What a header may not say: axes that are there twice, figures that lack an option or name no axis, and claims."""
+"""Consistency of a header: duplicate axes, figures that lack an option or name no axis, and claims."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Option = str | float | tuple[str, ...]
 
 
 def contradiction(plan: Plan) -> str:
-    """Return the first thing that contradicts another one in a header; nothing where all is well."""
+    """Return the first contradiction in a header; empty if there is none."""
     names = {axis.name for axis in plan.axes}
     if len(names) != len(plan.axes):
         return "two axes have the same name"
@@ -41,7 +41,7 @@ def contradiction(plan: Plan) -> str:
 
 
 def _precision(plan: Plan, axes: set[str]) -> str:
-    """Report what is wrong with what ends the repetitions."""
+    """Report what is wrong with the precision that ends the repetitions."""
     ends = plan.precision
     if ends is None:
         return ""

@@ -1,7 +1,7 @@
-"""The texts of a plan: what each may hold, so that none of them can become anything but itself.
+"""The text types of a plan, restricted so that no text can turn into code, options or paths.
 
 A plan may come from a stranger, and its texts end up in programs that run as root, in file names and
-on terminals. Every type here is a pattern that pydantic checks in compiled code; no free text holds a
+on terminals. Every type here is a pattern that pydantic checks in compiled code; no free text contains a
 control character or one that reorders what a reader sees (as in the language: dsl/text/slips.py).
 """
 
@@ -74,28 +74,28 @@ MetricName = Annotated[
 """A metric, or one of its values: `fairness.F`."""
 
 CcaName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=15)]
-"""A CCA as the kernel has it, so a part of the name of its module."""
+"""The kernel's name of a CCA, part of the name of its module."""
 
 ParameterName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
 """A parameter of a CCA: the name of a file below /sys/module/tcp_NAME/parameters."""
 
 Address = Annotated[str, Field(pattern=rf"^{_ADDRESS}$")]
-"""An IPv4 address in its one usual form."""
+"""An IPv4 address in dotted-decimal form."""
 
 InterfaceAddress = Annotated[str, Field(pattern=rf"^{_ADDRESS}/{_LENGTH}$")]
 """An IPv4 address and the length of its prefix: `10.0.0.1/30`."""
 
 Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-"""The beginning of a SHA-256, as cells and configurations are named."""
+"""The first digits of a SHA-256, which name cells and configurations."""
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-"""A whole SHA-256."""
+"""A complete SHA-256."""
 
 Base64 = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]*={0,2}$", max_length=400_000)]
 """Bytes as text; a BPF object has at most 256 KiB."""
 
 ObjectPath = Annotated[str, Field(pattern=r"^/(?:[0-9]{1,4}\.[a-z0-9]{1,5})?$")]
-"""Where a server offers an object of a page: `/`, `/7.png`."""
+"""The path of a page's object on its server: `/`, `/7.png`."""
 
 MimeType = Annotated[
     str,
@@ -107,7 +107,7 @@ ImageName = Annotated[str, Field(pattern=f"^(?:{IMAGE})$", max_length=LONGEST_IM
 """The name of a container image, as `docker images` shows it."""
 
 DisciplineName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,14}$")]
-"""A queueing discipline as tc and the kernel have it, so a part of the name of its module."""
+"""The name of a queueing discipline in tc and the kernel, part of the name of its module."""
 
 ArgumentName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 """The name of an argument of tc."""

@@ -1,4 +1,4 @@
-"""What the connections of a flow move."""
+"""Workloads: what the connections of a flow transfer."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from .text import MimeType, ObjectPath, ParameterName
 
 
 class Moved(Model):
-    """What every workload declares besides its parameters.
+    """What every workload declares in addition to its parameters.
 
-    greedy: whether a server always has something to send until everything has been sent. paced: whether
-    a server is meant to wait for its send buffer.
+    greedy: whether a server always has data to send until everything has been sent. paced: whether
+    waiting for the send buffer is part of the workload.
     """
 
     greedy: ClassVar[bool] = False
     paced: ClassVar[bool] = False
 
     def total_bytes(self, connections: int) -> int | None:
-        """Return what all connections move together; None if that has no end."""
+        """Return the bytes that all connections transfer together; None if there is no end."""
         return None
 
     def own_s(self, connections: int, rate_bps: int | None) -> float:
-        """Return how long it takes where the network is no limit, s; rate_bps: the flow's own limit."""
+        """Return how long it takes if the network does not limit it, s; rate_bps: the flow's own limit."""
         return 0.0
 
     def offered_bps(self, connections: int, rate_bps: int | None) -> float | None:
-        """Return what all connections send on average, bit/s; None: what the network takes."""
+        """Return the average offered load of all connections, bit/s; None: as much as the network carries."""
         return None if rate_bps is None else float(rate_bps) * connections
 
 
 class FileWorkload(Moved):
-    """Each connection moves exactly `bytes` and ends."""
+    """Each connection transfers exactly `bytes` and ends."""
 
     greedy = True
     kind: Literal["file"] = "file"
@@ -99,7 +99,7 @@ class Distribution(Model):
 
     @property
     def mean(self) -> float:
-        """The mean; of a normal distribution that before it is cut."""
+        """The mean; of a normal distribution, the one before truncation at zero."""
         given = self.parameters
         if self.kind == "uniform":
             return (given["low"] + given["high"]) / 2
@@ -109,7 +109,7 @@ class Distribution(Model):
 class VideoWorkload(Moved):
     """A progressive download and its player.
 
-    burst_ns of playing time are sent at full speed, then a chunk at a time at `factor` times the
+    burst_ns of playing time are sent at full speed, then one chunk after the other at `factor` times the
     bit rate. The player starts with play_ns buffered, and stalls below stall_ns.
     """
 
@@ -134,10 +134,10 @@ class VideoWorkload(Moved):
 
 
 class SharedArrivals(Model):
-    """A part of one process of arrivals that flows share; its users draw all of it.
+    """A flow's share of an arrival process that several flows split; its clients draw the whole process.
 
     seed: of the process: its intervals, and a mark for each arrival, uniform in (0, 1). low, high:
-    those with marks from `low` to below `high` are the flow's, equal parts of it each connection's.
+    the flow has the arrivals with marks from `low` to below `high`; its connections divide this range equally.
     """
 
     seed: Seed
@@ -152,10 +152,10 @@ class SharedArrivals(Model):
 
 
 class RequestsWorkload(Moved):
-    """Answers of `size` (bytes), asked for every so often (s), the first at the start.
+    """Requests for answers of `size` (bytes), at random intervals `every` (s), the first at the start.
 
-    seed: of both streams of random numbers; each connection has its own pair. shared: `every` is that
-    of a process that flows share, and this is the flow's part; left out where there is none.
+    seed: of both streams of random numbers; each connection has its own pair. shared: the flow's share of an
+    arrival process, of which `every` is then the interval; left out where there is none.
     """
 
     kind: Literal["requests"] = "requests"
@@ -165,7 +165,7 @@ class RequestsWorkload(Moved):
     shared: Annotated[SharedArrivals | None, Field(exclude_if=absent)] = None
 
     def offered_bps(self, connections: int, rate_bps: int | None) -> float:
-        """Return the answers' size over their interval, bit/s."""
+        """Return the mean size of answers over their mean interval, bit/s."""
         each = 8 * self.size.mean / self.every.mean
         if self.shared is not None:  # of all connections together
             return each * (self.shared.high - self.shared.low)
@@ -187,15 +187,15 @@ class OnOffWorkload(Moved):
     seed: Seed
 
     def offered_bps(self, connections: int, rate_bps: int | None) -> float:
-        """Return the rate times the share of the time that a source is on, bit/s."""
+        """Return the rate times the fraction of time that a source is on, bit/s."""
         return self.rate_bps * (self.on.mean / (self.on.mean + self.off.mean)) * connections
 
 
 class PageObject(Model):
     """An object of a web page; the first one is the document.
 
-    path: where the server offers it, `/` for the document. type: its MIME type. parent: the
-    position of the object that refers to it, smaller than its own; None for the document.
+    path: its path on the server, `/` for the document. type: its MIME type. parent: the
+    index of the object that refers to it, smaller than its own; None for the document.
     """
 
     path: ObjectPath
@@ -205,12 +205,12 @@ class PageObject(Model):
 
 
 class LoadWorkload(Moved):
-    """A page, loaded several times one after the other by one client with one profile.
+    """A page, loaded several times in sequence by one client with one profile.
 
     client: `chromium`, or `plain`: a client without a browser. protocols: the HTTP version of each
-    load. idle_ns: the pause before each load (before the first one, none), counted from the end of
-    the load before it. timeout_ns: a load that takes longer has failed.
-    quic_parameters: all of those that the CCA has over QUIC; empty where no load is over HTTP/3.
+    load. idle_ns: the pause before each load (none before the first), from the end of
+    the previous load. timeout_ns: a load that takes longer has failed.
+    quic_parameters: all parameters of the CCA over QUIC; empty where no load is over HTTP/3.
     """
 
     kind: Literal["load"] = "load"
@@ -240,7 +240,7 @@ class LoadWorkload(Moved):
 class Iperf3Workload(Moved):
     """The program iperf3, with the flow's connections as parallel streams.
 
-    time_s, bytes: when it ends, bytes counted over all streams; with neither it lasts as the flow.
+    time_s, bytes: when it ends, bytes counted over all streams; with neither it lasts as long as the flow.
     window_bytes: socket buffers of both ends; None: as the kernel tunes them. packet_bytes: IP bytes of
     a datagram; None over TCP. reverse: the flow's client is iperf3's client (`--reverse`), else its server.
     """
@@ -277,4 +277,4 @@ Workload = Annotated[
     | Iperf3Workload,
     Field(discriminator="kind"),
 ]
-"""What each connection moves, distinguished by `kind`."""
+"""A workload, distinguished by `kind`."""
