@@ -8,9 +8,9 @@ In order of control flow:
     engine_choice  what each engine cannot run, and which one runs the plan
     compilation    the plan's header and the stream of cells
     plan           the contract: Plan and Cell; schema: as JSON Schema
-    estimate       what a run will take; costs: on which engine
+    estimate       time and disk space of a run; costs: of cells on each engine
     targets        what can be emitted
-    emission       a folder with the plan and the emitted programs; queue_table: what `tc` gets, for the docs
+    emission       a folder with the plan and the emitted programs; queue_table: the arguments of `tc`, for the docs
 """
 
 from importlib import import_module

@@ -24,15 +24,15 @@ KEPT_CONFIGURATIONS = 2000  # some 30 kB each; those beyond are lowered again pe
 
 
 def compile(experiment: Experiment, engine: str | None = None) -> Compilation:
-    """Prepare to compile an experiment; the work is done as `plan` and `cells()` are asked for.
+    """Prepare to compile an experiment; the work is done when `plan` and `cells()` are used.
 
-    engine: what shall run it, by name; None: the fastest engine in virtual time that can.
+    engine: the engine to run it, by name; None: the fastest engine in virtual time that can.
     """
     return Compilation(experiment, engine)
 
 
 class Compilation:
-    """A plan in the making. Equal input gives an equal plan and equal cells, in the same order."""
+    """A compilation in progress. Equal input gives an equal plan and equal cells, in the same order."""
 
     def __init__(self, experiment: Experiment, engine: str | None = None) -> None:
         self._experiment = experiment
@@ -57,7 +57,7 @@ class Compilation:
     def diagnostics(self) -> Diagnostics:
         """Everything found so far, by the front end too; complete when `cells()` is exhausted.
 
-        Once the engine is known, without what is no concern of it.
+        Once the engine is known, without warnings that do not apply to it.
         """
         engine = self.choice.engine if "choice" in self.__dict__ else ""
         beside = engine_choice.NO_CONCERN.get(engine, frozenset())
@@ -114,7 +114,7 @@ class Compilation:
 
     @property
     def _engine_asked(self) -> bool:
-        """Whether the engine is another one than the file would get without being asked for it."""
+        """Whether another engine was requested than the one that the file alone would get."""
         if self._engine is None:
             return False
         if engine_choice.may_matter(None, self._experiment.mentions):
@@ -123,9 +123,9 @@ class Compilation:
 
     @cached_property
     def choice(self) -> Choice:
-        """What runs every cell, and why nothing faster does; looks at every configuration if it must.
+        """The engine that runs every cell, and why no faster one does; examines every configuration if necessary.
 
-        Raises CompileError when the engine that was asked for cannot run them, or none can.
+        Raises CompileError when the requested engine cannot run them, or none can.
         """
         if engine_choice.may_matter(self._engine, self._experiment.mentions):
             self._note_all()
@@ -158,7 +158,7 @@ class Compilation:
 
     @property
     def processing_ns(self) -> tuple[int, ...]:
-        """The limits of what hosts take for a packet in the configurations that were examined, ns."""
+        """The limits of the hosts' time per packet in the configurations examined so far, ns."""
         return tuple(sorted(self._processing_ns))
 
     @property
@@ -182,7 +182,7 @@ class Compilation:
         self.diagnostics.raise_if_errors()
 
     def _lower(self, configuration: Configuration) -> Lowered | None:
-        """Lower one configuration, unless something is wrong already or with this one."""
+        """Lower one configuration, unless there are errors already; None if it has errors."""
         self._note(configuration)
         self._measured.note(configuration.scenario)
         with within_bounds():
@@ -199,12 +199,12 @@ class Compilation:
         self._found.setdefault((diagnostic.code, name, start), diagnostic)
 
     def _varied(self) -> tuple[str, ...]:
-        """Say what the seeds vary in any configuration."""
+        """Return as text what the seeds vary in any configuration."""
         self._note_all()
         return in_order(self._variations)
 
     def _common(self) -> tuple[str, ...]:
-        """Say what all configurations of a repetition draw alike; empty where there is one, or nothing."""
+        """Return as text what all configurations of a repetition draw alike; empty for a single configuration."""
         experiment = self._experiment
         if experiment.count().configurations < 2 or not (experiment.common or experiment.paired):
             return ()
@@ -213,7 +213,7 @@ class Compilation:
         return in_order(self._variations & alike)
 
     def _note_all(self) -> None:
-        """Look at every configuration; build none again that is lowered."""
+        """Examine every configuration; lower none a second time."""
         if not self._seen_all:
             for configuration in self._experiment.configurations():
                 self._note(configuration)
@@ -226,7 +226,7 @@ class Compilation:
             self._report(warning)
 
     def _note(self, configuration: Configuration) -> None:
-        """Remember what a configuration varies and reads, what its hosts take, what it asks of engines."""
+        """Record what a configuration varies and reads, its hosts' time per packet, and what it requires of engines."""
         self._variations |= variations(configuration.scenario)
         if configuration.scenario.processing_ns is not None:
             self._processing_ns.add(configuration.scenario.processing_ns)

@@ -22,7 +22,7 @@ Arguments = Mapping[str, Decimal]
 
 
 class Stream:
-    """A stream of uniform numbers with a name of its own."""
+    """A named stream of uniform random numbers."""
 
     def __init__(self, seed: int, *name: str) -> None:
         self._seed = stream_seed(seed, *name)

@@ -1,4 +1,4 @@
-"""Write a compiled experiment into a folder: complete, or not at all."""
+"""Write a compiled experiment into a folder, completely or not at all."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def emit(
 ) -> None:
     """Write `plan.json`, `cells.jsonl`, `spec/` and what each target adds; byte-identical each time.
 
-    single_file: write Mininet programs with all that runs them in one file each.
+    single_file: write each Mininet program and everything that runs it into one file.
     directory: is replaced if it holds an earlier plan of this experiment, or is empty; its parent is created.
     Everything is written into a sibling first and renamed, so that an interruption leaves the old
-    state. Results of cells stay: they are found by what they are of, so those of cells that did not
-    change count for the new plan, too. Raises CompileError (what is wrong with the file or with a target's name),
+    state. Results of cells stay: they are stored by the cells' content, so those of unchanged cells
+    also count for the new plan. Raises CompileError (what is wrong with the file or with a target's name),
     EndpointsMissing, FileExistsError when the folder holds something else (a run directory, another
     experiment), OSError.
     """
@@ -60,7 +60,7 @@ def _write(compilation: Compilation, directory: Path, targets: Collection[Target
     """Write everything into an empty folder, one cell at a time."""
     writers = [target.begin(directory) for target in targets if target.begin]
     finishers = [target.finish for target in targets if target.finish]
-    # The choice looks at every configuration once more; nothing but the finishers needs it so early.
+    # The choice examines every configuration once more; only the finishers need it this early.
     estimate = Estimate(jobs=1, engine=compilation.choice.engine) if finishers else None
     with (directory / "cells.jsonl").open("w", encoding="utf-8") as lines:
         for cell in compilation.cells():

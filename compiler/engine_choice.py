@@ -1,11 +1,11 @@
 """Which engine runs an experiment: what each cannot run, and the fastest that can run every cell.
 
-The plan alone decides: neither the machine on which it is compiled, nor `--where`, nor which cells
-are missing. So an experiment has one engine wherever it is run, and its header records it. What a
-machine lacks for that engine is for the engine to say, when it gets ready there.
+The plan alone decides, not the machine on which it is compiled, nor `--where`, nor which cells
+are missing. So an experiment has one engine wherever it is run, and its header records it. An engine itself
+reports what a machine lacks for it when it prepares to run there.
 
 A word of the language that an engine cannot run is a field of `Asks` and a `Limit` of that engine:
-nothing else compares names of engines. (No word says so far that the processors of hosts matter.)
+nothing else compares names of engines. (No word of the language says yet that the hosts' processors matter.)
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ VIRTUAL_TIME = ("uml", "vm")
 """The engines that are chosen automatically, the fastest first."""
 
 CHOICES = (*VIRTUAL_TIME, "docker")
-"""No real-time engine is chosen unasked, except for images, which no other engine can run.
+"""No real-time engine is chosen by default, except for images, which no other engine can run.
 
-Every other engine must be asked for by name, whatever a plan from somebody else says: `mininet` runs as root on
+Every other engine must be requested by name, whatever a plan from somebody else says: `mininet` runs as root on
 this machine's kernel, and what a plug-in does is unknown here.
 """
 
@@ -35,7 +35,7 @@ KERNEL = ("tcp", "web")
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """What a flow, or a pair of proxies, asks for that not every engine has.
+    """What a flow, a pair of proxies or a link requires that not every engine has.
 
     who: its name in messages. line: of the file, or 0. bpf: whether its CCA is a BPF program. image: the
     container image that it runs. browser: whether it loads pages in a browser. parameters: whether
@@ -56,7 +56,7 @@ class Asks:
 
     @property
     def special(self) -> bool:
-        """Whether it asks for anything at all."""
+        """Whether it requires anything of the engine."""
         return (
             self.bpf
             or self.image is not None
@@ -70,7 +70,7 @@ class Asks:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why an engine cannot run something: what asks for it, what it does, what the engine cannot.
+    """Why an engine cannot run something: what requires it, what it does, what the engine lacks.
 
     image: the container image, if that is why.
     """
@@ -90,7 +90,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Something that an engine cannot do: what it is, whether it is asked for, how to say so.
+    """Something that an engine cannot do: what it is, when it is required, how to report it.
 
     word: of the language, without which nothing asks for it; empty where no single word does.
     """
@@ -102,7 +102,7 @@ class Limit:
     cannot: str
 
     def against(self, engine: str, asks: Asks) -> Reason | None:
-        """Return why the engine cannot do what is asked for, or None."""
+        """Return why the engine cannot do what is required, or None."""
         if not self.asked(asks):
             return None
         does = self.does.format(image=asks.image)
@@ -169,7 +169,7 @@ LIMITS: dict[str, tuple[Limit, ...]] = {
 """What engines cannot do. One that is not named here can do everything."""
 
 NO_CONCERN = {"uml": frozenset({"fast-link"})}
-"""Codes of warnings that say nothing of an engine: computing takes no time there."""
+"""Codes of warnings that do not apply to an engine because computation takes no time there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class Choice:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The reasons as sentences; one that keeps several engines from it is given once."""
+        """The reasons as sentences; one that applies to several engines is given once."""
         engines: dict[Reason, list[str]] = {}
         for reason in self.reasons:
             engines.setdefault(replace(reason, engine=""), []).append(reason.engine)
@@ -189,7 +189,7 @@ class Choice:
 
 
 def of_cell(cell: Cell) -> Iterator[Asks]:
-    """Yield what the flows, proxies and links of a cell ask for."""
+    """Yield what the flows, proxies and links of a cell require."""
     for flow in cell.flows:
         workload = flow.workload
         yield Asks(
@@ -212,7 +212,7 @@ def of_cell(cell: Cell) -> Iterator[Asks]:
 
 
 def of_scenario(scenario: model.Scenario) -> Iterator[Asks]:
-    """Yield the same before anything has been lowered; proxies count also where they split nothing."""
+    """Yield the same before anything has been lowered; proxies count even where they split nothing."""
     for flow in scenario.flows:
         yield Asks(
             f"flow `{flow.declared or flow.name}`",
@@ -234,7 +234,7 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Asks]:
 
 
 def cannot(engine: str, asked: Iterable[Asks]) -> Iterator[Reason]:
-    """Yield why an engine cannot do what is asked for, each reason once."""
+    """Yield why an engine cannot do what is required, each reason once."""
     seen: set[Reason] = set()
     for asks in asked:
         for limit in LIMITS.get(engine, ()):
@@ -245,10 +245,10 @@ def cannot(engine: str, asked: Iterable[Asks]) -> Iterator[Reason]:
 
 
 def may_matter(engine: str | None, mentions: Callable[[str], bool]) -> bool:
-    """Whether the choice can depend on what flows request, as far as their texts show.
+    """Whether the choice can depend on what flows require, as far as their texts show.
 
-    engine: that was asked for, or None. mentions: whether a word stands in any of the texts. Where it
-    does not matter, a grid of millions of configurations need not be examined.
+    engine: the requested one, or None. mentions: whether a word occurs in any of the texts. If the choice
+    cannot depend on it, a grid of millions of configurations need not be examined.
     """
     if engine is None:
         looked_at = [CHOICES[0]]
@@ -280,7 +280,7 @@ def choose(asked: Iterable[Asks]) -> Choice:
 
 
 def chosen_anyway(engine: str, asked: Iterable[Asks]) -> bool:
-    """Whether an engine is the one that is chosen by default."""
+    """Whether an engine is the one chosen by default."""
     try:
         return choose(asked).engine == engine
     except CompileError:
@@ -288,7 +288,7 @@ def chosen_anyway(engine: str, asked: Iterable[Asks]) -> bool:
 
 
 def given(engine: str, asked: Iterable[Asks]) -> Choice:
-    """Return the engine that was asked for, and why each engine preferred to it cannot run this.
+    """Return the requested engine, and why each engine preferred to it cannot run this.
 
     Raises CompileError if it cannot run everything.
     """
@@ -298,7 +298,7 @@ def given(engine: str, asked: Iterable[Asks]) -> Choice:
     if engine not in CHOICES:
         return Choice(engine)
     before = [tuple(cannot(other, everything)) for other in CHOICES[: CHOICES.index(engine)]]
-    # Where one of them could, the engine was a wish, and nothing in the file is the reason for it.
+    # If one of them could, the user chose the engine, and nothing in the file is the reason for it.
     return Choice(engine, tuple(r for found in before for r in found) if all(before) else ())
 
 

@@ -1,4 +1,4 @@
-"""What a run will take, guessed from its plan: virtual time, wall time, disk."""
+"""Estimates of a run from its plan: virtual time, wall time, disk space."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .plan.frames import segment_bytes
 
 UNSHAPED_BPS = 100_000_000
 
-# Of page loads: round trips of handshakes, request and slow start; what a browser takes to start, in
+# Page loads: round trips of handshakes, request and slow start; the start of a browser, in
 # virtual seconds.
 PAGE_RTTS, BROWSER_VIRTUAL_S = 8, 5.0
-# Compressed bytes that remain of a packet in one capture; and of all else, per flow and second.
+# Compressed bytes per packet in one capture; and of everything else, per flow and second.
 CAPTURED_BYTES, LOGGED_BYTES_PER_S = 22, 800
-# What a cell leaves before it is compressed: a packet in a capture, and what a policer writes for one; a
+# Artefacts before compression, bytes: a packet in a capture, and a policer's record of one; a
 # line about a connection at each sample or tick (long ones: most are shorter).
 RECORD_BYTES, POLICED_BYTES, LINE_BYTES = 16 + 96, 40, 700
 
@@ -30,8 +30,8 @@ RECORD_BYTES, POLICED_BYTES, LINE_BYTES = 16 + 96, 40, 700
 class Estimate:
     """Running sums over cells, so that memory does not grow with their number.
 
-    jobs: cells that run at once; None: one per core. engine: what runs them. longest_s: wall seconds of the
-    slowest cell, on a core of its own. browsers: whether any cell starts one. largest_bytes: the largest output
+    jobs: cells that run at once; None: one per core. engine: the engine that runs them. longest_s: wall seconds of the
+    slowest cell, on its own core. browsers: whether any cell starts one. largest_bytes: the largest output
     of a cell, before compression.
     """
 
@@ -47,7 +47,7 @@ class Estimate:
         self._wall_s = 0.0
 
     def add(self, cell: Cell, times: int = 1) -> None:
-        """Count a cell, and others that differ from it in their seeds only."""
+        """Count a cell, and others that differ from it only in their seeds."""
         length_s = length(cell)
         sent = packets(cell, length_s)
         self.cells += times
@@ -63,7 +63,7 @@ class Estimate:
         self._wall_s += times * wall_s + first_s
 
     def extrapolate(self, cells: int) -> None:
-        """Extrapolate to `cells` cells, taking those counted so far as a fair sample."""
+        """Extrapolate to `cells` cells; those counted so far must be a fair sample."""
         factor = cells / self.cells if self.cells else 0.0
         self.cells = cells
         self.virtual_s *= factor
@@ -77,7 +77,7 @@ class Estimate:
 
 
 def cell_s(costs: Costs, cell: Cell, length_s: float, sent: float) -> float:
-    """Return what a cell of a length (s) with that many data packets takes, in wall seconds on one core."""
+    """Return the wall seconds on one core of a cell with this length (s) and number of data packets."""
     each_s = costs.per_packet_s + costs.per_quic_packet_s * quic_share(cell, length_s)
     each_s += costs.per_policed_packet_s if cell.policers else 0.0
     own_s = costs.fixed_s + (costs.image_s if any(flow.image for flow in cell.flows) else 0.0)
@@ -117,7 +117,7 @@ def length(cell: Cell) -> float:
             sharing = sum(other.bottleneck == flow.bottleneck for other in cell.flows)
             alone_s = work_s(cell, flow) * sharing
             moving_s = min(alone_s, waiting[flow.bottleneck])
-            waits = isinstance(flow.workload, LoadWorkload)  # for replies, besides its bytes
+            waits = isinstance(flow.workload, LoadWorkload)  # for replies, in addition to its bytes
             ends.append(start_s + (moving_s + own_s(flow) if waits else max(moving_s, own_s(flow))))
         else:
             ends.append(cell.deadline_ns / 1e9)
@@ -128,19 +128,19 @@ def length(cell: Cell) -> float:
 
 
 def wanted_bytes(flow: Flow) -> int | None:
-    """Return what all connections of a flow move; None if that has no end."""
+    """Return the bytes that all connections of a flow transfer; None if there is no end."""
     return flow.workload.total_bytes(flow.connections)
 
 
 def own_s(flow: Flow) -> float:
-    """Return how long a flow takes where the network is no limit, s."""
+    """Return how long a flow takes if the network does not limit it, s."""
     if isinstance(flow.workload, LoadWorkload):
         return pages_s(flow, flow.workload)
     return flow.workload.own_s(flow.connections, flow.rate_bps)
 
 
 def pages_s(flow: Flow, workload: LoadWorkload) -> float:
-    """Return how long page loads take besides their bytes, s: pauses, round trips, the browser."""
+    """Return the time of page loads apart from their bytes, s: pauses, round trips, the browser."""
     each_s = PAGE_RTTS * flow.base_rtt_ns / 1e9
     if workload.client != "plain":
         each_s += BROWSER_VIRTUAL_S
@@ -148,7 +148,7 @@ def pages_s(flow: Flow, workload: LoadWorkload) -> float:
 
 
 def browsers_s(costs: Costs, cell: Cell) -> float:
-    """Return the wall seconds that browsers add to a cell, besides those of its packets."""
+    """Return the wall seconds that browsers add to a cell, apart from those of its packets."""
     return sum(browser_load_s(costs, load) * len(load.protocols) for load in in_browsers(cell))
 
 
@@ -166,18 +166,18 @@ def in_browsers(cell: Cell) -> list[LoadWorkload]:
 
 
 def browser_load_s(costs: Costs, workload: LoadWorkload) -> float:
-    """Return the wall seconds of one load in a browser: its start, and what it does with each byte."""
+    """Return the wall seconds of one load in a browser: its start, and its work for each byte."""
     size = sum(item.bytes for item in workload.page)
     return costs.browser_load_s + costs.browser_per_byte_s * size
 
 
 def offered_bps(flow: Flow) -> float | None:
-    """Return what a flow without an end sends on average, bit/s; None: what the network takes."""
+    """Return the average offered load of a flow without an end, bit/s; None: as much as the network carries."""
     return flow.workload.offered_bps(flow.connections, flow.rate_bps)
 
 
 def work_s(cell: Cell, flow: Flow) -> float:
-    """Return the time that a flow's bytes need alone on its bottleneck, s; 0 if they have no end."""
+    """Return the time of a flow's bytes alone on its bottleneck, s; 0 if there is no end."""
     frames = (wanted_bytes(flow) or 0) / segment_bytes(flow.mtu)
     return frames * flow.frame_bytes * 8 / rate_bps(cell, flow.bottleneck)
 
@@ -192,7 +192,7 @@ def packets(cell: Cell, length_s: float) -> float:
 
 
 def results_bytes(cell: Cell) -> float:
-    """Return how much a cell leaves behind before it is compressed, bytes, as far as its plan shows."""
+    """Return the size of a cell's artefacts before compression, bytes, as far as its plan shows."""
     length_s = length(cell)
     sent = packets(cell, length_s)
     lines = sum(flow.connections * length_s * 1e9 / flow.sample_every_ns for flow in cell.flows)
@@ -201,7 +201,7 @@ def results_bytes(cell: Cell) -> float:
 
 
 def sent_by(flow: Flow, length_s: float) -> float | None:
-    """Return how many data packets a flow wants to send; None: what the network takes."""
+    """Return how many data packets a flow offers; None: as many as the network carries."""
     total, offered = wanted_bytes(flow), offered_bps(flow)
     if total is None and offered is None:
         return None
@@ -209,7 +209,7 @@ def sent_by(flow: Flow, length_s: float) -> float | None:
 
 
 def quic_share(cell: Cell, length_s: float) -> float:
-    """Return which part of the data packets goes over QUIC, 0 to 1: of flows without an end, an equal part."""
+    """Return the fraction of data packets that go over QUIC, 0 to 1; flows without an end count equally."""
     wanted = [sent_by(flow, length_s) for flow in cell.flows]
     weights = [1.0 if None in wanted or sent is None else sent for sent in wanted]
     over = sum(weight * quic_part(flow) for weight, flow in zip(weights, cell.flows, strict=True))
@@ -217,7 +217,7 @@ def quic_share(cell: Cell, length_s: float) -> float:
 
 
 def quic_part(flow: Flow) -> float:
-    """Return which part of a flow goes over QUIC: of page loads that with HTTP/3."""
+    """Return the fraction of a flow that goes over QUIC: of page loads, those over HTTP/3."""
     if isinstance(flow.workload, LoadWorkload):
         return flow.workload.protocols.count("h3") / len(flow.workload.protocols)
     return float(flow.transport == "quic")

@@ -1,4 +1,4 @@
-"""Hashes: the identity of a cell, and every random stream of it, the same on every machine."""
+"""Hashes: the identity of a cell and the seeds of its random streams, the same on every machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=Fal
 
 
 def canonical(value: object) -> str:
-    """Write a value as canonical JSON: keys sorted, no white space, characters as they are."""
+    """Write a value as canonical JSON: keys sorted, no white space, characters not escaped."""
     return _JSON.encode(value)
 
 
@@ -24,7 +24,7 @@ def stream_seed(seed: int, *name: str) -> int:
     """Return the seed of a named random stream, 0 <= seed < 2^63.
 
     Independent of every other stream: a hash of the parent seed and the stream's name, so that
-    adding one flow or link moves no other's numbers.
+    adding a flow or link does not change the numbers of any other.
     """
     text = canonical([str(seed), *name])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
@@ -41,10 +41,10 @@ def cell_seed(seed: int, bindings: Mapping[str, str], repetition: int, *, paired
 
 
 def draws_seed(seed: int, repetition: int) -> int:
-    """Return the seed of what every configuration of a repetition draws alike, 63 bits.
+    """Return the seed of the draws that all configurations of a repetition share, 63 bits.
 
-    seed: the experiment's. It is the seed that the cell would have without a sweep, so that a name that is
-    swept later leaves the draws of a repetition as they were.
+    seed: the experiment's. It is the seed that the cell would have without a sweep, so that sweeping a name
+    later does not change the draws of a repetition.
     """
     return cell_seed(seed, {}, repetition, paired=False)
 

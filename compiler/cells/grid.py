@@ -40,7 +40,7 @@ NOT_IN_IDENTITY: Any = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a cell takes from its experiment as a whole.
+    """The settings of an experiment that apply to all of its cells.
 
     paired: all configurations of a repetition draw everything alike. common: they draw starts, arrivals,
     sizes and pauses alike.
@@ -54,7 +54,7 @@ class Settings:
 
 
 class Lowered:
-    """A configuration that is ready: `cell(repetition)` gives its cells, which share what no seed changes."""
+    """A lowered configuration: `cell(repetition)` gives its cells, which share everything that no seed changes."""
 
     def __init__(self, settings: Settings, configuration: Configuration, draft: Draft) -> None:
         self.repetitions = configuration.repetitions
@@ -129,9 +129,9 @@ class Lowered:
 def identity_of(cell: plan.Cell) -> str:
     """Return a cell's id: a hash of its JSON without white space, fields in the schema's order.
 
-    Left out: the id itself, what is captured, the lines that things come from (a comment added
-    to a file changes no cell), the bindings, for which `configuration` stands in any order, and
-    what came into the plan later, where it is not used: cells keep their ids.
+    Left out: the id itself, the captures, the source lines (a comment added
+    to a file changes no cell), the bindings, which `configuration` represents in any order, and
+    fields added to the plan later, where they are not used: cells keep their ids.
     """
     peps: Any = {"__all__": {"source": True}} if cell.peps else True
     policers: Any = {"__all__": {"source": True}} if cell.policers else True
@@ -145,9 +145,9 @@ def genuine(cell: plan.Cell) -> bool:
 
 
 def _seeded(node: plan.Node, seed: int) -> plan.Node:
-    """Give all that is random on a hop a stream of its own, named after the link and the direction.
+    """Give each hop with randomness its own stream, named after the link and the direction.
 
-    What is changed begins a new stream, named after the number of its change as well.
+    Each change of the hop begins a new stream, whose name also has the number of the change.
     """
     if node.kind != "hop":
         return node
@@ -205,13 +205,13 @@ def _shares(flow: DraftFlow) -> bool:
 
 
 def _drawn_ns(start: Distribution, seed: int, flow: str, connection: int) -> int:
-    """Draw a connection's start; the first one takes the flow's own stream, whatever `count` is."""
+    """Draw a connection's start; the first one uses the flow's own stream, whatever `count` is."""
     number = (str(connection),) if connection else ()
     return round(draw(start, seed, "start", flow, *number) * 10**9)
 
 
 def _later_ns(draft: Draft, starts_ns: Sequence[Sequence[int]], seed: int) -> int:
-    """Return by how much drawn starts and pauses move the deadline, ns, where the file gives no end."""
+    """Return by how much drawn starts and pauses move the deadline, ns, where the file sets no end."""
     scenario = draft.scenario
     if scenario.duration_ns is not None or scenario.deadline_ns is not None:
         return 0
@@ -230,7 +230,7 @@ def _object(flow: Flow) -> str | None:
 
 
 def _flow(draft: Draft, flow: DraftFlow, every_ns: int) -> dict[str, Any]:
-    """Return the fields of a flow but for its workload and its starts."""
+    """Return the fields of a flow except its workload and its starts."""
     declared = flow.flow
     address, client = (host_address(draft, name) for name in (declared.server, declared.client))
     assert address is not None and client is not None and flow.bottleneck is not None

@@ -10,13 +10,13 @@ from fairc.words.metrics import METRICS, Need
 
 
 class Measured:
-    """Which metrics have had no flow so far, configuration by configuration."""
+    """The metrics that no flow has had a value of so far, configuration by configuration."""
 
     def __init__(self, requests: Iterable[MetricRequest]) -> None:
         self._open = [request for request in requests if METRICS[request.name].need]
 
     def note(self, scenario: Scenario) -> None:
-        """Look at the flows of one configuration."""
+        """Examine the flows of one configuration."""
         self._open = [
             request
             for request in self._open
@@ -26,7 +26,7 @@ class Measured:
         ]
 
     def warnings(self) -> Iterator[Diagnostic]:
-        """Yield a warning for each metric that no flow has a value of; all have been examined."""
+        """Yield a warning for each metric that no flow has a value of, once all have been examined."""
         for request in self._open:
             need = _need(request)
             named = ", ".join(f"`{session}`" for session in request.sessions)

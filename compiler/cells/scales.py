@@ -1,4 +1,4 @@
-"""What metrics of a connection's samples ask of a cell: how often to sample, and rounds enough.
+"""Requirements of metrics over a connection's samples: the sampling interval, and enough rounds.
 
 `sample_every_ns` sets the interval of a flow. `check_scales` checks `deviations` as far as the plan allows:
 a round trip lasts at least the base RTT, so their number has an upper bound.
@@ -24,7 +24,7 @@ MOST_SCALES = 12
 
 
 def sample_every_ns(flow: model.Flow, requests: Iterable[model.MetricRequest]) -> int:
-    """Return the time between samples of a flow: the shortest that a metric of it asks for, ns."""
+    """Return the sampling interval of a flow: the shortest that one of its metrics requests, ns."""
     if flow.transport == "udp":
         return SAMPLE_EVERY_NS
     wanted = (
@@ -40,7 +40,7 @@ def check_scales(
     requests: Iterable[model.MetricRequest],
     report: Callable[[Diagnostic], None],
 ) -> None:
-    """Report what `deviations` cannot have in a configuration."""
+    """Report which values `deviations` cannot have in a configuration."""
     for request in requests:
         if request.name == "deviations":
             scales = _scales(request)

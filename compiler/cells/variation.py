@@ -19,7 +19,7 @@ def _drawn_starts(scenario: Scenario) -> bool:
 
 
 def draws_workload(flow: Flow) -> bool:
-    """Whether anything of a flow's workload is drawn: sizes, intervals, on and off times, pauses."""
+    """Whether any part of a flow's workload is drawn: sizes, intervals, on and off times, pauses."""
     return flow.workload.is_drawn or _draws_pauses(flow)
 
 
@@ -84,7 +84,7 @@ WITHOUT_LOSSES = frozenset(
 PAIRED = WITHOUT_LOSSES | {
     varied for holds, varied in VARIATIONS if holds in (_random_losses, _random_delays, _processing)
 }
-"""What they draw alike with `paired = on`: all but what is drawn inside the kernel."""
+"""What they draw alike with `paired = on`: everything except what is drawn inside the kernel."""
 
 
 def variations(scenario: Scenario) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Pass `place_captures`: where packets are seen around a bottleneck's queue."""
+"""Pass `place_captures`: where packets are captured around a bottleneck's queue."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .policers import policed_ends, policer_at
 def place_captures(draft: Draft) -> None:
     """Capture `entry`, `exit` and `delivered` of each bottleneck (measurement.md, rule 14).
 
-    And what arrives at the client of each page load, and of each third-party image, where what it sends
-    is captured, too: nothing else shows when it began.
+    Also capture arrivals at the client of each page load and of each third-party image, and what the latter's
+    client sends: nothing else shows when it began.
     """
     egresses = dict.fromkeys(flow.bottleneck for flow in draft.flows if flow.bottleneck)
     for egress in egresses:
@@ -39,9 +39,9 @@ def place_captures(draft: Draft) -> None:
 
 
 def _watch_policer(draft: Draft, egress: End) -> None:
-    """Capture what a policer sees: arrivals, what leaves its queue, and what comes back.
+    """Capture what a policer sees: arrivals, packets leaving its queue, and returning packets.
 
-    Each direction of an interface is captured once, whatever for.
+    Each direction of an interface is captured once, whatever the purposes.
     """
     flows = [flow for flow in draft.flows if egress in flow.data and flow.bottleneck]
     if not flows:
@@ -60,10 +60,10 @@ def _watch_policer(draft: Draft, egress: End) -> None:
 
 
 def _ingresses(draft: Draft, egress: End) -> list[End]:
-    """Return where packets come in that leave through an egress, each interface once.
+    """Return the interfaces through which packets arrive that leave through an egress, each once.
 
-    All flows count, also those that have their bottleneck elsewhere, and acks that share the
-    queue with data: what enters is what leaves and what is dropped.
+    All flows count, including those with their bottleneck elsewhere, and acks that share the
+    queue with data: packets that enter either leave or are dropped.
     """
     found: dict[Place, End] = {}
     for flow in draft.flows:

@@ -1,4 +1,4 @@
-"""What the passes of the compiler work on: one configuration on its way to cells."""
+"""The working state of the compiler's passes: one configuration on its way to cells."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Place = tuple[str, str]
 
 @dataclass(slots=True, eq=False)
 class End:
-    """One end of a cable: an interface, its address, and what leaves through it.
+    """One end of a cable: an interface, its address, and its egress.
 
     shaped: the direction of a link whose rate and queue are on this egress.
     impaired: the direction whose loss and delay are on this egress (a hop's).
-    link: index of the link in the scenario; forward: whether what leaves travels from a to b.
+    link: index of the link in the scenario; forward: whether the egress leads from a to b.
     mtu: of the link, bytes.
     """
 
@@ -60,7 +60,7 @@ class DraftNode:
 
 @dataclass(slots=True)
 class DraftFlow:
-    """A flow, the egresses that its data and its acks pass in order, and what follows from them."""
+    """A flow, the egresses that its data and its acks pass in order, and values derived from them."""
 
     flow: Flow
     data: tuple[End, ...] = ()
@@ -72,7 +72,7 @@ class DraftFlow:
 
     @property
     def mtu(self) -> int:
-        """The smallest MTU on the way of its data and back, bytes."""
+        """The smallest MTU on the paths of its data and its acks, bytes."""
         return min(end.mtu for end in (*self.data, *self.acks))
 
     @property

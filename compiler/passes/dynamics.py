@@ -1,9 +1,9 @@
 """Links that change: rates over time for a shaper, impairments over time for a hop.
 
 Linux's shaper has no rate of zero. A stop is lowered to the rate at which one full frame takes as
-long as the stop: of what waits, one frame (or as many bytes in small ones) leaves as it begins. A trace
-takes that frame off the bins that follow, so that its bytes stay what they are; its chances are packets
-of 1500 bytes (1514 in their frame) by definition, whatever the MTU of the link.
+long as the stop: one waiting frame (or as many bytes in small ones) leaves as the stop begins. In a trace
+the following bins are reduced by that frame, so that the total number of bytes does not change. The delivery
+opportunities of a trace are packets of 1500 bytes (1514 in their frame) by definition, whatever the MTU of the link.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LONGEST_FRAME_NS = 50 * NS
 
 
 def rate_changes(way: Direction) -> tuple[tuple[plan.Change, ...], int | None]:
-    """Return the changes of a link's rate, and after what time they come again, ns."""
+    """Return the changes of a link's rate, and the period with which they repeat, ns."""
     if way.trace is not None:
         return _of_trace(way.trace), way.trace.period_ns
     rated = [change for change in way.changes if change.rate_bps is not None]
@@ -38,7 +38,7 @@ def rate_changes(way: Direction) -> tuple[tuple[plan.Change, ...], int | None]:
 
 
 def ways(way: Direction) -> Iterator[tuple[int, Direction, bool]]:
-    """Yield what the link is from each change of delay, loss or state on: time, ns; link; up?"""
+    """Yield the link's state after each change of delay, loss or state: time, ns; link; whether it is up."""
     is_up = True
     for change in way.changes:
         if change.delay_ns is None and change.loss is None and change.is_up is None:
@@ -58,7 +58,7 @@ def most_bps(way: Direction) -> int:
 
 
 def most_delay_ns(way: Direction) -> int:
-    """Return the longest delay that a link ever has, ns, jitter left out."""
+    """Return the longest delay that a link ever has, ns, without jitter."""
     return max([way.delay_ns, *(change.delay_ns or 0 for change in way.changes)])
 
 
@@ -81,10 +81,10 @@ def stop_bps(length_ns: int, frame: int = FRAME_BYTES) -> int:
 
 @lru_cache(256)
 def _of_trace(trace: Trace) -> tuple[plan.Change, ...]:
-    """Return the rates of a trace's bins, equal neighbours as one.
+    """Return the rates of a trace's bins, with equal neighbours merged.
 
-    A bin of n chances has the rate n frames per bin. A stop lets one frame go, which is owed: the bins
-    after it, also those of the next round, pay it back.
+    A bin of n opportunities has the rate n frames per bin. A stop lets one frame pass, by which the bins
+    after it, including those of the next round, are reduced.
     """
     chances = _repaid(trace.chances)
     bins = []
@@ -107,7 +107,7 @@ def _of_trace(trace: Trace) -> tuple[plan.Change, ...]:
 
 
 def _repaid(chances: tuple[int, ...]) -> list[int]:
-    """Return the chances of each bin, less the frames that stops before it let go."""
+    """Return the opportunities of each bin, less the frames that stops before it let pass."""
     left = list(chances)
     if not any(left):
         return left
@@ -120,7 +120,7 @@ def _repaid(chances: tuple[int, ...]) -> list[int]:
             stopped = True
             continue
         stopped = False
-        paid = min(owed, left[number] - 1)  # one chance stays: a bin that sends is no stop
+        paid = min(owed, left[number] - 1)  # one opportunity stays: a bin that sends is not a stop
         left[number] -= paid
         owed -= paid
     left[first] -= min(owed, left[first] - 1)

@@ -1,4 +1,4 @@
-"""Pass `lengthen`: the extra round trip of a flow, as more delay on the link of one of its hosts."""
+"""Pass `lengthen`: the extra RTT of a flow, as additional delay on the link of one of its hosts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .draft import Draft
 
 
 def lengthen(draft: Draft) -> None:
-    """Add the `rtt` of each flow to the link of its client, or else of its server, half each way.
+    """Add the `rtt` of each flow to the link of its client, or else of its server, half in each direction.
 
-    The host must be this flow's alone, and have one link: no other flow is to get longer.
+    The host must belong to this flow alone and have one link, so that no other flow is delayed.
     """
     network, flows = draft.scenario.network, draft.scenario.flows
     if not any(flow.extra_rtt_ns for flow in flows):

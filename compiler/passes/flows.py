@@ -23,10 +23,10 @@ NS = 10**9
 def find_bottlenecks(draft: Draft) -> None:
     """Find the slowest egress of each flow's data path.
 
-    Of equals the one that most flows cross, and of these the first. A path that takes no time is refused,
-    whatever the engine: with a clock that moves only while nothing computes, two ends that answer each other
-    at once would stop it for ever, and on any other one they would measure the computer that runs them. A
-    delay alone is no way out: what a window holds would still move in no time.
+    Among equals the one that most flows cross, and among these the first. A path that takes no time is refused
+    on every engine: with a clock that advances only while nothing computes, two ends that answer each other
+    at once would stop it forever, and on any other clock they would measure the computer that runs them. A
+    delay alone does not help: a whole window would still be transferred in no time.
     """
     crossing = Counter(end.place for flow in draft.flows for end in flow.data)
     for flow in draft.flows:
@@ -92,7 +92,7 @@ def size_buffers(draft: Draft) -> None:
 
 
 def _overhead(mtu: int) -> float:
-    """Return by how much socket buffers must grow because small segments take more memory, >= 1.
+    """Return the factor by which socket buffers must grow because small segments take more memory, >= 1.
 
     Linux doubles a buffer, which pays for segments that take up to twice their payload.
     """
@@ -100,7 +100,7 @@ def _overhead(mtu: int) -> float:
 
 
 def set_deadline(draft: Draft) -> None:
-    """Set the latest end: as written, or 10 times the time at the fair share."""
+    """Set the deadline: as written, or 10 times the time at the fair share."""
     scenario = draft.scenario
     if scenario.deadline_ns is not None:
         draft.deadline_ns = scenario.deadline_ns

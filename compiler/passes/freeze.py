@@ -1,4 +1,4 @@
-"""Pass `freeze`: the nodes and cables as parts of the plan, shared by all repetitions."""
+"""Pass `freeze`: turn nodes and cables into parts of the plan, shared by all repetitions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JITTER_REACH = 4  # netem's tables end at four times the jitter
 
 
 def freeze(draft: Draft) -> None:
-    """Write the drafts of nodes and cables as parts of the plan, seeds still missing."""
+    """Write the drafts of nodes and cables as parts of the plan, still without seeds."""
     bottlenecks = {flow.bottleneck.place for flow in draft.flows if flow.bottleneck}
     # There may be no link at all.
     ends = [end for node in draft.nodes.values() for end in node.ends]
@@ -36,10 +36,10 @@ def netem_packets(rate_bps: int, delay_ns: int, frame: int = FRAME_BYTES) -> int
 
 
 def burst_bytes(rate_bps: int, frame: int = FRAME_BYTES) -> int:
-    """Return a token bucket's size: one frame, and what the link sends in 20 us, under two frames.
+    """Return a token bucket's size: one frame plus 20 us at the link's rate, less than two frames.
 
     A bucket of exactly one frame loses the tokens of every microsecond that the kernel's timer is
-    late: at 100 Mbit/s it served 98.3 Mbit/s. The slack never pays for a second full frame.
+    late: at 100 Mbit/s it served 98.3 Mbit/s. The slack never admits a second full frame.
     """
     slack = rate_bps * SHAPER_SLACK_NS // (8 * 10**9)
     return frame + min(slack, frame - 1)
@@ -47,7 +47,7 @@ def burst_bytes(rate_bps: int, frame: int = FRAME_BYTES) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Densest:
-    """What a hop must be able to hold: the fastest link of the network, in frames of the smallest MTU.
+    """The capacity that a hop needs: the fastest link of the network, in frames of the smallest MTU.
 
     A path's smallest MTU may be that of another link, and its packets are no larger on this one.
     """
@@ -84,7 +84,7 @@ def _interface(draft: Draft, end: End, bottleneck: bool, densest: Densest) -> pl
 
 
 def _changes(end: End, densest: Densest) -> tuple[tuple[plan.Change, ...], int | None]:
-    """Return how an interface changes, and after what time it does so again."""
+    """Return the changes of an interface, and the period with which they repeat."""
     if end.shaped is not None and end.rate_bps:
         return rate_changes(end.shaped)
     if end.impaired is None:
@@ -114,14 +114,14 @@ def _cable(a: Place, b: Place) -> plan.Cable:
 
 
 def _in_order(way: Direction) -> bool:
-    """Whether packets need to be held in order: where delays vary, unless they may overtake."""
+    """Whether packets must be kept in order: where delays vary, unless they may overtake."""
     if way.jitter is not None:
         return not way.jitter.overtake
     return any(change.delay_ns is not None for change in way.changes)
 
 
 def _impairment(way: Direction, densest: Densest) -> plan.Impairment:
-    """Describe what a hop does; an unshaped link is taken to be as fast as the fastest one."""
+    """Describe what a hop does; an unshaped link is assumed to be as fast as the fastest one."""
     chain, jitter = way.bursts, way.jitter
     return plan.Impairment(
         delay_ns=way.delay_ns,

@@ -1,4 +1,4 @@
-"""The pipeline: a configuration goes through the passes, in this order, and comes out lowered."""
+"""The pipeline: the passes in the order in which they lower a configuration."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ Key = tuple[int, tuple[tuple[str, str, str, int, str], ...]]
 class Lowering:
     """Lowers configurations; those that differ only in their traffic share the network's part.
 
-    report: takes what is wrong; the passes carry on as far as they can.
+    report: receives each diagnostic; the passes continue as far as they can.
     """
 
     def __init__(self, report: Callable[[Diagnostic], None]) -> None:

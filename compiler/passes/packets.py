@@ -1,8 +1,8 @@
-"""Passes `limit_packets` and `check_packets`: no packet is larger than its path takes.
+"""Passes `limit_packets` and `check_packets`: no packet is larger than its path allows.
 
-Every sender on the way of a flow learns the smallest MTU of what is before it from its route (`ip
-route ... mtu N`), as a path MTU that was discovered long ago (RFC 1191): TCP takes it for its segments
-and announces it, so nothing is ever cut up or refused on the way.
+Every sender on a flow's path learns the smallest MTU of the remaining path from its route (`ip
+route ... mtu N`), like a path MTU that was discovered earlier (RFC 1191): TCP uses it for its segments
+and announces it, so nothing is ever fragmented or rejected on the way.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ CHROMIUM_BYTES = 1250
 
 
 def limit_packets(draft: Draft) -> None:
-    """Put the MTU of the path into the routes of the nodes for which it is below their own cable's.
+    """Put the path MTU into the routes of the nodes for which it is below their own cable's.
 
-    A host takes that of both ways, because TCP uses the smaller one both ways.
+    A host uses the smaller one of both directions, because TCP does.
     """
     for flow in draft.flows:
         for path, host in ((flow.data, flow.flow.client), (flow.acks, flow.flow.server)):
@@ -42,7 +42,7 @@ def _limit(node: DraftNode, destination: str, via: End, mtu: int) -> None:
 
 
 def check_packets(draft: Draft) -> None:
-    """Refuse flows whose packets do not fit their path; say where QUIC stays below it."""
+    """Refuse flows whose packets do not fit their path; warn where QUIC's are smaller than it allows."""
     for flow in draft.flows:
         transport, workload = flow.flow.transport, flow.flow.workload
         path = f"the smallest MTU on its path is {flow.mtu} bytes"
@@ -93,7 +93,7 @@ def _check_whole_datagrams(draft: Draft, flow: DraftFlow, workload: Iperf3) -> N
 
 
 def _datagram_bytes(flow: Flow) -> int:
-    """Return the largest datagram that a flow's QUIC cannot do without, bytes; 0 without QUIC."""
+    """Return the smallest maximum datagram size that a flow's QUIC needs, bytes; 0 without QUIC."""
     if isinstance(flow.workload, Load) and "h3" in flow.workload.protocols:
         return CHROMIUM_BYTES if flow.workload.client == "chromium" else QUIC_BYTES
     return QUIC_BYTES if flow.transport == "quic" else 0

@@ -39,7 +39,7 @@ class _Link:
 
 
 def split(draft: Draft) -> None:
-    """Write the proxies as parts of the plan; each pair has a port of its own, behind the flows'.
+    """Write the proxies as parts of the plan; each pair has its own port, after those of the flows.
 
     A pair splits the TCP connections of all flows whose data crosses its link from the gateway to
     the terminal, and whose acks come back the same way.

@@ -1,4 +1,4 @@
-"""Pass `warn`: what can be built and run, but will probably not answer the question."""
+"""Pass `warn`: experiments that can run, but will probably not answer the question."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _warn_late(draft: Draft) -> None:
     limit_ns = scenario.duration_ns if scenario.duration_ns is not None else scenario.deadline_ns
     for link in scenario.network.links:
         for a, b, way in ((link.a, link.b, link.forward), (link.b, link.a, link.backward)):
-            # A link that comes up again (or not) after the end needs no word.
+            # A link that comes up again (or not) after the end needs no warning.
             late = [c.at_ns for c in way.changes if c.is_up is not True]
             if limit_ns is not None and late and max(late) >= limit_ns:
                 draft.warn(
@@ -172,9 +172,9 @@ SCALABLE = frozenset(cca.name for cca in TCP_CCAS if cca.is_scalable)
 
 
 def _warn_l4s(draft: Draft) -> None:
-    """Report coupled queues without L4S packets, and flows among those that are not made for it.
+    """Report coupled queues without L4S packets, and classic flows that count as L4S there.
 
-    Nothing that runs by itself sends ECT(1): no CCA of the kernel asks for it, and QUIC marks with ECT(0). BPF programs and
+    No built-in sender uses ECT(1): no CCA of the kernel requests it, and QUIC marks with ECT(0). BPF programs and
     images may.
     """
     for node in draft.nodes.values():

@@ -1,4 +1,4 @@
-"""Pass `police`: policers with their buckets, and which flow fills whose."""
+"""Pass `police`: policers with their buckets, and which flow uses which."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def policer_at(draft: Draft, egress: End) -> model.Policer:
 def _refuse_quic(
     draft: Draft, policer: model.Policer, crossing: list[DraftFlow], users: bool
 ) -> bool:
-    """Refuse flows whose losses and marks no node on the path can read; return whether there are some."""
+    """Refuse flows whose losses and marks no node on the path can read; return whether there are any."""
     refused = False
     for flow in crossing:
         declared = flow.flow
@@ -103,10 +103,10 @@ def _report_idle(draft: Draft, policer: model.Policer, users: bool) -> None:
 
 
 def _check_marks(draft: Draft, policer: model.Policer, egress: End, ours: list[DraftFlow]) -> None:
-    """Refuse feedback of marks that no queue makes, and marks that cannot be counted exactly.
+    """Refuse feedback of marks that no queue sets, and marks that cannot be counted exactly.
 
-    The policer sees the marks as packets leave its own queue; they are those that receivers get where
-    nothing behind it marks, or loses, packets.
+    The policer sees the marks as packets leave its own queue; receivers get the same marks if
+    nothing after it marks or loses packets.
     """
     queue = draft.queues.get(egress.place)
     if queue is None or not marks(queue):
@@ -148,7 +148,7 @@ def _marks_at(draft: Draft, end: End) -> bool:
 def _check_way_back(
     draft: Draft, policer: model.Policer, egress: End, ours: list[DraftFlow]
 ) -> None:
-    """Refuse flows whose acknowledgements come back another way, where the policer is to read them."""
+    """Refuse flows whose acknowledgements return by another path where the policer must read them."""
     back = draft.peer(egress)
     for flow in ours:
         if back not in flow.acks:

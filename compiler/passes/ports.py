@@ -13,7 +13,7 @@ NO_WEB = frozenset({5060, 5061, 6000, 6566, *range(6665, 6670), 6679, 6697, 1008
 
 
 def assign_ports(draft: Draft) -> None:
-    """Give each flow a port; over UDP one for each connection, from it on."""
+    """Give each flow a port; over UDP consecutive ports, one for each connection."""
     port = FIRST_PORT
     serving: dict[str, str] = {}
     for flow in draft.flows:

@@ -1,4 +1,4 @@
-"""Pass `size_queues`: every queue with its limit, in bytes or packets, from the size as written."""
+"""Pass `size_queues`: the limit of every queue, in bytes or packets, from the size as written."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def size_queues(draft: Draft) -> None:
 
 
 def queue_bytes(queue: plan.Queue, frame: int) -> int:
-    """Return the most bytes that a queue holds; a packet counts as a full frame of `frame` bytes."""
+    """Return the capacity of a queue, bytes; a packet counts as a full frame of `frame` bytes."""
     if queue.limit_bytes is not None:
         return queue.limit_bytes
     assert queue.limit_packets is not None

@@ -14,8 +14,8 @@ from .wiring import host_address
 def route(draft: Draft) -> None:
     """Give every node a route to every host's address.
 
-    Fewest links first, then the least delay, then the link that is declared first. A node with
-    one interface gets one route for everything.
+    Prefer the fewest links, then the least delay, then the link declared first. A node with
+    one interface gets a single default route.
     """
     for node in draft.nodes.values():
         if node.kind == "host" and node.ends:

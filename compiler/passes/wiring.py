@@ -1,15 +1,15 @@
 """Pass `wire`: nodes, cables, names and addresses; a hop in every link that delays or loses.
 
-A packet that crosses a link meets, in this order: the queue and the rate (at the sending end), the
-loss, the delay. Rate and queue stay on the link's own end; loss and delay go onto a node of
-their own in the middle (kind `hop`, a router that only forwards), so that netem's limit never
-counts what waits in the queue, and the sender's stack never sees what netem holds back.
+A packet that crosses a link passes, in this order: the queue and the shaper (at the sending end), the
+loss, the delay. Shaper and queue stay at the link's own end; loss and delay go onto a separate
+node in the middle (kind `hop`, a router that only forwards), so that netem's limit never
+counts packets waiting in the queue, and the sender's stack never sees packets that netem holds.
 
-Where a direction of a link is policed, its rate and queue are on a hop of their own next to the
-router (`a-policer`), whose program forwards what comes one way, in front of the queue.
+Where a direction of a link is policed, its shaper and queue are on a separate hop next to the
+router (`a-policer`), whose program forwards the packets of one direction, before the queue.
 
-Where proxies split connections at the ends of a link, rate and queue are on hops of their own next
-to them (`a-modem`): so their packets are seen before the queue, and their stack never sees it.
+Where proxies split connections at the ends of a link, shaper and queue are on separate hops next
+to them (`a-modem`), so that their packets can be captured before the queue, and their stack never sees it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def wire(draft: Draft) -> None:
 
 
 def _policed(draft: Draft, index: int, link: Link) -> tuple[str, str]:
-    """Return the nodes that have the queues of a link: hops of their own where it is policed."""
+    """Return the nodes that have the queues of a link: separate hops where it is policed."""
     left, right = link.a, link.b
     if link.forward.policer is not None:
         left = _add_hop(draft, f"{link.a}-policer")
@@ -57,7 +57,7 @@ def _policed(draft: Draft, index: int, link: Link) -> tuple[str, str]:
 
 
 def _wire(draft: Draft, index: int, link: Link, left: str, right: str) -> None:
-    """Connect the nodes that have the queues of a link, by way of a hop where it is impaired."""
+    """Connect the nodes that have the queues of a link, through a hop where it is impaired."""
     queued = frozenset((left, right))
     if _impaired(link.forward) or _impaired(link.backward):
         hop = _add_hop(draft, f"{link.a}-{link.b}")

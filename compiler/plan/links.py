@@ -34,15 +34,15 @@ class GilbertElliott(Model):
 class Impairment(Model):
     """What a delay hop does to packets that leave through this interface (netem).
 
-    delay_ns: one-way delay, ns. loss: probability that a packet is lost; independently of the
-    others, or by the chain `bursts`, whose stationary loss it then is. limit_packets: netem's own
-    queue, at least 2 x rate x delay. seed: of netem's one random stream, which losses, jitter,
+    delay_ns: one-way delay, ns. loss: probability that a packet is lost; independently of other
+    packets, or the stationary loss of the chain `bursts`. limit_packets: netem's own
+    queue, at least 2 x rate x delay. seed: of netem's only random stream, which losses, jitter,
     reordering and duplicates draw from; None where nothing is random.
     jitter_ns: the delay of each packet varies by it: `uniform` in delay_ns -+ jitter_ns, else
-    jitter_ns times a number from netem's table of the distribution, negative delays being zero.
+    jitter_ns times a number from netem's table of the distribution; negative delays become zero.
     in_order: a packet never overtakes another one; one with less delay waits for those before it.
-    reorder: probability that a packet skips the delay, and overtakes what is under way.
-    duplicate: probability that a packet is sent twice; the copy can be lost as well.
+    reorder: probability that a packet skips the delay and overtakes packets in flight.
+    duplicate: probability that a packet is sent twice; the copy can also be lost.
     """
 
     delay_ns: TimeNs
@@ -63,10 +63,10 @@ class Impairment(Model):
 
 
 class Change(Model):
-    """What holds from a time on, at_ns after the cell's epoch: a shaper's rate, or an impairment.
+    """A change at at_ns after the cell's epoch, to a shaper's rate or to an impairment.
 
     rate_bps: > 0; a link that stops has the rate at which one full frame takes the whole stop.
-    impairment: all of it, with a seed of its own.
+    impairment: all of its fields, with its own seed.
     """
 
     at_ns: TimeNs
