@@ -115,7 +115,9 @@ def _check_tcp(
         )
     if options.pacing and not control.paces:
         refuse(
-            "iperf3 paces only at a given `rate`", keys.PACING, "give the flow a `rate`, or leave it out"
+            "iperf3 paces only at a given `rate`",
+            keys.PACING,
+            "give the flow a `rate`, or leave it out",
         )
     if options.fast_open:
         refuse("iperf3 does not support TCP Fast Open", keys.FAST_OPEN, "leave it out")

@@ -29,7 +29,7 @@ _NO_PROCESS = re.compile(r"clone failed, errno = (11|12)\b")
 
 
 class UmlEngine:
-    """Runs the emitted Mininet program of a cell under User-Mode Linux. Needs no root.
+    """Runs a cell under User-Mode Linux in virtual time. Needs no root.
 
     pinned: keep each machine on a core of its own; wrong where other processes like this one share
     the cores, for all would choose the same.

@@ -28,7 +28,7 @@ CLOCK_EVERY_S, CLOCK_LIMIT_S = 5.0, 1.0
 
 
 class VmEngine:
-    """Runs the emitted Mininet script of a cell in virtual time. Needs no root.
+    """Runs a cell in an emulated machine in virtual time. Needs no root.
 
     foreign: somebody else's programs, run in place of this installation's. pinned: keep each machine on a core of its own, which makes it a fifth faster; wrong where other
     processes like this one share the cores, for all would choose the same.

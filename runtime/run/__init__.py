@@ -1,1 +1,1 @@
-"""Running what is missing: sweeps, their progress, their lock; clusters; the phase check."""
+"""Running missing cells: sweeps, their progress, their lock; clusters; the phase check."""

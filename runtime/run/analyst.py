@@ -1,7 +1,7 @@
-"""Derive everything that is stored of a cell from its raw artefacts.
+"""Derive a cell's stored results from its raw artefacts.
 
 Also a program: `analysts.py` starts several, so that analyses use several processors. It reads the requested
-metrics as a first line of JSON, then a job a line, and answers each with a line.
+metrics as a first line of JSON, then one job per line, and answers each with a line.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ REQUESTS = TypeAdapter(tuple[MetricRequest, ...])
 class Job(Model):
     """A cell to analyse.
 
-    result: what is known before: status `failed`, and `error` where the engine failed. artefacts: folder of the
-    raw artefacts. stored: the archive that they are first unpacked from, if they are. console: what the machine
-    printed. folder: takes the files that are stored.
+    result: known before the analysis: status `failed`, and `error` where the engine failed. artefacts: folder of the
+    raw artefacts. stored: the archive from which they are unpacked first, if any. console: the machine's
+    output. folder: for the files to be stored.
     """
 
     cell: Cell
@@ -42,7 +42,7 @@ class Job(Model):
 
 
 class Answer(Model):
-    """What became of a job: its result, none if the stored archive is damaged, or a fault of this machine."""
+    """The outcome of a job: its result, none if the stored archive is damaged, or a fault of this machine."""
 
     result: CellResult | None = None
     missing: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Answer(Model):
 def derive(job: Job, requests: tuple[MetricRequest, ...]) -> CellResult | None:
     """Return a cell's result; its series, other files and raw artefacts go to the job's folder.
 
-    None if the stored archive is not whole. Raises MachineFault.
+    None if the stored archive is damaged. Raises MachineFault.
     """
     try:
         if job.stored and not _unpacked(job.stored, job):
@@ -72,7 +72,7 @@ def derive(job: Job, requests: tuple[MetricRequest, ...]) -> CellResult | None:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Make a file appear in a second place; stored files are replaced and never written into."""
+    """Link or copy a file to a second place; stored files are replaced, never modified."""
     try:
         os.link(source, target)
     except OSError:  # another file system, or one without links

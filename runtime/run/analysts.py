@@ -1,6 +1,6 @@
-"""Who analyses the cells of a sweep: its own threads, or, for many cells, processes.
+"""The analysts of a sweep: its own threads or, for many cells, processes.
 
-Python runs one thread at a time, so threads alone would have one processor do the analyses of all.
+Python runs one thread at a time, so threads alone would use a single processor for all analyses.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fairc.runtime.store.results import CellResult
 
 from .analyst import REQUESTS, Answer, Job, derive
 
-# From how many cells on processes pay: each takes about half a second to start.
+# The number of cells from which processes pay off: each takes about half a second to start.
 MANY = 40
 PROGRAM = "fairc.runtime.run.analyst"
 

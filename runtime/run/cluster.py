@@ -1,10 +1,10 @@
 """Single cells of a compiled plan, run by processes that share nothing but the plan's folder.
 
     DIR/results/<key>/      a finished cell, as in a run directory, and made.json: what made it
-    DIR/results/.writing/   what is being written
+    DIR/results/.writing/   unfinished results
 
-A cell is run in a run directory of its own, on this machine's disk, copied into `.writing` and
-renamed into place: complete or absent, also over NFS, without a lock.
+A cell is run in its own run directory, on this machine's disk, copied into `.writing` and
+renamed into place: it is complete or absent, also over NFS, without a lock.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def cell_at(folder: Path, plan: Plan, index: int) -> Cell:
 
 
 def stored(folder: Path, key: str) -> CellResult | None:
-    """Return what is stored of a cell in a plan's folder; None when there is none, or it is broken."""
+    """Return a cell's stored result in a plan's folder; None when there is none, or it is damaged."""
     try:
         return CellResult.model_validate_json(content(folder / RESULTS / key / RESULT))
     except (OSError, ValidationError):
@@ -83,8 +83,8 @@ def run(
 ) -> tuple[CellResult, bool]:
     """Run a cell of a compiled plan on a prepared engine, and keep its result in the plan's folder.
 
-    fresh: run it also when its result is there. Returns the result, and whether it was run.
-    Raises KeyboardInterrupt, and leaves nothing then; EngineUnavailable; OSError.
+    fresh: run it even if its result exists. Returns the result, and whether it was run.
+    Raises KeyboardInterrupt, leaving nothing behind; EngineUnavailable; OSError.
     """
     key = key_of(cell, engine.name, engine.identity_for(cell), engine.emitted(cell))
     there = None if fresh else stored(folder, key)
@@ -112,9 +112,9 @@ def _write(staged: Path, plan: Plan, cell: Cell) -> None:
 
 
 def _publish(source: Path, results: Path, key: str, fresh: bool) -> None:
-    """Copy a finished cell into a shared folder under its key, at once as far as others can see.
+    """Copy a finished cell into a shared folder under its key, atomically for other processes.
 
-    What another process has put there meanwhile stays, if it is whole: it is of the same cell and
+    If another process has put a complete one there meanwhile, that one stays: it is of the same cell and
     the same machine.
     """
     unique = f"{key}.{uuid.uuid4().hex}"

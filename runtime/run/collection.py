@@ -1,6 +1,6 @@
-"""Put the results that single cells have left in a plan's folder into one run directory.
+"""Merge the results of single cells in a plan's folder into one run directory.
 
-Nothing is run, so no engine is needed: what made the cells has been written next to them.
+Nothing is run, so no engine is needed: a description of what produced each cell is stored with it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .sweep import Counts, Sweep
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What ran one cell: an engine, the identity for this very cell, and what the engine reported of itself."""
+    """What ran one cell: an engine, its identity for this cell, and the versions that the engine reported."""
 
     cell: str
     engine: str
@@ -51,7 +51,7 @@ class Ran:
 
     @property
     def known(self) -> set[str]:
-        """Everything that the engine reported of itself; of its machines' identities those in use."""
+        """All versions that the engine reported; of its machines' identities those in use."""
         return {
             self.identity,
             str(self.origin.get("identity")),
@@ -63,8 +63,8 @@ class Ran:
 class Machine:
     """What ran cells, which may have been several computers: one build of each machine of an engine.
 
-    identity: the engine's own. identities: one of each kind of machine that ran cells. versions: all
-    that its cells name. cells: id of a cell -> identity of what ran it. emitted: -> hash of what it was given.
+    identity: the engine's own. identities: one for each kind of machine that ran cells. versions: all
+    that its cells name. cells: id of a cell -> identity of what ran it. emitted: id -> hash of its input.
     """
 
     engine: str
@@ -95,7 +95,7 @@ class Machine:
 
 @dataclass(slots=True)
 class Taken:
-    """What was found of a plan's cells, by their numbers.
+    """The state of a plan's cells, by their numbers.
 
     present: their ids. failed, damaged: why. mixed: the versions of fairc that ran the cells, where
     they differ.
@@ -109,12 +109,12 @@ class Taken:
 
     @property
     def wanting(self) -> list[int]:
-        """The numbers of the cells that are to be run again."""
+        """The numbers of the cells that must be run again."""
         return sorted([*self.missing, *self.failed, *self.damaged])
 
 
 def machines(plan: Path) -> list[Machine]:
-    """Return what ran cells of a compiled plan; a cell that several share is of each. Raises StoreError.
+    """Return the machines that ran cells of a compiled plan; a cell that several ran counts for each. Raises StoreError.
 
     Identities are of one machine when an engine had them in use together, and of different kinds.
     """
@@ -131,7 +131,7 @@ def machines(plan: Path) -> list[Machine]:
 
 
 def _ran(plan: Path) -> Iterator[Ran]:
-    """Yield what ran the cells that are there and whole, in the order of their folders."""
+    """Yield what ran the complete cells, in the order of their folders."""
     ids = {cell.id for cell in read_cells(plan)}
     for folder in cluster.folders(plan):
         result = cluster.stored(plan, folder.name)
@@ -160,7 +160,7 @@ def _machine(build: frozenset[str], ran: Iterable[Ran]) -> Machine:
 def choose(plan: Path, wanted: str | None = None) -> Machine:
     """Return the machine whose results are collected: the only one, or one that has them all.
 
-    wanted: the beginning of one of its identities, where there are several. Raises StoreError.
+    wanted: the first digits of one of its identities, if there are several. Raises StoreError.
     """
     found = machines(plan)
     if not found and (unread := _unread(plan)):
@@ -193,7 +193,7 @@ def choose(plan: Path, wanted: str | None = None) -> Machine:
 
 
 def _unread(plan: Path) -> list[int]:
-    """Return the numbers of the cells whose results are there and cannot be read, ascending."""
+    """Return the numbers of the cells whose results exist but cannot be read, ascending."""
     named = set()
     for folder in cluster.folders(plan):
         if cluster.stored(plan, folder.name) is None:
@@ -208,7 +208,7 @@ def _unread(plan: Path) -> list[int]:
 def collect(
     plan: Path, store: Store, machine: Machine, progress: Progress, jobs: int
 ) -> tuple[Counts, Taken]:
-    """Copy a machine's results into a run directory, write its lock, and analyse what is stale.
+    """Copy a machine's results into a run directory, write its lock, and reanalyse stale results.
 
     store: locked, with the plan in it. Raises StoreError.
     """
@@ -233,7 +233,7 @@ def collect(
 
 
 def _up_to_the_end(store: Store, taken: Taken) -> Counts:
-    """Count the cells of ranges up to their ends; what is beyond the next look is not missing yet."""
+    """Count the cells of ranges up to their ends; cells beyond the next interim analysis are not missing yet."""
     counts = Counts()
     for _, folder in store.finished():
         if result := store.result(folder.name):
@@ -252,7 +252,7 @@ def _up_to_the_end(store: Store, taken: Taken) -> Counts:
 
 
 def _take(plan: Path, store: Store, machine: Machine) -> Taken:
-    """Copy what is whole and not there yet."""
+    """Copy complete results that are not there yet."""
     taken = Taken()
     for index, cell in enumerate(store.cells()):
         folder = machine.folder(plan, cell)
@@ -291,7 +291,7 @@ def _take(plan: Path, store: Store, machine: Machine) -> Taken:
 
 
 def _damage(cell: Cell, folder: Path) -> str:
-    """Say what of a result cannot be read; nothing if all can."""
+    """Return which part of a result cannot be read; empty if all can."""
     try:
         tables.read_stored(cell, folder)
         cluster.origin(folder)

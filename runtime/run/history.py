@@ -1,16 +1,16 @@
-"""What was asked of a run directory, when, and what was declared before there were results to see.
+"""The history of a run directory: its commands, and what was declared before there were results to see.
 
 `lock.json` carries it from one `fairc run` to the next:
 
-    locked       when the first run of a directory locked it, and how many results were there by then
-    invocations  how cells came to be: the settings, engine and condition of each command, each once, in order
-    declared     the metrics of `measure`, each with the time at which a run first named it, and with the
-                 number of results that were there by then: 0 makes it confirmatory (measurement.md, rule 22)
+    locked       when the first run locked the directory, and how many results existed by then
+    invocations  the commands that produced cells: settings, engine and condition, each once, in order
+    declared     the metrics of `measure`, each with the time at which a run first named it, and the
+                 number of results that existed by then: 0 makes it confirmatory (measurement.md, rule 22)
 
-    claimed      the same for claims; there where anything is claimed
+    claimed      the same for claims, if there are any
 
-A metric with other flows or options is another metric, a claim about other configurations or with another bound
-another claim, whatever its words are. What is taken out of the file and put back keeps its first entry.
+A metric with other flows or options is another metric; a claim about other configurations or with another bound is
+another claim, whatever its wording. An entry that is removed from the file and restored keeps its first record.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DECLARED, CLAIMED = "declared", "claimed"
 def invocation(store: Store, where: str | None = None, *, phases: bool = False) -> dict[str, Any]:
     """Describe a command that runs cells of the store's plan: what it needs beyond the file.
 
-    where: its condition. phases: whether it checks phases, too. Raises StoreError.
+    where: its condition. phases: whether it also runs the phase check. Raises StoreError.
     """
     plan = store.plan
     asked: dict[str, Any] = {"plan": lock.planned(store.path)["sha256"]}
@@ -50,10 +50,10 @@ def invocation(store: Store, where: str | None = None, *, phases: bool = False) 
 def carried(
     store: Store, asked: Mapping[str, Any], before: Callable[[object], int] | None = None
 ) -> dict[str, Any]:
-    """Return these parts of the lock that a store is about to get, from the lock that it has.
+    """Return these parts of a store's new lock, from the lock that it has.
 
-    asked: of `invocation`. before: how many results were there when a metric (of `as_declared`) was
-    first named, where cells come from elsewhere; else those that the store has. Raises StoreError.
+    asked: of `invocation`. before: how many results existed when a metric (of `as_declared`) was
+    first named, where cells come from elsewhere; otherwise those of the store. Raises StoreError.
     """
     old = _old(store)
     invocations = [entry for entry in old.get(INVOCATIONS, []) if entry != asked]
@@ -83,7 +83,7 @@ def _old(store: Store) -> dict[str, Any]:
 def _declared(
     store: Store, old: list[dict[str, Any]], before: Callable[[object], int] | None
 ) -> list[dict[str, Any]]:
-    """Add what the plan names and no run named before, with the time and the results that are there."""
+    """Add metrics that the plan is the first to name, with the time and the number of results."""
     known = [entry["request"] for entry in old]
     new = [r for r in map(as_declared, store.plan.measure) if r not in known]
     if not new:
@@ -99,7 +99,7 @@ def _declared(
 def _claimed(
     store: Store, old: list[dict[str, Any]], before: Callable[[object], int] | None
 ) -> list[dict[str, Any]]:
-    """Add what the plan claims and no run claimed before, as `_declared` does for metrics."""
+    """Add claims that the plan is the first to make, as `_declared` does for metrics."""
     known = [entry["claim"] for entry in old]
     new = [c for c in map(as_claimed, store.plan.claims) if c not in known]
     if not new:
@@ -114,13 +114,13 @@ def _now() -> str:
 
 
 def as_claimed(claim: Claim) -> str:
-    """Return a claim as the lock has it: a hash of all that it says but its words."""
+    """Return a claim as the lock has it: a hash of everything except its wording."""
     meaning = claim.model_dump_json(exclude={"text", "condition", "holds"})
     return hashlib.sha256(meaning.encode()).hexdigest()
 
 
 def claims_before(plan: Plan, locked: Mapping[str, Any]) -> dict[int, tuple[int, str]] | None:
-    """Return for each claim, by number, how many results were there when a run first made it, and when.
+    """Return for each claim, by number, how many results existed when a run first made it, and when.
 
     locked: the lock. None where it has no record of claims.
     """
@@ -142,9 +142,9 @@ def as_declared(request: MetricRequest) -> dict[str, Any]:
 
 
 def results_before(plan: Plan, locked: Mapping[str, Any]) -> dict[str, tuple[int, str]] | None:
-    """Return for each metric of a plan how many results were there when a run first named it, and when.
+    """Return for each metric of a plan how many results existed when a run first named it, and when.
 
-    locked: the lock. None where an earlier version has kept no record.
+    locked: the lock. None where an earlier version kept no record.
     """
     if DECLARED not in locked:
         return None

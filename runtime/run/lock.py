@@ -1,4 +1,4 @@
-"""`lock.json`: the versions and hashes of everything that made a run's numbers."""
+"""`lock.json`: the versions and hashes of everything that produced a run's numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ANALYSIS = (
 def describe(folder: Path, engine: Engine) -> dict[str, Any]:
     """Return the lock of a run of the plan in a folder on a prepared engine.
 
-    Nothing in it depends on the time; what history.py adds does. Raises StoreError, EngineUnavailable.
+    It does not depend on the time, unlike the part of history.py. Raises StoreError, EngineUnavailable.
     """
     # From here on the engine's versions are those of every machine that the plan needs.
     identities = {engine.identity_for(cell) for cell in read_cells(folder)}
@@ -44,7 +44,7 @@ def describe(folder: Path, engine: Engine) -> dict[str, Any]:
 
 
 def provenance(engine: Engine) -> dict[str, Any]:
-    """Return all of the lock that is not the plan's: this program, the engine, this machine.
+    """Return the parts of the lock that are not the plan's: this program, the engine, this machine.
 
     `calibration` refers to the engine's (`fairc calibrate`), if there is one.
     """
@@ -79,7 +79,7 @@ def planned(folder: Path) -> dict[str, Any]:
 
 
 def analysis_identity(requests: Iterable[MetricRequest]) -> str:
-    """Hash what is measured and the code that measures it: a result with another one is stale."""
+    """Hash the requested metrics and the code that computes them: a result with another hash is stale."""
     total = hashlib.sha256()
     for request in requests:
         total.update(request.model_dump_json().encode() + b"\n")

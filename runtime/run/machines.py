@@ -1,7 +1,7 @@
-"""What made numbers, as it is read: `lock.json` of a run, `made.json` of a cell that a cluster ran.
+"""Reading the provenance of numbers: `lock.json` of a run, `made.json` of a cell that a cluster ran.
 
-Others may have written them, so what is used of them has a type, nothing is deep, and no text holds
-what a terminal or a page would obey.
+Strangers may have written them, so every field that is used has a type, nesting is limited, and no text contains
+characters that a terminal or a page would obey.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def _refuse(part: object, deeper: int) -> None:
-    """Raise ValueError for what is too deep, and for texts that are not plain."""
+    """Raise ValueError for values that are nested too deeply and for texts that are not plain."""
     if isinstance(part, str) and not _plain(part):
         raise ValueError("a text in it has a control character")
     if isinstance(part, dict | list):
@@ -117,5 +117,5 @@ def _refuse(part: object, deeper: int) -> None:
 
 
 def _plain(text: str) -> bool:
-    """Whether a text has no character that is obeyed instead of shown."""
+    """Whether a text has no control character."""
     return all(char.isprintable() or char == "\N{NO-BREAK SPACE}" for char in text)

@@ -1,18 +1,18 @@
-"""The phase check: part of a run again, with hosts that take up to the time of one full frame for a packet.
+"""The phase check: repeat a part of a run with hosts that take up to the time of one full frame per packet.
 
-Where packets come at regular times, small constants decide who finds the last place in a full queue, always in
+Where packets arrive at regular times, small constants decide who gets the last place in a full queue, always in
 the same way. Floyd and Jacobson (On traffic phase effects in packet-switched gateways, Internetworking: Research
 and Experience 3, 1992, section 3) show that a random processing time, uniform from zero to the bottleneck's
-time for one packet, takes these effects away. A result that changes with it is one of the phases.
+transmission time of one packet, removes these effects. A result that changes with it is due to phase effects.
 
-A result changes when the values of its repetitions move (Mann-Whitney), or when they were further apart before: which
-flow is shut out may differ from one repetition to the next, and the median knows nothing of it. For that the distances
-from the median of both samples together are compared by the same test: where both have one distribution, each of them is
-as likely in either sample (Ansari and Bradley, Rank-sum tests for dispersions, Annals of Mathematical Statistics 31,
-1960, have its ranks). That values are further apart with more chance is no news.
+A result changes when the values of its repetitions shift (Mann-Whitney), or when their spread was larger before: which
+flow is shut out may differ between repetitions, which the median does not show. For this the distances
+from the median of both samples together are compared by the same test: if both samples have one distribution, each distance
+is as likely in either sample (Ansari and Bradley, Rank-sum tests for dispersions, Annals of Mathematical Statistics 31,
+1960, have its ranks). A larger spread under more randomness is expected and does not count.
 
-What is repeated: at most `CONFIGURATIONS` configurations, drawn with the experiment's seed where there are more, and
-of each its first `REPETITIONS` repetitions, with the same seeds. It is a run of its own in a folder of the run.
+At most `CONFIGURATIONS` configurations are repeated, drawn with the experiment's seed if there are more, with the
+first `REPETITIONS` repetitions of each and the same seeds. It is a separate run in a folder of the run.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def frame_ns(cell: Cell) -> int:
 
 
 def checked(cell: Cell) -> Cell:
-    """Return the same cell with hosts that take up to the time of one full frame for a packet."""
+    """Return the same cell with hosts that take up to the time of one full frame per packet."""
     changed = cell.model_copy(update={"processing_ns": frame_ns(cell)})
     return changed.model_copy(update={"id": identity_of(changed)})
 
@@ -128,8 +128,8 @@ def adopt(run: Store, store: Store, engine: Engine, wanted: Callable[[Cell], boo
 class Result:
     """One value of a metric, ordinary and in the phase check.
 
-    by: the swept values and the flow that it is of. before, after: medians with their intervals, in
-    SI base units. text: what the tests say.
+    by: its swept values and its flow. before, after: medians with their intervals, in
+    SI base units. text: the result of the tests.
     """
 
     metric: str
@@ -149,7 +149,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a phase check came to.
+    """The findings of a phase check.
 
     longest_ns: the shortest and the longest limit of the processing time. verdicts: cells by verdict,
     `failed` included.
@@ -164,7 +164,7 @@ class Findings:
 
     @property
     def cells(self) -> int:
-        """How many cells were repeated."""
+        """The number of repeated cells."""
         return sum(self.verdicts.values())
 
     def having(self, verdict: Verdict) -> tuple[Result, ...]:
@@ -173,7 +173,7 @@ class Findings:
 
 
 def findings(run: Path) -> Findings | None:
-    """Compare a run with its phase check; None: there is none, or one of another plan or machine.
+    """Compare a run with its phase check; None if there is none, or only one of another plan or machine.
 
     Both have tables. Raises StoreError, TableError.
     """
@@ -261,14 +261,14 @@ def _values(side: Side) -> tuple[list[float], list[float]]:
 
 
 def _distances(first: list[float], second: list[float]) -> tuple[list[float], list[float]]:
-    """Return how far each value is from the median of all."""
+    """Return the distance of each value from the median of all."""
     middle = median([*first, *second]).value
     assert middle is not None
     return [abs(v - middle) for v in first], [abs(v - middle) for v in second]
 
 
 def _judged(place: Comparison | None, spread: Comparison | None) -> tuple[Verdict, str]:
-    """Return the verdict on a value; place: of its values, spread: of their distances from the middle."""
+    """Return the verdict on a value from the tests of its location (`place`) and of its spread (`spread`)."""
     if place is None or spread is None:
         return "cannot tell", "no valid value in the phase check"
     if place.kind != "different" and spread.kind == "different" and (spread.delta or 0.0) > 0:
@@ -279,7 +279,7 @@ def _judged(place: Comparison | None, spread: Comparison | None) -> tuple[Verdic
 
 
 class _Dominance:
-    """Who dominates by the interval of F, over the same repetitions of both."""
+    """The dominant session by the interval of F, over the same repetitions of both."""
 
     def __init__(
         self, run: Path, check: Path, axes: tuple[str, ...], plan: Plan, cells: list[Cell]
@@ -295,7 +295,7 @@ class _Dominance:
             self._found.append({frozenset(g.by.items()): median(g.values) for g in groups})
 
     def judged(self, side: Side, verdict: Verdict, text: str) -> tuple[Verdict, str]:
-        """Return the verdict on F, and why, where another one dominates than before."""
+        """Return the verdict on F, with the reason, if another session dominates than before."""
         key = frozenset(side.present.by.items())
         before, after = (_side(found.get(key)) for found in self._found)
         if before and after and before != after:

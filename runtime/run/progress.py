@@ -1,4 +1,4 @@
-"""What a sweep reports while it runs: bars on a terminal, a line now and then elsewhere."""
+"""Progress of a sweep: a bar on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ LINE_EVERY_S = 10.0
 
 
 class Progress(Protocol):
-    """Hears of every cell; called from one thread only."""
+    """Is notified of every cell; called from one thread only."""
 
     def begin(self, todo: int, kept: int) -> None:
-        """Set how many cells are to be run or analysed, and how many are there already."""
+        """Set how many cells are to be run or analysed, and how many exist already."""
         ...
 
     def done(self, result: CellResult) -> None:
@@ -57,7 +57,7 @@ class Tally:
     began_s: float = field(default=0.0)
 
     def begin(self, todo: int) -> None:
-        """Start counting, from nothing: a run may have several sweeps."""
+        """Start counting from zero: a run may have several sweeps."""
         self.todo, self.began_s = todo, self.clock()
         self.done = self.failed = 0
         self.virtual_s = 0.0
@@ -70,12 +70,12 @@ class Tally:
 
     @property
     def speed(self) -> float:
-        """Virtual seconds per wall second, over all cells at once."""
+        """Virtual seconds per wall second, over all parallel cells."""
         return self.virtual_s / max(self.clock() - self.began_s, 1e-9)
 
     @property
     def left_s(self) -> float | None:
-        """Wall seconds until the end if the cells go on as they went; None before the first one."""
+        """Wall seconds until the end at the present pace; None before the first cell is done."""
         if self.done == 0:
             return None
         return (self.clock() - self.began_s) / self.done * (self.todo - self.done)

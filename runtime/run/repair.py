@@ -1,4 +1,4 @@
-"""Derived files of stored cells that are damaged are derived again from the raw artefacts; nothing is run."""
+"""Recompute damaged derived files of stored cells from the raw artefacts; nothing is run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .sweep import Sweep
 def rederive(store: Store) -> int:
     """Reanalyse cells with a damaged derived file and intact raw artefacts.
 
-    store: locked, with a lock. Returns how many were. Raises StoreError.
+    store: locked, with a lock. Returns their number. Raises StoreError.
     """
     engine = store.lock.get("engine") or {}
     identities = engine.get("identities", [engine.get("identity")])
@@ -40,7 +40,7 @@ def rederive(store: Store) -> int:
 
 
 def _raw_whole(store: Store, key: str) -> bool:
-    """Whether a cell's raw artefacts are what was stored: by their hash, or what is in them by its own."""
+    """Whether a cell's raw artefacts are undamaged: by the hash of the archive, or by that of its content."""
     folder, ran = store.folder(key), damage.ran(store.folder(key))
     known = hashes.recorded(folder)
     if known is not None:

@@ -1,8 +1,8 @@
-"""Run a range of repetitions in rounds: up to each look, until every value is precise enough or every claim decided.
+"""Run a range of repetitions in rounds, until every value is precise enough or every claim is decided.
 
-A round is a sweep of the cells up to the next look, of the configurations that have not ended. After it the values are
-looked at (runtime/statistics/ending.py). Rounds that have been run before are there already, so a run that was
-interrupted goes on where it was, and ends where it would have ended.
+A round is a sweep of the cells up to the next interim analysis ("look"), of the configurations that have not stopped.
+Each round ends with an interim analysis (runtime/statistics/ending.py). Earlier rounds are stored, so an interrupted
+run continues where it was, and stops where it would have stopped.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def run(
     fresh: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> Counts:
-    """Run what is missing of the store's plan; arguments as of `Sweep`. Raises KeyboardInterrupt.
+    """Run the missing cells of the store's plan; arguments as for `Sweep`. Raises KeyboardInterrupt.
 
-    say: hears of each look. Of a range of repetitions, the configurations that are wanted decide where it ends.
+    say: receives the result of each look. The wanted configurations decide where a range of repetitions ends.
     """
     plan = store.plan
     if plan.precision is None:
@@ -71,12 +71,12 @@ def run(
 def _due(
     wanted: Callable[[Cell], bool], going: frozenset[str], repetitions: range, cell: Cell
 ) -> bool:
-    """Whether a cell belongs to a round: of which repetitions, of which configurations."""
+    """Whether a cell belongs to a round, by its repetition and its configuration."""
     return cell.repetition in repetitions and cell.configuration in going and wanted(cell)
 
 
 def values_text(ended: int, of: int) -> str:
-    """Say what a look found of the values.
+    """Describe the result of a look for values.
 
     >>> values_text(0, 1), values_text(2, 3)
     ('not precise enough', '2 of 3 configurations are precise enough')
@@ -87,7 +87,7 @@ def values_text(ended: int, of: int) -> str:
 
 
 def claims_text(undecided: int, of: int) -> str:
-    """Say what a look found of the claims.
+    """Describe the result of a look for claims.
 
     >>> claims_text(0, 1), claims_text(1, 3), claims_text(3, 3)
     ('the claim is decided', '1 of 3 claims is undecided', '3 of 3 claims are undecided')

@@ -1,7 +1,7 @@
-"""Run the cells that are missing, on several threads, and store each as soon as it is whole.
+"""Run the missing cells on several threads, and store each as soon as it is complete.
 
-Runners have the engine run cells; analysts turn what is left behind into results, so that no
-runner waits for an analysis; the calling thread counts, shows progress, and hears Ctrl-C.
+Runners have the engine run cells; analysts turn their artefacts into results, so that no
+runner waits for an analysis; the calling thread counts, shows progress, and handles Ctrl-C.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from .analyst import Job
 from .progress import Progress
 
 Task = tuple[Any, ...]
-"""What a thread does: a function, and its arguments."""
+"""The task of a thread: a function, and its arguments."""
 # One that analyses keeps up with four that run: an analysis takes a tenth to a fourth of its cell's time.
 RUNNERS_PER_ANALYST = 4
 # How long an interrupted sweep waits for its runners, whose machines have been stopped by then, and for
-# its analysts, whose work is only lost.
+# its analysts, whose work would merely be lost.
 PATIENCE_S, PATIENCE_ANALYSIS_S = 10.0, 1.0
 
 
 @dataclass(slots=True)
 class Counts:
-    """How many of a run's cells came out how."""
+    """The numbers of a run's cells by outcome."""
 
     valid: int = 0
     flagged: int = 0
@@ -51,7 +51,7 @@ class Counts:
         setattr(self, word, getattr(self, word) + 1)
 
     def include(self, other: Counts) -> None:
-        """Count the cells of another sweep, too."""
+        """Add the cells of another sweep."""
         for word in ("valid", "flagged", "invalid", "failed"):
             setattr(self, word, getattr(self, word) + getattr(other, word))
 
@@ -79,9 +79,9 @@ class Ran:
 class Sweep:
     """A sweep of the store's plan on a prepared engine.
 
-    wanted: which of the plan's cells. jobs: how many at once, >= 1. fresh: run all of them, also
-    those that are there. emitted: what `emitted` of an earlier sweep of the same plan had, so that nothing is
-    written down twice. The store's lock is held by the caller.
+    wanted: which of the plan's cells. jobs: how many at once, >= 1. fresh: run all of them, even
+    those with results. emitted: `emitted` of an earlier sweep of the same plan, so that nothing is
+    written twice. The caller holds the store's lock.
     """
 
     def __init__(
@@ -111,9 +111,9 @@ class Sweep:
         self._room = threading.Semaphore(0)
 
     def run(self) -> Counts:
-        """Run what is missing; return how all wanted cells came out, old and new.
+        """Run the missing cells; return the outcomes of all wanted cells, old and new.
 
-        Raises KeyboardInterrupt after everything has been stopped; what is stored stays.
+        Raises KeyboardInterrupt after everything has been stopped; stored results stay.
         """
         self._emit()
         counts = self._survey()
@@ -128,7 +128,7 @@ class Sweep:
         return counts
 
     def _analyse_anew(self, counts: Counts) -> None:
-        """Analyse the cells that are stored with their raw artefacts; those that are not whole go to the missing."""
+        """Reanalyse cells with stored raw artefacts; those with damaged artefacts become missing."""
         number = sum(self._todo.values())
         if number == 0:
             return
@@ -155,9 +155,9 @@ class Sweep:
     def _collect(
         self, counts: Counts, run: list[Task], hands: list[analysts.Analyst], read: list[Task]
     ) -> None:
-        """Do the tasks, each in a thread, and count results until all have ended; raise what a thread raised.
+        """Run the tasks, each in a thread, and count results until all have ended; raise what a thread raised.
 
-        run: what runs cells. hands, read: who analyses them, and the tasks that make use of them.
+        run: the tasks that run cells. hands, read: the analysts, and the tasks that use them.
         """
         runners, readers = ([self._thread(*task) for task in tasks] for tasks in (run, read))
         try:
@@ -209,7 +209,7 @@ class Sweep:
                 self.progress.done(outcome)
 
     def _dismiss(self, readers: int) -> None:
-        """Signal to each reader that nothing more comes."""
+        """Signal the end to each reader."""
         for _ in range(readers):
             self._ran.put(None)
 
@@ -222,7 +222,7 @@ class Sweep:
             self.store.write_json(EMITTED, self.emitted)
 
     def _survey(self) -> Counts:
-        """Find out what is missing: key -> whether only the analysis is; count the rest."""
+        """Find the missing cells: key -> whether only the analysis is missing; count the rest."""
         counts = Counts()
         for cell in filter(self.wanted, self.store.cells()):
             key = self.key(cell)
@@ -246,7 +246,7 @@ class Sweep:
         return key_of(cell, self.engine.name, identity, self.emitted[cell.id])
 
     def _cells(self, stored: bool) -> Iterator[tuple[Cell, str]]:
-        """Yield the cells that are only to be analysed, or those that are to be run."""
+        """Yield the cells that need only analysis, or those that must be run."""
         for cell in filter(self.wanted, self.store.cells()):
             key = self.key(cell)
             if self._todo.get(key) is stored:
@@ -306,7 +306,7 @@ class Sweep:
             self._room.release()
 
     def _analyse_stored(self, analyst: analysts.Analyst, cells: Shared) -> None:
-        """Analyse cells that ran before; those whose raw artefacts are not whole are to be run."""
+        """Analyse cells that ran before; those with damaged raw artefacts must be run."""
         while not self._stop.is_set() and (task := cells.next()) is not None:
             cell, key = task
             ran = damage.ran(self.store.folder(key))
@@ -328,7 +328,7 @@ class Sweep:
                 self._todo[key] = False
 
     def _derived(self, analyst: analysts.Analyst, job: Job) -> CellResult | None:
-        """Return a cell's result; none where its stored artefacts are not whole, and when the sweep is over."""
+        """Return a cell's result; None where its stored artefacts are damaged, and when the sweep is over."""
         try:
             result = analyst.derive(job)
         except Exception:
@@ -356,14 +356,14 @@ class Sweep:
         )
 
     def _commit(self, job: Job, result: CellResult, work: Path) -> None:
-        """Store a cell; work: the folder that nobody needs any more."""
+        """Store a cell; work: its folder, no longer needed afterwards."""
         self.store.commit(result.key, job.folder, result)
         shutil.rmtree(work)
         self._outcomes.put(result)
 
 
 class Shared:
-    """An iterator that several threads may ask."""
+    """An iterator that several threads may use."""
 
     def __init__(self, items: Iterator[tuple[Cell, str]]) -> None:
         self._items = items

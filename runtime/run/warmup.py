@@ -1,8 +1,8 @@
-"""What a run's numbers would be with another warm-up: metrics recomputed from raw artefacts; nothing is run.
+"""Sensitivity to the warm-up: metrics recomputed from raw artefacts with another warm-up; nothing is run.
 
-The warm-up is chosen by hand, so a result that depends on it is no result. With half of it and with twice of it the
-same metrics are computed from the same artefacts (as Law, Simulation Modeling and Analysis, 9.5, asks of what is cut
-off at the start). A cell that is over before twice the warm-up has no value there.
+The warm-up is chosen by hand, so a result must not depend on it. The same metrics are computed from the same artefacts
+with half and with twice the warm-up (see Law, Simulation Modeling and Analysis, 9.5, on the choice of
+the truncation point). A cell that ends before twice the warm-up has no value there.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def revalued(path: Path) -> Iterator[Revalued]:
 
 
 def _values(store: Store, cell: Cell, raw: Path, factor: str) -> tuple[MetricValue, ...]:
-    """Return the metrics that the plan asks for; none where the cell is over before the warm-up is."""
+    """Return the metrics that the plan requests; none if the cell ends before the warm-up does."""
     other = cell.model_copy(update={"warmup_ns": round(cell.warmup_ns * FACTORS[factor])})
     measurement = load(other, raw)
     if measurement.warmup_s >= measurement.ended_s:

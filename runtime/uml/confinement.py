@@ -1,4 +1,4 @@
-"""What of the host the guest's kernel sees: its own files, no network, no other process."""
+"""What the guest's kernel sees of the host: its own files, no network, no other process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 PROGRAM = "bwrap"
 INSTALL_COMMAND = "sudo apt-get install --no-install-recommends bubblewrap"
 PLACE = "/cell"  # where the machine's folder is inside
-# Everything but the file system: namespaces of its own, no capabilities, an end with its parent.
+# Everything except the file system: its own namespaces, no capabilities, an end with its parent.
 ALONE = (
     *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
     *("--cap-drop", "ALL", "--die-with-parent", "--clearenv"),
@@ -44,11 +44,11 @@ def missing() -> str:
 
 
 def wrap(program: Path, arguments: list[str], folder: Path, files: Mapping[str, Path]) -> list[str]:
-    """Return the command that runs a program in a folder that has some more files, read-only.
+    """Return the command that runs a program in a folder with additional read-only files.
 
-    program: static. folder: its working directory, which it may write. files: name in the folder ->
-    the file elsewhere. Where the host allows no confinement the files are linked into the folder; the
-    program ends with its watcher all the same (PR_SET_PDEATHSIG).
+    program: static. folder: its writable working directory. files: name in the folder ->
+    the file elsewhere. Where the host allows no confinement, the files are linked into the folder; the
+    program still ends with its watcher (PR_SET_PDEATHSIG).
     """
     if missing():
         for name, path in files.items():

@@ -1,4 +1,4 @@
-"""The kernel of the `uml` engine: compiled in a Debian root of its own, cached, verified before use."""
+"""The kernel of the `uml` engine: compiled in a separate Debian root, cached, verified before use."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ REPORT_EVERY_S = 5.0
 class Kernel:
     """A built kernel.
 
-    folder: holds `kernel` (a static program), `config`, `version`, `manifest.json`, and what it was
-    made from: the source's archive, `patches/`, `kernel.config`, `build.sh`. recipe: the hash of what
-    it was built by. sha256: of the program. digest: over all files.
+    folder: holds `kernel` (a static program), `config`, `version`, `manifest.json`, and its
+    sources: the source's archive, `patches/`, `kernel.config`, `build.sh`. recipe: the hash of its
+    recipe. sha256: of the program. digest: over all files.
     """
 
     folder: Path
@@ -52,7 +52,7 @@ class Kernel:
         return self.folder / "kernel"
 
     def verify(self, whole: bool = False) -> None:
-        """Raise EngineUnavailable unless the program is what was built; whole: and the other files here as well."""
+        """Raise EngineUnavailable unless the program is the one that was built; whole: check the other files as well."""
         try:
             well = hashlib.sha256(content(self.program)).hexdigest() == self.sha256
         except OSError:
@@ -72,7 +72,7 @@ def folder() -> Path:
 def find() -> Kernel | None:
     """Return the kernel of the present recipe if it has been built.
 
-    Raises EngineUnavailable when its manifest is rubbish.
+    Raises EngineUnavailable when its manifest is malformed.
     """
     place = folder()
     try:
@@ -91,7 +91,7 @@ def find() -> Kernel | None:
 
 
 def require() -> Kernel:
-    """Return the kernel, verified; raise EngineUnavailable with the command that builds it."""
+    """Return the verified kernel; raise EngineUnavailable with the command that builds it."""
     kernel = find()
     if kernel is None:
         raise EngineUnavailable(
@@ -151,7 +151,7 @@ def build(progress: Callable[[str], None] = lambda _: None, tarball: Path | None
 
 
 def _compile(work: Path, progress: Callable[[str], None], tarball: Path | None) -> None:
-    """Leave the parts of the kernel and its source's archive in `work`."""
+    """Write the parts of the kernel and its source's archive into `work`."""
     here = shlex.quote
     fetch = (
         f'cp {here(str(tarball.absolute()))} "$1/build/{source.TARBALL}"'
@@ -194,7 +194,7 @@ def _compile(work: Path, progress: Callable[[str], None], tarball: Path | None) 
 
 
 def _follow(lines: IO[bytes], kept: IO[str], progress: Callable[[str], None]) -> None:
-    """Keep the build's output, and say how far it is."""
+    """Keep the build's output, and report its progress."""
     files, reported_s = 0, time.monotonic()
     for line in io.TextIOWrapper(lines, errors="replace"):
         kept.write(line)

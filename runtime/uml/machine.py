@@ -36,7 +36,7 @@ def kernel_arguments(
         f"time-travel-start={START_NS}",
         "random-seed=1",  # until the agent reseeds
         f"time-travel-syscall={cost_ns}",
-        # Programs are followed by seccomp filters where the host and its CPU (XSAVE) allow that, else by
+        # Programs are traced with seccomp filters where the host and its CPU (XSAVE) allow that, else with
         # ptrace: results are the same.
         *("seccomp=auto", "con=null", "con0=null,fd:1", "umid=cell", "uml_dir=."),
         *("quiet", "panic=-1", "noreboot"),
@@ -76,7 +76,7 @@ class Machine:
 
     @property
     def virtual_ns(self) -> int:
-        """How far its clock is, ns after the boot."""
+        """The reading of its clock, ns after the boot."""
         return int.from_bytes(self._clock[:8], "little")
 
     @property
@@ -85,11 +85,11 @@ class Machine:
         return self._process.poll() is not None
 
     def overrun(self, limits: bounds.Limits) -> str:
-        """Return why it must be stopped, or nothing. Cheap: looks once a second."""
+        """Return why it must be stopped, or nothing. Cheap: checks once per second."""
         return self._watch.overrun(limits, self.virtual_ns) if self._watch.due else ""
 
     def close(self) -> None:
-        """End it, and everything that it started."""
+        """End it and everything that it started."""
         self._process.kill()
         self._process.wait()
         self._clock.close()

@@ -1,4 +1,4 @@
-"""How much memory a cell's machine has: what it leaves behind waits in a memory file system until its end."""
+"""The memory of a cell's machine, whose artefacts stay in a memory file system until its end."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from fairc.compiler import estimate
 from fairc.compiler.plan import Cell
 from fairc.runtime.vm import recipe
 
-# Estimates leave out what is short or rare: small packets, events, what programs print.
+# Estimates leave out small or rare contributions: small packets, events, output of programs.
 MARGIN, OTHER_BYTES = 1.25, 64 << 20
 # The part of memory that the file system may fill (`guest/agent.py`).
 FILES_SHARE = 0.5
 STEP_BYTES = 1 << 30
 
-# What a kernel derives from its memory, and from the size of its initramfs, and what cells could notice.
-# Every machine but that with a browser has what Linux gives one of 1 GiB.
+# Values that a kernel derives from its memory and the size of its initramfs, and that could affect cells.
+# Every machine except the one with a browser has Linux's values for 1 GiB.
 LIKE_1_GIB = (
     "thash_entries=8192",
     "uhash_entries=512",
@@ -24,9 +24,9 @@ LIKE_1_GIB = (
 
 
 def machine_bytes(cell: Cell, variant: recipe.Variant) -> int:
-    """Return the memory of a cell's machine, bytes: its variant's, or more where its results need it.
+    """Return the memory of a cell's machine, bytes: its variant's, or more if its results need it.
 
-    Page loads are short: a machine with a browser is never larger.
+    Page loads are short, so a machine with a browser is never larger.
     """
     if variant != recipe.PLAIN:
         return variant.memory_bytes
@@ -36,6 +36,6 @@ def machine_bytes(cell: Cell, variant: recipe.Variant) -> int:
 
 
 def arguments(memory_bytes: int, variant: recipe.Variant) -> list[str]:
-    """Return the words of the kernel's command line for a machine of a size."""
+    """Return the kernel's arguments for a machine with this much memory."""
     size = f"mem={memory_bytes >> 20}M"
     return [size, *LIKE_1_GIB] if variant == recipe.PLAIN else [size]

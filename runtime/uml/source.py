@@ -1,4 +1,4 @@
-"""Which kernel the `uml` engine runs, and what is changed in it. Its hash names the built kernel."""
+"""The version and the changes of the `uml` engine's kernel. Their hash names the built kernel."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ PATCHES = HERE / "patches"
 CONFIGURATION = HERE / "kernel.config"
 BUILD_SCRIPT = HERE / "build.sh"
 
-# Debian keeps the newest version of a series alone: the recipe names the series, and the identity of
-# the engine has the hash of what was built.
+# Debian keeps only the newest version of a series: the recipe names the series, and the engine's
+# identity includes the hash of the built kernel.
 PACKAGE = f"linux-source-{recipe.KERNEL_SERIES}"
 TARBALL = f"{PACKAGE}.tar.xz"
 
@@ -37,7 +37,7 @@ def patches() -> list[Path]:
 
 
 def recipe_hash() -> str:
-    """Return the hash of everything that decides what the kernel is, 16 hex digits."""
+    """Return the hash of everything that determines the kernel, 16 hex digits."""
     parts = {
         "suite": recipe.SUITE,
         "series": recipe.KERNEL_SERIES,

@@ -1,4 +1,4 @@
-"""A machine that boots and ends at once: whether this host lets the kernel run, before any cell does."""
+"""A machine that boots and ends at once: checks that this host can run the kernel, before any cell does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ POLL_S = 0.002
 LIMITS = bounds.limits(latest_s=1.0, lasts_s=1.0)
 TELLING = ("panic", "errno", "not permitted", "cannot", "denied", "failed", "bwrap:")
 FOLLOWED_BY_SECCOMP = "seccomp filters can be installed...OK"
-# What the kernel says when the host refuses it something, and what is to be done about it.
+# The kernel's messages when the host refuses it something, and the remedies.
 REASONS = (
     (("errno = -12", "Cannot allocate memory"), "a higher limit of memory (ulimit -v)"),
     (
@@ -32,9 +32,9 @@ REASONS = (
 
 
 def boot(kernel: Kernel, image: Image) -> str:
-    """Boot a machine like those of cells; return by what it follows programs: `seccomp` or `ptrace`.
+    """Boot a machine like those of cells; return how it traces programs: `seccomp` or `ptrace`.
 
-    Raises EngineUnavailable when it does not come up.
+    Raises EngineUnavailable when it does not boot.
     """
     talkative = [word for word in machine.kernel_arguments(image.variant) if word != "quiet"]
     with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("uml")) as scratch:
@@ -72,7 +72,7 @@ def _entries(image: Image) -> list[initramfs.Entry]:
 
 
 def _reason(console: str) -> str:
-    """Return what a machine's console says of its end, in a line."""
+    """Return the reason for a machine's end from its console, in one line."""
     lines = [line.strip() for line in console.splitlines() if line.strip()]
     telling = [line for line in lines if any(word in line.lower() for word in TELLING)]
     return (telling or lines[-1:] or ["it says nothing"])[0]

@@ -1,6 +1,6 @@
-"""Third-party programs for a machine of their own: endpoints and `cell/` from a pack.
+"""Third-party programs for a separate machine: endpoints and `cell/` from a pack.
 
-They run inside the emulated machine only. Its snapshot lies in a folder of its own, never in the cache.
+They run only inside the emulated machine. Its snapshot is in a separate folder, never in the cache.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Foreign:
 
     @property
     def identity(self) -> str:
-        """What stands for `cell/` in a machine's identity: ours where it is ours."""
+        """The identity of `cell/` in that of a machine: this installation's if the modules are the same."""
         if dict(self.modules) == runner.files():
             return runner.identity()
         total = hashlib.sha256()
@@ -41,12 +41,12 @@ class Foreign:
 
 
 class ProgramsFailed(EngineUnavailable):
-    """No machine boots with the third-party programs; the fault is theirs, not this installation's."""
+    """No machine boots with the third-party programs; they are at fault, not this installation."""
 
 
 @contextmanager
 def blamed_on(foreign: Foreign | None) -> Iterator[None]:
-    """Turn EngineUnavailable of a machine with third-party programs into ProgramsFailed; pass on faults of this machine."""
+    """Turn EngineUnavailable of a machine with third-party programs into ProgramsFailed, except for faults of this machine."""
     try:
         yield
     except MachineFault:

@@ -1,4 +1,4 @@
-"""What a virtual-time machine's initramfs brings along for its agent."""
+"""The files that a virtual-time machine's initramfs holds for its agent."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ TOOLS = {"mmdebstrap": "mmdebstrap", "genext2fs": "genext2fs"}
 class Image:
     """A built image.
 
-    variant: what it is for. folder: holds `root.ext2`, `vmlinuz`, `busybox`, `modules/*.ko`, `packages.txt`, `manifest.json`.
-    recipe: hash of what it was built from. digest: SHA-256 over its files.
+    variant: the kind of image. folder: holds `root.ext2`, `vmlinuz`, `busybox`, `modules/*.ko`, `packages.txt`, `manifest.json`.
+    recipe: hash of its recipe. digest: SHA-256 over its files.
     """
 
     variant: recipe.Variant
@@ -69,8 +69,8 @@ class Image:
     def verify(self, whole: bool = False) -> None:
         """Raise EngineUnavailable unless the files are those that were built.
 
-        They are read once (450 MB), and again when one of them differs in size, inode or times; `whole`:
-        now, whatever was found before.
+        They are read once (450 MB), and again when the size, inode or times of one changed; `whole`:
+        read them now in any case.
         """
 
         def found_well() -> bool:
@@ -84,7 +84,7 @@ class Image:
             )
 
     def size_bytes(self) -> int:
-        """Return what it occupies on disk."""
+        """Return its size on disk."""
         return sum(p.stat().st_blocks * 512 for p in self.folder.rglob("*") if p.is_file())
 
 
@@ -96,7 +96,7 @@ def folder(variant: recipe.Variant = recipe.PLAIN) -> Path:
 def find(variant: recipe.Variant = recipe.PLAIN) -> Image | None:
     """Return the image of a variant's present recipe if it has been built.
 
-    Raises EngineUnavailable when its manifest is rubbish.
+    Raises EngineUnavailable when its manifest is malformed.
     """
     place = folder(variant)
     try:
@@ -119,7 +119,7 @@ _MANIFEST = {
 
 
 def described(content: bytes) -> dict[str, str]:
-    """Return what a manifest says of its image. Raises ValueError for anything else than that."""
+    """Return an image's manifest. Raises ValueError where it is malformed."""
     try:
         document = json.loads(content)
     except RecursionError:
@@ -134,7 +134,7 @@ def described(content: bytes) -> dict[str, str]:
 
 
 def require(variant: recipe.Variant = recipe.PLAIN) -> Image:
-    """Return the image, verified; raise EngineUnavailable with the commands that build it or bring it."""
+    """Return the verified image; raise EngineUnavailable with the commands that build or load it."""
     image = find(variant)
     if image is None:
         raise EngineUnavailable(
@@ -204,7 +204,7 @@ def build(
 def make_root(
     variant: recipe.Variant, tarball: Path, progress: Callable[[str], None] = lambda _: None
 ) -> None:
-    """Write the root file system of a recipe as an archive, and `build.log` next to it.
+    """Write the root file system of a recipe as an archive, with `build.log` next to it.
 
     Raises EngineUnavailable when mmdebstrap is missing or fails.
     """
@@ -252,9 +252,9 @@ def _mmdebstrap(variant: recipe.Variant, tarball: Path, log: Path) -> None:
 def building(
     command: Sequence[str], environment: Mapping[str, str], stdout: IO[bytes] | int, stderr: Any
 ) -> Iterator[supervisor.Child]:
-    """Run mmdebstrap; when it is killed, no mount of it stays, and its files go with this run or the next.
+    """Run mmdebstrap; if it is killed, it leaves no mount, and this run or the next removes its files.
 
-    As root it mounts `/proc`, `/sys` and parts of `/dev`: in a mount namespace of its own, which ends with it.
+    As root it mounts `/proc`, `/sys` and parts of `/dev`, in its own mount namespace, which ends with it.
     """
     clean.remove_temporary()  # what killed builds left
     prefix = supervisor.temporary_prefix("root")
@@ -275,7 +275,7 @@ def _can_unshare() -> bool:
 
 
 def _unpack_boot_files(variant: recipe.Variant, tarball: Path, target: Path) -> None:
-    """Take out of the archive what the machine needs before it has a root file system."""
+    """Extract from the archive what the machine needs before it has a root file system."""
     (target / "modules").mkdir()
     plain = {
         "./boot/vmlinuz": "vmlinuz",

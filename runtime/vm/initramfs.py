@@ -1,4 +1,4 @@
-"""The initramfs: a cpio archive, made here so that it is the same bytes on every machine."""
+"""The initramfs: a cpio archive, written here so that its bytes are the same on every machine."""
 
 from __future__ import annotations
 

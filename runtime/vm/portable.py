@@ -1,8 +1,8 @@
-"""An image and the kernel that goes with it as one file, so that other machines have the same ones.
+"""An image and its kernel as one file, so that other machines have the same ones.
 
-Debian's packages vanish from mirrors, and an image that is built a month later is another one: its
-cells have another identity. The kernel of the engine `uml` travels with its source and its patches,
-as its licence asks.
+Debian's packages vanish from mirrors, and an image built a month later differs: its
+cells have another identity. The kernel of the engine `uml` includes its source and its patches,
+as its licence requires.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ LEFT_OUT = ("build.log",)
 
 
 class ImageFileError(Exception):
-    """A file is not an image that can be used here; the message says why and what to do."""
+    """A file is not an image that is usable here; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a file brings: an image or a kernel.
+    """The content of a file: an image or a kernel.
 
     kind: the folder of the cache that it belongs to, `images` or `kernels`. folder: where it is now.
     digest: over all its files.
@@ -42,7 +42,7 @@ class Part:
 
 
 def save(parts: Sequence[Part], file: Path) -> str:
-    """Write an image and its kernel to a file, whole or not at all; return the file's SHA-256.
+    """Write an image and its kernel to a file, completely or not at all; return the file's SHA-256.
 
     Equal parts give an equal file. Raises OSError.
     """
@@ -61,11 +61,11 @@ def save(parts: Sequence[Part], file: Path) -> str:
 def load(
     file: Path, recipes: Mapping[str, Sequence[str]], trusted: Container[str] = ("images",)
 ) -> list[Part]:
-    """Unpack a file into the cache; return what it brought, whose digests have been checked.
+    """Unpack a file into the cache; return its parts, with verified digests.
 
     recipes: kind -> the hashes of the recipes that this version of fairc uses. trusted: the kinds
-    that may be installed: a kernel is a program that runs on this very machine, an image is data of
-    a guest. Raises ImageFileError, OSError.
+    that may be installed: a kernel is a program that runs on this machine itself, an image is a guest's
+    data. Raises ImageFileError, OSError.
     """
     if not file.is_file():
         raise ImageFileError(f"{file} is not a file")
@@ -127,7 +127,7 @@ def _there(folder: Path) -> str:
 
 
 def _manifest(file: Path, work: Path) -> dict[str, str]:
-    """Return the manifest of an unpacked part. Raises ImageFileError where it is not whole."""
+    """Return the manifest of an unpacked part. Raises ImageFileError where it is incomplete."""
     try:
         expected = image.described((work / MANIFEST).read_bytes())
     except (ValueError, OSError):

@@ -28,24 +28,24 @@ INSTALL_COMMAND = "sudo apt-get install --no-install-recommends qemu-system-x86"
 
 RTC_BASE_S = 1_577_836_800  # 2020-01-01, as `arguments` says
 # Without CMPXCHG16B: QEMU 7.2 computes its flags from a stale state, so that an interrupt right after
-# it saves garbage as EFLAGS, and the kernel's allocator uses it for every packet. Found as crashes
-# after some 10 s at 100 Mbit/s; the kernel has another way where the CPU lacks the instruction.
-# Without ERMS and FSRM: they promise that REP MOVSB is fast, but here it takes an instruction a byte.
+# it saves garbage as EFLAGS, and the kernel's allocator uses it for every packet. Symptom: crashes
+# after about 10 s at 100 Mbit/s; the kernel has a fallback where the CPU lacks the instruction.
+# Without ERMS and FSRM: they promise that REP MOVSB is fast, but here it takes an instruction per byte.
 CPU = "max,-cx16,-erms,-fsrm"
 
 # One instruction is 1 ns, and an idle machine's clock jumps to its next timer. In QEMU 7.2 the main
-# loop may do that jump between the moment when the virtual CPU halts and the moment when its last
-# instructions are counted: a race that a loaded host loses now and then (3 of 10 runs at 100 Mbit/s
-# next to two CPU hogs). Recording mode takes a mutex that excludes it; the record itself is not kept.
+# loop may jump between the moment when the virtual CPU halts and the moment when its last
+# instructions are counted: a race that occasionally goes wrong on a loaded host (3 of 10 runs at 100 Mbit/s
+# with two CPU hogs). Recording mode takes a mutex that excludes it; the record itself is discarded.
 # The machine that boots cannot record, because QEMU cannot save a recording machine.
 RECORD = ",rr=record,rrfile=/dev/null"
 
-# What QEMU may ask of the host's kernel (seccomp(2)): no other program, no other user, no priority. It is
-# no part of the machine: a guest cannot see it, so it is no part of a snapshot's identity.
+# What QEMU may request of the host's kernel (seccomp(2)): no other program, no other user, no priority.
+# A guest cannot see it, so it is not part of a snapshot's identity.
 SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
 
-# The guest computes what the experiment needs and nothing else: no mitigations against other
-# tenants (there are none), no zeroing of fresh memory, no security modules, no IPv6 chatter. The
+# The guest computes only what the experiment needs: no mitigations against other
+# tenants (there are none), no zeroing of fresh memory, no security modules, no IPv6 traffic. The
 # clock is the instruction counter, which the kernel reads as a reliable TSC.
 KERNEL_ARGUMENTS = (
     "console=ttyS0 quiet panic=-1 nokaslr mitigations=off init_on_alloc=0 init_on_free=0 "
@@ -63,8 +63,8 @@ def kernel_arguments(variant: Variant) -> str:
 class Devices:
     """The files that one machine works on.
 
-    memory: backs the main memory; shared means that the machine writes into it, otherwise it
-    keeps what it changes to itself. root, exchange: the NVDIMMs. console: the serial port's output.
+    memory: backs the main memory; shared: the machine writes into it, otherwise its changes
+    are private. root, exchange: the NVDIMMs. console: the serial port's output.
     """
 
     memory: Path
@@ -77,7 +77,7 @@ class Devices:
 def arguments(variant: Variant, devices: Devices, shift: int = 0) -> list[str]:
     """Return the arguments that a machine and its restored copies have in common.
 
-    variant: decides on the memory. shift: an instruction takes 2^shift ns.
+    variant: determines the memory. shift: an instruction takes 2^shift ns.
 
     Nothing may enter the machine from outside while it runs: no virtio, no network, no disk.
     """
@@ -141,7 +141,7 @@ def _printed(option: str) -> str:
 class Monitor:
     """A connection to QEMU's machine protocol (QMP).
 
-    running: whether QEMU still does, so that one which did not start is not waited for.
+    running: whether QEMU still runs, so that nobody waits for one that did not start.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class Monitor:
                 raise RuntimeError(f"QEMU refused {name}: {answer['error'].get('desc')}")
 
     def give(self, name: str, descriptor: int) -> None:
-        """Give QEMU an open file, which it then knows by a name: under `SANDBOX` it can start no program."""
+        """Pass QEMU an open file under a name: under `SANDBOX` it cannot start programs."""
         request = json.dumps({"execute": "getfd", "arguments": {"fdname": name}}).encode()
         socket.send_fds(self._socket, [request], [descriptor])
         self._answer("getfd")
@@ -218,9 +218,9 @@ class Monitor:
 def clock_ns(monitor: Path, timeout_s: float) -> int | None:
     """Return a running machine's clock, ns after its boot, in whole seconds; None if it does not answer.
 
-    The real-time clock shows the virtual clock (`-rtc clock=vm`). To ask changes nothing for the guest:
-    results are the same bytes with and without (tests/engines/test_vm.py). A guest that is root can set that clock
-    to what is no date: then there is no answer either, and processor time bounds the machine.
+    The real-time clock shows the virtual clock (`-rtc clock=vm`). The query does not affect the guest:
+    results are the same bytes with and without it (tests/engines/test_vm.py). A guest that is root can set that clock
+    to an invalid date: then there is no answer, and CPU time bounds the machine.
     """
     try:
         with closing(Monitor(monitor, timeout_s)) as connection:

@@ -1,4 +1,4 @@
-"""What the image of the engines in virtual time is made of. Its hash names the image in the cache."""
+"""The recipe of the virtual-time engines' image. Its hash names the image in the cache."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MIRROR = "http://deb.debian.org/debian"
 BACKPORTS = f"{SUITE}-backports"
 SECURITY_MIRROR = "http://deb.debian.org/debian-security"
 SECURITY = f"{SUITE}-security"
-# Both virtual-time engines run a kernel of this series: netem has seeds from 6.6 on, User-Mode Linux its
-# fast way to run programs from 6.16 on, DualPI2 came with 6.17.
+# Both virtual-time engines run a kernel of this series: netem has seeds since 6.6, User-Mode Linux its
+# fast way to run programs since 6.16, DualPI2 exists since 6.17.
 KERNEL_SERIES = "7.3"
 
 PACKAGES = (
@@ -32,7 +32,7 @@ PACKAGES = (
     "tcpdump",
 )
 
-# Chromium's security fixes are all that Debian keeps of it beside the release's own version.
+# Of Chromium, Debian keeps only the release's own version and the latest security update.
 BROWSER_PACKAGES = (
     "chromium",
     "chromium-driver",
@@ -70,11 +70,11 @@ def cache_directory() -> Path:
 class Variant:
     """A kind of image, and the machine that it needs.
 
-    packages: beside what apt takes with them. security: whether Debian's security updates are a
-    source. hooks: run by mmdebstrap, one after the other. blocks (of 4 KiB), inodes: the size of the
+    packages: without their dependencies. security: whether Debian's security updates are a
+    source. hooks: run by mmdebstrap in sequence. blocks (of 4 KiB), inodes: the size of the
     file system. memory_bytes: the machine's. translation_cache_mb: QEMU's cache of translated code.
-    kernel_arguments: of the emulated machine, in addition to those of every machine (qemu.py). syscall_cost_ns: what a system call takes
-    where computing takes no time (runtime/uml).
+    kernel_arguments: of the emulated machine, in addition to those of every machine (qemu.py). syscall_cost_ns: the cost of
+    a system call where computation takes no time (runtime/uml).
     """
 
     name: str
@@ -98,7 +98,7 @@ class Variant:
         )
 
     def hash(self) -> str:
-        """Return the hash of everything that decides what the image contains, 16 hex digits."""
+        """Return the hash of everything that determines the content of the image, 16 hex digits."""
         recipe: dict[str, object] = {
             "suite": SUITE,
             "kernel": KERNEL_SERIES,
@@ -123,7 +123,7 @@ PLAIN = Variant(
     memory_bytes=1 << 30,
     translation_cache_mb=64,  # 256 is no faster for these guests, 32 is slower by half a second
 )
-"""What every cell runs on that needs no browser."""
+"""The machine of every cell that needs no browser."""
 
 BROWSER = Variant(
     name="browser",
@@ -146,5 +146,5 @@ VARIANTS = (PLAIN, BROWSER)
 
 
 def suffix(variant: Variant) -> str:
-    """Return what tells the variant from the plain one in words: nothing, or ` (browser)`."""
+    """Return the text that distinguishes the variant from the plain one: empty, or ` (browser)`."""
     return "" if variant is PLAIN else f" ({variant.name})"

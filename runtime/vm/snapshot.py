@@ -27,7 +27,7 @@ from .foreign import Foreign, blamed_on
 from .guest_files import guest_files
 from .image import Image
 
-# Of processor time; a boot takes some 20 s. The last resort, wall time, is for machines that a busy host starves.
+# CPU time; a boot takes about 20 s. Wall time is the last resort, for machines that a busy host starves.
 BOOT_LIMITS = bounds.Limits(virtual_s=math.inf, cpu_s=300.0)
 BOOT_LIMIT_S = 3600.0
 MAX_BOOTS = 8
@@ -47,7 +47,7 @@ IGNORE_SHARED = [{"capability": "x-ignore-shared", "state": True}]
 class Snapshot:
     """A saved machine.
 
-    folder: holds `memory`, `state` and `digest`, the SHA-256 of both. identity: hash of everything that decides what the machine
+    folder: holds `memory`, `state` and `digest`, the SHA-256 of both. identity: hash of everything that determines what the machine
     does: image, kernel arguments, guest files, QEMU version. image: the root file system's image.
     machine: the same hash without `cell/`, whose comments do not count for results.
     """
@@ -65,7 +65,7 @@ class Snapshot:
     def memory_for(self, scratch: Path) -> Path:
         """Return the memory for a machine: itself, or a copy in `scratch` if it cannot be written.
 
-        A machine maps it privately and changes nothing, and QEMU 7.2 opens it for writing all the same.
+        A machine maps it privately and changes nothing, but QEMU 7.2 still opens it for writing.
         """
         if os.access(self.memory, os.W_OK):
             return self.memory
@@ -81,16 +81,16 @@ class Snapshot:
 
     @property
     def there(self) -> bool:
-        """Whether something is there, whole or not."""
+        """Whether there is a snapshot, damaged or not."""
         return self.state.exists()
 
     def whole(self, again: bool = False) -> bool:
-        """Whether it is what was taken. It is read once, and again when a file has changed; or `again`."""
+        """Whether it is undamaged. It is read once, and again when a file has changed or with `again`."""
         return intact(self.folder, again)
 
 
 def intact(folder: Path, again: bool = False) -> bool:
-    """Whether the snapshot in a folder is there and has the hashes that were recorded with it."""
+    """Whether a folder holds a snapshot with the hashes that were recorded with it."""
 
     def found_well() -> bool:
         try:
@@ -137,12 +137,12 @@ def obtain(
 ) -> Snapshot:
     """Return the snapshot for an image and an endpoints binary; take it if there is none.
 
-    One that is damaged is taken anew. progress: called with a line of text when there is something to wait for. shift: an instruction
-    takes 2^shift ns. A snapshot that is there is used without a lock, also out of a folder that
-    cannot be written: in a container, or on a disk that many machines share. foreign: whose programs run
+    A damaged one is taken again. progress: called with a line of text when there is something to wait for. shift: an instruction
+    takes 2^shift ns. An existing snapshot is used without a lock, also from a read-only
+    folder: in a container, or on a disk that many machines share. foreign: the programs that run
     in it; its snapshot is kept in their folder. Raises
-    EngineUnavailable when QEMU is missing, the machine does not come up, or it cannot be saved; ProgramsFailed
-    where that is so with foreign programs.
+    EngineUnavailable when QEMU is missing, the machine does not boot, or it cannot be saved; ProgramsFailed
+    where foreign programs are the cause.
     """
     archive = boot_archive(image, endpoints, foreign=foreign)
     identity = _identity(image, archive, shift)
@@ -182,9 +182,9 @@ def obtain(
 
 
 def _forget_unused(home: Path) -> None:
-    """Remove snapshots that nobody has asked for in a week; each occupies some 200 MB.
+    """Remove snapshots that nobody has used for a week; each occupies about 200 MB.
 
-    And those that a killed fairc did not finish: whoever calls this holds the lock and takes none.
+    Also remove those that a killed fairc did not finish: the caller holds the lock and is taking none.
     """
     for folder in home.iterdir():
         unused = folder.is_dir() and time.time() - folder.stat().st_mtime > UNUSED_S
@@ -207,10 +207,10 @@ def _identity(image: Image, archive: bytes, shift: int) -> str:
 
 
 def _take(snapshot: Snapshot, archive: bytes, shift: int) -> None:
-    """Boot until two machines have come to the same state, byte by byte.
+    """Boot until two machines have reached the same state, byte for byte.
 
-    Whether an idle moment's clock jump was exact depends on the host (see `qemu.RECORD`), and a
-    snapshot that nobody else can take would break the promise of equal results.
+    Whether a clock jump while idle was exact depends on the host (see `qemu.RECORD`), and a
+    snapshot that nobody else can reproduce would break the guarantee of equal results.
     """
     boots = _Boots(snapshot.image, archive, shift)
     with (
@@ -238,18 +238,18 @@ def _take(snapshot: Snapshot, archive: bytes, shift: int) -> None:
 
 
 class _Boots:
-    """Machines that boot side by side, to be saved; all of them can be ended from another thread."""
+    """Machines that boot in parallel, to be saved; all of them can be ended from another thread."""
 
     def __init__(self, image: Image, archive: bytes, shift: int) -> None:
         self._image, self._archive, self._shift = image, archive, shift
         self._running = supervisor.Group()
 
     def end(self) -> None:
-        """End those that run, and those that would still start."""
+        """End those that run, and prevent others from starting."""
         self._running.end()
 
     def boot_and_save(self, work: Path) -> tuple[Path, str]:
-        """Boot a machine until it waits for its job; return the folder it is saved in, and its digest."""
+        """Boot a machine until it waits for its job; return the folder where it is saved, and its digest."""
         work.mkdir()
         initrd, console, job = work / "initrd", work / "console", work / "exchange"
         initrd.write_bytes(self._archive)
@@ -307,7 +307,7 @@ def _save_when_ready(process: supervisor.Child, work: Path) -> None:
 
 
 def _end(console: Path) -> str:
-    """Return the last that a machine has printed."""
+    """Return the last lines that a machine has printed."""
     if not console.exists():
         return ""
     with console.open("rb") as file:
@@ -327,8 +327,8 @@ def _await_migration(monitor: qemu.Monitor, failure: str) -> None:
 def pause_clock(memory: Path, shift: int = 0) -> int:
     """Return the virtual clock, ns, at which the guest asked for its pause.
 
-    The guest leaves it in its memory behind a marker (`Pause` in guest/machine_qemu.py). Raises
-    EngineUnavailable where there is none, or one that no booting machine's clock shows.
+    The guest leaves it in its memory after a marker (`Pause` in guest/machine_qemu.py). Raises
+    EngineUnavailable where there is none, or an impossible one.
     """
     with (
         memory.open("rb") as file,
@@ -347,7 +347,7 @@ def normalise_clock(state: bytes, clock: int) -> bytes:
     """Return a saved state whose virtual clock, ns, is exactly the given one.
 
     Between the pause and the save QEMU's main loop may or may not let the clock jump to the next
-    timer, so the saved clock is not a function of what the guest did; this makes it one. In QEMU's
+    timer, so the saved clock is not a function of the guest's actions; this makes it one. In QEMU's
     migration stream the section `timer` holds two offsets against the host's clocks (meaningless
     here, so zero) and its subsection `timer/icount` a bias and the number of counted instructions
     (zero: a recording machine, see `qemu.RECORD`, refuses to begin with more than 2^31).
@@ -367,7 +367,7 @@ def normalise_clock(state: bytes, clock: int) -> bytes:
 
 
 def resume(snapshot: Snapshot, socket: Path) -> None:
-    """Load the snapshot into a machine that waits for it, and let it go on.
+    """Load the snapshot into a machine that waits for it, and let it continue.
 
     socket: the monitor of a QEMU started with `-incoming defer -S`. Raises OSError, RuntimeError.
     """

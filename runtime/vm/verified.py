@@ -1,4 +1,4 @@
-"""What has been read and found whole once, so that large files are not read for every run."""
+"""A note of files that have been verified, so that large files are not read for every run."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 def known_or(
     note: Path, files: Iterable[Path], look: Callable[[], bool], *, whole: bool = False
 ) -> bool:
-    """Whether files are whole: because the note says so of just these, or because `look` finds it now.
+    """Whether files are undamaged: according to a note about exactly these, or else by calling `look`.
 
-    note: where it is kept; unlike the files it may be lost. files: folders among them do not count.
-    A change that leaves size, inode and times as they were (a failing disk) shows only with `whole`,
-    which always looks.
+    note: its file; unlike the files it may be lost. files: folders among them do not count.
+    A change that keeps size, inode and times (a failing disk) is detected only with `whole`,
+    which always calls `look`.
     """
     now = _stamp(files)
     if not whole:
@@ -31,7 +31,7 @@ def known_or(
 
 
 def _stamp(files: Iterable[Path]) -> str:
-    """Return what differs when a file has been written, put in or taken away."""
+    """Return a text that changes when a file is written, added or removed."""
     lines = []
     for path in sorted(p for p in files if p.is_file()):
         found = path.stat()
