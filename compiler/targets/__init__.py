@@ -29,8 +29,8 @@ Finish = Callable[[Path, Plan, Estimate], None]
 class Target:
     """A target by name.
 
-    begin: prepares a folder and returns what writes one cell into it. finish: writes into the folder
-    what is of the whole plan, whose cells have been estimated one by one.
+    begin: prepares a folder and returns a function that writes one cell into it. finish: writes the parts
+    for the whole plan into the folder, after its cells have been estimated one by one.
     """
 
     name: str
@@ -70,7 +70,7 @@ TARGETS.accept("fairc.targets")
 
 
 def in_one_file(target: Target) -> Target:
-    """Return the target, writing each program with all that runs it in one file, if it can."""
+    """Return the target with each program and everything that runs it in one file, if it supports that."""
     if target.begin is mininet.begin:
         return replace(target, begin=partial(mininet.begin, alone=True))
     return target

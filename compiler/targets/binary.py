@@ -1,4 +1,4 @@
-"""Where the endpoints' program is on the machine that compiles."""
+"""The location of the endpoints' program on the machine that compiles."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def find_endpoints() -> Path:
 
 
 def damaged(program: Path) -> bool:
-    """Whether the program is not what was recorded when it was built; one without a record never is.
+    """Whether the program differs from the one recorded when it was built; never without a record.
 
-    A record that is older than cargo's last build is of another program: somebody develops it.
+    A record older than cargo's last build belongs to another program: somebody is developing it.
     """
     record = _record(program)
     try:

@@ -25,7 +25,7 @@ from .binary import NAME, find_endpoints
 from .code import code
 from .values import document, experiment, network
 
-# What is reserved for tests of networks (RFC 2544, RFC 6890) is not used by others on a machine.
+# Addresses reserved for network tests (RFC 2544, RFC 6890) are not used otherwise on a machine.
 ADDRESSES = IPv4Network("198.18.0.0/15")
 LINK_PREFIX = 29
 LINK_ADDRESSES = 8  # the network, its gateway (which no bridge has here), two ends, rest unused
@@ -90,7 +90,7 @@ class Job:
 
 
 def begin(directory: Path) -> Callable[[Cell], None]:
-    """Write what images are made from; return what writes `cells/<id>/`.
+    """Write the sources of images; return the function that writes `cells/<id>/`.
 
     Raises EndpointsMissing.
     """
@@ -120,7 +120,7 @@ def begin(directory: Path) -> Callable[[Cell], None]:
 
 
 def obstacles(cell: Cell) -> Iterator[Diagnostic]:
-    """Yield what a cell asks for that containers cannot have: they share the host's kernel."""
+    """Yield what a cell requires that containers cannot have, because they share the host's kernel."""
     what = experiment(processing.resolved(cell, computing_is_free=False))
     for module, name, _ in modules(what.flows, what.peps):
         yield Diagnostic(
@@ -197,9 +197,9 @@ def _attachment(network: Network, address: str, end: End) -> Attachment:
 
 
 def bridge_options(cell: Cell) -> dict[str, str]:
-    """Return the options of the bridges of a cell: each takes what any link of the cell takes.
+    """Return the options of a cell's bridges: each has the largest MTU of the cell's links.
 
-    What a single link takes is set at its two ends, inside the containers.
+    The MTU of a single link is set at its two ends, inside the containers.
     """
     mtus = (interface.mtu for node in cell.nodes for interface in node.interfaces)
     return BRIDGE_OPTIONS | {BRIDGE_MTU: str(max(MTU, *mtus))}

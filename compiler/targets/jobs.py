@@ -1,4 +1,4 @@
-"""What all cluster targets share: how cells are dealt out to jobs, and what a job needs."""
+"""Shared by all cluster targets: the distribution of cells over jobs, and the needs of a job."""
 
 from __future__ import annotations
 

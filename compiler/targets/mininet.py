@@ -1,4 +1,4 @@
-"""Target `mininet`: one Mininet program per cell (template: `mininet.py.j2`), and what runs it: `cell/`."""
+"""Target `mininet`: one Mininet program per cell (template: `mininet.py.j2`), and `cell/`, which runs it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MEANINGS = {"client": "client of page loads", "policer": "what a policer sees"}
 
 
 def begin(directory: Path, alone: bool = False) -> Callable[[Cell], None]:
-    """Copy what runs the programs next to them; return what writes `cells/<id>.py`.
+    """Copy `cell/` next to the programs; return the function that writes `cells/<id>.py`.
 
     alone: write `cell/` into each program instead. Raises EndpointsMissing.
     """
@@ -50,7 +50,7 @@ def begin(directory: Path, alone: bool = False) -> Callable[[Cell], None]:
 
 
 class Programs:
-    """Writes the programs of many cells: `render` is asked once for those that differ in a few numbers only.
+    """Writes the programs of many cells: `render` is called once for those that differ only in a few numbers.
 
     Repetitions of a configuration have the same text but for their names, their seeds and when their flows
     start, if nothing else of them is drawn.

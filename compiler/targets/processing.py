@@ -1,13 +1,13 @@
-"""What a host takes for a packet: a random delay behind its link's queue and rate, in order.
+"""A host's processing time per packet: a random delay after its link's queue and shaper, in order.
 
-An emulated host whose computing takes no time answers at the instant at which it is asked. Packets of several hosts
-then meet at the same nanosecond, and who comes first at a full queue is decided by the order of events in the
-kernel, again and again in the same way. A real host takes some microseconds, and never the same.
+An emulated host whose computation takes no time answers at the instant at which a request arrives. Packets of several
+hosts then arrive at the same nanosecond, and the order of events in the kernel decides which one gets the last place in
+a full queue, always in the same way. A real host takes a few microseconds, and never the same time.
 
-The delay is netem's, on an interface of its own below the one that the host's packets leave through, so that a
-packet waits for its link first, as it would without it: TCP counts what waits in the host's queue, and netem
-takes packets out of that account (skb_orphan_partial() in the kernel's sch_netem.c) as the wire does. The
-upper interface is a macvlan in passthru mode: it has the lower one to itself, with its MAC address.
+The delay is netem's, on a separate interface below the one through which the host's packets leave, so that a
+packet waits for its link first, as it would without the delay: TCP counts packets in the host's queue, and netem
+removes them from that account (skb_orphan_partial() in the kernel's sch_netem.c) as the wire does. The
+upper interface is a macvlan in passthru mode: it uses the lower one exclusively, with its MAC address.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Nic:
 
 
 def describe(bounds_ns: tuple[int, ...]) -> str:
-    """Say what hosts take for a packet; bounds_ns: what a file says, none where it says nothing.
+    """Describe the hosts' processing time per packet; bounds_ns: the limits in the file, none where it sets none.
 
     >>> describe(()), describe((0, 2_500_000))
     ('up to 10us where computing takes no time, else nothing', 'nothing, or up to 2500us')
@@ -44,7 +44,7 @@ def describe(bounds_ns: tuple[int, ...]) -> str:
 
 
 def resolved(cell: Cell, computing_is_free: bool) -> Cell:
-    """Return the cell with what its hosts take, ns, written out."""
+    """Return the cell with its hosts' processing time, ns, written out."""
     if cell.processing_ns is not None:
         return cell
     return cell.model_copy(update={"processing_ns": DEFAULT_NS if computing_is_free else 0})

@@ -1,4 +1,4 @@
-"""A cell of the plan as the typed values of `cell/`: what emitted programs say, without what follows from it."""
+"""A cell of the plan as the typed values of `cell/`: the content of emitted programs, without anything derivable."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def document(
     epoch_ns: int | None = None,
     computing_is_free: bool = False,
 ) -> Document:
-    """Return all that a conductor needs.
+    """Return everything that a conductor needs.
 
-    late_ns, epoch_ns: as in `expand`. computing_is_free: whether what its hosts compute takes no time of
-    that clock; then they delay what they send, by default.
+    late_ns, epoch_ns: as in `expand`. computing_is_free: whether the hosts' computation takes no time on
+    that clock; then by default they delay the packets that they send.
     """
     resolved = processing.resolved(cell, computing_is_free)
     return expand(network(resolved), experiment(resolved), late_ns, epoch_ns)
@@ -93,7 +93,7 @@ def experiment(cell: plan.Cell) -> values.Experiment:
 
 
 def first_addresses(cell: plan.Cell) -> dict[str, str]:
-    """Return the address of each node's first cable: what a flow has that names none."""
+    """Return the address of each node's first cable, which a flow has that names none."""
     found: dict[str, str] = {}
     for link in network(cell).links:
         for end in (link.a, link.b):
@@ -129,7 +129,7 @@ def flow(
 
 
 def egress(node: str, interface: plan.Interface) -> values.Egress:
-    """Return what packets meet that leave by an interface."""
+    """Return what packets pass that leave through an interface."""
     shaper = None
     if interface.shaper is not None:
         rate_bps, burst_bytes = interface.shaper.rate_bps, interface.shaper.burst_bytes

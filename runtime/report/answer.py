@@ -1,4 +1,4 @@
-"""The answer of a run: what was asked for, per configuration, as a table."""
+"""The answer of a run: the requested values per configuration, as a table."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ YES_OR_NO = frozenset({"deviations.inside"})
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number as it is printed, and exactly (SI base unit) as it stands in the tables."""
+    """A number as it is printed, and its exact value (SI base unit) as in the tables."""
 
     text: str
     exact: str
@@ -43,7 +43,7 @@ class Value:
 class Entry:
     """A summary as it is printed.
 
-    measure, what: of what. n: how many values. note: the values, where
+    measure, what: the measure and its name. n: the number of values. note: the values, if
     they are too few for an interval (`lead.basis` says so once), or that all are equal; or empty. remark: how to read it; for F, who dominates.
     """
 
@@ -78,7 +78,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was asked for; sentences: what no row of the table says."""
+    """The requested values; sentences: what no row of the table says."""
 
     sentences: tuple[str, ...]
     groups: tuple[Group, ...]
@@ -108,10 +108,10 @@ def answer(run: Run, results: Results) -> Answer:
 
 
 def _shown(run: Run, results: Results) -> tuple[list[Measure], list[Measure]]:
-    """Return the measures that come first, in sentences of their own, and the other ones asked for.
+    """Return the measures that come first, in separate sentences, and the other requested ones.
 
-    Goodput is among them if it was asked for, next to fairness, and if nothing else was asked for: for a
-    flow with a load of its own (requests, a video) it shows the offered load.
+    Goodput is among them if it was requested, next to fairness, and if nothing else was requested: for a
+    flow with its own offered load (requests, a video) it merely shows this load.
     """
     asked = {request.name for request in run.plan.measure}
     own = [m for m in results.measures if m.metric in (F, PLT, TTR)]
@@ -195,7 +195,7 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
 
 
 def _remark(run: Run, results: Results, measure: Measure, configuration: Configuration) -> str:
-    """Say how to read a value: who dominates, or what chance alone would give."""
+    """Return how to read a value: who dominates, or what chance alone would give."""
     if measure.metric == F:
         return dominance(results.summary(measure, configuration), run.sessions)
     if measure.metric == "fairness.jain_slots":
@@ -207,7 +207,7 @@ def _remark(run: Run, results: Results, measure: Measure, configuration: Configu
 
 
 def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
-    """Say who dominates by F: below 0 the first session, above 0 the second.
+    """Return who dominates according to F: below 0 the first session, above 0 the second.
 
     Decided by the interval where there is one, else by the signs of the values.
     """

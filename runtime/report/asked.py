@@ -1,4 +1,4 @@
-"""What was asked for beyond the file, what repeats it, and what was named before there were results."""
+"""Command line settings beyond the file, the commands that repeat the run, and what was named before there were results."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Kind = Literal["confirmatory", "exploratory", "not known"]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a command line changed, as it is printed.
+    """The changes that command lines made, as printed.
 
-    settings: (name, what the file says, what was in force). sentences: the same, and which cells were
+    settings: (name, value in the file, value in force). sentences: the same, and which cells were
     chosen, for the top of the page.
     """
 
@@ -30,7 +30,7 @@ class Asked:
 
 
 def asked(run: Run) -> Asked:
-    """Return what the command line changed in what the file says."""
+    """Return the changes that the command line made to the file's values."""
     plan = run.plan
     settings = tuple((s.name, one_line(s.instead), one_line(s.value)) for s in plan.settings)
     sentences = []
@@ -54,7 +54,7 @@ def _original(text: str) -> str:
 
 
 def _needed(run: Run) -> list[Mapping[str, Any]]:
-    """Return the commands that together gave what is reported.
+    """Return the commands that together produced the reported results.
 
     One that ran the whole plan is enough; else every command has its part, in order.
     """
@@ -75,7 +75,7 @@ def file_name(run: Run) -> str:
 
 
 def commands(run: Run) -> tuple[tuple[str, str], ...]:
-    """Return what to type to run it again and to read it: (command, what it does)."""
+    """Return the commands that repeat the run and read its results: (command, what it does)."""
     results = shlex.quote(f"results/{run.plan.experiment}")
     again = again_by(run)
     first = "runs what is missing, and writes this report"
@@ -121,10 +121,10 @@ def _command(run: Run, entry: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Which metrics were named when there were no results yet.
+    """The metrics that were named before there were results.
 
-    named: those of `measure`, by name, each with its kind. sentences: the same, for people. late: what
-    was named later, in a sentence for the top of the page; or empty.
+    named: those of `measure`, by name, each with its kind. sentences: the same as text. late: the metrics
+    named later, in a sentence for the top of the page; or empty.
     """
 
     named: Mapping[str, Kind]
@@ -171,7 +171,7 @@ def declared(run: Run) -> Declared:
 
 
 def locked(run: Run) -> str:
-    """Say when the first run locked the directory, by the lock; empty where an earlier version kept no time."""
+    """Return when the first run locked the directory, by the lock; empty if an earlier version recorded no time."""
     found = run.lock.get(LOCKED) or next(iter(run.lock.get(DECLARED, [])), None)
     if not found:
         return ""
@@ -185,7 +185,7 @@ def locked(run: Run) -> str:
 
 
 def when(at: str) -> str:
-    """Write a time of the lock for people.
+    """Format a time of the lock.
 
     >>> when("2026-11-22T06:19:18Z")
     '2026-11-22 06:19 UTC'

@@ -62,12 +62,12 @@ class _Report:
         return self._measures(FAIRNESS.name)
 
     def _brings(self, kind: FigureKind) -> bool:
-        """Whether a figure of `deviations` is shown without being asked for."""
+        """Whether a figure of `deviations` is shown by default."""
         asked = {request.kind for request in self.run.plan.figures}
         return self._measures("deviations") and kind.name not in asked
 
     def _of_fmp(self) -> list[FigureKind]:
-        """Return what a report of the Fairness Measurement Procedure shows without being asked."""
+        """Return what a report of the Fairness Measurement Procedure shows by default."""
         if not self._measures("fmp"):
             return []
         asked = {request.kind for request in self.run.plan.figures}

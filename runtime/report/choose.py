@@ -1,4 +1,4 @@
-"""Which configurations have their time series shown, when there are too many for all."""
+"""The choice of configurations whose time series are shown when there are too many to show all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MAX_SHOWN = 4
 
 
 def choose(run: Run, results: Results) -> tuple[tuple[Configuration, ...], str]:
-    """Return the configurations to show and, where that is not all, which and why.
+    """Return the configurations to show and, if these are not all, which and why.
 
     More than `MAX_SHOWN`: those with the smallest, the middle and the largest median of F (else
     of the first flow's goodput, else of the last load's PLT).

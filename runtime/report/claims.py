@@ -60,7 +60,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """All claims of the page; summary: how many came out how; level: of each interval."""
+    """All claims of the page; summary: the number of claims by verdict; level: of each interval."""
 
     views: tuple[View, ...]
     summary: str
@@ -141,7 +141,7 @@ def _asks(decided: Decided) -> str:
 
 
 def _claimed(decided: Decided) -> str:
-    """Say when it was claimed."""
+    """Return when it was claimed, as text."""
     if decided.declared is None:
         return "It is unknown whether this was claimed before any result existed."
     results, at = decided.declared
@@ -151,7 +151,7 @@ def _claimed(decided: Decided) -> str:
 
 
 def _window(decided: Decided) -> tuple[float, float]:
-    """Return the range that all pictures of a claim have in common."""
+    """Return the range that all pictures of a claim share."""
     ends = [
         x
         for unit in decided.units
@@ -203,7 +203,7 @@ def _svg(unit: Unit, row: UnitText, window: tuple[float, float]) -> str:
 
 
 def _text(unit: Unit, window: tuple[float, float]) -> str:
-    """Draw the same in characters."""
+    """Draw the same with characters."""
     estimate = unit.estimate
     if estimate.value is None:
         return ""

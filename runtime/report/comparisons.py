@@ -1,4 +1,4 @@
-"""What the configurations of a run differ in, by tests; whether its repetitions are independent."""
+"""Tests of the differences between a run's configurations, and of the independence of its repetitions."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 # More configurations make more pairs than anyone reads, and Holm's correction decides none of them.
 MAX_CONFIGURATIONS = 4
-# Rows of a table that somebody reads.
+# The most rows of a table that anyone reads.
 MAX_ROWS = 240
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """By how much the second of two is larger. unit: of the page; interval: None without one."""
+    """The amount by which the second of two is larger. unit: of the page; interval: None without one."""
 
     unit: str
     value: Value
@@ -41,7 +41,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One measure in two configurations; text: what the tests say.
+    """One measure in two configurations; text: the result of the tests.
 
     where: the swept values that both have, where `first` and `second` are only those that differ.
     difference: of configurations that draw alike; else None.
@@ -81,7 +81,7 @@ class Comparisons:
 
     by: the swept names whose values are compared then, all others being equal, because figures of the
     experiment test them; empty where every two are compared, or none.
-    sentences: what the comparisons by these names come to, metric by metric.
+    sentences: the results of the comparisons by these names, metric by metric.
     dependent: the series whose repetitions depend on each other at 5 % (after Holm).
     pairing: that values were compared repetition by repetition, and how many comparisons these can decide;
     empty where the configurations are independent samples.
@@ -157,7 +157,7 @@ def matched(results: Results, measure: Measure, a: Configuration, b: Configurati
 
 
 def _pairing(tested: Sequence[Comparison]) -> str:
-    """Say what is paired, and how many comparisons this number of repetitions can decide."""
+    """Return what is paired, and how many comparisons this number of repetitions can decide, as text."""
     from fairc.runtime.statistics.paired import comparisons_decided, least_p, pairs_needed
 
     most = max(c.pairs or 0 for c in tested)
@@ -175,7 +175,7 @@ def _pairing(tested: Sequence[Comparison]) -> str:
 
 
 def _difference(results: Results, measure: Measure, shift: Estimate | None) -> Difference | None:
-    """Return by how much the second is larger, in the unit of the page and exactly."""
+    """Return the amount by which the second is larger, in the unit of the page and exactly."""
     if shift is None or shift.value is None:
         return None
     scale, decimals = format_of(results, measure.metric)

@@ -23,7 +23,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The conditions that differ. transports: as people write them, in the order of the values."""
+    """The conditions that differ. transports: their usual spelling, in the order of the values."""
 
     transports: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -32,9 +32,9 @@ class Differences:
 def differences(run: Run) -> Differences | None:
     """Return the conditions in which compared transports differ, None where none do.
 
-    What is compared: a flow with itself where the sweep changes its transport, else the flows of each
-    cell. So a condition that a sweep changes for all transports alike differs in neither. Failed cells
-    show nothing, and neither does a run of one transport.
+    A flow is compared with itself where the sweep changes its transport, otherwise the flows of each
+    cell are compared. So a condition that a sweep changes for all transports alike is no difference. Failed cells
+    and runs with a single transport show none.
     """
     from fairc.runtime.analysis.conditions import CONDITIONS
 

@@ -1,4 +1,4 @@
-"""How many repetitions the configurations of a range took, and why they ended: in sentences and rows."""
+"""How many repetitions each configuration of a range took, and why it stopped: in sentences and rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Configurations that ended together: which, how many, after how many repetitions, and why."""
+    """Configurations that stopped together: which, how many, after how many repetitions, and why."""
 
     what: str
     configurations: int
@@ -30,14 +30,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What the report says of a range of repetitions; nothing of a fixed number."""
+    """What the report says about a range of repetitions; empty for a fixed number."""
 
     sentences: tuple[str, ...] = ()
     rows: tuple[Row, ...] = ()
 
 
 def ended(run: Run, results: Results) -> Ended:
-    """Return how many repetitions each configuration took, and why it ended."""
+    """Return how many repetitions each configuration took, and why it stopped."""
     ends = run.plan.precision
     if ends is None:
         return Ended()
@@ -88,7 +88,7 @@ def endings(run: Run, results: Results) -> list[Ending]:
 
 
 def cells_waiting(run: Run, results: Results) -> int:
-    """Return how many cells of the plan are still to be run; of a range those up to the next look."""
+    """Return how many cells of the plan have not run yet; of a range, those up to the next interim analysis."""
     if run.plan.precision is None:
         return max(0, run.plan.cells - len(run.outcomes))
     waiting = 0
@@ -101,7 +101,7 @@ def cells_waiting(run: Run, results: Results) -> int:
 
 
 def _came_to(found: Iterable[Ending], ends: Precision) -> str:
-    """Say how many configurations ended after how many repetitions, and why."""
+    """Return how many configurations stopped after how many repetitions, and why, as text."""
     well = _well(ends)
     sizes: Counter[tuple[str, int]] = Counter()
     for ending in found:
@@ -118,7 +118,7 @@ def _came_to(found: Iterable[Ending], ends: Precision) -> str:
 
 
 def _well(ends: Precision) -> str:
-    """Say what configurations are at the end of a range."""
+    """Return the state of configurations at the end of a range, as text."""
     goals = ["precise enough"] if ends.goals else []
     return " and ".join([*goals, *(["decided"] if ends.claims else [])])
 
@@ -142,7 +142,7 @@ def _row(run: Run, ending: Ending) -> Row:
 
 
 def _missed(run: Run, miss: Missed) -> str:
-    """Say how precise a value is: `goodput of a within 6.2 % (loss = 1%)`."""
+    """Return the precision of a value as text: `goodput of a within 6.2 % (loss = 1%)`."""
     flow = f" of {one_line(miss.flow)}" if miss.flow else ""
     load = f", load {miss.load}" if miss.load is not None else ""
     if miss.imprecision is None:

@@ -101,7 +101,7 @@ def style() -> str:
 
 
 def shown_values(results: Results) -> list[Measure]:
-    """Return what the table of a configuration's cells has of each cell."""
+    """Return the columns of the table of a configuration's cells, for each cell."""
     first = leading(results)
     asked = [m for m in results.asked if m != first]
     return ([first] if first else [])[:1] + asked[: MAX_MEASURES - 1]
@@ -140,7 +140,7 @@ def _configuration(
 
 
 def _summary(results: Results, configuration: Configuration, measures: Sequence[Measure]) -> str:
-    """Say the first number of a configuration, for those who hear the page."""
+    """Return the first number of a configuration as text, for screen readers."""
     for measure in measures:
         first = entry(
             measure,
@@ -162,7 +162,7 @@ def _printed(results: Results, measure: Measure, value: float | None) -> str:
 
 
 def _chosen(run: Run, results: Results) -> tuple[list[Chosen], str]:
-    """Return the cells whose series the page has, and what it says about them."""
+    """Return the cells whose series the page contains, and the text about them."""
     lengths: dict[str, float] = dict(
         run.rows(
             "SELECT cell, max(t_s) FROM (SELECT cell, t_s FROM slots UNION ALL"

@@ -1,4 +1,4 @@
-"""Fonts on their way into PDFs: without what only text layout reads, which takes matplotlib longer than all drawing."""
+"""Fonts for PDFs without their text layout tables, which take matplotlib longer than all drawing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-r"""A table of the report as LaTeX (booktabs), as it is printed: no text is a command, none is wider than its column.
+r"""A table of the report as LaTeX (booktabs), as printed: no text acts as a command, none is wider than its column.
 
-The file is input where the table is to stand, in one column of a paper or across both. Long texts wrap, and what is
-still wider than the line is made smaller. It needs the packages booktabs, array and graphicx and
+Input the file where the table belongs, in one column of a paper or across both. Long texts wrap, and a table that is
+still wider than the line is scaled down. It needs the packages booktabs, array and graphicx and
 the font encoding T1, all of which every TeX distribution has.
 """
 

@@ -1,7 +1,7 @@
-"""What the page begins with: the numbers that answer, large, and the picture of them.
+"""The top of the page: the numbers that answer, in large type, or their figure.
 
-Few configurations have their numbers in tiles. A sweep has a picture over what was swept, which nobody needs
-to ask for: a line over a number, a heat map over two, and of a sample that fills no grid the distribution.
+A few configurations have their numbers in tiles. A sweep has a figure over the swept names by default: a line
+over one number, a heat map over two, and the distribution for a sample that fills no grid.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def tiles(results: Results, found: Answer) -> tuple[Tile, ...]:
 
 
 def _of_one(known: list[Entry], first: list[Entry], results: Results) -> list[Entry]:
-    """Return the numbers of an only configuration: of two sessions what each got, and their fairness."""
+    """Return the numbers of a single configuration: for two sessions what each got, and their fairness."""
     goodputs = [e for e in known if e.measure.metric == GOODPUT]
     asked = {request.name for request in results.run.plan.measure}
     if "fairness" in asked and len(goodputs) == 2:
@@ -121,7 +121,7 @@ def _as_declared(
 
 
 def basis(results: Results) -> str:
-    """Say once what the numbers of the page are: of how many repetitions, and whether they have intervals."""
+    """Return the basis of the page's numbers as text: how many repetitions, and whether there are intervals."""
     run = results.run
     sizes = sorted({len(c.counted) for c in run.configurations if c.counted})
     if not sizes:
@@ -169,7 +169,7 @@ def _place(
     figures: Sequence[tuple[FigureRequest | None, Drawing | Sheet]],
     few: bool,
 ) -> int | None:
-    """Return which figure the report has anyway shows the answer; None if none does."""
+    """Return which of the report's other figures shows the answer; None if none does."""
     asked = [(i, r) for i, (r, d) in enumerate(figures) if r is not None and isinstance(d, Drawing)]
     if few:
         if asked:
@@ -189,9 +189,9 @@ def _place(
 def _spectrum(
     subject: Subject, figures: Sequence[tuple[FigureRequest | None, Drawing | Sheet]]
 ) -> int | None:
-    """Return the place of the large-deviations spectra where they are of all configurations, else None.
+    """Return the place of the large-deviations spectra if they show all configurations, else None.
 
-    A window is measured for their sake; its mean answers nothing of what they are asked for.
+    The window is measured for their sake; its mean does not answer their question.
     """
     if len(subject.shown) < len(subject.run.configurations):
         return None
@@ -230,7 +230,7 @@ def _picture(subject: Subject, first: Measure) -> Drawing | None:
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """A swept name that separates configurations: how many values, whether they are numbers."""
+    """A swept name that distinguishes configurations: how many values, whether they are numbers."""
 
     name: str
     size: int
@@ -239,7 +239,7 @@ class _Axis:
 
 
 def _axes(run: Run) -> list[_Axis]:
-    """Return the swept names, without those that another one decides (`(rate, queue) = [...]`)."""
+    """Return the swept names, without those that another one determines (`(rate, queue) = [...]`)."""
     points = [dict(c.bindings) for c in run.configurations if c.counted]
     kept: list[_Axis] = []
     for place, axis in enumerate(run.plan.axes):
@@ -253,7 +253,7 @@ def _axes(run: Run) -> list[_Axis]:
 
 
 def _candidates(run: Run, results: Results, first: Measure) -> Iterator[FigureRequest]:
-    """Yield what the picture of a sweep may be, the best first."""
+    """Yield the candidates for the figure of a sweep, the best first."""
     axes = _axes(run)
     measures = results.select(first.metric)
     flows = len({run.origins.get(m.flow or "", (m.flow or "", ""))[0] for m in measures})

@@ -1,4 +1,4 @@
-"""What limited flows, other than the network and their congestion control: shown next to the answer.
+"""Limits of flows other than the network and congestion control: shown next to the answer.
 
 A flow of a configuration is named where the median over the cells that count is above `NOTABLE`, 5 %. Windows are
 sampled every 100 ms, and a flow's first and last round trips cannot be attributed to a limit: in a transfer of 10 s they are
@@ -25,7 +25,7 @@ NAMES = {
 
 
 def limits(run: Run) -> tuple[str, ...]:
-    """Return a sentence on flows that something held back, and one on those whose workload did."""
+    """Return a sentence on flows that something else limited, and one on those limited by their workload."""
     found: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for cell, flow, limit, share in run.rows(
         "SELECT cell, flow, held_by, share FROM limits ORDER BY ALL"
@@ -64,7 +64,7 @@ def limits(run: Run) -> tuple[str, ...]:
 
 
 def _much(shares: list[float], of: int) -> str:
-    """Say how much of the time; in how many configurations, where there are several."""
+    """Return the share of the time as text; with the number of configurations, where there are several."""
     low, high = min(shares), max(shares)
     first, last = _percent(low), _percent(high)
     time = last if first == last else f"{first} to {last}"
@@ -78,7 +78,7 @@ def _percent(share: float) -> str:
 
 
 def _greedy(run: Run, name: str) -> bool:
-    """Whether a flow always has something to send, until everything has been."""
+    """Whether a flow always has data to send until everything has been sent."""
     flows = (flow for scene in run.scenes.values() for flow in scene.flows)
     return all(flow.workload.greedy for flow in flows if flow.name == name)
 

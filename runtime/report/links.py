@@ -1,4 +1,4 @@
-"""Links as people name them, by their ends, and how much a link that changes carries over time."""
+"""Names of links by their ends, and the capacity over time of a link that changes."""
 
 from __future__ import annotations
 

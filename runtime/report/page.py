@@ -58,7 +58,7 @@ def context(
     choice: str,
     missing: Sequence[Missing],
 ) -> dict[str, Any]:
-    """Return what both templates print, but the figures."""
+    """Return everything that both templates print except the figures."""
     counts, remarks = validity(run)
     named = declared(run)
     definitions = glossary(results.measures)
@@ -106,7 +106,7 @@ def context(
 
 
 def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:
-    """Return the page: one file, nothing loaded from anywhere; of a sweep with the script that explores it."""
+    """Return the page: one file without external requests; for a sweep with the script that explores it."""
     from markupsafe import Markup
 
     style, script, data = _data("style.css") + _data("claims.css"), "", ""
@@ -143,7 +143,7 @@ def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:
 
 
 def _digest(text: str) -> str:
-    """Return the hash by which the page's policy lets a style or a script through."""
+    """Return the hash with which the page's content security policy admits a style or a script."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 

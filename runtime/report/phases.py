@@ -1,4 +1,4 @@
-"""What hosts took for a packet, and which results change when they take more: the phase check."""
+"""The hosts' processing time per packet, and the results that change with more of it: the phase check."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fairc.runtime.run.phase import Findings, Result
     from fairc.runtime.statistics.estimates import Estimate
 
-# Rows of a table that somebody reads.
+# The most rows of a table that anyone reads.
 MAX_ROWS = 60
 
 
@@ -48,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """processing: what hosts took, in a sentence. sentences: what the check came to; none without one.
+    """processing: the hosts' processing time, in a sentence. sentences: the result of the check; none without one.
 
     sensitive: what is phase-sensitive, by name. rows: these, then the undecided ones.
     """
@@ -81,7 +81,7 @@ def phases(run: Run) -> Phases:
 
 
 def processing(run: Run) -> str:
-    """Say what the hosts took for a packet that they sent."""
+    """Return the hosts' processing time per packet as a sentence."""
     from fairc.runtime.engines import ENGINES
 
     used = {name for (name,) in run.rows("SELECT DISTINCT engine FROM cells ORDER BY ALL")}
@@ -111,7 +111,7 @@ def processing(run: Run) -> str:
 
 
 def _computing(run: Run) -> str:
-    """Say that computing takes no time, and what that means for page loads."""
+    """Return a sentence saying that computation takes no time, and what that means for page loads."""
     costs_ns = {
         guest_job.variant_of(scene).syscall_cost_ns
         if scene.syscall_cost_ns is None

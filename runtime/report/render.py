@@ -23,7 +23,7 @@ _NAMELESS = {"CreationDate": None, "Creator": None, "Producer": None}
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A drawing at both widths, in the formats that were wanted: width -> stand-alone file."""
+    """A drawing at both widths, in the requested formats: width -> stand-alone file."""
 
     drawing: Drawing
     svg: dict[Width, str] = field(default_factory=dict)

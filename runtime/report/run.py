@@ -228,7 +228,7 @@ class Run:
 
     @cached_property
     def sessions(self) -> tuple[str, ...]:
-        """What fairness compares: the flows that `measure` names, else all flows."""
+        """The sessions that fairness compares: the flows that `measure` names, else all flows."""
         for request in self.plan.measure:
             if request.name == "fairness" and request.sessions:
                 return request.sessions

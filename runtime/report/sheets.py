@@ -126,7 +126,7 @@ def _claims(found: Claims) -> Sheet:
 
 
 def _cells(run: Run, results: Results) -> Iterator[Sheet]:
-    """Yield what the explorer of a sweep's page has of each cell; of all configurations."""
+    """Yield the explorer's columns for each cell of all configurations."""
     if len(run.configurations) < 2:
         return
     measures = shown_values(results)

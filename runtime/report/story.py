@@ -1,4 +1,4 @@
-"""What was run, in sentences, and which cells can be trusted: from the plan and the verdicts."""
+"""A description of the run in sentences, and the validity of its cells: from the plan and the verdicts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHOWN_REASONS = 3
 
 
 def headline(run: Run) -> str:
-    """Say in a sentence what was run: network, flows, sweep, repetitions."""
+    """Describe the run in a sentence: network, flows, sweep, repetitions."""
     scenes = [run.scenes[c.id] for c in run.configurations if c.id in run.scenes]
     plan = run.plan
     flows = _flows(scenes)
@@ -46,7 +46,7 @@ def headline(run: Run) -> str:
 
 
 def _engines(run: Run) -> str:
-    """Say what the cells ran on, and what in the file asked for that instead of a faster engine.
+    """Name the engine of the cells, and what in the file required it instead of a faster one.
 
     The engine's own summary distinguishes measured from invented results.
     """
@@ -70,7 +70,7 @@ def _several(texts: Iterable[str], otherwise: str) -> str:
 
 
 def _flows(scenes: list[Cell]) -> str:
-    """Say what each flow does; of one that configurations change, that they do."""
+    """Describe each flow; if configurations change it, say so."""
     names = {tuple(flow.name for flow in scene.flows) for scene in scenes}
     if len(names) != 1:
         return "which ones depends on the configuration"
@@ -144,7 +144,7 @@ def _losses(scene: Cell) -> float:
 
 
 def _in_bursts(scene: Cell) -> str:
-    """Return a note that losses come in bursts, if some do."""
+    """Return a note that losses are bursty, if some are."""
     impairments = [i.impairment for n in scene.nodes for i in n.interfaces if i.impairment]
     return " (in bursts)" if any(found.bursts for found in impairments) else ""
 
@@ -187,7 +187,7 @@ def _rtts(scenes: Iterable[Cell]) -> str:
 
 
 def _ranges(scenes: list[Cell]) -> str:
-    """Say what the bottlenecks of several configurations have, as ranges."""
+    """Describe the bottlenecks of several configurations as ranges."""
     if not scenes:
         return "a network that the plan's cells do not describe"
     rates = sorted({r for s in scenes if (r := _bottleneck(s)[0])})

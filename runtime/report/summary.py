@@ -19,7 +19,7 @@ PLT, TTR = "plt", "ttr"
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One number that cells have: its metric, the flow it is of (or None), its SI base unit.
+    """One number of each cell: its metric, its flow (or None), its SI base unit.
 
     load: number of the page load that it is of, or None: loads of a cell are not independent, so each
     is summarised by itself.

@@ -1,4 +1,4 @@
-"""SVG from matplotlib, made fit for a page: no inline styles (the CSP forbids them), themed colours.
+"""SVG from matplotlib, adapted to a page: no inline styles (the CSP forbids them), themed colours.
 
 The result for files and the one for the page differ only in colours: the page's are CSS variables,
 so that a figure follows light and dark.

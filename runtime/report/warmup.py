@@ -1,4 +1,4 @@
-"""The table of what other warm-ups would change, for `fairc report --warmup-sensitivity`."""
+"""The table of results with other warm-ups, for `fairc report --warmup-sensitivity`."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _interval(low: Value | None, high: Value | None) -> Cell:
 
 
 def _outside(other: Summary, own: Summary) -> bool:
-    """Whether a median lies outside the interval of the one as specified; no interval decides nothing."""
+    """Whether a median lies outside the interval of the specified one; False without an interval."""
     if other.median is None or own.low is None or own.high is None:
         return False
     return not own.low <= other.median <= own.high

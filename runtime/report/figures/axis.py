@@ -1,4 +1,4 @@
-"""A swept name as an axis: where its values lie, and which of them are written."""
+"""A swept name as an axis: the places of its values, and which of them are labelled."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class NamedAxis:
 
 
 def thinned(labels: Sequence[tuple[float, int]]) -> list[int]:
-    """Return which labels can be written side by side: (place in inches, characters) each.
+    """Return which labels fit next to each other: (place in inches, characters) each.
 
     The first and the last are kept if there is room for both, so that the range can be read.
     """

@@ -1,4 +1,4 @@
-"""What a figure is: a drawing with words, and the registry of kinds of figures."""
+"""What a figure is: a drawing with its texts; and the registry of kinds of figures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Drawing:
 
     name: stem of its files, unique in the report. section: `lead` (the picture that answers), `time`,
     `repetitions` or `asked` (by the experiment). title: heading. caption: how to read it and
-    what it is made of. alt: what it shows, for those who do not see it.
+    which data it shows. alt: its alternative text.
     draw: draws it at one of the two widths, inside `paper_style`.
     """
 
@@ -39,7 +39,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number in a sheet: as it is printed, and exactly (in its SI base unit)."""
+    """A number in a sheet: as printed, and its exact value (in its SI base unit)."""
 
     text: str
     exact: str
@@ -47,7 +47,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table that stands among the figures; name, section, title and caption as a Drawing's.
+    """A table among the figures; name, section, title and caption as of a Drawing.
 
     head: of each column, and whether it holds numbers. rows: a text, a number, or two numbers (an
     interval) in each column.
@@ -79,7 +79,7 @@ class NothingToDraw(Exception):
 
 
 def limits(kind: str) -> FigureEntry:
-    """Return how much a figure of `report` may show; a plan that nobody compiled may ask for more."""
+    """Return how much a figure of `report` may show; a plan that was not compiled may request more."""
     return FIGURES[kind]
 
 

@@ -1,4 +1,4 @@
-"""What the figures of `report { ... }` share: a metric's values, each with the names it is under."""
+"""Shared by the figures of `report { ... }`: a metric's values, each with its values of the names."""
 
 from __future__ import annotations
 

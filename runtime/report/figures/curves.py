@@ -1,4 +1,4 @@
-"""What the figures of `deviations` share: which cells they show, their curves, and how models look."""
+"""Shared by the figures of `deviations`: the cells that they show, their curves, and the style of models."""
 
 from __future__ import annotations
 

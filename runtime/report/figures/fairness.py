@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# More rows than this make a strip nobody reads; the table has them all.
+# More rows would make a strip that nobody reads; the table has all of them.
 MAX_ROWS = 16
 _ROW = 0.24  # inches; a single row has room for more
 _SINGLE = 0.42

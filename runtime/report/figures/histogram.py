@@ -1,4 +1,4 @@
-"""The figure `histogram`: how often a metric has which value, a panel for each group."""
+"""The figure `histogram`: the distribution of a metric in bins, a panel for each group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of page loads: PLT and TTR per load, those that failed, and what theory says of slow start."""
+"""The table of page loads: PLT and TTR per load, failed loads, and slow start according to theory."""
 
 from __future__ import annotations
 

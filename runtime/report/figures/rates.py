@@ -1,4 +1,4 @@
-"""The figure `rates`: what each flow gets at the bottleneck over time, over all repetitions."""
+"""The figure `rates`: the rate of each flow at the bottleneck over time, over all repetitions."""
 
 from __future__ import annotations
 

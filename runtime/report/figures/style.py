@@ -1,4 +1,4 @@
-"""How every figure looks: paper sizes, fonts, colours that survive grey and colour blindness."""
+"""The style of all figures: paper sizes, fonts, colours that work in grey and for colour-blind readers."""
 
 from __future__ import annotations
 

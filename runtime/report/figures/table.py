@@ -1,4 +1,4 @@
-"""The figure `table`: a metric summed up for each group, with its interval."""
+"""The figure `table`: a summary of a metric for each group, with its interval."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Panel:
 
 
 def shaded(panels: Sequence[Panel]) -> str:
-    """Say what the shading is, where there is some: for the end of a caption."""
+    """Return the explanation of the shading, if there is any, for the end of a caption."""
     return " Shaded: the warm-up." if any(panel.warmup_s for panel in panels) else ""
 
 
@@ -69,7 +69,7 @@ def representatives(subject: Subject) -> list[tuple[Configuration, Outcome, str]
 
 
 def chosen_text(found: list[tuple[Configuration, Outcome, str]]) -> str:
-    """Say which repetition is shown: one run, not a summary."""
+    """Return a sentence that names the repetition shown: one run, not a summary."""
     if len(found) == 1:
         _, outcome, why = found[0]
         return f"One run, not a summary: repetition {outcome.repetition}, {why}."

@@ -1,8 +1,8 @@
 """The distribution that a metric has inside a cell, for `cdf(fct)`: over requests, packets, samples or page loads.
 
-Those of one cell share its network, so only cells are independent: each has an empirical
-distribution function of its own, and what is drawn at each value is the median of these over the
-cells, with its order-statistics interval. Requests of several cells are never taken together.
+Values of one cell share its network, so only cells are independent: each has its own empirical
+distribution function, and the line at each value is the median of these over the
+cells, with its order-statistics interval. Requests of several cells are never pooled.
 """
 
 from __future__ import annotations
