@@ -1,11 +1,11 @@
-"""Verdicts of all claims of a run: from intervals that hold together, never from points.
+"""Verdicts of all claims of a run: from simultaneous intervals, never from points.
 
 With m pairs of claim and configuration each interval is at 1 - 0.05/m (Bonferroni), so that with 95 % none of
 them misses what it estimates. A claim holds in a configuration where the whole interval is within its bounds, it
 fails where the whole interval is outside, and is undecided otherwise.
 
-Of a range of repetitions each interval holds at that level at every look at once (intervals.py), so that the same is
-true of all pairs and all looks together, wherever the range ends: also where it ends because of these verdicts.
+In a range of repetitions each interval is valid at that level at all interim analyses at once (intervals.py), so the same
+applies to all pairs and all interim analyses together, wherever the range ends, even if these verdicts end it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Decided:
 class Decision:
     """All claims of a run. pairs: how many intervals hold simultaneously; level: of each of them.
 
-    at_looks: whether they hold at every look of a range of repetitions, too.
+    at_looks: whether they are also valid at every interim analysis of a range of repetitions.
     """
 
     claims: tuple[Decided, ...]

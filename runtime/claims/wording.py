@@ -108,7 +108,7 @@ def repetitions(needed: Needed) -> str:
 
 
 def summed_up(decision: Decision) -> str:
-    """Say how many claims came out how."""
+    """Return the number of claims by verdict, as text."""
     parts = [
         f"{len(found)} {verb}"
         for verdict, one, several in (
@@ -122,13 +122,13 @@ def summed_up(decision: Decision) -> str:
 
 
 def level_text(decision: Decision) -> str:
-    """Say at which level each interval is."""
-    looks = " at every look" if decision.at_looks else ""
+    """Return the level of each interval, as text."""
+    looks = " at every interim analysis" if decision.at_looks else ""
     if decision.pairs == 1:
-        return f"its interval is at 95 %{looks and ', and holds' + looks}"
+        return f"its interval is at 95 %{looks and ', valid' + looks}"
     return (
         f"{decision.pairs} intervals, each at {100 * decision.level:.4g} %, so that all of"
-        f" them hold together{looks} with 95 % confidence"
+        f" them hold simultaneously{looks} with 95 % confidence"
     )
 
 

@@ -28,7 +28,7 @@ The transport follows from the CCA where it can; an impossible pair is an error.
 _RANDOMNESS = """
 A cell without random loss is almost deterministic, so repetitions vary something: by default every flow's start is late by a seeded, uniform time of up to one base RTT (at least 10 ms). The report says what the seeds varied. Where nothing varied there is no interval and no test.
 Every random stream (losses, jitter, arrivals, starts, hash secrets of the kernel) is derived from the cell's seed, one stream per link.
-Repetitions are independent draws. Fewer than 6 have no 95 % interval of their median: the values themselves are printed. Where the values decide the number of repetitions (`repeat = 8..30`), the intervals hold at every look.
+Repetitions are independent draws. Fewer than 6 have no 95 % interval of their median: the values themselves are printed. Where the values decide the number of repetitions (`repeat = 8..30`), the intervals are valid at every interim analysis.
 """
 _COUNTED = """
 Packets are captured at the entry of the bottleneck's queue, at its exit, and after the losses, with the kernel's timestamps; a capture that drops a packet makes the cell invalid.

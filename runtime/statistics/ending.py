@@ -1,4 +1,4 @@
-"""Where ranges of repetitions end: at the first look that finds every goal reached, or at the last one.
+"""Where ranges of repetitions stop: at the first interim analysis with every goal reached, or at the last one.
 
 A goal is a value that is to be precise enough, or that all claims are decided (runtime/claims/looks.py).
 Configurations that are compared end together: all of them, or those with equal values of the names behind `per`.

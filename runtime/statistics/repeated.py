@@ -36,7 +36,7 @@ class Repeated:
 
     @property
     def looks_at_ranks(self) -> bool:
-        """Whether the range is looked at at `LOOKS` alone."""
+        """Whether the interim analyses of the range are those of `LOOKS` alone."""
         return self.least is not None and self.most is not None and has_ranks(self.least, self.most)
 
     @property
@@ -50,12 +50,12 @@ class Repeated:
         if not self.is_range:
             return "order statistics"
         if self.looks_at_ranks:
-            return "order statistics that hold at every look"
+            return "order statistics valid at every interim analysis"
         return "confidence sequence"
 
     @property
     def interval_of_percentiles(self) -> str:
-        """The same of other percentiles, which have no ranks of their own for looks."""
+        """The same for other percentiles, which have no ranks for interim analyses."""
         return "confidence sequence" if self.is_range else self.interval
 
     def counted(self, values: Sequence[T]) -> Sequence[T]:

@@ -1,8 +1,8 @@
-"""Intervals that hold although one looks again and again while repetitions come in.
+"""Intervals that stay valid under repeated interim analyses ("looks") while repetitions are added.
 
-An ordinary 95 % interval that is looked at after every repetition, until it is narrow enough, misses far more
+An ordinary 95 % interval that is examined after every repetition until it is narrow enough misses far more
 often than in 5 % of the cases. Two kinds do not: ranks for looks that are fixed in advance, and a confidence
-sequence, which holds at all times.
+sequence, which is valid at all times.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def test_it_ends_early_when_the_claims_are_decided(fairc: Fairc) -> None:
     assert cells("one") == [12, 12]
     assert "after 8 repetitions: the claim is undecided" in called.err
     assert "after 12 repetitions: the claim is decided" in called.err
-    assert "hold together at every look" in called.out
+    assert "hold simultaneously at every interim analysis" in called.out
     (found,) = verdicts(fairc, "one")["claims"]
     assert found["verdict"] == "holds" and [r["n"] for r in found["configurations"]] == [12, 12]
 
