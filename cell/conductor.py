@@ -144,10 +144,12 @@ class Cell:
         agenda = Agenda(self.clock, *changes.due(), tests.due())
         if tests.waiting and agenda.next and self.clock.now_ns() > agenda.next[0]:
             raise Failed(
-                "the programs were not started before the first client of iperf3 had to be"
+                "this machine is too slow: iperf3's first client was due before it could start"
             )
         if self.clock.now_ns() > epoch_ns:
-            raise Failed("this machine is too slow: the programs were not started before the epoch")
+            raise Failed(
+                "this machine is too slow: programs were still starting when the experiment began"
+            )
 
         servers, clients = self._ends()
         self.outcome["ended_by"] = self.wait_for_end(epoch_ns, agenda)

@@ -109,18 +109,18 @@ class Image:
         try:
             found = os.stat(self.download, follow_symlinks=False)
         except FileNotFoundError:
-            self.fail("the image ended with status 0, and downloaded nothing: " + ending["said"])
+            self.fail("the image ended with status 0 but downloaded nothing: " + ending["said"])
         if found.st_size != self.bytes:
             amount = f"{found.st_size} bytes, not {self.bytes}"
             self.fail(f"the image downloaded {amount}: {ending['said']}")
         if not filecmp.cmp(self.served, self.download, shallow=False):
-            self.fail("the image downloaded other bytes than were served")
+            self.fail("what the image downloaded differs from what was served")
         self.say("done", found.st_mtime_ns, connection=0, bytes=self.bytes)
 
     def stopped(self, number: int, frame: FrameType | None) -> NoReturn:
         """End as the conductor says; of a client's file it is not known how much has come."""
         if self.name != self.server:
-            self.say("error", time.time_ns(), message="it was stopped before it had the whole file")
+            self.say("error", time.time_ns(), message="stopped before the download was complete")
         sys.exit(0)
 
 

@@ -84,7 +84,7 @@ def restore(before: Iterable[Parameter]) -> list[str]:
         try:
             _, now = write_parameter(module, name, value)
             if now != value:
-                notes.append(f"{name} of {module} is {now} now, and was {value}")
+                notes.append(f"{name} of {module} was {value} and is {now} now")
         except Failed as error:
             notes.append(str(error))
     return notes
@@ -115,7 +115,7 @@ def register_ccas(objects: Mapping[str, str]) -> None:
         names = available_ccas()
         if name not in names:
             raise Failed(
-                f"the BPF object does not register a CCA called {name}, there are: "
+                f"the BPF object does not register a CCA called {name}; registered: "
                 + ", ".join(names)
-                + '; say what it calls itself: bpf("file", name: "...")'
+                + '; give its registered name: bpf("file", name: "...")'
             )

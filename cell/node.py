@@ -44,7 +44,7 @@ def name_interfaces(interfaces: Sequence[tuple[str, str, str]]) -> None:
     lines = []
     for address, name, mac in interfaces:
         if address not in found:
-            raise Failed(f"no interface has the address {address}, which is for {name}")
+            raise Failed(f"no interface has the address {address} of {name}")
         lines.append(f"link set dev {found[address]} down")
         lines.append(f"address flush dev {found[address]}")
         lines.append(f"link set dev {found[address]} name {name} address {mac}")
@@ -101,7 +101,7 @@ def call_conductor(name: str) -> socket.socket:
         except (FileNotFoundError, ConnectionError):
             control.close()
         if time.monotonic() > give_up:
-            sys.exit("the conductor is not there")
+            sys.exit("the conductor is gone")
         time.sleep(0.02)
 
 

@@ -83,7 +83,7 @@ def seeds_in_force(queues: Queues, seeds: Iterable[Seed]) -> list[str]:
         (netem,) = (q for q in queues[node] if q["dev"] == interface and q["kind"] == "netem")
         if netem["options"].get("seed") != wanted["seed"]:
             notes.append(
-                f"what is random at {node}/{interface} is not seeded: no two runs are equal"
+                f"randomness at {node}/{interface} has no seed: results differ from run to run"
             )
     return notes
 

@@ -35,7 +35,7 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
             "--help" | "-h" => return Ok(Command::Help),
             "--version" | "-V" => return Ok(Command::Version),
             "--epoch-ns" => {
-                let value = rest.next().ok_or("--epoch-ns needs a number of ns")?;
+                let value = rest.next().ok_or("--epoch-ns needs a time in ns")?;
                 let parsed = value.parse::<i64>();
                 epoch_ns =
                     Some(parsed.map_err(|_| format!("--epoch-ns: `{value}` is not a number"))?);

@@ -63,7 +63,7 @@ impl Requests {
         };
         let each = (high - low) / f64::from(connections);
         if each < LEAST_PART {
-            return Err(format!("`workload.shared` leaves a stream less than {LEAST_PART}"));
+            return Err(format!("`workload.shared` gives a stream a share below {LEAST_PART}"));
         }
         let edge = |number: u32| {
             if number == connections {

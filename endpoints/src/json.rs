@@ -123,7 +123,7 @@ impl Fields {
             Value::Object(left) => {
                 Ok(Fields { prefix: format!("{}{name}[{position}].", self.prefix), left })
             }
-            _ => Err(format!("{} has an entry that is no object", self.name(name))),
+            _ => Err(format!("{} has an entry that is not an object", self.name(name))),
         };
         list.into_iter().enumerate().map(entry).collect()
     }

@@ -86,7 +86,7 @@ impl Distribution {
                 Err(format!("{} is above {}", parameters.name("low"), parameters.name("high")))
             }
             Distribution::Pareto { shape, .. } if shape <= 1.0 => {
-                Err(format!("{} is not above 1", parameters.name("shape")))
+                Err(format!("{} must be above 1", parameters.name("shape")))
             }
             Distribution::Gamma { shape, .. } if shape < 0.01 => {
                 Err(format!("{} is below 0.01", parameters.name("shape")))

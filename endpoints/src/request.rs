@@ -44,7 +44,7 @@ impl Request {
     /// A message, when the peer is not a client of this version.
     pub fn decode(header: &[u8; REQUEST_BYTES]) -> Result<Self, String> {
         if header[..4] != MAGIC {
-            return Err("the request is not one of fairc-endpoints".into());
+            return Err("the request does not come from fairc-endpoints".into());
         }
         let version = u16::from_be_bytes([header[4], header[5]]);
         if version != VERSION {

@@ -157,7 +157,7 @@ pub fn peer_window(socket: &OwnedFd) -> io::Result<u32> {
     let mut raw = [0; PEER_WINDOW + 4];
     let length = sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw)?;
     if length < raw.len() {
-        let message = "TCP_INFO does not tell the peer's window here";
+        let message = "this kernel's TCP_INFO lacks the peer's window";
         return Err(io::Error::new(io::ErrorKind::Unsupported, message));
     }
     Ok(u32::from_ne_bytes(raw[PEER_WINDOW..].try_into().expect("four bytes")))
@@ -199,7 +199,7 @@ fn raw(socket: &OwnedFd) -> io::Result<[u8; NEEDED]> {
 /// The part of the structure that every supported kernel has.
 fn enough(bytes: &[u8], length: usize) -> io::Result<&[u8; NEEDED]> {
     if length < NEEDED {
-        let message = format!("TCP_INFO has {length} bytes here, {NEEDED} are needed");
+        let message = format!("this kernel's TCP_INFO has {length} bytes, not the {NEEDED} needed");
         return Err(io::Error::new(io::ErrorKind::Unsupported, message));
     }
     Ok(bytes.first_chunk().expect("as many as are needed"))

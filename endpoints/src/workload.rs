@@ -118,7 +118,7 @@ impl Video {
         };
         if video.stall_ns >= video.play_ns {
             return Err(format!(
-                "{} is not below {}",
+                "{} must be less than {}",
                 fields.name("stall_ns"),
                 fields.name("play_ns")
             ));

@@ -265,7 +265,7 @@ def test_a_shaper_that_overslept(tmp_path: Path) -> None:
 
 def test_notes_of_the_script_are_flagged(tmp_path: Path) -> None:
     made = crowded()
-    made.notes.append("what is random at h/h-eth1 is not seeded: no two runs are equal")
+    made.notes.append("randomness at h/h-eth1 has no seed: results differ from run to run")
     assert verdict(made, tmp_path) == ("flagged", made.notes[0])
 
 

@@ -28,18 +28,18 @@ use std::time::Instant;
 /// `cubic` in the registry.
 pub const ENTRY: Entry = Entry {
     name: "cubic",
-    summary: "CUBIC as Google's QUIC has it (RFC 8312); it may emulate several connections",
+    summary: "CUBIC as in Google's QUIC (RFC 8312); can emulate several connections",
     parameters: &[
-        Parameter::whole("connections", "number of connections that one emulates", 1, 1..=1000),
+        Parameter::whole("connections", "connections that one connection emulates", 1, 1..=1000),
         Parameter::real(
             "beta",
-            "window after a congestion event, of the one before",
+            "window after a congestion event, as a share of the window before it",
             0.7,
             0.01..=0.99,
         ),
-        Parameter::real("c", "scale of the growth", 0.4, 0.001..=1000.0),
-        Parameter::bound(parameters::CAP, "largest window, if there is one", 2..=10_000_000),
-        Parameter::switch("hystart", "leave slow start early", false),
+        Parameter::real("c", "scaling constant C of the growth", 0.4, 0.001..=1000.0),
+        Parameter::bound(parameters::CAP, "upper bound of the window, if any", 2..=10_000_000),
+        Parameter::switch("hystart", "leave slow start early (HyStart)", false),
     ],
     build: |values, start| {
         let settings = Settings {

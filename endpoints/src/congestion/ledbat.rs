@@ -28,16 +28,21 @@ pub const ENTRY: Entry = Entry {
     name: "ledbat",
     summary: "Low Extra Delay Background Transport (RFC 6817)",
     parameters: &[
-        Parameter::real("target_ms", "delay in queues that it aims at", 100.0, 1.0..=100.0),
+        Parameter::real("target_ms", "target queueing delay", 100.0, 1.0..=100.0),
         Parameter::real(
             "gain",
-            "growth per round trip at an empty queue, packets",
+            "window growth per round trip with an empty queue, packets",
             1.0,
             0.01..=1.0,
         ),
-        Parameter::real("allowed_increase", "packets over what is in flight", 1.0, 0.01..=100.0),
-        Parameter::whole("base_history", "memory of the least delay, min", 10, 1..=1000),
-        Parameter::whole("filter", "samples that the current delay is the least of", 4, 1..=1000),
+        Parameter::real(
+            "allowed_increase",
+            "how far the window may exceed what is in flight, packets",
+            1.0,
+            0.01..=100.0,
+        ),
+        Parameter::whole("base_history", "length of the base delay history, min", 10, 1..=1000),
+        Parameter::whole("filter", "samples whose minimum is the current delay", 4, 1..=1000),
     ],
     build: |values, start| {
         let settings = Settings {

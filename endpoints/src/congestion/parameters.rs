@@ -153,7 +153,7 @@ impl Values {
         if let Some(name) = given.keys().find(|name| declared.iter().all(|p| p.name != **name)) {
             let known: Vec<&str> = declared.iter().map(|parameter| parameter.name).collect();
             let known = if known.is_empty() { "none".into() } else { known.join(", ") };
-            return Err(format!("{controller}: no parameter `{name}`; there are: {known}"));
+            return Err(format!("{controller}: no parameter `{name}`; known: {known}"));
         }
         let mut values = Map::new();
         for Parameter { name, kind, .. } in declared {

@@ -44,15 +44,25 @@ use std::time::{Duration, Instant};
 /// `pcc` in the registry.
 pub const ENTRY: Entry = Entry {
     name: "pcc",
-    summary: "PCC Vivace (NSDI 2018): the rate of the best utility",
+    summary: "PCC Vivace (NSDI 2018): seeks the rate of highest utility",
     parameters: &[
-        Parameter::real("exponent", "of the rate in the utility", 0.9, 0.01..=0.99),
-        Parameter::real("rtt_factor", "weight of the growth of the RTT", 900.0, 0.0..=1e6),
-        Parameter::real("loss_factor", "weight of the losses", 11.35, 0.0..=1e6),
-        Parameter::real("epsilon", "change of the rate in an experiment", 0.05, 0.001..=0.5),
-        Parameter::real("theta", "step along the gradient", 1.0, 0.001..=1000.0),
-        Parameter::real("bound", "largest change of the rate at first", 0.05, 0.001..=0.5),
-        Parameter::real("bound_step", "by how much that grows", 0.06, 0.0..=0.5),
+        Parameter::real(
+            "exponent",
+            "exponent of the rate in the utility function",
+            0.9,
+            0.01..=0.99,
+        ),
+        Parameter::real("rtt_factor", "weight of the RTT gradient", 900.0, 0.0..=1e6),
+        Parameter::real("loss_factor", "weight of the loss rate", 11.35, 0.0..=1e6),
+        Parameter::real("epsilon", "relative change of the rate in a trial", 0.05, 0.001..=0.5),
+        Parameter::real("theta", "step size of the gradient ascent", 1.0, 0.001..=1000.0),
+        Parameter::real(
+            "bound",
+            "initial bound of the relative change of the rate",
+            0.05,
+            0.001..=0.5,
+        ),
+        Parameter::real("bound_step", "increment of that bound", 0.06, 0.0..=0.5),
     ],
     build: |values, start| {
         let settings = Settings {

@@ -21,7 +21,7 @@ pub const ENTRY: Entry = Entry {
     summary: "NewReno (RFC 9002)",
     parameters: &[Parameter::real(
         "beta",
-        "window after a congestion event, of the one before",
+        "window after a congestion event, as a share of the window before it",
         0.5,
         0.01..=0.99,
     )],

@@ -76,7 +76,7 @@ impl Description for Network {
         let mut names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
         names.sort_unstable();
         if let Some([twice, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(format!("two nodes are called `{twice}`"));
+            return Err(format!("two nodes have the name `{twice}`"));
         }
         let cables = several(fields, "cables")?.into_iter().map(|mut cable| {
             let ends = [end(cable.object("a")?)?, end(cable.object("b")?)?];
@@ -101,7 +101,7 @@ fn node(mut fields: Fields) -> Result<NetworkNode, String> {
     }
     let sysctls = fields.object("sysctls")?.rest().into_iter().map(|(name, value)| {
         let text = value.as_str().map(str::to_owned);
-        text.map(|text| (name.clone(), text)).ok_or_else(|| format!("`{name}` is no text"))
+        text.map(|text| (name.clone(), text)).ok_or_else(|| format!("`{name}` is not a string"))
     });
     let node = NetworkNode {
         name: fields.text("name")?,
@@ -159,7 +159,7 @@ mod tests {
             (r#""name": "b""#, r#""name": "a""#, "two nodes are called `a`"),
             (r#""name": "a","#, "", "`nodes[0].name` is missing"),
             (r#"["a-eth0"]"#, r#"["a eth0"]"#, "`interfaces` is `a eth0`"),
-            (r#""1"}"#, "1}", "`net.ipv4.ip_forward` is no text"),
+            (r#""1"}"#, "1}", "`net.ipv4.ip_forward` is not a string"),
             ("02:00:0a:00:00:02", "02:00:0a", "`lladdr` is `02:00:0a`, not a MAC address"),
             (r#""qdiscs": []},"#, r#""qdiscs": [], "tc": 1},"#, "unknown field `nodes[0].tc`"),
         ] {

@@ -168,7 +168,7 @@ fn ports(fields: &mut Fields) -> Result<(u16, u32), String> {
     let port = fields.number("port", 1, 65_535)?;
     let connections = fields.number("connections", 1, MAX_CONNECTIONS.into())?;
     if port + connections > 65_536 {
-        return Err(format!("`port` {port} leaves no ports for {connections} connections"));
+        return Err(format!("`port` {port} leaves too few ports for {connections} connections"));
     }
     Ok((port as u16, connections as u32))
 }
@@ -268,7 +268,7 @@ mod tests {
             (r#""file", "bytes": 3000"#, r#""film""#, "`workload.kind` is `film`"),
             ("10.0.0.2", "there", "`peer` is `there`"),
             ("[0, 5]", "[0]", "1 entries for 2 connections"),
-            ("5001", "65535", "`port` 65535 leaves no ports"),
+            ("5001", "65535", "`port` 65535 leaves too few ports"),
             ("\"stop_ns\": null", "\"stop_ns\": 0", "`stop_ns` 0"),
             (r#""flow""#, r#""cca": "cubic", "flow""#, "unknown field `cca`"),
         ] {

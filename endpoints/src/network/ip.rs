@@ -313,7 +313,7 @@ fn name<'a>(words: &mut Words<'a>, of: &str) -> Result<&'a str, String> {
 pub fn checked_name<'a>(word: &'a str, of: &str) -> Result<&'a str, String> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     if word.is_empty() || word.len() > LONGEST_NAME || !word.bytes().all(plain) {
-        return Err(wrong(of, word, "a name of an interface"));
+        return Err(wrong(of, word, "an interface name"));
     }
     Ok(word)
 }
@@ -375,8 +375,8 @@ mod tests {
             ("", "`line` is ``"),
             ("addr add 10.0.0.1/30 dev a", "`line` is `addr`"),
             ("link del dev a", "`link` is `del`"),
-            ("link set dev a-name-that-is-too-long up", "a name of an interface"),
-            ("link set dev a/b up", "a name of an interface"),
+            ("link set dev a-name-that-is-too-long up", "an interface name"),
+            ("link set dev a/b up", "an interface name"),
             ("link set mtu 1500", "`dev` is missing"),
             ("link set dev a mtu -1", "`mtu` is `-1`"),
             ("link add link a name b type macvlan mode bridge", "`mode` is `bridge`"),
@@ -389,7 +389,7 @@ mod tests {
             ("route add 10.0.0.0/8 dev a table 300", "`table` is `300`"),
             ("rule add iif a", "needs `lookup` or `blackhole`"),
             ("rule add iif a blackhole lookup 100", "needs `lookup` or `blackhole`"),
-            ("address add 10.0.0.1/30 dev a up", "`up` is too much"),
+            ("address add 10.0.0.1/30 dev a up", "unexpected `up`"),
         ] {
             let error = Line::read(line).err().unwrap();
             assert!(error.contains(message), "{error}");

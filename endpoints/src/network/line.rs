@@ -31,13 +31,13 @@ impl Line {
             Some("route") => ip::route(&mut words),
             Some("rule") => ip::rule(&mut words),
             other => {
-                let known = "one about a qdisc, class, link, address, neighbour, route or rule";
+                let known = "a command for a qdisc, class, link, address, neighbour, route or rule";
                 return Err(wrong("line", other.unwrap_or_default(), known));
             }
         }?;
         match words.next() {
             None => Ok(line),
-            Some(word) => Err(format!("`{word}` is too much")),
+            Some(word) => Err(format!("unexpected `{word}`")),
         }
     }
 

@@ -155,7 +155,7 @@ impl Socket {
         match usize::try_from(length) {
             Err(_) => Err(io::Error::last_os_error()),
             Ok(length) if length > size => {
-                Err(io::Error::other(format!("an answer of {length} bytes from the kernel")))
+                Err(io::Error::other(format!("the kernel answered with {length} bytes")))
             }
             Ok(length) => Ok(length),
         }

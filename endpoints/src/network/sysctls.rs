@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Write};
 pub fn write(name: &str, value: &str) -> Result<Option<String>, String> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
     if !name.starts_with("net.") || !name.bytes().all(plain) || name.contains("..") {
-        return Err(format!("`{name}` is not an option of the network"));
+        return Err(format!("`{name}` is not a network sysctl"));
     }
     let path = format!("/proc/sys/{}", name.replace('.', "/"));
     let failed = |error: std::io::Error| format!("{name} cannot be set to {value}: {error}");

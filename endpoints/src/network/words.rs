@@ -38,7 +38,7 @@ impl<'a> Words<'a> {
     /// A message that says whose value it is not.
     pub fn number<T: std::str::FromStr>(&mut self, of: &str) -> Result<T, String> {
         let word = self.value(of)?;
-        word.parse().map_err(|_| wrong(of, word, "a number in its range"))
+        word.parse().map_err(|_| wrong(of, word, "a number in range"))
     }
 
     /// The next word as a time in us, which fractions are rounded to.

@@ -46,7 +46,10 @@ impl Header {
     /// A message, if this is no header.
     pub fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Self, String> {
         if bytes[..4] != GREETING {
-            return Err(format!("a middle connection begins with {:02x?}", &bytes[..4]));
+            return Err(format!(
+                "a connection between the proxies begins with {:02x?}",
+                &bytes[..4]
+            ));
         }
         let ip = |at: usize| Ipv4Addr::new(bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]);
         let port = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);

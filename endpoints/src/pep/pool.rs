@@ -160,10 +160,10 @@ impl Pool {
                         return Ok(Outcome::Opened);
                     }
                     Err(Unfit::Narrow(message)) => return Err(Failure::Work(message)),
-                    Err(Unfit::Unlucky) => io::Error::other("its handshake had losses"),
+                    Err(Unfit::Unlucky) => io::Error::other("its handshake lost packets"),
                 },
                 Ok(Some(_)) => {
-                    let message = format!("{} is not a gateway's", pep.gateway);
+                    let message = format!("{} is not the address of a gateway", pep.gateway);
                     return Err(Failure::Work(message));
                 }
                 Ok(None) => {

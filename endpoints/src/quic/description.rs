@@ -140,7 +140,7 @@ pub(crate) fn flow(fields: &mut Fields) -> Result<String, String> {
     let flow = fields.text("flow")?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     if flow.starts_with('.') || flow.len() > 200 || !flow.bytes().all(plain) {
-        return Err(format!("`flow` is `{flow}`, which is no name for a file"));
+        return Err(format!("`flow` is `{flow}`, which cannot be a file name"));
     }
     Ok(flow)
 }
@@ -175,9 +175,13 @@ pub(crate) fn cca(fields: &mut Fields, initial_window_packets: u32) -> Result<Cc
 fn options(fields: &mut Fields) -> Result<TransportOptions, String> {
     let options = TransportOptions::take(&mut fields.object("options")?)?;
     for (wrong, name, why) in [
-        (!options.pacing, "pacing", "false: this QUIC stack always paces"),
-        (!options.sack, "sack", "false: acknowledgements of QUIC have ranges always"),
-        (options.fast_open, "fast_open", "true: data with the first packet is not there yet"),
+        (!options.pacing, "pacing", "false, but this QUIC stack always paces"),
+        (!options.sack, "sack", "false, but QUIC acknowledgements always have ranges"),
+        (
+            options.fast_open,
+            "fast_open",
+            "true, but data in the first packet is not supported over QUIC",
+        ),
     ] {
         if wrong {
             return Err(format!("`options.{name}` is {why}"));

@@ -54,7 +54,7 @@ impl Refusal {
 pub fn trust(description: &QuicClient) -> Result<Arc<QuicClientConfig>, Refusal> {
     let file = tls::certificate_file(&description.flow);
     let certificate = std::fs::read(&file).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Refusal::Passing(format!("there is no {file} yet")),
+        io::ErrorKind::NotFound => Refusal::Passing(format!("{file} does not exist yet")),
         _ => Refusal::Lasting(format!("cannot read {file}: {error}")),
     })?;
     tls::client(certificate).map(Arc::new).map_err(Refusal::Lasting)

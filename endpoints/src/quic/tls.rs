@@ -95,8 +95,9 @@ fn certificate(
     expires_ns: Option<i64>,
 ) -> Result<CertificateDer<'static>, String> {
     let moment = |ns: i64| {
-        OffsetDateTime::from_unix_timestamp_nanos(ns.into())
-            .map_err(|error| format!("{ns} ns after 1970 is no time of a certificate: {error}"))
+        OffsetDateTime::from_unix_timestamp_nanos(ns.into()).map_err(|error| {
+            format!("{ns} ns after 1970 cannot be the time of a certificate: {error}")
+        })
     };
     let mut parameters = CertificateParams::new([address.to_string()])
         .map_err(|error| format!("cannot make a certificate: {error}"))?;

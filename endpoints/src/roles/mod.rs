@@ -41,44 +41,44 @@ pub struct Role {
 pub const ROLES: &[Role] = &[
     Role {
         name: "tcp-server",
-        help: "sends what each TCP connection asks for, and samples TCP_INFO",
+        help: "sends what each TCP connection requests, and samples TCP_INFO",
         run: tcp_server::run,
     },
     Role {
         name: "tcp-client",
-        help: "opens TCP connections, asks for data and counts it",
+        help: "opens TCP connections, requests data and counts it",
         run: tcp_client::run,
     },
-    Role { name: "udp-server", help: "sends UDP datagrams at their times", run: udp_server::run },
+    Role { name: "udp-server", help: "sends UDP datagrams on schedule", run: udp_server::run },
     Role { name: "udp-client", help: "counts the UDP datagrams that arrive", run: udp_client::run },
     Role {
         name: "quic-server",
-        help: "sends what each QUIC connection asks for, and samples its state",
+        help: "sends what each QUIC connection requests, and samples its state",
         run: quic_server::run,
     },
     Role {
         name: "quic-client",
-        help: "opens QUIC connections, asks for data and counts it",
+        help: "opens QUIC connections, requests data and counts it",
         run: quic_client::run,
     },
     Role {
         name: "pep-terminal",
-        help: "splits TCP connections of clients, and carries them to a gateway",
+        help: "splits clients' TCP connections and carries them to a gateway",
         run: pep_terminal::run,
     },
     Role {
         name: "pep-gateway",
-        help: "carries what comes from a terminal to the servers it was meant for",
+        help: "forwards what a terminal sends to the servers that clients addressed",
         run: pep_gateway::run,
     },
     Role {
         name: "policer",
-        help: "drops the packets of users who cause more congestion than they may",
+        help: "drops packets of users who exceed their congestion allowance",
         run: policer::run,
     },
     Role {
         name: "web-server",
-        help: "offers a page over HTTP/1.1, HTTP/2 and HTTP/3, and samples its connections",
+        help: "serves a page over HTTP/1.1, HTTP/2 and HTTP/3, and samples its connections",
         run: web_server::run,
     },
     Role {
@@ -88,22 +88,18 @@ pub const ROLES: &[Role] = &[
     },
     Role {
         name: "network",
-        help: "sets up the namespaces of a cell, changes links, and reads back their queues",
+        help: "sets up a cell's namespaces, changes links and reads back queues",
         run: network::run,
     },
     Role {
         name: "qdiscs",
-        help: "adds queueing disciplines, and reads back all of a network namespace",
+        help: "adds queueing disciplines and reads back a network namespace",
         run: qdiscs::run,
     },
-    Role {
-        name: "monitor",
-        help: "reports the CPU time that the machine spends",
-        run: monitor::run,
-    },
+    Role { name: "monitor", help: "reports the machine's CPU time", run: monitor::run },
     Role {
         name: "capture",
-        help: "writes the packets that pass an interface, in one direction, to a pcap file",
+        help: "captures one direction of an interface to a pcap file",
         run: capture::run,
     },
 ];

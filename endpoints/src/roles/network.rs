@@ -82,7 +82,7 @@ fn lay_cables(described: &Network, nodes: &mut HashMap<String, Node>) -> Result<
         let end = |end: &description::NetworkEnd| -> Result<End, String> {
             let node = nodes
                 .get(&end.node)
-                .ok_or_else(|| format!("a cable ends at `{}`, which is no node", end.node))?;
+                .ok_or_else(|| format!("a cable ends at `{}`, which is not a node", end.node))?;
             Ok(End {
                 namespace: node.namespace.as_raw_fd(),
                 interface: end.interface.clone(),

@@ -117,7 +117,8 @@ impl Gate {
     fn pass(&mut self, packet: &Packet, log: &mut Log) -> io::Result<()> {
         let frame = &packet.head[VNET_HEADER_BYTES..];
         if packet.length as usize > frame.len() {
-            let words = format!("a frame of {} bytes came: offloads are not off", packet.length);
+            let words =
+                format!("received a frame of {} bytes: offloads are still on", packet.length);
             return Err(io::Error::other(words));
         }
         if let Some((segment, bucket)) = self.policed(frame) {

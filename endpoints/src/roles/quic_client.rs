@@ -1,4 +1,4 @@
-//! Role `quic-client`: opens QUIC connections, asks for data and counts it.
+//! Role `quic-client`: opens QUIC connections, requests data and counts it.
 //!
 //! Each connection has a socket of its own, and so a port of its own, like a connection of TCP.
 
@@ -43,7 +43,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     client.connections.iter_mut().for_each(Download::hang_up);
     let dropped: u32 = client.connections.iter().map(|connection| connection.dropped).sum();
     if dropped > 0 {
-        let message = format!("{dropped} datagrams found no room in the socket's receive buffer");
+        let message = format!("the socket's receive buffer was full: {dropped} datagrams dropped");
         log.error(None, &message);
     }
     Ok(())

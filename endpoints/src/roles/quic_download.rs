@@ -81,7 +81,7 @@ impl Download {
             log.at(now_ns, &Event::FirstByte { connection });
         }
         if wanted.is_some_and(|wanted| bytes > wanted) {
-            return Err("the server sent more than was asked for".into());
+            return Err("the server sent more than was requested".into());
         }
         if let Some(player) = self.player.as_mut().filter(|_| bytes > before) {
             play(player, connection, bytes, now_ns, log);

@@ -102,7 +102,7 @@ impl Fetch {
             .map_err(|message| self.asked.failed(&message))?;
         let (bytes, wanted) = (self.bytes, self.asked.wanted);
         if bytes > wanted {
-            return Err(self.asked.failed("the server sent more than was asked for"));
+            return Err(self.asked.failed("the server sent more than was requested"));
         }
         if bytes > before {
             let now_ns = of.deliver(&mut self.asked, before, bytes, log);

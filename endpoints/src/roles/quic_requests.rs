@@ -60,7 +60,8 @@ pub fn run(description: &QuicClient, requests: &Requests, log: &mut Log) -> Resu
     }
     if client.dropped > 0 {
         let dropped = client.dropped;
-        let message = format!("{dropped} datagrams found no room in the sockets' receive buffers");
+        let message =
+            format!("the sockets' receive buffers were full: {dropped} datagrams dropped");
         log.error(None, &message);
     }
     Ok(())

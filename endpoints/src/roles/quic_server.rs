@@ -1,4 +1,4 @@
-//! Role `quic-server`: sends what each QUIC connection asks for, and samples its state.
+//! Role `quic-server`: sends what each QUIC connection requests, and samples its state.
 
 mod serving;
 
@@ -45,7 +45,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     server.work(&mut reactor, log)?;
     let dropped = server.driver.datagrams().dropped()?;
     if dropped > 0 {
-        let message = format!("{dropped} datagrams found no room in the socket's receive buffer");
+        let message = format!("the socket's receive buffer was full: {dropped} datagrams dropped");
         log.error(None, &message);
     }
     if let Some(trace) = server.trace.take() {

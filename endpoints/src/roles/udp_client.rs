@@ -230,7 +230,7 @@ impl Connection {
         }
         *heard_ns = last_ns;
         if stranger && !std::mem::replace(strange, true) {
-            log.error(Some(*connection), "a datagram came that the server has not sent");
+            log.error(Some(*connection), "received a datagram that the server did not send");
         }
         Ok(())
     }

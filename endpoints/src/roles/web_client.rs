@@ -92,7 +92,7 @@ async fn attempt(
         () = loading.work() => false,
         result = sleeper.until(deadline_ns) => {
             result?;
-            loading.fail(format!("it did not end within {} s", timeout_ns as f64 / 1e9));
+            loading.fail(format!("not complete after {} s", timeout_ns as f64 / 1e9));
             false
         }
     };
@@ -101,7 +101,7 @@ async fn attempt(
         let dropped = quic.dropped()?;
         if dropped > 0 {
             loading
-                .fail(format!("{dropped} datagrams found no room in the socket's receive buffer"));
+                .fail(format!("the socket's receive buffer was full: {dropped} datagrams dropped"));
         }
     }
     Ok(stopped)

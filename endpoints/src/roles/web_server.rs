@@ -1,4 +1,4 @@
-//! Role `web-server`: offers a page over HTTP/1.1, HTTP/2 and HTTP/3, and samples its connections.
+//! Role `web-server`: serves a page over HTTP/1.1, HTTP/2 and HTTP/3, and samples its connections.
 
 mod quic;
 mod tcp;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Most bytes to take out of a socket at once.
 const MOST_BYTES: u64 = 1 << 30;
-const TOO_MUCH: &str = "the server sent more than was asked for";
+const TOO_MUCH: &str = "the server sent more than was requested";
 
 /// How connections are opened.
 #[derive(Debug, Clone, Copy)]

@@ -67,10 +67,9 @@ impl Sender {
             Err(error) if error.kind() == WouldBlock => Ok(Sent::Refused),
             Err(error) => match error.raw_os_error() {
                 Some(libc::ENOBUFS | libc::ECONNREFUSED) => Ok(Sent::Refused),
-                Some(libc::EMSGSIZE) => Err(format!(
-                    "packets of {} bytes do not fit the MTU of the path",
-                    payload.len() + 28
-                )),
+                Some(libc::EMSGSIZE) => {
+                    Err(format!("packets of {} bytes exceed the path's MTU", payload.len() + 28))
+                }
                 _ => Err(format!("sending: {error}")),
             },
         }

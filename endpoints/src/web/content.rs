@@ -65,7 +65,7 @@ fn texts(page: &Page, position: usize, block: &Rc<Memory>) -> Result<Vec<Piece>,
             ]);
         }
         return Err(format!(
-            "bad description: `workload.page[{position}].bytes` is {}, but what it refers to takes {least}",
+            "bad description: `workload.page[{position}].bytes` is {}, but the references to its objects need {least}",
             object.bytes
         ));
     }

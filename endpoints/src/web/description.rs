@@ -154,7 +154,7 @@ impl Description for WebServer {
         let connections = fields.number("connections", 1, i64::from(u16::MAX))? as u32;
         starts(fields, connections)?;
         if fields.number_or_null("rate_bps", 1, i64::MAX)?.is_some() {
-            return Err("`rate_bps` of a page load is not there yet".into());
+            return Err("`rate_bps` is not supported for page loads".into());
         }
         let quic = match fields.object_or_null("quic")? {
             Some(mut fields) => Some(controller(&mut fields, options.initial_window_packets)?),

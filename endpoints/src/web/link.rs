@@ -110,7 +110,7 @@ async fn open_tcp(
     steps.port(stream.local_addr().map_err(failed)?.port());
     steps.secure_start();
     let name = ServerName::try_from(client.name.clone())
-        .map_err(|_| format!("`{}` is no host name", client.name))?;
+        .map_err(|_| format!("`{}` is not a host name", client.name))?;
     let stream = TlsConnector::from(Arc::new(config))
         .connect(name, stream)
         .await

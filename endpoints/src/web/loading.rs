@@ -255,7 +255,7 @@ impl<'a> Loading<'a> {
         } else if fetch.bytes != object.bytes {
             Some(format!("{} bytes instead of {}", fetch.bytes, object.bytes))
         } else if !same {
-            Some("other bytes than it should have".into())
+            Some("contents differ from what the server should send".into())
         } else {
             None
         };

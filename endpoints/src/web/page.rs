@@ -94,7 +94,7 @@ impl Page {
         for (position, mut fields) in list.into_iter().enumerate() {
             let (object, parent) = object(&mut fields, position)?;
             if objects.iter().any(|other| other.path == object.path) {
-                return Err(format!("{} is `{}` a second time", fields.name("path"), object.path));
+                return Err(format!("{} repeats `{}`", fields.name("path"), object.path));
             }
             let parent = parent.map(|parent| referrers[parent]);
             referrers.push(if object.kind.refers() { position } else { parent.unwrap_or(0) });
@@ -102,7 +102,7 @@ impl Page {
             if let Some(parent) = parent {
                 if !objects[parent].kind.refers() {
                     let kind = &objects[0].mime;
-                    return Err(format!("a document of type `{kind}` refers to nothing"));
+                    return Err(format!("a document of type `{kind}` cannot refer to objects"));
                 }
                 objects[parent].children.push(position);
             }
@@ -120,16 +120,16 @@ impl Page {
 fn object(fields: &mut Fields, position: usize) -> Result<(Object, Option<usize>), String> {
     let path = fields.text("path")?;
     if !is_plain(&path) {
-        return Err(format!("{} is `{path}`, which is no plain path", fields.name("path")));
+        return Err(format!("{} is `{path}`, which is not a plain path", fields.name("path")));
     }
     let mime = fields.text("type")?;
     if !mime.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || !mime.contains('/') {
-        return Err(format!("{} is `{mime}`, which is no MIME type", fields.name("type")));
+        return Err(format!("{} is `{mime}`, which is not a MIME type", fields.name("type")));
     }
     let kind = Kind::of(&mime, position == 0);
     if position == 0 && matches!(kind, Kind::Data | Kind::Style | Kind::Script) {
         let name = fields.name("type");
-        return Err(format!("{name} is `{mime}`, which no browser shows as a document"));
+        return Err(format!("{name} is `{mime}`, which browsers do not show as a document"));
     }
     let bytes = fields.number("bytes", 1, MOST_BYTES)? as u64;
     let parent = match (position, fields.number_or_null("parent", 0, i64::MAX)?) {
@@ -140,7 +140,7 @@ fn object(fields: &mut Fields, position: usize) -> Result<(Object, Option<usize>
         (_, Some(parent)) if (parent as usize) < position => Some(parent as usize),
         _ => {
             return Err(format!(
-                "{} is not the position of an object before",
+                "{} is not the position of an earlier object",
                 fields.name("parent")
             ))
         }

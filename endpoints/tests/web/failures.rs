@@ -33,7 +33,7 @@ fn an_object_of_another_size_or_content_fails_the_load() {
             &one(1000, "image/svg+xml"),
             &[protocol],
         );
-        assert_eq!(reason(&client), "/: other bytes than it should have");
+        assert_eq!(reason(&client), "/: contents differ from what the server should send");
     }
 }
 

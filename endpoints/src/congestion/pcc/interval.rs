@@ -13,7 +13,7 @@ pub const MEGABIT: f64 = 1e6 / 8.0;
 /// Parameters of PCC Vivace.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
-    /// Exponent of the rate in the utility.
+    /// Exponent exponent of the rate in the utility function.
     pub exponent: f64,
     /// Factor of the RTT's slope.
     pub rtt_factor: f64,

@@ -78,11 +78,14 @@ fn queue(words: &mut Words) -> Result<Message, String> {
         return Err("`gred vq` needs `limit`, `min`, `max`, `avpkt`, `burst`, `bandwidth`".into());
     }
     let weight_log = weight_log(low, burst, packet)
-        .ok_or_else(|| wrong("burst", &burst.to_string(), "as long as `min` takes to fill"))?;
-    let slope_log = slope_log(low, high, probability)
-        .ok_or_else(|| wrong("probability", &probability.to_string(), "one for `min` and `max`"))?;
+        .ok_or_else(|| wrong("burst", &burst.to_string(), "enough to fill `min`"))?;
+    let slope_log = slope_log(low, high, probability).ok_or_else(|| {
+        wrong("probability", &probability.to_string(), "possible with these `min` and `max`")
+    })?;
     let (scale_log, table) = idle_table(weight_log, rate::ticks(bytes_per_s, packet.into()))
-        .ok_or_else(|| wrong("bandwidth", &bytes_per_s.to_string(), "fast enough for a table"))?;
+        .ok_or_else(|| {
+            wrong("bandwidth", &bytes_per_s.to_string(), "high enough for the kernel's table")
+        })?;
     let mut raw = Vec::with_capacity(LENGTH);
     for field in [limit, low, high, number] {
         raw.extend_from_slice(&field.to_ne_bytes());

@@ -156,7 +156,7 @@ fn share(words: &mut Words, of: &str) -> Result<u32, String> {
 /// Reads a table of iproute2: numbers of 16 bits between white space, and comments.
 fn table(name: &str) -> Result<Vec<u8>, String> {
     if !name.bytes().all(|byte| byte.is_ascii_lowercase()) || name.len() > 32 {
-        return Err(wrong("distribution", name, "a name of a table"));
+        return Err(wrong("distribution", name, "the name of a table"));
     }
     let text = tables()
         .iter()
@@ -284,7 +284,7 @@ mod tests {
             ("loss gemodel 1% 30% 100%", "`1-k` has no value"),
             ("reorder 25%", "`reorder` needs `delay`"),
             ("delay 1ms distribution normal", "`distribution` needs a jitter"),
-            ("delay 1ms 1ms distribution ../x", "a name of a table"),
+            ("delay 1ms 1ms distribution ../x", "the name of a table"),
             ("corrupt 1%", "`netem` has no `corrupt`"),
         ] {
             let error = read_and_show(arguments).err().unwrap();

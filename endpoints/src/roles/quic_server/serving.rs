@@ -74,7 +74,7 @@ impl Server {
     }
 
     fn connection(&mut self, handle: ConnectionHandle) -> Result<&mut Connection, Failure> {
-        let missing = || Failure::Work("a connection is gone that was not ended".into());
+        let missing = || Failure::Work("a connection disappeared before it was closed".into());
         self.driver.connection(handle).ok_or_else(missing)
     }
 

@@ -73,7 +73,7 @@ impl Quic {
         let dropped = self.socket.dropped()?;
         if dropped > 0 {
             let message =
-                format!("{dropped} datagrams found no room in the socket's receive buffer");
+                format!("the socket's receive buffer was full: {dropped} datagrams dropped");
             living.log().error(None, &message);
         }
         Ok(())

@@ -66,7 +66,7 @@ impl Server {
         // Nagle's algorithm off, as browsers and web servers have it.
         stream.set_nodelay(true).map_err(text)?;
         let SocketAddr::V4(peer) = stream.peer_addr().map_err(text)? else {
-            return Err("the client has no address of IPv4".into());
+            return Err("the client has no IPv4 address".into());
         };
         let stream = TcpStream::from_std(stream).map_err(text)?;
         let accepted = tls.accept(stream).await;
