@@ -93,7 +93,7 @@ mod tests {
     fn what_is_wrong_is_said() {
         assert!(parse(&words("monitor {}")).unwrap_err().contains("--epoch-ns is missing"));
         assert!(parse(&words("monitor --epoch-ns soon {}")).unwrap_err().contains("`soon`"));
-        assert!(parse(&words("monitor --epoch-ns")).unwrap_err().contains("needs a number"));
+        assert!(parse(&words("monitor --epoch-ns")).unwrap_err().contains("needs a time"));
         assert!(parse(&words("monitor --fast {}")).unwrap_err().contains("--fast"));
         assert!(parse(&words("monitor")).unwrap_err().starts_with("usage"));
     }

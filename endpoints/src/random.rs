@@ -341,7 +341,7 @@ mod tests {
             (r#""constant", "parameters": {"value": 1, "x": 1}"#, "`size.parameters.x`"),
             (r#""constant", "parameters": {"value": 1}, "x": 1"#, "`size.x`"),
             (r#""uniform", "parameters": {"low": 2, "high": 1}"#, "low` is above"),
-            (r#""pareto", "parameters": {"mean": 2, "shape": 1}"#, "shape` is not above 1"),
+            (r#""pareto", "parameters": {"mean": 2, "shape": 1}"#, "shape` must be above 1"),
             (r#""gamma", "parameters": {"mean": 2, "shape": 0}"#, "shape` is below"),
         ] {
             let message = take(distribution).unwrap_err();

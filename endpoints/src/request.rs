@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn strangers_are_refused() {
-        assert!(Request::decode(b"GET / HTTP/1.1\r\n").unwrap_err().contains("not one"));
+        assert!(Request::decode(b"GET / HTTP/1.1\r\n").unwrap_err().contains("does not come from"));
         let mut header = Request { connection: 0, bytes: None }.encode();
         header[5] = 9;
         assert!(Request::decode(&header).unwrap_err().contains("version 9"));

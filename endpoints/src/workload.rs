@@ -235,7 +235,7 @@ mod tests {
                 VIDEO,
                 "\"stall_ns\": 400000000",
                 "\"stall_ns\": 2200000000",
-                "`stall_ns` is not below `play_ns`",
+                "`stall_ns` must be less than `play_ns`",
             ),
             (VIDEO, "2000000}", "0}", "`send_buffer_bytes` is 0"),
             (REQUESTS, "0.1", "0", "`every` has a mean below"),

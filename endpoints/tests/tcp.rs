@@ -227,14 +227,14 @@ fn a_stranger_is_an_error_and_the_work_goes_on() {
     let all = server.all("error");
     let messages: Vec<&str> = all.iter().map(|error| error["message"].as_str().unwrap()).collect();
     assert_eq!(messages.len(), 3);
-    assert!(messages[0].contains("not one of fairc-endpoints"));
+    assert!(messages[0].contains("does not come from fairc-endpoints"));
     assert!(messages[1].contains("version 2"));
     assert!(messages[2].contains("number 1, but 1 connections were announced"));
 }
 
 #[test]
 fn a_client_accepts_neither_fewer_nor_more_bytes_nor_a_reset() {
-    for (sent, words) in [(99, "closed after 99 bytes"), (101, "more than was asked for")] {
+    for (sent, words) in [(99, "closed after 99 bytes"), (101, "more than was requested")] {
         let ended = against(move |stream| {
             use std::io::Write;
             stream.write_all(&vec![0; sent]).expect("it takes them");

@@ -105,7 +105,7 @@ pub fn exported() -> String {
 fn entry(name: &str) -> Result<&'static Entry, String> {
     CONTROLLERS.iter().find(|entry| entry.name == name).ok_or_else(|| {
         let known: Vec<&str> = CONTROLLERS.iter().map(|entry| entry.name).collect();
-        format!("no congestion controller `{name}` over QUIC; there are: {}", known.join(", "))
+        format!("no congestion controller `{name}` over QUIC; known: {}", known.join(", "))
     })
 }
 
@@ -148,11 +148,11 @@ mod tests {
     fn what_is_unknown_is_answered_with_what_there_is() {
         assert_eq!(
             refused("vegas", &json!({}), 10),
-            "no congestion controller `vegas` over QUIC; there are: cubic, reno, bbr, pcc, ledbat"
+            "no congestion controller `vegas` over QUIC; known: cubic, reno, bbr, pcc, ledbat"
         );
         assert_eq!(
             refused("cubic", &json!({"alpha": 1}), 10),
-            "cubic: no parameter `alpha`; there are: connections, beta, c, max_window_packets, hystart"
+            "cubic: no parameter `alpha`; known: connections, beta, c, max_window_packets, hystart"
         );
     }
 

@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         for (from, to, message) in [
-            (r#""name": "b""#, r#""name": "a""#, "two nodes are called `a`"),
+            (r#""name": "b""#, r#""name": "a""#, "two nodes have the name `a`"),
             (r#""name": "a","#, "", "`nodes[0].name` is missing"),
             (r#"["a-eth0"]"#, r#"["a eth0"]"#, "`interfaces` is `a eth0`"),
             (r#""1"}"#, "1}", "`net.ipv4.ip_forward` is not a string"),

@@ -91,7 +91,7 @@ mod tests {
         words.next();
         assert_eq!(
             words.number::<u32>("limit").unwrap_err(),
-            "`limit` is `3x`, not a number in its range"
+            "`limit` is `3x`, not a number in range"
         );
         words.next();
         assert!(words.us("target").unwrap_err().contains("`target` is `2h`"));

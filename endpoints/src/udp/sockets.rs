@@ -246,7 +246,7 @@ mod tests {
         let (from, to) = ports();
         let mut sender = Sender::new(address(from), address(to), 70_000).unwrap();
         let datagram = Datagram { connection: 0, number: 0, sent_ns: 0 };
-        assert!(sender.send(datagram, 70_000).unwrap_err().contains("do not fit the MTU"));
+        assert!(sender.send(datagram, 70_000).unwrap_err().contains("exceed the path"));
         for _ in 0..3 {
             sender.send(datagram, 100).unwrap();
         }

@@ -3,8 +3,9 @@
 
 use serde_json::{json, Value};
 use std::io::{BufRead, BufReader, Read};
-use std::net::{Ipv4Addr, TcpListener};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use std::process::{self, Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A period long enough that a test sees no tick unless it asks for one, ns.
@@ -16,10 +17,21 @@ pub fn now_ns() -> i64 {
     i64::try_from(now.as_nanos()).expect("a clock before 2262")
 }
 
-/// A port that nobody listens on.
+/// A port that nobody listens on, over TCP or UDP.
+///
+/// Below those that the kernel gives to sockets that ask for none: until its server starts, no other
+/// test's client can get it.
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    listener.local_addr().expect("an address").port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 10_000 + (process::id() % 200) as u16 * 100;
+    for _ in 0..1000 {
+        let port = first + NEXT.fetch_add(1, Ordering::Relaxed);
+        let here = (Ipv4Addr::LOCALHOST, port);
+        if TcpListener::bind(here).is_ok() && UdpSocket::bind(here).is_ok() {
+            return port;
+        }
+    }
+    panic!("no port is free from {first} on");
 }
 
 /// Description of a server whose connections use cubic and send what they are asked for.

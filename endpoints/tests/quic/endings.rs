@@ -125,7 +125,7 @@ fn a_server_that_never_comes_is_an_error_at_the_stop() {
     description["stop_ns"] = json!(LONG_ENOUGH);
     let _ = fs::remove_file(left_by(port, "certificate.der"));
     let ended = Role::start("quic-client", &description).end();
-    assert!(ended.error().contains("could not connect: there is no f"), "{}", ended.error());
+    assert!(ended.error().contains("certificate.der does not exist yet"), "{}", ended.error());
 
     // One that has been there, and left its certificate.
     let gone = serve(&server(port, 1, &file(1)));
@@ -187,7 +187,7 @@ fn what_quic_cannot_do_is_refused() {
         ("/cca/name", json!("vegas"), "vegas"),
         ("/cca/parameters", json!({"colour": 1}), "colour"),
         ("/workload", json!({"kind": "film"}), "film"),
-        ("/flow", json!("../f"), "no name for a file"),
+        ("/flow", json!("../f"), "cannot be a file name"),
         ("/starts_ns", json!([0, 0]), "2 entries for 1 connections"),
         ("/idle_timeout_ns", json!(0), "idle_timeout_ns"),
     ];

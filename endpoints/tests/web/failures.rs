@@ -96,7 +96,7 @@ fn a_server_that_never_answers_fails_the_load_after_its_time() {
     let client = Role::start("web-client", &description).end();
     assert_eq!(client.all("load").len(), 3);
     for load in client.all("load") {
-        assert_eq!(load["error"], "it did not end within 0.3 s");
+        assert_eq!(load["error"], "not complete after 0.3 s");
         assert!(number(load, "t_ns") >= number(load, "begin_ns") + SHORT);
     }
 }
