@@ -139,7 +139,7 @@ fn a_datagram_of_somebody_else_is_an_error() {
     }
     client.signal(libc::SIGTERM);
     let client = client.end();
-    assert!(client.error().contains("that the server has not sent"), "{}", client.error());
+    assert!(client.error().contains("that the server did not send"), "{}", client.error());
     assert_eq!(number(client.one("received"), "packets"), 0);
 }
 
