@@ -17,15 +17,18 @@ pub fn now_ns() -> i64 {
     i64::try_from(now.as_nanos()).expect("a clock before 2262")
 }
 
-/// A port that nobody listens on, over TCP or UDP.
+/// The ports that a test may use from its free one on: connections over UDP have one each.
+const PORTS: u16 = 25;
+
+/// A port that nobody listens on, over TCP or UDP; the `PORTS` from it on are this test's.
 ///
 /// Below those that the kernel gives to sockets that ask for none: until its server starts, no other
 /// test's client can get it.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first = 10_000 + (process::id() % 200) as u16 * 100;
-    for _ in 0..1000 {
-        let port = first + NEXT.fetch_add(1, Ordering::Relaxed);
+    let first = 10_000 + (process::id() % 9) as u16 * 2500;
+    for _ in 0..100 {
+        let port = first + NEXT.fetch_add(PORTS, Ordering::Relaxed);
         let here = (Ipv4Addr::LOCALHOST, port);
         if TcpListener::bind(here).is_ok() && UdpSocket::bind(here).is_ok() {
             return port;
