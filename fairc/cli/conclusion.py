@@ -28,6 +28,7 @@ def conclude(
     """
     from fairc.runtime.claims import decide
     from fairc.runtime.claims.wording import lines
+    from fairc.runtime.repetitions import reading
     from fairc.runtime.report import build
     from fairc.runtime.run import phase
     from fairc.runtime.store import hashes
@@ -38,9 +39,10 @@ def conclude(
     refresh(store, checked=True)
     with hashes.rewriting(store.path):
         page, *figures = build(store.path, ("html", "svg", "pdf"))
-    for line in summary(store.path):
+    measured = reading.measured(store.path / TABLES, store.plan)
+    for line in summary(store.path, measured):
         console.result(line)
-    decision = decide(store.plan, store.path / TABLES, store.lock)
+    decision = decide(measured, store.lock)
     if decision.claims:
         console.result("")
     for line in lines(decision):

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from fairc.compiler.plan import Claim, ClaimUnit, Plan
+from fairc.runtime.repetitions.reading import Measured
 from fairc.runtime.run.history import claims_before
 from fairc.runtime.statistics.estimates import CONFIDENCE, Estimate
 from fairc.runtime.statistics.repeated import Repeated, repeated
@@ -95,13 +95,14 @@ class Decision:
         return _all([decided.verdict for decided in self.claims])
 
 
-def decide(plan: Plan, folder: Path, lock: Mapping[str, Any] | None = None) -> Decision:
-    """Decide the claims of a plan. folder: of the tables. lock: says what was claimed before results were there.
+def decide(measured: Measured, lock: Mapping[str, Any] | None = None) -> Decision:
+    """Decide the claims of a plan. lock: says what was claimed before results were there.
 
     Raises TableError when the tables cannot be read.
     """
+    plan = measured.plan
     pairs, level = _level(plan)
-    values = Values(folder, tuple(axis.name for axis in plan.axes))
+    values = Values(measured)
     before = claims_before(plan, lock or {})
     decided = []
     for number, claim in enumerate(plan.claims):

@@ -6,13 +6,12 @@ import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from fairc.compiler.plan import Plan
+from fairc.runtime.repetitions.reading import Measured
 from fairc.runtime.report.page import escape_markdown
-from fairc.runtime.store import tables
 
 from .deciding import Decided, Decision
 from .wording import METHODS, level_text, lines, summed_up, unit_texts
@@ -47,18 +46,16 @@ class Validity:
         )
 
 
-def validity(plan: Plan, folder: Path) -> Validity:
-    """Count the cells of a run. folder: of the tables. Raises TableError."""
+def validity(measured: Measured) -> Validity:
+    """Count the cells of a run. Raises TableError."""
     counts = dict.fromkeys(("valid", "flagged", "invalid", "failed"), 0)
     reasons = []
-    query = "SELECT cell, status, verdict, coalesce(reasons, []) FROM cells ORDER BY ALL"
-    with tables.connect(folder) as connection:
-        for cell, status, verdict, why in connection.execute(query).fetchall():
-            word = verdict if status == "ok" and verdict else "failed"
-            counts[word] += 1
-            if word != "valid":
-                reasons.append((str(cell), word, "; ".join(map(str, why))))
-    missing = max(0, plan.cells - sum(counts.values()))
+    for outcome in sorted(measured.outcomes, key=lambda outcome: outcome.cell):
+        word = outcome.verdict_word
+        counts[word] += 1
+        if word != "valid":
+            reasons.append((outcome.cell, word, "; ".join(outcome.reasons)))
+    missing = max(0, measured.plan.cells - sum(counts.values()))
     return Validity(**counts, missing=missing, reasons=tuple(reasons))
 
 

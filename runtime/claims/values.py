@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Protocol
 
 from fairc.compiler.plan import ClaimTerm
-from fairc.runtime.compare.summary import FLOW, LOAD, Sample, UnknownName, samples
+from fairc.runtime.repetitions.reading import Measured, UnknownName
+from fairc.runtime.repetitions.samples import FLOW, LOAD, Sample, samples
 
 Place = tuple[tuple[str, ...], str | None, str | None]
 
@@ -21,13 +21,10 @@ class Known(Protocol):
 
 
 class Values:
-    """Values of terms, read from the tables of a run once for each metric.
+    """Values of terms, read from the tables of a run once for each metric."""
 
-    folder: of the tables. axes: the plan's swept names in file order.
-    """
-
-    def __init__(self, folder: Path, axes: Sequence[str]) -> None:
-        self._folder, self._axes = folder, tuple(axes)
+    def __init__(self, measured: Measured) -> None:
+        self._measured = measured
         self._known: dict[str, Mapping[Place, Sample]] = {}
 
     def of(self, term: ClaimTerm) -> dict[int, float] | str:
@@ -50,19 +47,16 @@ class Values:
         if not sample.values:
             why = "; ".join(sorted(sample.reasons))
             return why or ("no valid repetition" if sample.left_out else "no repetition")
-        return {int(r): v for r, v in zip(sample.repetitions, sample.values, strict=True)}
+        return sample.by_repetition
 
     def _of_metric(self, metric: str) -> Mapping[Place, Sample]:
         if metric not in self._known:
+            axes = self._measured.axes
             try:
-                found = samples(self._folder, self._axes, metric, (*self._axes, FLOW, LOAD))
+                groups = samples(self._measured, metric, (*axes, FLOW, LOAD)).groups
             except UnknownName:
-                self._known[metric] = {}
-            else:
-                self._known[metric] = {_place(s, self._axes): s for s in found.groups}
+                groups = []
+            self._known[metric] = {
+                (tuple(str(s.by[name]) for name in axes), s.by[FLOW], s.by[LOAD]): s for s in groups
+            }
         return self._known[metric]
-
-
-def _place(sample: Sample, axes: Sequence[str]) -> Place:
-    row = tuple(str(sample.by[name]) for name in axes)
-    return row, sample.by[FLOW], sample.by[LOAD]

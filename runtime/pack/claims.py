@@ -15,6 +15,7 @@ from fairc.compiler.plan import Plan
 from fairc.runtime.claims import Decision, decide
 from fairc.runtime.claims.forms import as_data
 from fairc.runtime.claims.wording import summed_up
+from fairc.runtime.repetitions.reading import measured
 from fairc.runtime.store import tables
 from fairc.runtime.store.folder import Store, read_plan
 
@@ -84,7 +85,7 @@ def _decided(plan: Plan, store: Store, folder: Path) -> Decision:
     folder.mkdir(parents=True)
     results = (tables.read_stored(cell, where) for cell, where in store.finished())
     tables.write(folder, axes, results)
-    return decide(plan, folder)
+    return decide(measured(folder, plan))
 
 
 def _recorded(folder: Path) -> list[tuple[Any, Any]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from fairc.compiler.emission import SPEC
 from fairc.compiler.targets import mininet
 from fairc.runtime.claims import decide
+from fairc.runtime.repetitions.reading import measured
 from fairc.runtime.store.folder import CELLS, EMITTED, LOCK, PLAN, RAW, RESULT, SERIES, Store
 
 from . import claims, crate, readme
@@ -59,7 +60,9 @@ def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict
     if image is not None:
         found[IMAGE] = image
     if store.plan.claims:
-        found[claims.NAME] = claims.as_json(decide(store.plan, run / "tables", store.lock))
+        found[claims.NAME] = claims.as_json(
+            decide(measured(run / "tables", store.plan), store.lock)
+        )
     found["LICENSE"] = _licence()
     found["CITATION.cff"] = readme.citation(store.plan)
     found["README.md"] = readme.readme(store, raw=raw, image=image is not None)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairc.runtime.repetitions.reading import Measure
+
 from .formatting import Scale, counted, decimals_for, listed, number, one_line, scale_for
 from .run import Configuration, Run
-from .summary import GOODPUT, PLT, TTR, F, Measure, Results, Summary
+from .summary import GOODPUT, PLT, TTR, F, Results, Summary
 
 # Up to here configurations have their numbers in large type; beyond, a picture of all.
 MAX_TILES = 3

@@ -73,7 +73,7 @@ def claims(run: Run) -> Claims:
     from fairc.runtime.claims.deciding import decide
     from fairc.runtime.claims.wording import METHODS, summed_up
 
-    decision = decide(run.plan, run.path / "tables", run.lock)
+    decision = decide(run.measured, run.lock)
     if not decision.claims:
         return Claims((), "", "", "")
     methods = sorted({METHODS[u.method] for d in decision.claims for u in d.units} - {""})

@@ -15,12 +15,14 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from fairc.runtime.repetitions.reading import Measure, Outcome
+
 from .answer import entry, format_of
 from .formatting import counted, number, one_line
 from .lead import leading
 from .links import capacity, changing, named
-from .run import Configuration, Outcome, Run
-from .summary import Measure, Results
+from .run import Configuration, Run
+from .summary import Results
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,7 +116,6 @@ def _configuration(
     measures: Sequence[Measure],
     charts: Mapping[str, list[Chart]],
 ) -> dict[str, Any]:
-    values = {m: {o.cell: v for o, v in results.points(m, configuration)} for m in measures}
     representative = results.representative(configuration)
     scene = run.scenes.get(configuration.id)
     return {
@@ -131,7 +132,7 @@ def _configuration(
                 "seed": o.seed,
                 "verdict": o.verdict_word,
                 "reasons": [one_line(reason) for reason in o.reasons],
-                "values": [_printed(results, m, values[m].get(o.cell)) for m in measures],
+                "values": [_printed(results, m, results.number(m, o)) for m in measures],
                 **({"charts": charts[o.cell]} if o.cell in charts else {}),
             }
             for o in configuration.outcomes

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from fairc.compiler.plan import Cell, LoadWorkload, Queue
-from fairc.runtime.statistics.repeated import Repeated, repeated
+from fairc.compiler.plan import Cell, Queue
+from fairc.runtime.repetitions.reading import Measured, Outcome
+from fairc.runtime.statistics.repeated import Repeated
 from fairc.runtime.store.folder import Store, StoreError, read_plan
 
 if TYPE_CHECKING:
@@ -23,39 +24,9 @@ if TYPE_CHECKING:
 # A cell's line names its configuration before anything that a user can write.
 _CONFIGURATION = re.compile(r'"configuration":\s*"([^"]*)"')
 
-# The columns of `cells` that an Outcome is made of, in its order.
-_CELL = "cell, configuration, repetition, seed, status, verdict, coalesce(reasons, [])"
-_FIELDS = 7
-
 
 class ReportError(Exception):
     """The run directory cannot be reported on; the message says why and what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """One cell of the run, finished or failed.
-
-    verdict: None when it failed. counts: whether summaries may use it (ok and not invalid).
-    """
-
-    cell: str
-    configuration: str
-    repetition: int
-    seed: str
-    status: str
-    verdict: str | None
-    reasons: Sequence[str]
-
-    @property
-    def counts(self) -> bool:
-        """Whether the cell enters summaries: it finished and its set-up is not invalid."""
-        return self.status == "ok" and self.verdict != "invalid"
-
-    @property
-    def verdict_word(self) -> str:
-        """`valid`, `flagged`, `invalid` or `failed`."""
-        return self.verdict if self.status == "ok" and self.verdict else "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,23 +106,19 @@ class Run:
     @cached_property
     def axes(self) -> tuple[str, ...]:
         """Swept names in file order."""
-        return tuple(axis.name for axis in self.plan.axes)
+        return self.measured.axes
+
+    @cached_property
+    def measured(self) -> Measured:
+        """What the cells measured."""
+        return Measured(self.rows, self.plan)
 
     @cached_property
     def configurations(self) -> tuple[Configuration, ...]:
         """Every configuration with a cell in the tables, in the order of the axes' values."""
-        from fairc.runtime.store.tables import axis_columns, quoted
-
-        columns = axis_columns(self.axes)
-        axes = "".join(f", {quoted(columns[name])}" for name in self.axes)
-        groups: dict[str, tuple[tuple[tuple[str, str], ...], list[Outcome]]] = {}
-        for row in self.rows(
-            f"SELECT {_CELL}{axes} FROM cells ORDER BY configuration, repetition, cell"
-        ):
-            fields, values = row[:_FIELDS], row[_FIELDS:]
-            outcome = Outcome(*fields)
-            bindings = tuple(zip(self.axes, map(str, values), strict=True))
-            groups.setdefault(outcome.configuration, (bindings, []))[1].append(outcome)
+        groups: dict[str, list[Outcome]] = {}
+        for outcome in sorted(self.measured.outcomes, key=lambda o: (o.repetition, o.cell)):
+            groups.setdefault(outcome.configuration, []).append(outcome)
         places = [{value: i for i, value in enumerate(a.values)} for a in self.plan.axes]
 
         def place(configuration: Configuration) -> tuple[object, ...]:
@@ -161,7 +128,7 @@ class Run:
             )
             return (*order, configuration.id)
 
-        found = (Configuration(c, b, tuple(outcomes)) for c, (b, outcomes) in groups.items())
+        found = (Configuration(c, own[0].bindings, tuple(own)) for c, own in groups.items())
         return tuple(sorted(found, key=place))
 
     @cached_property
@@ -198,7 +165,7 @@ class Run:
     @cached_property
     def repeated(self) -> Repeated:
         """How often the plan repeats its configurations."""
-        return repeated(self.plan)
+        return self.measured.repeated
 
     @cached_property
     def flows(self) -> tuple[str, ...]:
@@ -216,15 +183,6 @@ class Run:
             for scene in self.scenes.values()
             for flow in scene.flows
         }
-
-    def protocol_of(self, configuration: str, flow: str, load: int | None) -> str:
-        """Return the HTTP version of a page load, as planned; empty where there is no such load."""
-        if load is None or (scene := self.scenes.get(configuration)) is None:
-            return ""
-        found = next((f.workload for f in scene.flows if f.name == flow), None)
-        if not isinstance(found, LoadWorkload) or not 1 <= load <= len(found.protocols):
-            return ""
-        return found.protocols[load - 1]
 
     @cached_property
     def sessions(self) -> tuple[str, ...]:

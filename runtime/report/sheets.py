@@ -137,9 +137,8 @@ def _cells(run: Run, results: Results) -> Iterator[Sheet]:
     ]
     rows: list[Row] = []
     for configuration in run.configurations:
-        values = {m: results.cells(m, configuration.id) for m in measures}
         for o in configuration.outcomes:
-            numbers = [_value(values[m].get(o.cell), *scales[m]) for m in measures]
+            numbers = [_value(results.number(m, o), *scales[m]) for m in measures]
             texts = [text for _, text in configuration.bindings]
             reasons = "; ".join(o.reasons)
             rows.append(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fairc.runtime.repetitions.reading import Measure
+
 from .answer import Value, entry, format_of
 from .figures import Number, Sheet
 from .formatting import counted, one_line, quantity
 from .lead import leading
 from .run import ReportError, Run
-from .summary import Measure, Results, Summary, summarise
+from .summary import Results, Summary, summarise
 
 Cell = str | Number | tuple[Number, Number]
 DASH = "\N{EN DASH}"
@@ -42,7 +44,7 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
             if own.median is None:
                 continue
             half, twice = (
-                summarise(tuple(found.get((configuration.id, factor, measure), ())))
+                summarise(tuple(found.get((configuration.id, factor, measure), ())), run.repeated)
                 for factor in (HALF, TWICE)
             )
             outside = [name for name, s in (("half", half), ("twice", twice)) if _outside(s, own)]

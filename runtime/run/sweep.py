@@ -47,8 +47,7 @@ class Counts:
 
     def add(self, result: CellResult) -> None:
         """Count a cell."""
-        word = result.verdict if result.status == "ok" and result.verdict else "failed"
-        setattr(self, word, getattr(self, word) + 1)
+        setattr(self, result.verdict_word, getattr(self, result.verdict_word) + 1)
 
     def include(self, other: Counts) -> None:
         """Add the cells of another sweep."""

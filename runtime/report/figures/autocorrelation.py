@@ -48,7 +48,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         if isinstance(found, str):
             without += 1
         else:
-            panels.append(Panel(worded(names, key), len({c.cell for c in members}), found))
+            panels.append(Panel(worded(names, key), len({c.outcome.cell for c in members}), found))
     if not panels:
         raise NothingToDraw("no group has 6 repetitions or more with values that vary")
     if len(panels) > limits("autocorrelation").panels:

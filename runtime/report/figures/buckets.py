@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.formatting import one_line
-from fairc.runtime.report.run import Configuration, Outcome, Run
+from fairc.runtime.report.run import Configuration, Run
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
 from .layout import columns_for, fitting, grid, label_room, short

@@ -150,7 +150,7 @@ def of_configurations(found: list[Case]) -> list[float]:
     """Return one value for each configuration: the median of its cells."""
     members: dict[str, list[Case]] = {}
     for case in found:
-        members.setdefault(case.configuration, []).append(case)
+        members.setdefault(case.outcome.configuration, []).append(case)
     medians = (median(replicates(cases)).value for cases in members.values())
     return [value for value in medians if value is not None]
 
@@ -185,7 +185,9 @@ def spread_of(
 
 
 def _repeated(cases: Cases) -> bool:
-    return len({c.cell for c in cases.cases}) > len({c.configuration for c in cases.cases})
+    return len({c.outcome.cell for c in cases.cases}) > len(
+        {c.outcome.configuration for c in cases.cases}
+    )
 
 
 def _draw(cases: Cases, panels: list[Panel], width: Width) -> Figure:

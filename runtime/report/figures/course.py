@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.formatting import number
-from fairc.runtime.report.run import Configuration, Outcome, Run
+from fairc.runtime.report.run import Configuration, Run
 
 from . import rates
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.report.formatting import decimals_for, number, one_line
-from fairc.runtime.report.run import Configuration
-from fairc.runtime.report.summary import PLT, TTR, Measure, Results, Summary
+from fairc.runtime.report.run import Configuration, in_list
+from fairc.runtime.report.summary import PLT, TTR, Results, Summary
 
 from .base import FigureKind, NothingToDraw, Number, Sheet, Subject
 
@@ -14,8 +15,7 @@ Cell = str | Number | tuple[Number, Number]
 _PER_LOAD = """
     SELECT flow, load, any_value(wanted), count(*), count(*) FILTER (WHERE error <> ''),
         any_value(slow_start_s), bool_or(split)
-    FROM loads JOIN cells USING (cell)
-    WHERE configuration = ? AND cells.status = 'ok' AND verdict <> 'invalid' AND load > 0
+    FROM loads WHERE cell {cells} AND load > 0
     GROUP BY flow, load ORDER BY flow, load
 """
 # Of the load without a network, which browsers make once per configuration.
@@ -47,7 +47,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     has_own = any(own.values())
     rows: list[tuple[Cell, ...]] = []
     for configuration in run.configurations:
-        found = run.rows(_PER_LOAD, [configuration.id])
+        within, cells = in_list(outcome.cell for outcome in configuration.counted)
+        found = run.rows(_PER_LOAD.format(cells=within), cells)
         for flow, load, wanted, count, failed, slow_start_s, split in found:
             rows.append(
                 (

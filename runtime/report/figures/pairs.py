@@ -117,7 +117,7 @@ def _groups(
     groups: dict[tuple[str, ...], list[Case]] = {}
     for key, members in cases.groups(names):
         for case in members:
-            pair = pair_of(run, case.configuration, sessions_of(run, cases.metric))
+            pair = pair_of(run, case.outcome.configuration, sessions_of(run, cases.metric))
             groups.setdefault((pair, *key), []).append(case)
     return (PAIR, *names), list(groups.items())
 

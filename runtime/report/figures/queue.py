@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.formatting import Scale, scale_for
 from fairc.runtime.report.links import named
-from fairc.runtime.report.run import Configuration, Outcome, Run
+from fairc.runtime.report.run import Configuration, Run
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
 from .traces import BINS, Line, Panel, chosen_text, draw_panels, representatives, shaded

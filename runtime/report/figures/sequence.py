@@ -153,7 +153,7 @@ def _panel(
     chosen = _usual(subject, members, by, cases)
     unit = [case for case in members if case.keys[REPETITION] == chosen]
     # All of the unit scales it, also loads that the figure does not show.
-    configurations = {case.configuration for case in members}
+    configurations = {case.outcome.configuration for case in members}
     cells = {
         outcome.cell
         for configuration in subject.run.configurations
@@ -166,7 +166,7 @@ def _panel(
     marks = _marks(subject.run, cells)
     lines = []
     for case in unit:
-        place = case.cell, case.flow, int(case.keys[LOAD])
+        place = case.outcome.cell, case.flow, int(case.keys[LOAD])
         ours = curves.get(place, [])
         largest = max((c.total for c in ours), default=0.0)
         for curve in ours:
@@ -195,7 +195,7 @@ def _usual(subject: Subject, members: Sequence[Case], by: tuple[str, ...], cases
         known = {
             c.keys[REPETITION]: plts[k]
             for c in found
-            if (k := (c.cell, c.flow, c.keys[LOAD])) in plts
+            if (k := (c.outcome.cell, c.flow, c.keys[LOAD])) in plts
         }
         ordered = sorted(known.values())
         middle = ordered[len(ordered) // 2] if ordered else 1.0

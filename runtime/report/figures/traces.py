@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairc.runtime.report.run import Configuration, Outcome
+from fairc.runtime.repetitions.reading import Outcome
+from fairc.runtime.report.run import Configuration
 
 from .base import NothingToDraw, Subject
 from .layout import columns_for, fitting, grid, label_room, short

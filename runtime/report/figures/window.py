@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.run import Outcome, Run, by_flow
+from fairc.runtime.repetitions.reading import Outcome
+from fairc.runtime.report.run import Run, by_flow
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
 from .traces import BINS, Line, Panel, chosen_text, draw_panels, representatives, shaded
