@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .asked import when
-from .figures import Number
-from .formatting import counted, number, one_line
+from .formatting import Interval, Number, counted, one_line, scaled
 from .run import Run
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class Row:
     svg: str
     text: str
     value: Number | None
-    interval: tuple[Number, Number] | None
+    interval: Interval | None
 
     @property
     def picture(self) -> Any:
@@ -100,7 +99,7 @@ def _view(decided: Decided) -> View:
     scale, decimals = format_of(decided)
 
     def shown(x: float | None) -> Number | None:
-        return None if x is None else Number(number(x / scale.factor, decimals), repr(x))
+        return None if x is None else scaled(x, scale, decimals)
 
     differing = _differing(decided.units)
     rows: dict[UnitText, Row] = {}
