@@ -8,9 +8,9 @@ from itertools import combinations
 from typing import TypedDict
 
 from fairc.runtime.repetitions.reading import Measured
-from fairc.runtime.repetitions.samples import FLOW, Sample, Where, samples
+from fairc.runtime.repetitions.samples import FLOW, Sample, Where, matched, samples
 from fairc.runtime.statistics.estimates import median
-from fairc.runtime.statistics.paired import Matched, matched
+from fairc.runtime.statistics.paired import Matched
 from fairc.runtime.statistics.verdicts import Comparison, compare
 
 By = dict[str, str | None]

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from fairc.compiler.plan import Plan
 from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.statistics.repeated import repeated
-from fairc.runtime.store import tables
-from fairc.runtime.store.results import counts, verdict_word
+from fairc.runtime.store import tables, verdicts
 
 Query = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
 """Returns the rows of a query over the tables, with its parameters."""
@@ -53,12 +52,12 @@ class Outcome:
     @property
     def counts(self) -> bool:
         """Whether the cell enters summaries."""
-        return counts(self.status, self.verdict)
+        return verdicts.counts(self.status, self.verdict)
 
     @property
     def verdict_word(self) -> str:
         """`valid`, `flagged`, `invalid` or `failed`."""
-        return verdict_word(self.status, self.verdict)
+        return verdicts.word(self.status, self.verdict)
 
 
 class Measure(NamedTuple):

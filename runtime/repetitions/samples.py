@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from fairc.runtime.statistics.paired import Matched
 from fairc.runtime.statistics.repeated import Repeated
 
 from .mixtures import names_to_add, ticked
@@ -51,6 +52,12 @@ class Sample:
     def by_repetition(self) -> dict[int, float]:
         """The values by repetition; of a sample that has one of each."""
         return {o.repetition: v for o, v in zip(self.outcomes, self.values, strict=True)}
+
+
+def matched(first: Mapping[int, float], second: Mapping[int, float]) -> Matched:
+    """Return the values of the repetitions that both have, in order; arguments: repetition -> value."""
+    both = [repetition for repetition in first if repetition in second]
+    return Matched([first[r] for r in both], [second[r] for r in both])
 
 
 class Samples(NamedTuple):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from fairc.runtime.repetitions import samples
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.statistics import paired
 from fairc.runtime.statistics.estimates import Estimate
@@ -150,7 +151,7 @@ def matched(
     results: Results, measure: Measure, a: Configuration, b: Configuration
 ) -> paired.Matched:
     """Return the values of the repetitions that count in both configurations, in order."""
-    return paired.matched(
+    return samples.matched(
         *({o.repetition: v for o, v in results.points(measure, c) if o.counts} for c in (a, b))
     )
 

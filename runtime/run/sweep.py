@@ -19,7 +19,7 @@ from typing import Any
 from fairc.compiler.plan import Cell
 from fairc.runtime.engines.base import Engine, EngineUnavailable
 from fairc.runtime.host import faults
-from fairc.runtime.store import damage, hashes
+from fairc.runtime.store import damage, hashes, verdicts
 from fairc.runtime.store.folder import EMITTED, RAW, Store, key_of
 from fairc.runtime.store.results import CellResult, RawResult
 
@@ -47,7 +47,8 @@ class Counts:
 
     def add(self, result: CellResult) -> None:
         """Count a cell."""
-        setattr(self, result.verdict_word, getattr(self, result.verdict_word) + 1)
+        word = verdicts.word(result.status, result.verdict)
+        setattr(self, word, getattr(self, word) + 1)
 
     def include(self, other: Counts) -> None:
         """Add the cells of another sweep."""

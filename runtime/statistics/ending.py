@@ -90,8 +90,9 @@ class Ending:
 
 def done(cell: Cell, result: CellResult) -> Done:
     """Return a cell with its values."""
+    counts = result.status == "ok" and result.verdict != "invalid"
     values: Mapping[Key, float | None] = (
-        {(v.metric, v.flow, v.load): v.value for v in result.metrics} if result.counts else {}
+        {(v.metric, v.flow, v.load): v.value for v in result.metrics} if counts else {}
     )
     return Done(cell.configuration, cell.repetition, values)
 

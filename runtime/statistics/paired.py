@@ -7,7 +7,7 @@ independent samples, so only their differences are looked at. Pairs are independ
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
@@ -27,12 +27,6 @@ class Matched(NamedTuple):
 
     first: Sequence[float]
     second: Sequence[float]
-
-
-def matched(first: Mapping[int, float], second: Mapping[int, float]) -> Matched:
-    """Return the values of the repetitions that both have, in order; arguments: repetition -> value."""
-    both = [repetition for repetition in first if repetition in second]
-    return Matched([first[r] for r in both], [second[r] for r in both])
 
 
 @dataclass(frozen=True, slots=True)

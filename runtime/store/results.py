@@ -28,16 +28,6 @@ class RawResult:
     wall_s: float
 
 
-def counts(status: str, verdict: str | None) -> bool:
-    """Whether a cell enters summaries: it finished and its set-up is not invalid."""
-    return status == "ok" and verdict != "invalid"
-
-
-def verdict_word(status: str, verdict: str | None) -> str:
-    """Return `valid`, `flagged`, `invalid` or `failed`."""
-    return verdict if status == "ok" and verdict else "failed"
-
-
 class MetricValue(Model):
     """One number of one metric of one cell, in SI base units; None where it is not defined.
 
@@ -117,13 +107,3 @@ class CellResult(Model):
     metrics: tuple[MetricValue, ...] = ()
     conditions: tuple[FlowCondition, ...] = ()
     limits: tuple[FlowLimit, ...] = ()
-
-    @property
-    def counts(self) -> bool:
-        """Whether the cell enters summaries."""
-        return counts(self.status, self.verdict)
-
-    @property
-    def verdict_word(self) -> str:
-        """`valid`, `flagged`, `invalid` or `failed`."""
-        return verdict_word(self.status, self.verdict)
