@@ -9,8 +9,8 @@ from . import console
 from .failures import Status
 
 if TYPE_CHECKING:
-    from fairc.runtime.run.sweep import Counts
     from fairc.runtime.store.folder import Store
+    from fairc.runtime.store.verdicts import Counts
 
 
 def default_run(experiment: str) -> Path:
@@ -48,10 +48,7 @@ def conclude(
     for line in lines(decision):
         console.result(line)
     console.result("")
-    console.result(
-        f"{counts.total} {'cell' if counts.total == 1 else 'cells'}: {counts.valid} valid, {counts.flagged} flagged,"
-        f" {counts.invalid} invalid, {counts.failed} failed"
-    )
+    console.result(counts.text)
     if checked is not None:
         for line in phase_lines(phase.findings(store.path)):
             console.result(line)

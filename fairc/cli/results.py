@@ -33,11 +33,9 @@ def refresh(store: Store, checked: bool = False) -> None:
             f"{count} damaged {'cell' if count == 1 else 'cells'} recomputed from raw artefacts"
         )
 
-    axes = tuple(axis.name for axis in store.plan.axes)
-    stored = (tables.read_stored(cell, folder) for cell, folder in store.finished())
     try:
         with hashes.rewriting(store.path):
-            tables.write(store.path / TABLES, axes, stored)
+            tables.write_of(store, store.path / TABLES, store.plan)
     except tables.TableError as error:
         again = (
             f"`fairc run FILE -o {store.path}` recomputes what it can from stored artefacts,"

@@ -187,11 +187,8 @@ def _same_bytes(
 
 
 def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks, what: str) -> None:
-    plan = packed.plan
-    axes = tuple(axis.name for axis in plan.axes)
-    results = (tables.read_stored(cell, where) for cell, where in store.finished())
-    tables.write(store.path / "tables", axes, results)
-    both = (measured(folder / "tables", plan) for folder in (packed.path, store.path))
+    tables.write_of(store, store.path / "tables", packed.plan)
+    both = (measured(of.path / "tables", packed.plan) for of in (packed, store))
     rows = [row for row in agree(*both, MARGIN, {}) if row["n_second"] or row["left_out_second"]]
     verdicts = [row["verdict"] for row in rows]
     agreeing = verdicts.count(AGREE)

@@ -81,10 +81,8 @@ def claims_again(
 
 def _decided(plan: Plan, store: Store, folder: Path) -> Decision:
     """Decide from the results of a store's cells; its own tables are not looked at."""
-    axes = tuple(axis.name for axis in plan.axes)
     folder.mkdir(parents=True)
-    results = (tables.read_stored(cell, where) for cell, where in store.finished())
-    tables.write(folder, axes, results)
+    tables.write_of(store, folder, plan)
     return decide(measured(folder, plan))
 
 

@@ -52,12 +52,12 @@ class Outcome:
     @property
     def counts(self) -> bool:
         """Whether the cell enters summaries."""
-        return verdicts.counts(self.status, self.verdict)
+        return verdicts.counts(self)
 
     @property
     def verdict_word(self) -> str:
         """`valid`, `flagged`, `invalid` or `failed`."""
-        return verdicts.word(self.status, self.verdict)
+        return verdicts.word(self)
 
 
 class Measure(NamedTuple):

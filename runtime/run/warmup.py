@@ -41,8 +41,7 @@ def revalued(path: Path) -> Iterator[Revalued]:
     cells = [
         (cell, folder)
         for cell, folder in store.finished()
-        if (result := store.result(folder.name)) is not None
-        and counts(result.status, result.verdict)
+        if (result := store.result(folder.name)) is not None and counts(result)
     ]
     if cells and not any(cell.warmup_ns for cell, _ in cells):
         raise StoreError(f"{path} has no `warmup`, so there is nothing to change in it")
