@@ -83,23 +83,21 @@ def as_json(data: Mapping[str, Any]) -> str:
 
 def script() -> str:
     """Return the script of the page: uPlot under its licence, and ours."""
-    place = resources.files("fairc.runtime.report")
-    library = place.joinpath(LIBRARY)
-    licence = library.joinpath("LICENSE").read_text(encoding="utf-8")
-    parts = (
-        f"/*\n{licence}*/",
-        library.joinpath("uPlot.iife.min.js").read_text(encoding="utf-8"),
-        place.joinpath("templates", "explore.js").read_text(encoding="utf-8"),
-    )
-    text = "\n".join(parts)
+    licence = packaged(LIBRARY, "LICENSE")
+    parts = packaged(LIBRARY, "uPlot.iife.min.js"), packaged("templates", "explore.js")
+    text = "\n".join((f"/*\n{licence}*/", *parts))
     assert "</script" not in text.lower() and "<!--" not in text, "it would end its element"
     return text
 
 
 def style() -> str:
     """Return the style of the script's charts."""
-    place = resources.files("fairc.runtime.report").joinpath(LIBRARY, "uPlot.min.css")
-    return place.read_text(encoding="utf-8")
+    return packaged(LIBRARY, "uPlot.min.css")
+
+
+def packaged(*path: str) -> str:
+    """Return a text that comes with this package."""
+    return resources.files("fairc.runtime.report").joinpath(*path).read_text(encoding="utf-8")
 
 
 def shown_values(results: Results) -> list[Measure]:
