@@ -66,6 +66,14 @@ class Decided:
     declared: tuple[int, str] | None = None
 
     @property
+    def numbers(self) -> list[float]:
+        """The values, ends of intervals and bounds of all units."""
+        every = (
+            (u.estimate.value, u.estimate.low, u.estimate.high, u.low, u.high) for u in self.units
+        )
+        return [x for of_unit in every for x in of_unit if x is not None]
+
+    @property
     def needed(self) -> Needed | None:
         """How many repetitions would decide it; None: it is decided, or the number is unknown."""
         if self.verdict != "undecided":

@@ -151,13 +151,7 @@ def _claimed(decided: Decided) -> str:
 
 def _window(decided: Decided) -> tuple[float, float]:
     """Return the range that all pictures of a claim share."""
-    ends = [
-        x
-        for unit in decided.units
-        for x in (unit.estimate.value, unit.estimate.low, unit.estimate.high, unit.low, unit.high)
-        if x is not None
-    ]
-    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    low, high = min(decided.numbers, default=0.0), max(decided.numbers, default=1.0)
     room = 0.08 * ((high - low) or abs(high) or 1.0)
     return low - room, high + room
 
