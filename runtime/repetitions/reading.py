@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +13,7 @@ from fairc.compiler.plan import Plan
 from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.statistics.repeated import repeated
 from fairc.runtime.store import tables, verdicts
-
-Query = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
-"""Returns the rows of a query over the tables, with its parameters."""
+from fairc.runtime.store.opened import Opened
 
 # The columns of `cells` that begin an Outcome, in its order; swept names follow.
 _CELL = (
@@ -93,13 +91,10 @@ class Value(NamedTuple):
 
 
 class Measured:
-    """What the cells of a plan measured.
+    """What the cells of a plan measured, by the tables of its run. Whatever reads them raises TableError."""
 
-    query: over the tables of its run. Whatever reads the tables raises what `query` does.
-    """
-
-    def __init__(self, query: Query, plan: Plan) -> None:
-        self._query = query
+    def __init__(self, opened: Opened, plan: Plan) -> None:
+        self._tables = opened
         self.plan = plan
         self.axes = tuple(axis.name for axis in plan.axes)
         self.repeated = repeated(plan)
@@ -114,13 +109,13 @@ class Measured:
         )
         return tuple(
             Outcome(*row[:_FIELDS], tuple(zip(self.axes, map(str, row[_FIELDS:]), strict=True)))
-            for row in self._query(f"SELECT {_CELL}{columns} FROM cells", ())
+            for row in self._tables.rows(f"SELECT {_CELL}{columns} FROM cells")
         )
 
     @cached_property
     def units(self) -> dict[str, str]:
         """Full name -> unit of everything that was measured."""
-        return dict(self._query("SELECT DISTINCT metric, unit FROM metrics ORDER BY ALL", ()))
+        return dict(self._tables.rows("SELECT DISTINCT metric, unit FROM metrics ORDER BY ALL"))
 
     def named(self, metric: str) -> tuple[str, str]:
         """Return the full name and the unit of a metric; one of several values stands for its first.
@@ -141,7 +136,7 @@ class Measured:
         metric: full name; None: of all metrics.
         """
         where, which = ("", ()) if metric is None else (" WHERE metric = ?", (metric,))
-        rows = self._query(
+        rows = self._tables.rows(
             f"SELECT metric, flow, unit, load, cell, value, reason, protocol FROM metrics{where}",
             which,
         )
@@ -160,5 +155,5 @@ class Measured:
 
 
 def measured(folder: Path, plan: Plan) -> Measured:
-    """Return what the cells of a plan measured, by the tables in `folder`. Raises TableError, also when it is read."""
-    return Measured(tables.query(folder), plan)
+    """Return what the cells of a plan measured. folder: of the tables."""
+    return Measured(Opened(folder), plan)

@@ -45,8 +45,8 @@ class Sample:
 
     def summarised(self, repeats: Repeated) -> Sample:
         """Return the values of one configuration that its summaries use."""
-        used = {"values": repeats.counted(self.values), "outcomes": repeats.counted(self.outcomes)}
-        return replace(self, **used)
+        n = len(repeats.counted(self.values))
+        return replace(self, values=self.values[:n], outcomes=self.outcomes[:n])
 
     @property
     def by_repetition(self) -> dict[int, float]:

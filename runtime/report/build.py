@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.host import faults
+from fairc.runtime.store.tables import TableError
 from fairc.runtime.store.writing import whole
 
 from . import latex, page, tabular
@@ -205,9 +206,11 @@ def build(run: Path, formats: Iterable[str] = ("html",), *, warmup: bool = False
         raise ReportError(
             f"no report format is called '{unknown[0]}'; known: {', '.join(sorted(FORMATS))}"
         )
-    report = _Report(run, wanted, warmup=warmup)
     try:
+        report = _Report(run, wanted, warmup=warmup)
         return [path for name in wanted for path in FORMATS[name](report)]
+    except TableError as error:
+        raise ReportError(str(error)) from None
     except OSError as error:
         if fault := faults.of(error):
             raise fault from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,11 +13,11 @@ from pydantic import ValidationError
 
 from fairc.compiler.plan import Cell, Queue
 from fairc.runtime.repetitions.reading import Measured, Outcome
-from fairc.runtime.statistics.repeated import Repeated
+from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.folder import Store, StoreError, read_plan
+from fairc.runtime.store.opened import Opened
 
 if TYPE_CHECKING:
-    import duckdb
     import numpy as np
     from numpy.typing import NDArray
 
@@ -51,7 +51,9 @@ class Configuration:
 class Run:
     """A run directory, opened for reading.
 
-    path: the directory. Raises ReportError when a part of it is missing or unreadable.
+    path: the directory. rows, columns, register: as of Opened; they raise TableError. measured: what its cells
+    measured. axes: swept names in file order. repeated: how often the plan repeats its configurations.
+    Raises ReportError when a part of it is missing or unreadable.
     """
 
     def __init__(self, path: Path) -> None:
@@ -63,55 +65,16 @@ class Run:
             self.lock = Store(path).lock
         except StoreError as error:
             raise ReportError(str(error)) from None
-        from fairc.runtime.store.columns import TABLES
-
         missing = [t for t in TABLES if not (path / "tables" / f"{t}.parquet").is_file()]
         if missing:
             raise ReportError(
                 f"{path} has no results yet: {', '.join(f'tables/{t}.parquet' for t in missing)}"
                 f" missing; run `fairc run {path}` first"
             )
-
-    @cached_property
-    def _connection(self) -> duckdb.DuckDBPyConnection:
-        from fairc.runtime.store.tables import TableError, connect
-
-        try:
-            return connect(self.path / "tables")
-        except TableError as error:
-            raise ReportError(str(error)) from None
-
-    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query over the tables."""
-        return self._execute(sql, parameters).fetchall()
-
-    def columns(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
-        """Return a query's columns as arrays; a null number is NaN, a null text is None."""
-        raw: dict[str, Any] = self._execute(sql, parameters).fetchnumpy()  # no enumerations
-        return {name: _unmasked(column) for name, column in raw.items()}
-
-    def register(self, name: str, columns: dict[str, NDArray[Any]]) -> None:
-        """Make columns of equal length a table that queries can join; replaces an older one."""
-        self._connection.unregister(name)
-        self._connection.register(name, columns)
-
-    def _execute(self, sql: str, parameters: Sequence[object]) -> duckdb.DuckDBPyConnection:
-        import duckdb
-
-        try:
-            return self._connection.execute(sql, list(parameters))
-        except duckdb.Error as error:
-            raise ReportError(f"the tables of {self.path} are not as documented: {error}") from None
-
-    @cached_property
-    def axes(self) -> tuple[str, ...]:
-        """Swept names in file order."""
-        return self.measured.axes
-
-    @cached_property
-    def measured(self) -> Measured:
-        """What the cells measured."""
-        return Measured(self.rows, self.plan)
+        tables = Opened(path / "tables")
+        self.rows, self.columns, self.register = tables.rows, tables.columns, tables.register
+        self.measured = Measured(tables, self.plan)
+        self.axes, self.repeated = self.measured.axes, self.measured.repeated
 
     @cached_property
     def configurations(self) -> tuple[Configuration, ...]:
@@ -163,11 +126,6 @@ class Run:
         return scenes
 
     @cached_property
-    def repeated(self) -> Repeated:
-        """How often the plan repeats its configurations."""
-        return self.measured.repeated
-
-    @cached_property
     def flows(self) -> tuple[str, ...]:
         """Names of the flows in the order in which the experiment declares them."""
         names: dict[str, None] = {}
@@ -199,17 +157,6 @@ class Run:
                 if (n.name, i.name) == (node, interface):
                     return i.queue
         return None
-
-
-def _unmasked(column: NDArray[Any]) -> NDArray[Any]:
-    """Return a column of DuckDB as a plain array."""
-    import numpy as np
-
-    if not np.ma.is_masked(column):
-        return np.asarray(column)
-    plain = column.astype(object if column.dtype == object else float)
-    plain[np.ma.getmaskarray(column)] = None if column.dtype == object else np.nan
-    return np.asarray(plain.data)
 
 
 def in_list(values: Iterable[str]) -> tuple[str, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,24 +130,6 @@ def connect(folder: Path) -> duckdb.DuckDBPyConnection:
                 " rewrites it from the cells"
             ) from None
     return connection
-
-
-def query(folder: Path) -> Callable[[str, Sequence[object]], list[tuple[Any, ...]]]:
-    """Return what runs queries, with their parameters, over the tables of a folder.
-
-    Raises TableError when the tables cannot be read, and so does each query.
-    """
-    import duckdb
-
-    connection = connect(folder)
-
-    def rows(sql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
-        try:
-            return connection.execute(sql, list(parameters)).fetchall()
-        except duckdb.Error as error:
-            raise TableError(f"the tables in {folder} are not as documented: {error}") from None
-
-    return rows
 
 
 def _fill(

@@ -12,7 +12,7 @@ from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import GOODPUT, Results
 from fairc.runtime.report.warmup import warmup_sheet
 from fairc.runtime.run import warmup
-from fairc.runtime.store.folder import read_cells
+from fairc.runtime.store.folder import read_cells, read_plan
 from fairc.runtime.store.results import MetricValue
 
 Maker = Callable[..., Path]  # conftest.py
@@ -23,10 +23,12 @@ def test_equal_values_have_equal_intervals(
     make_run: Maker, monkeypatch: pytest.MonkeyPatch, ranged: bool
 ) -> None:
     """What another warm-up does not change has the interval of the answer, also where a range was looked at."""
-    run = Run(make_run(repeat=12, duration_s=1.0))
+    path = make_run(repeat=12, duration_s=1.0)
     if ranged:
         precision = Precision(least=8, goals=())
-        run.plan = run.plan.model_copy(update={"precision": precision, "repeat": 30})
+        plan = read_plan(path).model_copy(update={"precision": precision, "repeat": 30})
+        (path / "plan.json").write_text(plan.model_dump_json(), encoding="utf-8")
+    run = Run(path)
     results = Results(run)
     (configuration,) = run.configurations
     outcomes = {outcome.cell: outcome for outcome in configuration.outcomes}
