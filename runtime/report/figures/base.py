@@ -75,6 +75,12 @@ def limits(kind: str) -> FigureEntry:
     return FIGURES[kind]
 
 
+def few(number: int, most: int, what: str, can: str = "") -> None:
+    """Raise NothingToDraw where a figure would have more of something than it may show."""
+    if number > most:
+        raise NothingToDraw(f"{number} {what} are more than {most}{can}")
+
+
 @dataclass(frozen=True, slots=True)
 class FigureKind:
     """A kind of figure: its name in `report { ... }` and how it is made.

@@ -14,7 +14,7 @@ from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.multiple import holm
 
 from .axis import wants_log
-from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
+from .base import Drawing, FigureKind, Subject, few, limits
 from .cases import (
     PROTOCOL,
     Case,
@@ -149,8 +149,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         ]
     )  # fmt: skip
     boxes = [(p.heading, row) for p in panels for row in p.rows if isinstance(row, Box)]
-    if len(boxes) > limits("boxplot").groups or len(panels) > limits("boxplot").panels:
-        raise NothingToDraw(f"{len(boxes)} boxes are more than {limits('boxplot').groups}")
+    few(len(boxes), limits("boxplot").groups, "boxes")
+    few(len(panels), limits("boxplot").panels, "panels")
     log = wants_log(request, "x", (v for _, box in boxes for v in box.values))
     medians = [
         f"{headed(h, b.label)}: {quantity(b.middle.value, cases.unit)}"

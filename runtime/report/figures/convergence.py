@@ -16,7 +16,7 @@ from fairc.runtime.report.formatting import counted, listed, quantity
 from fairc.runtime.statistics import median
 from fairc.runtime.statistics.subsets import drawn_ranks, enough
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
+from .base import Drawing, FigureKind, NothingToDraw, Subject, few, limits
 from .cases import (
     Case,
     Cases,
@@ -72,8 +72,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     names = separated((*facet, *by), (), cases)
     percentile, draws = number_of(request, "percentile"), round(number_of(request, "draws"))
     groups = cases.groups(names)
-    if len(groups) > limits("convergence").panels:
-        raise NothingToDraw(f"{len(groups)} panels are more than {limits('convergence').panels}")
+    few(len(groups), limits("convergence").panels, "panels")
     panels = []
     for key, found in groups:
         values = of_configurations(found)

@@ -12,7 +12,7 @@ from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.formatting import one_line
 from fairc.runtime.report.run import Run
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
+from .base import Drawing, FigureKind, NothingToDraw, Subject, few, limits
 from .cases import REPETITION, load, names_of, separated, stem, worded
 from .layout import WIDE_LEFT, Key, panels_for
 from .style import INK, LIMIT, MUTED, Dash, Width
@@ -87,9 +87,7 @@ def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing
     panels = [p for p in found if any(p.of(name) for name in look.wanted)]
     if not panels:
         raise NothingToDraw(f"no cell that counts has the curves of `{look.kind}`")
-    most = limits(look.kind).panels
-    if len(panels) > most:
-        raise NothingToDraw(f"{len(panels)} panels are more than {most}")
+    few(len(panels), limits(look.kind).panels, "panels")
     shown = sorted({panel.repetition for panel in panels})
     which = "repetition" if len(shown) == 1 else "repetitions"
     verdicts = "; ".join(f"{p.heading}: {p.verdict}" for p in panels if p.verdict and p.heading)

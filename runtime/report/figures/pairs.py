@@ -15,7 +15,7 @@ from fairc.runtime.report.formatting import Cell, Number, count, decimals_for, n
 from fairc.runtime.report.run import Run
 from fairc.runtime.statistics.estimates import Estimate, no_variance, percentile
 
-from .base import FigureKind, NothingToDraw, Sheet, Subject, limits
+from .base import FigureKind, NothingToDraw, Sheet, Subject, few, limits
 from .cases import Case, Cases, by_text, load, names_of, number_of, ordinal, separated, stem
 from .convergence import of_configurations
 
@@ -34,8 +34,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     cases = load(subject, request)
     q, level = number_of(request, "percentile"), number_of(request, "ci")
     names, groups = _groups(subject.run, request, cases)
-    if len(groups) > limits("pairs").groups:
-        raise NothingToDraw(f"{len(groups)} rows are more than {limits('pairs').groups}")
+    few(len(groups), limits("pairs").groups, "rows")
     found = [
         (key, over_configurations(of_configurations(members), q, level, subject.run.plan.seed))
         for key, members in groups

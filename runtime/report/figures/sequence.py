@@ -11,7 +11,7 @@ from fairc.runtime.report.formatting import listed, one_line, quantity, scale_fo
 from fairc.runtime.report.run import Run, in_list
 from fairc.runtime.report.summary import PLT
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
+from .base import Drawing, FigureKind, Subject, few, limits
 from .cases import (
     LOAD,
     REPETITION,
@@ -77,16 +77,12 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     facet = (*facet, *rest)
     by = separated(by, facet, cases)
     groups = [key for key, _ in cases.groups(by)]
-    if len(groups) > limits("sequence").lines:
-        raise NothingToDraw(
-            f"{len(groups)} groups are more than {limits('sequence').lines} lines can show"
-        )
+    few(len(groups), limits("sequence").lines, "groups", " lines can show")
     panels = [
         _panel(subject, worded(facet, key), members, by, groups, cases)
         for key, members in cases.groups(facet)
     ]
-    if len(panels) > limits("sequence").panels:
-        raise NothingToDraw(f"{len(panels)} panels are more than {limits('sequence').panels}")
+    few(len(panels), limits("sequence").panels, "panels")
     return Drawing(
         name=stem(subject, request),
         section="asked",

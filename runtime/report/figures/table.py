@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.formatting import Cell, Number, count, decimals_for, one_line, scaled
 
-from .base import FigureKind, NothingToDraw, Sheet, Subject, limits
+from .base import FigureKind, Sheet, Subject, few, limits
 from .cases import by_text, load, names_of, separated, stem, summing
 
 
@@ -17,8 +17,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     names = separated((*facet, *by), (), cases)
     sums = summing(request, cases)
     groups = [(key, sums(found)) for key, found in cases.groups(names)]
-    if len(groups) > limits("table").groups:
-        raise NothingToDraw(f"{len(groups)} rows are more than {limits('table').groups}")
+    few(len(groups), limits("table").groups, "rows")
     ends = [
         v / cases.scale.factor for _, e in groups for v in (e.value, e.low, e.high) if v is not None
     ]
