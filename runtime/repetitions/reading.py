@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fairc.compiler.plan import Plan
 from fairc.runtime.metrics.registry import value_named
@@ -141,16 +141,12 @@ class Measured:
             which,
         )
         finished = {o.cell: o for o in self.outcomes if o.status == "ok"}
-        measures: dict[tuple[Any, ...], Measure] = {}
         found = []
         for *of, cell, number, reason, protocol in rows:
-            if (outcome := finished.get(cell)) is None:
-                continue
-            key = tuple(of)
-            measure = measures.get(key) or measures.setdefault(key, Measure(*of))
-            if number is not None and not math.isfinite(number):
-                number = None
-            found.append(Value(measure, outcome, number, reason or "", protocol))
+            if (outcome := finished.get(cell)) is not None:
+                known = number is not None and math.isfinite(number)
+                number = number if known else None
+                found.append(Value(Measure(*of), outcome, number, reason or "", protocol))
         return found
 
 
