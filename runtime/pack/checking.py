@@ -188,8 +188,9 @@ def _same_bytes(
 
 def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks, what: str) -> None:
     tables.write_of(store, store.path / "tables", packed.plan)
-    both = (measured(of.path / "tables", packed.plan) for of in (packed, store))
-    rows = [row for row in agree(*both, MARGIN, {}) if row["n_second"] or row["left_out_second"]]
+    before, now = (measured(of.path / "tables", packed.plan) for of in (packed, store))
+    agreed = agree(before, now, MARGIN, {})
+    rows = [row for row in agreed if row["n_second"] or row["left_out_second"]]
     verdicts = [row["verdict"] for row in rows]
     agreeing = verdicts.count(AGREE)
     other = len(rows) - agreeing

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fairc.compiler.plan import Plan
-from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.statistics.repeated import repeated
-from fairc.runtime.store import tables, verdicts
+from fairc.runtime.store import verdicts
 from fairc.runtime.store.opened import Opened
 
 # The columns of `cells` that begin an Outcome, in its order; swept names follow.
@@ -104,13 +103,14 @@ class Measured:
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
         """Every cell of the tables, in their order, which is the plan's."""
-        columns = "".join(
-            f", {tables.quoted(name)}" for name in tables.axis_columns(self.axes).values()
-        )
-        return tuple(
-            Outcome(*row[:_FIELDS], tuple(zip(self.axes, map(str, row[_FIELDS:]), strict=True)))
-            for row in self._tables.rows(f"SELECT {_CELL}{columns} FROM cells")
-        )
+        from fairc.runtime.store.tables import axis_columns, quoted  # loads numpy
+
+        columns = "".join(f", {quoted(name)}" for name in axis_columns(self.axes).values())
+        found = []
+        for row in self._tables.rows(f"SELECT {_CELL}{columns} FROM cells"):
+            bindings = tuple(zip(self.axes, map(str, row[_FIELDS:]), strict=True))
+            found.append(Outcome(*(*row[:_FIELDS], bindings)))
+        return tuple(found)
 
     @cached_property
     def units(self) -> dict[str, str]:
@@ -122,6 +122,8 @@ class Measured:
 
         Raises UnknownName if there is none, or the run has not measured it.
         """
+        from fairc.runtime.metrics.registry import value_named  # loads numpy
+
         try:
             value = value_named(metric)
         except KeyError:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from fairc.runtime.statistics.paired import Matched
 from fairc.runtime.statistics.repeated import Repeated
 
 from .mixtures import names_to_add, ticked
 from .reading import Measure, Measured, Outcome, UnknownName, Value
+
+if TYPE_CHECKING:
+    from fairc.runtime.statistics.paired import Matched
 
 FLOW = "flow"
 REPETITION = "repetition"
@@ -56,6 +58,8 @@ class Sample:
 
 def matched(first: Mapping[int, float], second: Mapping[int, float]) -> Matched:
     """Return the values of the repetitions that both have, in order; arguments: repetition -> value."""
+    from fairc.runtime.statistics.paired import Matched  # loads numpy
+
     both = [repetition for repetition in first if repetition in second]
     return Matched([first[r] for r in both], [second[r] for r in both])
 

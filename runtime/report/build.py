@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.host import faults
-from fairc.runtime.store.tables import TableError
 from fairc.runtime.store.writing import whole
 
 from . import latex, page, tabular
@@ -206,6 +205,8 @@ def build(run: Path, formats: Iterable[str] = ("html",), *, warmup: bool = False
         raise ReportError(
             f"no report format is called '{unknown[0]}'; known: {', '.join(sorted(FORMATS))}"
         )
+    from fairc.runtime.store.tables import TableError  # loads numpy
+
     try:
         report = _Report(run, wanted, warmup=warmup)
         return [path for name in wanted for path in FORMATS[name](report)]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from fairc.runtime.repetitions import samples
 from fairc.runtime.repetitions.reading import Measure
-from fairc.runtime.statistics import paired
 from fairc.runtime.statistics.estimates import Estimate
 
 from .answer import NAMES, entries, format_of
@@ -18,6 +17,7 @@ from .run import Configuration, Run
 from .summary import Results
 
 if TYPE_CHECKING:
+    from fairc.runtime.statistics.paired import Matched
     from fairc.runtime.statistics.verdicts import Comparison
 
 # More configurations make more pairs than anyone reads, and Holm's correction decides none of them.
@@ -147,9 +147,7 @@ def comparisons(run: Run, results: Results) -> Comparisons:
     )
 
 
-def matched(
-    results: Results, measure: Measure, a: Configuration, b: Configuration
-) -> paired.Matched:
+def matched(results: Results, measure: Measure, a: Configuration, b: Configuration) -> Matched:
     """Return the values of the repetitions that count in both configurations, in order."""
     return samples.matched(
         *({o.repetition: v for o, v in results.points(measure, c) if o.counts} for c in (a, b))
@@ -158,19 +156,19 @@ def matched(
 
 def _pairing(tested: Sequence[Comparison]) -> str:
     """Return what is paired, and how many comparisons this number of repetitions can decide, as text."""
+    from fairc.runtime.statistics.paired import comparisons_decided, least_p, pairs_needed
+
     most = max(c.pairs or 0 for c in tested)
     tests = sum(c.p is not None for c in tested)
-    can = paired.comparisons_decided(most)
+    can = comparisons_decided(most)
     text = (
         "All configurations of a repetition share their random starts, arrivals and sizes, so"
         " values are compared in pairs, repetition by repetition: the exact Wilcoxon signed-rank"
         " test, and the interval of the differences from their Walsh averages. The smallest p"
-        f" possible with {counted(most, 'repetition')} is {paired.least_p(most):.2g}:"
+        f" possible with {counted(most, 'repetition')} is {least_p(most):.2g}:"
     )
     decided = "no comparison" if not can else f"at most {counted(can, 'comparison')} together"
-    needed = (
-        f"; the {tests} here need {paired.pairs_needed(tests)} repetitions" if tests > can else ""
-    )
+    needed = f"; the {tests} here need {pairs_needed(tests)} repetitions" if tests > can else ""
     return f"{text} they can decide {decided}{needed}."
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.repetitions.reading import Measure, Outcome, Value
 from fairc.runtime.statistics.repeated import FIXED, Repeated
 
@@ -107,6 +106,8 @@ class Results:
     @cached_property
     def asked(self) -> tuple[Measure, ...]:
         """The measures of the metrics that the experiment names; each by its first value."""
+        from fairc.runtime.metrics.registry import value_named
+
         places: dict[str, int] = {}
         for name in (name for request in self.run.plan.measure for name in request.shown):
             try:

@@ -7,13 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from .tables import TableError, connect
-
 if TYPE_CHECKING:
     import duckdb
+    from numpy.typing import NDArray
 
 
 class Opened:
@@ -24,6 +20,8 @@ class Opened:
 
     @cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:
+        from .tables import connect  # loads numpy
+
         return connect(self._folder)
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
@@ -43,6 +41,8 @@ class Opened:
     def _execute(self, sql: str, parameters: Sequence[object]) -> duckdb.DuckDBPyConnection:
         import duckdb
 
+        from .tables import TableError
+
         try:
             return self._connection.execute(sql, list(parameters))
         except duckdb.Error as error:
@@ -52,6 +52,8 @@ class Opened:
 
 def _unmasked(column: NDArray[Any]) -> NDArray[Any]:
     """Return a column of DuckDB as a plain array."""
+    import numpy as np
+
     if not np.ma.is_masked(column):
         return np.asarray(column)
     plain = column.astype(object if column.dtype == object else float)

@@ -18,12 +18,12 @@ from fairc.runtime.report.figures import (
     FIGURES,
     Drawing,
     NothingToDraw,
-    Number,
     Sheet,
     Subject,
     loads,
 )
 from fairc.runtime.report.figures.sequence import _curves, _scale
+from fairc.runtime.report.formatting import Number
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results
 from fairc.runtime.store import tables

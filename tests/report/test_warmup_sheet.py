@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairc.compiler.plan import Precision
+from fairc.compiler.plan import Goal, Precision
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import GOODPUT, Results
 from fairc.runtime.report.warmup import warmup_sheet
@@ -25,7 +25,7 @@ def test_equal_values_have_equal_intervals(
     """What another warm-up does not change has the interval of the answer, also where a range was looked at."""
     path = make_run(repeat=12, duration_s=1.0)
     if ranged:
-        precision = Precision(least=8, goals=())
+        precision = Precision(least=8, goals=(Goal(metric="goodput", within=0.05, relative=True),))
         plan = read_plan(path).model_copy(update={"precision": precision, "repeat": 30})
         (path / "plan.json").write_text(plan.model_dump_json(), encoding="utf-8")
     run = Run(path)
@@ -54,7 +54,8 @@ def test_equal_values_have_equal_intervals(
     assert len(rows) == 2
     for row, measure in zip(rows, results.select(GOODPUT), strict=True):
         assert row[2] == row[4] == row[6]
-        (low, high) = row[4]
+        assert isinstance(row[4], tuple)
+        low, high = row[4]
         summary = results.summary(measure, configuration)
         assert [float(low.exact), float(high.exact)] == [summary.low, summary.high]
         values = sorted(summary.values)
