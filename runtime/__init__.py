@@ -14,7 +14,8 @@ measurement  raw artefacts to arrays
 metrics      arrays to numbers; deviations: the analysis of the metric of that name
 validity     the verdict on a cell's set-up
 statistics   estimates, intervals and tests
-compare      metrics over repetitions: tables, comparison of runs and groups, agreement
+repetitions  a metric over repetitions: the one reader of the tables, groups, summaries
+compare      runs and groups compared; agreement
 claims       what an experiment claims, decided
 pack         a study as one file, and whether it is what it says
 report       the page and its figures

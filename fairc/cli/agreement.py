@@ -63,11 +63,10 @@ def answer(
     from fairc.runtime.compare.agreement import agree
     from fairc.runtime.statistics.agreement import AGREE
 
-    from .results import TABLES, fresh_tables
+    from .results import fresh_tables
 
     general, special = read_margins(margins)
-    axes = fresh_tables(first), fresh_tables(second)
-    found = agree(first / TABLES, axes[0], second / TABLES, axes[1], general, special)
+    found = agree(fresh_tables(first), fresh_tables(second), general, special)
     if unknown := sorted(set(special) - {row["metric"] for row in found}):
         raise Wrong(f"--margin: neither run measured `{unknown[0]}`")
     engines = engine_of(first), engine_of(second)

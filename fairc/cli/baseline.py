@@ -57,14 +57,13 @@ def against(run: Path, baseline: Path, form: str) -> int:
     from fairc.runtime.compare.comparison import compare_runs
 
     from .compare import require_whole
-    from .results import TABLES, fresh_tables
+    from .results import fresh_tables
 
     with ExitStack() as stack:
         before = _folder(baseline, stack)
         for folder in dict.fromkeys((before, run)):
             require_whole(folder)
-        axes = fresh_tables(before), fresh_tables(run)
-        cells, rows = compare_runs(before / TABLES, axes[0], run / TABLES, axes[1])
+        cells, rows = compare_runs(fresh_tables(before), fresh_tables(run))
         changed, kept = _claims(_decision(before), _decision(run))
     found = Changes(baseline, run, cells, changed, kept, rows)
     for line in FORMS[form](found):
@@ -90,11 +89,12 @@ def _folder(baseline: Path, stack: ExitStack) -> Path:
 
 def _decision(run: Path) -> Decision:
     from fairc.runtime.claims import decide
+    from fairc.runtime.repetitions.reading import measured
     from fairc.runtime.store.folder import Store, read_plan
 
     from .results import TABLES
 
-    return decide(read_plan(run), run / TABLES, Store(run).lock)
+    return decide(measured(run / TABLES, read_plan(run)), Store(run).lock)
 
 
 def _claims(before: Decision, after: Decision) -> tuple[tuple[Change, ...], int]:

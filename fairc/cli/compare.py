@@ -54,7 +54,7 @@ def compare(
     """
     from fairc.runtime.compare.comparison import IDENTICAL, SAME, compare_runs
 
-    from .results import TABLES, fresh_tables
+    from .results import fresh_tables
 
     if baseline is not None:
         if second is not None or margins:
@@ -68,8 +68,7 @@ def compare(
         raise Wrong("--format md is for --baseline")
     for run in dict.fromkeys((first, second)):
         require_whole(run)
-    axes = fresh_tables(first), fresh_tables(second)
-    cells, rows = compare_runs(first / TABLES, axes[0], second / TABLES, axes[1])
+    cells, rows = compare_runs(fresh_tables(first), fresh_tables(second))
     if margins or agreement.engine_of(first) != agreement.engine_of(second):
         sys.exit(agreement.answer(first, second, cells, rows, margins, form))
     for line in FORMS[form](first, second, cells, rows):

@@ -9,8 +9,8 @@ from . import console
 from .failures import Status
 
 if TYPE_CHECKING:
-    from fairc.runtime.run.sweep import Counts
     from fairc.runtime.store.folder import Store
+    from fairc.runtime.store.verdicts import Counts
 
 
 def default_run(experiment: str) -> Path:
@@ -28,6 +28,7 @@ def conclude(
     """
     from fairc.runtime.claims import decide
     from fairc.runtime.claims.wording import lines
+    from fairc.runtime.repetitions import reading
     from fairc.runtime.report import build
     from fairc.runtime.run import phase
     from fairc.runtime.store import hashes
@@ -38,18 +39,16 @@ def conclude(
     refresh(store, checked=True)
     with hashes.rewriting(store.path):
         page, *figures = build(store.path, ("html", "svg", "pdf"))
-    for line in summary(store.path):
+    measured = reading.measured(store.path / TABLES, store.plan)
+    for line in summary(store.path, measured):
         console.result(line)
-    decision = decide(store.plan, store.path / TABLES, store.lock)
+    decision = decide(measured, store.lock)
     if decision.claims:
         console.result("")
     for line in lines(decision):
         console.result(line)
     console.result("")
-    console.result(
-        f"{counts.total} {'cell' if counts.total == 1 else 'cells'}: {counts.valid} valid, {counts.flagged} flagged,"
-        f" {counts.invalid} invalid, {counts.failed} failed"
-    )
+    console.result(counts.text)
     if checked is not None:
         for line in phase_lines(phase.findings(store.path)):
             console.result(line)

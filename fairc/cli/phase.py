@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from fairc.compiler.plan import Cell
     from fairc.runtime.engines.base import Engine
     from fairc.runtime.run.phase import Findings
-    from fairc.runtime.run.sweep import Counts
     from fairc.runtime.store.folder import Store
+    from fairc.runtime.store.verdicts import Counts
 
 SHOWN = 10
 

@@ -10,7 +10,8 @@ from . import console
 from .failures import Wrong
 
 if TYPE_CHECKING:
-    from fairc.runtime.compare.summary import Row
+    from fairc.runtime.repetitions.reading import Measured
+    from fairc.runtime.repetitions.summaries import Row
     from fairc.runtime.store.folder import Store
 
 TABLES = "tables"
@@ -32,11 +33,9 @@ def refresh(store: Store, checked: bool = False) -> None:
             f"{count} damaged {'cell' if count == 1 else 'cells'} recomputed from raw artefacts"
         )
 
-    axes = tuple(axis.name for axis in store.plan.axes)
-    stored = (tables.read_stored(cell, folder) for cell, folder in store.finished())
     try:
         with hashes.rewriting(store.path):
-            tables.write(store.path / TABLES, axes, stored)
+            tables.write_of(store, store.path / TABLES, store.plan)
     except tables.TableError as error:
         again = (
             f"`fairc run FILE -o {store.path}` recomputes what it can from stored artefacts,"
@@ -67,38 +66,33 @@ def whole_tables(run: Path) -> bool:
     return not hashes.differing(run, known.model_copy(update={"files": tables}))
 
 
-def fresh_tables(run: Path) -> tuple[str, ...]:
-    """Bring the tables of a run up to date if they are not; return the swept names."""
+def fresh_tables(run: Path) -> Measured:
+    """Bring the tables of a run up to date if they are not; return what its cells measured."""
+    from fairc.runtime.repetitions.reading import measured
     from fairc.runtime.store.folder import Store, read_plan
 
-    axes = tuple(axis.name for axis in read_plan(run).axes)
+    plan = read_plan(run)
     if not (up_to_date(run) and whole_tables(run)):
         with Store(run) as store:
             refresh(store)
-    return axes
+    return measured(run / TABLES, plan)
 
 
-def summary(run: Path) -> Iterator[str]:
+def summary(run: Path, measured: Measured) -> Iterator[str]:
     """Yield the lines of the table that a run ends with: what was measured, per configuration."""
-    from fairc.runtime.compare.summary import UnknownName, summarise
-    from fairc.runtime.statistics.repeated import repeated
-    from fairc.runtime.store.folder import read_plan
+    from fairc.runtime.repetitions.reading import UnknownName
+    from fairc.runtime.repetitions.summaries import summarise
 
-    plan = read_plan(run)
-    repeats = repeated(plan)
-    axes = tuple(axis.name for axis in plan.axes)
-    asked = list(dict.fromkeys(name for request in plan.measure for name in request.shown))
+    asked = list(dict.fromkeys(n for request in measured.plan.measure for n in request.shown))
     # Many read goodput and fairness first; they keep their place.
     first = [name for name in ("goodput", "fairness") if name in asked]
     found = []
     for metric in first + [name for name in asked if name not in first]:
         try:
-            rows = summarise(run / TABLES, axes, metric, repeats=repeats)
+            rows = summarise(measured, metric)
             if metric == "fairness" and all(row["value"] is None for row in rows):
                 # F is of two sessions, Jain's index of any number.
-                rows = (
-                    summarise(run / TABLES, axes, "fairness.jain_session", repeats=repeats) or rows
-                )
+                rows = summarise(measured, "fairness.jain_session") or rows
         except UnknownName:
             continue  # it has no number of its own: a course of time, or a plug-in that is not here
         if rows:

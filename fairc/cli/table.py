@@ -15,7 +15,7 @@ from .failures import Wrong
 from .options import form, quiet, type_path, where
 
 if TYPE_CHECKING:
-    from fairc.runtime.compare.summary import Row
+    from fairc.runtime.repetitions.summaries import Row
 
 
 @click.command()
@@ -44,30 +44,21 @@ def table(
 ) -> None:
     """Print one table of METRIC (fairness.F, goodput, ...): value, n and 95 % confidence interval."""
     from fairc.runtime.compare.comparison import Mixture, compare_groups
-    from fairc.runtime.compare.summary import UnknownName, summarise
-    from fairc.runtime.statistics.repeated import repeated
-    from fairc.runtime.store.folder import read_plan
+    from fairc.runtime.repetitions.reading import UnknownName
+    from fairc.runtime.repetitions.summaries import summarise
 
     from .compare import PAIR_FORMS
-    from .results import TABLES, fresh_tables
+    from .results import fresh_tables
 
-    axes = fresh_tables(run)
+    measured = fresh_tables(run)
     groups = None if by is None else _names(by)
-    plan = read_plan(run)
-    looked_at = run / TABLES, axes, metric, groups, chosen(where, axes)
-    sampled = plan.unsampled > 0 and not plan.common
+    looked_at = measured, metric, groups, chosen(where, measured.axes)
     try:
         if tested:
-            common = bool(plan.common)
-            lines = PAIR_FORMS[form](compare_groups(*looked_at, sampled=sampled, common=common))
+            lines = PAIR_FORMS[form](compare_groups(*looked_at))
         else:
             names = _names(stat) or [stat]
-            rows = [
-                row
-                for name in names
-                for row in summarise(*looked_at, name, sampled=sampled, repeats=repeated(plan))
-            ]
-            lines = FORMS[form](rows)
+            lines = FORMS[form]([row for name in names for row in summarise(*looked_at, name)])
     except (UnknownName, Mixture) as error:
         raise Wrong(str(error)) from None
     for line in lines:

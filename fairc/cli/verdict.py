@@ -42,10 +42,9 @@ def answered(run: Path, strict: bool) -> Answer:
     """Return claims and validity of a run directory; its tables are brought up to date."""
     from fairc.runtime.claims import decide
     from fairc.runtime.claims.forms import Answer, validity
-    from fairc.runtime.store.folder import Store, read_plan
+    from fairc.runtime.store.folder import Store
 
-    from .results import TABLES, fresh_tables
+    from .results import fresh_tables
 
-    fresh_tables(run)
-    plan, lock = read_plan(run), Store(run).lock
-    return Answer(plan, decide(plan, run / TABLES, lock), validity(plan, run / TABLES), strict)
+    measured = fresh_tables(run)
+    return Answer(measured.plan, decide(measured, Store(run).lock), validity(measured), strict)

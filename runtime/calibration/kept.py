@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairc.runtime.engines.base import Engine
+from fairc.runtime.store.writing import whole
 from fairc.runtime.vm.recipe import cache_directory
 
 
@@ -15,9 +16,8 @@ def keep(engine: str, identity: str, document: str) -> Path:
     """Write a calibration, as JSON, where the locks of later runs on the same engine refer to it."""
     path = _place(engine, identity)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".part")
-    temporary.write_text(document + "\n", encoding="utf-8")
-    temporary.replace(path)
+    with whole(path) as part:
+        part.write_text(document + "\n", encoding="utf-8")
     return path
 
 

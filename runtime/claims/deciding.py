@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from fairc.compiler.plan import Claim, ClaimUnit, Plan
+from fairc.runtime.repetitions.reading import Measured
 from fairc.runtime.run.history import claims_before
 from fairc.runtime.statistics.estimates import CONFIDENCE, Estimate
 from fairc.runtime.statistics.repeated import Repeated, repeated
@@ -66,6 +66,14 @@ class Decided:
     declared: tuple[int, str] | None = None
 
     @property
+    def numbers(self) -> list[float]:
+        """The values, ends of intervals and bounds of all units."""
+        every = (
+            (u.estimate.value, u.estimate.low, u.estimate.high, u.low, u.high) for u in self.units
+        )
+        return [x for of_unit in every for x in of_unit if x is not None]
+
+    @property
     def needed(self) -> Needed | None:
         """How many repetitions would decide it; None: it is decided, or the number is unknown."""
         if self.verdict != "undecided":
@@ -95,13 +103,14 @@ class Decision:
         return _all([decided.verdict for decided in self.claims])
 
 
-def decide(plan: Plan, folder: Path, lock: Mapping[str, Any] | None = None) -> Decision:
-    """Decide the claims of a plan. folder: of the tables. lock: says what was claimed before results were there.
+def decide(measured: Measured, lock: Mapping[str, Any] | None = None) -> Decision:
+    """Decide the claims of a plan. lock: says what was claimed before results were there.
 
     Raises TableError when the tables cannot be read.
     """
+    plan = measured.plan
     pairs, level = _level(plan)
-    values = Values(folder, tuple(axis.name for axis in plan.axes))
+    values = Values(measured)
     before = claims_before(plan, lock or {})
     decided = []
     for number, claim in enumerate(plan.claims):

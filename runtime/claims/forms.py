@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
 
 from fairc.compiler.plan import Plan
+from fairc.runtime.repetitions.reading import Measured
 from fairc.runtime.report.page import escape_markdown
-from fairc.runtime.store import tables
+from fairc.runtime.store.verdicts import Counts
 
 from .deciding import Decided, Decision
 from .wording import METHODS, level_text, lines, summed_up, unit_texts
@@ -22,44 +22,29 @@ NONE = "\N{EN DASH}"
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """How many cells came out how; missing: of the plan, without a result. reasons: of those not valid."""
+    """How cells came out; missing: how many of the plan have no result. reasons: of those not valid."""
 
-    valid: int
-    flagged: int
-    invalid: int
-    failed: int
+    counts: Counts
     missing: int
     reasons: tuple[tuple[str, str, str], ...]
 
     @property
-    def all_valid(self) -> bool:
-        """Whether every cell that has a result is valid."""
-        return not (self.flagged or self.invalid or self.failed)
-
-    @property
     def summary(self) -> str:
         """Return the counts as a sentence."""
-        total = self.valid + self.flagged + self.invalid + self.failed
-        missing = f", {self.missing} of the plan not run" if self.missing else ""
         return (
-            f"{total} {'cell' if total == 1 else 'cells'}: {self.valid} valid, {self.flagged}"
-            f" flagged, {self.invalid} invalid, {self.failed} failed{missing}"
+            f"{self.counts.text}{f', {self.missing} of the plan not run' if self.missing else ''}"
         )
 
 
-def validity(plan: Plan, folder: Path) -> Validity:
-    """Count the cells of a run. folder: of the tables. Raises TableError."""
-    counts = dict.fromkeys(("valid", "flagged", "invalid", "failed"), 0)
+def validity(measured: Measured) -> Validity:
+    """Count the cells of a run. Raises TableError."""
+    counts = Counts()
     reasons = []
-    query = "SELECT cell, status, verdict, coalesce(reasons, []) FROM cells ORDER BY ALL"
-    with tables.connect(folder) as connection:
-        for cell, status, verdict, why in connection.execute(query).fetchall():
-            word = verdict if status == "ok" and verdict else "failed"
-            counts[word] += 1
-            if word != "valid":
-                reasons.append((str(cell), word, "; ".join(map(str, why))))
-    missing = max(0, plan.cells - sum(counts.values()))
-    return Validity(**counts, missing=missing, reasons=tuple(reasons))
+    for outcome in sorted(measured.outcomes, key=lambda outcome: outcome.cell):
+        counts.add(outcome)
+        if outcome.verdict_word != "valid":
+            reasons.append((outcome.cell, outcome.verdict_word, "; ".join(outcome.reasons)))
+    return Validity(counts, max(0, measured.plan.cells - counts.total), tuple(reasons))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +62,8 @@ class Answer:
         held = self.decision.verdict == "holds" or (
             self.decision.verdict == "undecided" and not self.strict
         )
-        return held and self.validity.all_valid and not (self.strict and self.validity.missing)
+        well = self.validity.counts.all_well
+        return held and well and not (self.strict and self.validity.missing)
 
 
 def as_text(answer: Answer) -> Iterator[str]:
@@ -102,13 +88,7 @@ def as_json(answer: Answer) -> Iterator[str]:
         "pairs": answer.decision.pairs,
         "level": answer.decision.level,
         "claims": [as_data(decided) for decided in answer.decision.claims],
-        "cells": {
-            "valid": validity_.valid,
-            "flagged": validity_.flagged,
-            "invalid": validity_.invalid,
-            "failed": validity_.failed,
-            "missing": validity_.missing,
-        },
+        "cells": {**asdict(validity_.counts), "missing": validity_.missing},
         "remarks": [
             {"cell": cell, "verdict": word, "reason": why} for cell, word, why in validity_.reasons
         ],
@@ -168,7 +148,7 @@ def as_junit(answer: Answer) -> Iterator[str]:
     cells = ET.SubElement(root, "testsuite", name="validity")
     found = answer.validity
     case = ET.SubElement(cells, "testcase", classname="validity", name="every cell is valid")
-    if not found.all_valid:
+    if not found.counts.all_well:
         failure = ET.SubElement(case, "failure", message=found.summary)
         failure.text = _xml("\n".join(f"{w}: {c}: {why}" for c, w, why in found.reasons[:100]))
     for suite in (claims, cells):

@@ -13,6 +13,7 @@ from fairc.compiler.plan import Claim, ClaimTerm, Plan
 from fairc.runtime.metrics import value_named
 
 from .deciding import undecided
+from .values import Place, chosen
 
 if TYPE_CHECKING:
     from fairc.runtime.statistics.ending import Done
@@ -64,14 +65,11 @@ class _Seen:
             metric = value_named(term.metric).name
         except KeyError:
             return "not known here"
-        load = term.load or None
-        cells = self._cells.get(term.cells, [])
-        keys = dict.fromkeys(k for c in cells for k in c.values if (k[0], k[2]) == (metric, load))
-        flow: str | None = term.flow or None
-        if flow is None and (metric, None, load) not in keys:
-            if len(keys) > 1:
-                return f"{term.metric} has {len(keys)} values in each cell"
-            flow = next((key[1] for key in keys), None)
-        key = (metric, flow, load)
-        found = {c.repetition: v for c in cells if (v := c.values.get(key)) is not None}
-        return found or "no value"
+        here: dict[Place, dict[int, float]] = {}
+        for cell in self._cells.get(term.cells, []):
+            for (name, flow, load), value in cell.values.items():
+                if name == metric:
+                    of_place = here.setdefault((flow, load), {})
+                    if value is not None:
+                        of_place[cell.repetition] = value
+        return chosen(term, here) or "no value"

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Protocol, TypeVar
 
 from fairc.compiler.plan import ClaimTerm
-from fairc.runtime.compare.summary import FLOW, LOAD, Sample, UnknownName, samples
+from fairc.runtime.repetitions.reading import Measured, UnknownName
+from fairc.runtime.repetitions.samples import FLOW, LOAD, Sample, samples
 
-Place = tuple[tuple[str, ...], str | None, str | None]
+T = TypeVar("T")
+Place = tuple[str | None, int | None]
+"""Of what in a configuration a value is: its flow, its page load."""
+
+
+def chosen(term: ClaimTerm, here: Mapping[Place, T]) -> T | str | None:
+    """Return what a term is about, out of what a configuration has of its metric; a text: why that is not clear."""
+    of_load = {flow: found for (flow, load), found in here.items() if load == (term.load or None)}
+    if term.flow or (None in of_load):
+        return of_load.get(term.flow or None)
+    if len(of_load) > 1:
+        return f"{term.metric} has {len(of_load)} values in each cell"
+    return next(iter(of_load.values()), None)
 
 
 class Known(Protocol):
@@ -21,48 +34,34 @@ class Known(Protocol):
 
 
 class Values:
-    """Values of terms, read from the tables of a run once for each metric.
+    """Values of terms, read from the tables of a run once for each metric."""
 
-    folder: of the tables. axes: the plan's swept names in file order.
-    """
-
-    def __init__(self, folder: Path, axes: Sequence[str]) -> None:
-        self._folder, self._axes = folder, tuple(axes)
-        self._known: dict[str, Mapping[Place, Sample]] = {}
+    def __init__(self, measured: Measured) -> None:
+        self._measured = measured
+        self._known: dict[str, dict[tuple[str, ...], dict[Place, Sample]]] = {}
 
     def of(self, term: ClaimTerm) -> dict[int, float] | str:
         """Return the values of a term by repetition, or the reason why there are none.
 
         Raises TableError when the tables cannot be read.
         """
-        places = self._of_metric(term.metric)
-        load = str(term.load) if term.load else None
-        here = {p: s for p, s in places.items() if p[0] == term.cells and p[2] == load}
-        flow: str | None = term.flow or None
-        if flow is None and (term.cells, None, load) not in here:
-            flows = [place[1] for place in here]
-            if len(flows) > 1:
-                return f"{term.metric} has {len(flows)} values in each cell"
-            flow = flows[0] if flows else None
-        sample = here.get((term.cells, flow, load))
+        sample = chosen(term, self._of_metric(term.metric).get(term.cells, {}))
         if sample is None:
             return "not measured in this configuration"
+        if isinstance(sample, str):
+            return sample
         if not sample.values:
             why = "; ".join(sorted(sample.reasons))
             return why or ("no valid repetition" if sample.left_out else "no repetition")
-        return {int(r): v for r, v in zip(sample.repetitions, sample.values, strict=True)}
+        return sample.by_repetition
 
-    def _of_metric(self, metric: str) -> Mapping[Place, Sample]:
+    def _of_metric(self, metric: str) -> Mapping[tuple[str, ...], Mapping[Place, Sample]]:
         if metric not in self._known:
-            try:
-                found = samples(self._folder, self._axes, metric, (*self._axes, FLOW, LOAD))
-            except UnknownName:
-                self._known[metric] = {}
-            else:
-                self._known[metric] = {_place(s, self._axes): s for s in found.groups}
+            axes = self._measured.axes
+            found = self._known[metric] = {}
+            with suppress(UnknownName):
+                for s in samples(self._measured, metric, (*axes, FLOW, LOAD)).groups:
+                    load = s.by[LOAD]
+                    place = s.by[FLOW], None if load is None else int(load)
+                    found.setdefault(tuple(str(s.by[name]) for name in axes), {})[place] = s
         return self._known[metric]
-
-
-def _place(sample: Sample, axes: Sequence[str]) -> Place:
-    row = tuple(str(sample.by[name]) for name in axes)
-    return row, sample.by[FLOW], sample.by[LOAD]

@@ -50,14 +50,8 @@ class UnitText:
 
 def format_of(decided: Decided) -> tuple[Scale, int]:
     """Return the unit and the decimals in which all numbers of a claim are written."""
-    numbers = [
-        x
-        for unit in decided.units
-        for x in (unit.estimate.value, unit.estimate.low, unit.estimate.high, unit.low, unit.high)
-        if x is not None
-    ]
-    scale = scale_for(decided.claim.unit, numbers)
-    return scale, decimals_for((x / scale.factor for x in numbers), 4)
+    scale = scale_for(decided.claim.unit, decided.numbers)
+    return scale, decimals_for((x / scale.factor for x in decided.numbers), 4)
 
 
 def unit_texts(decided: Decided) -> tuple[UnitText, ...]:

@@ -1,1 +1,1 @@
-"""Runs and groups over repetitions: tables, comparison, agreement."""
+"""Runs and groups compared over their repetitions; agreement of two runs."""

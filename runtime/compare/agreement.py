@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypedDict
 
+from fairc.runtime.repetitions.reading import Measured
 from fairc.runtime.statistics.agreement import AGREE, Agreement, agreement
 from fairc.runtime.statistics.estimates import median
 
@@ -53,20 +53,15 @@ class Agreed(TypedDict):
 
 
 def agree(
-    first: Path,
-    first_axes: Sequence[str],
-    second: Path,
-    second_axes: Sequence[str],
-    margin: Margin,
-    margins: Mapping[str, Margin],
+    first: Measured, second: Measured, margin: Margin, margins: Mapping[str, Margin]
 ) -> list[Agreed]:
-    """Judge every value of two runs, given the folders of their tables and their swept names.
+    """Judge every value of two runs.
 
     margins: those of single metrics, by their full names. Raises TableError.
     """
     return [
         _agreed(metric, unit, side, margins.get(metric, margin))
-        for metric, unit, side in sides(first, first_axes, second, second_axes)
+        for metric, unit, side in sides(first, second)
     ]
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import TypedDict
 
+from fairc.runtime.repetitions.reading import Measured
+from fairc.runtime.repetitions.samples import FLOW, Sample, Where, matched, samples
 from fairc.runtime.statistics.estimates import median
 from fairc.runtime.statistics.paired import Matched
 from fairc.runtime.statistics.verdicts import Comparison, compare
-from fairc.runtime.store import tables
-
-from .summary import FLOW, Sample, Where, measured, samples
 
 By = dict[str, str | None]
 
@@ -83,72 +81,58 @@ class Side:
         return found
 
 
-def compare_runs(
-    first: Path, first_axes: Sequence[str], second: Path, second_axes: Sequence[str]
-) -> tuple[Cells, list[Compared]]:
-    """Compare two runs, given the folders of their tables and their swept names.
+def compare_runs(first: Measured, second: Measured) -> tuple[Cells, list[Compared]]:
+    """Compare two runs.
 
     Groups are keyed by the swept names of either run, and the flow; in the order of the
     first run, then of the second. Raises TableError.
     """
-    return _cells(first, second), _compared(sides(first, first_axes, second, second_axes))
+    return _cells(first, second), _compared(sides(first, second))
 
 
-def sides(
-    first: Path, first_axes: Sequence[str], second: Path, second_axes: Sequence[str]
-) -> list[tuple[str, str, Side]]:
+def sides(first: Measured, second: Measured) -> list[tuple[str, str, Side]]:
     """Return metric, unit and both sides of all that two runs have measured; as `compare_runs`."""
-    names = dict(measured(first)) | measured(second)
     found: list[tuple[str, str, Side]] = []
-    for metric, unit in names.items():
-        both = (_groups(first, first_axes, metric), _groups(second, second_axes, metric))
+    for metric, unit in (first.units | second.units).items():
+        both = _groups(first, metric), _groups(second, metric)
         for key in dict.fromkeys((*both[0], *both[1])):
             found.append((metric, unit, Side(both[0].get(key), both[1].get(key))))
     return found
 
 
 def compare_groups(
-    folder: Path,
-    axes: Sequence[str],
+    measured: Measured,
     metric: str,
     by: Sequence[str] | None = None,
     where: Where | None = None,
-    sampled: bool = False,
-    common: bool = False,
 ) -> list[Compared]:
-    """Compare every two groups of one run; arguments as of `summary.summarise`.
+    """Compare every two groups of one run; arguments as of `repetitions.summaries.summarise`.
 
     Groups of the same cells (their flows, their loads) are compared pair by pair, and so are all where the
-    configurations of a repetition draw alike (common). Raises UnknownName, Mixture and TableError.
+    configurations of a repetition draw alike. Raises UnknownName, Mixture and TableError.
     """
-    name, unit, groups = samples(folder, axes, metric, by, where, sampled)
+    name, unit, groups = samples(measured, metric, by, where)
     if mixed := next((group.mixed for group in groups if group.mixed), ""):
         raise Mixture(f"a mixture cannot be tested: {mixed}")
-    pairs = list(combinations(groups, 2))
-    return _compared(
-        [(name, unit, Side(a, b)) for a, b in pairs],
-        [common or not _cells_of(a).isdisjoint(_cells_of(b)) for a, b in pairs],
-    )
+    found: list[tuple[str, str, Side]] = []
+    paired = []
+    for a, b in combinations(groups, 2):
+        paired.append(bool(measured.plan.common) or not _cells_of(a).isdisjoint(_cells_of(b)))
+        if not paired[-1]:
+            a, b = a.summarised(measured.repeated), b.summarised(measured.repeated)
+        found.append((name, unit, Side(a, b)))
+    return _compared(found, paired)
 
 
 def _cells_of(sample: Sample) -> set[str]:
-    return {origin.cell for origin in sample.origins}
+    return {outcome.cell for outcome in sample.outcomes}
 
 
-def matched(first: Sample, second: Sample) -> Matched:
-    """Return the values of the repetitions that both have, in order; of each sample one a repetition."""
-    a, b = (dict(zip(s.repetitions, s.values, strict=True)) for s in (first, second))
-    both = [repetition for repetition in a if repetition in b]
-    return Matched([a[r] for r in both], [b[r] for r in both])
-
-
-def _groups(
-    folder: Path, axes: Sequence[str], metric: str
-) -> dict[frozenset[tuple[str, str | None]], Sample]:
-    if metric not in measured(folder):
+def _groups(measured: Measured, metric: str) -> dict[frozenset[tuple[str, str | None]], Sample]:
+    if metric not in measured.units:
         return {}
-    found = samples(folder, axes, metric, (*axes, FLOW))
-    return {frozenset(sample.by.items()): sample for sample in found.groups}
+    found = samples(measured, metric, (*measured.axes, FLOW)).groups
+    return {frozenset(s.by.items()): s.summarised(measured.repeated) for s in found}
 
 
 def _compared(
@@ -160,7 +144,7 @@ def _compared(
         if side.first and side.second and side.first.values and side.second.values:
             if not (paired and paired[place]):
                 tested[place] = side.first.values, side.second.values
-            elif (pairs := matched(side.first, side.second)).first:
+            elif (pairs := matched(side.first.by_repetition, side.second.by_repetition)).first:
                 tested[place] = pairs
     results = dict(zip(tested, compare(tested.values()), strict=True))
     return [
@@ -212,13 +196,8 @@ def _without_values(side: Side) -> tuple[str, str]:
     return UNDECIDED, "not decided: no repetition counts in both runs"
 
 
-def _cells(first: Path, second: Path) -> Cells:
-    a, b = (dict(_hashes(folder)) for folder in (first, second))
+def _cells(first: Measured, second: Measured) -> Cells:
+    a, b = ({o.cell: o.result_sha256 for o in run.outcomes} for run in (first, second))
     both = a.keys() & b.keys()
     identical = sum(bool(a[cell]) and a[cell] == b[cell] for cell in both)
     return Cells(len(a), len(b), len(both), identical)
-
-
-def _hashes(folder: Path) -> Iterator[tuple[str, str]]:
-    with tables.connect(folder) as connection:
-        yield from connection.execute("SELECT cell, result_sha256 FROM cells").fetchall()

@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
@@ -75,21 +75,12 @@ class MininetEngine:
         packages = host.missing_programs()
         if host.mininet() is None:
             packages.append(host.MININET_PACKAGE)
-        if packages:
-            raise EngineUnavailable(
-                tuple(f"{name} is not installed" for name in packages),
-                f"apt-get install --no-install-recommends {' '.join(packages)}; or {INSTEAD}",
-            )
+        _require(packages)
         endpoints()
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Run the cell's script. Raises EngineUnavailable when the kernel lacks what it needs."""
-        packages = host.missing_tests(cell)
-        if packages:
-            raise EngineUnavailable(
-                tuple(f"{name} is not installed" for name in packages),
-                f"apt-get install --no-install-recommends {' '.join(packages)}; or {INSTEAD}",
-            )
+        _require(host.missing_tests(cell))
         missing = tuple(
             f"this kernel lacks {what}" for what, there in host.needs(cell) if not there
         )
@@ -131,6 +122,15 @@ class MininetEngine:
     def close(self) -> None:
         """Stop the cell that is running."""
         self._closed.set()
+
+
+def _require(packages: Sequence[str]) -> None:
+    """Raise EngineUnavailable where packages are missing."""
+    if packages:
+        raise EngineUnavailable(
+            tuple(f"{name} is not installed" for name in packages),
+            f"apt-get install --no-install-recommends {' '.join(packages)}; or {INSTEAD}",
+        )
 
 
 def _mininet() -> tuple[str, str]:

@@ -20,6 +20,7 @@ from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.compare.agreement import Margin, agree
 from fairc.runtime.engines import kind_of
 from fairc.runtime.engines.base import Engine
+from fairc.runtime.repetitions.reading import measured
 from fairc.runtime.run import lock
 from fairc.runtime.run.progress import Progress
 from fairc.runtime.run.sweep import Sweep
@@ -186,14 +187,10 @@ def _same_bytes(
 
 
 def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks, what: str) -> None:
-    axes = tuple(axis.name for axis in packed.plan.axes)
-    results = (tables.read_stored(cell, where) for cell, where in store.finished())
-    tables.write(store.path / "tables", axes, results)
-    rows = [
-        row
-        for row in agree(packed.path / "tables", axes, store.path / "tables", axes, MARGIN, {})
-        if row["n_second"] or row["left_out_second"]
-    ]
+    tables.write_of(store, store.path / "tables", packed.plan)
+    before, now = (measured(of.path / "tables", packed.plan) for of in (packed, store))
+    agreed = agree(before, now, MARGIN, {})
+    rows = [row for row in agreed if row["n_second"] or row["left_out_second"]]
     verdicts = [row["verdict"] for row in rows]
     agreeing = verdicts.count(AGREE)
     other = len(rows) - agreeing

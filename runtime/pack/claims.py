@@ -15,6 +15,7 @@ from fairc.compiler.plan import Plan
 from fairc.runtime.claims import Decision, decide
 from fairc.runtime.claims.forms import as_data
 from fairc.runtime.claims.wording import summed_up
+from fairc.runtime.repetitions.reading import measured
 from fairc.runtime.store import tables
 from fairc.runtime.store.folder import Store, read_plan
 
@@ -80,11 +81,9 @@ def claims_again(
 
 def _decided(plan: Plan, store: Store, folder: Path) -> Decision:
     """Decide from the results of a store's cells; its own tables are not looked at."""
-    axes = tuple(axis.name for axis in plan.axes)
     folder.mkdir(parents=True)
-    results = (tables.read_stored(cell, where) for cell, where in store.finished())
-    tables.write(folder, axes, results)
-    return decide(plan, folder)
+    tables.write_of(store, folder, plan)
+    return decide(measured(folder, plan))
 
 
 def _recorded(folder: Path) -> list[tuple[Any, Any]]:

@@ -9,23 +9,16 @@ from pathlib import Path
 from fairc.compiler.emission import SPEC
 from fairc.compiler.targets import mininet
 from fairc.runtime.claims import decide
-from fairc.runtime.store.folder import CELLS, EMITTED, LOCK, PLAN, RAW, RESULT, SERIES, Store
+from fairc.runtime.repetitions.reading import measured
+from fairc.runtime.store import hashes
+from fairc.runtime.store.folder import RAW, RESULT, SERIES, Store
 
 from . import claims, crate, readme
 from .zipped import PackError
 
 PROGRAMS = "programs"
 IMAGE = "image.tar.zst"
-OF_RUN = (PLAN, CELLS, EMITTED, LOCK, "files.json", "report.html", "report.md")
-BELOW = (
-    "tables/*.parquet",
-    "figures/*.svg",
-    "figures/*.pdf",
-    "figures/*.csv",
-    "figures/*.tex",
-    f"{SPEC}/**/*",
-)
-OF_CELL = (RESULT, SERIES, "files.json")
+OF_CELL = (RESULT, SERIES, hashes.FILES)
 
 
 def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict[str, Path | bytes]:
@@ -49,8 +42,8 @@ def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict
     found: dict[str, Path | bytes] = _inside(
         run,
         chain(
-            (run / name for name in OF_RUN),
-            *(run.glob(pattern) for pattern in BELOW),
+            (run / name for name in (*hashes.OF_RUN, hashes.FILES)),
+            *(run.glob(pattern) for pattern in hashes.OF_RUN_BELOW),
             (folder / name for folder in folders for name in names),
             *(folder.glob("*.har") for folder in folders),
         ),
@@ -59,7 +52,9 @@ def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict
     if image is not None:
         found[IMAGE] = image
     if store.plan.claims:
-        found[claims.NAME] = claims.as_json(decide(store.plan, run / "tables", store.lock))
+        found[claims.NAME] = claims.as_json(
+            decide(measured(run / "tables", store.plan), store.lock)
+        )
     found["LICENSE"] = _licence()
     found["CITATION.cff"] = readme.citation(store.plan)
     found["README.md"] = readme.readme(store, raw=raw, image=image is not None)

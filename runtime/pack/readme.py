@@ -9,7 +9,8 @@ from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Plan
 from fairc.runtime.claims import decide
 from fairc.runtime.claims.wording import level_text, summed_up, unit_texts
-from fairc.runtime.compare.summary import summarise
+from fairc.runtime.repetitions.reading import Measured, UnknownName, measured
+from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.report.asked import again_by
 from fairc.runtime.report.formatting import counted, decimals_for, number, scale_for
 from fairc.runtime.report.page import escape_markdown
@@ -57,10 +58,11 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
     yield ""
     yield "Without fairc: `sudo python3 programs/cells/CELL.py` runs one cell in Mininet."
     yield ""
-    yield from _claimed(store)
+    of = measured(store.path / "tables", plan)
+    yield from _claimed(store, of)
     yield "## What to expect"
     yield ""
-    yield from _expected(store)
+    yield from _expected(of)
     yield ""
     if plan.deviates:
         yield "## Deviations from the original study"
@@ -99,9 +101,9 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
     yield "| `SHA256SUMS` | `sha256sum -c SHA256SUMS` |"
 
 
-def _claimed(store: Store) -> Iterator[str]:
+def _claimed(store: Store, of: Measured) -> Iterator[str]:
     """Yield the claims: each with its command, its verdict and the interval to expect."""
-    decision = decide(store.plan, store.path / "tables", store.lock)
+    decision = decide(of, store.lock)
     if not decision.claims:
         return
     yield "## Claims"
@@ -138,14 +140,12 @@ def _claimed(store: Store) -> Iterator[str]:
     yield ""
 
 
-def _expected(store: Store) -> Iterator[str]:
+def _expected(of: Measured) -> Iterator[str]:
     """Yield a table of medians with their 95 % intervals."""
-    plan = store.plan
-    axes = tuple(axis.name for axis in plan.axes)
-    head = ["metric", *axes, "flow", "median", "95 % interval", "n"]
+    head = ["metric", *of.axes, "flow", "median", "95 % interval", "n"]
     rows: list[list[str]] = []
-    for metric in dict.fromkeys(name for request in plan.measure for name in request.shown):
-        rows += _of_metric(store, metric, axes)
+    for metric in dict.fromkeys(name for request in of.plan.measure for name in request.shown):
+        rows += _of_metric(of, metric)
     if not rows:
         yield "No cell counts; `report.html` says why."
         return
@@ -158,11 +158,9 @@ def _expected(store: Store) -> Iterator[str]:
         yield f"And {len(rows) - MAX_ROWS} more: `tables/metrics.parquet`."
 
 
-def _of_metric(store: Store, metric: str, axes: tuple[str, ...]) -> Iterator[list[str]]:
-    from fairc.runtime.compare.summary import UnknownName
-
+def _of_metric(of: Measured, metric: str) -> Iterator[list[str]]:
     try:
-        found = summarise(store.path / "tables", axes, metric)
+        found = summarise(of, metric)
     except UnknownName:
         return
     values = [row["value"] for row in found if row["value"] is not None]
@@ -174,7 +172,7 @@ def _of_metric(store: Store, metric: str, axes: tuple[str, ...]) -> Iterator[lis
         known = [v / scale.factor for v in (row["value"], low, high) if v is not None]
         shown = [number(v, decimals_for(known, 4)) for v in known]
         interval = f"{shown[1]} to {shown[2]}" if len(shown) == 3 else row["no_interval"] or "-"
-        place = [str(row["by"].get(name) or "-") for name in (*axes, "flow")]
+        place = [str(row["by"].get(name) or "-") for name in (*of.axes, "flow")]
         yield [metric, *place, f"{shown[0]} {scale.unit}".rstrip(), interval, str(row["n"])]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from fairc.runtime.store.archive import new_file
+from fairc.runtime.store.writing import whole
 
 SUMS = "SHA256SUMS"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the first time that a zip file can have
@@ -36,16 +37,14 @@ def write(path: Path, files: Mapping[str, Path | bytes]) -> None:
 
     Names are sorted, times and owners left out; programs (ELF, scripts with `#!`) stay executable.
     """
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as zipped:
-            sums = []
-            for name, content in sorted(files.items()):
-                sums.append(f"{_add(zipped, name, content)}  {name}\n")
-            _add(zipped, SUMS, "".join(sums).encode())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with (
+        whole(path) as part,
+        zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as zipped,
+    ):
+        sums = []
+        for name, content in sorted(files.items()):
+            sums.append(f"{_add(zipped, name, content)}  {name}\n")
+        _add(zipped, SUMS, "".join(sums).encode())
 
 
 def _add(zipped: zipfile.ZipFile, name: str, content: Path | bytes) -> str:

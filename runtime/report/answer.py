@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .formatting import Scale, counted, decimals_for, listed, number, one_line, scale_for
+from fairc.runtime.repetitions.reading import Measure
+
+from .formatting import (
+    Interval,
+    Number,
+    Scale,
+    counted,
+    decimals_for,
+    listed,
+    number,
+    one_line,
+    scale_for,
+)
 from .run import Configuration, Run
-from .summary import GOODPUT, PLT, TTR, F, Measure, Results, Summary
+from .summary import GOODPUT, PLT, TTR, F, Results, Summary
 
 # Up to here configurations have their numbers in large type; beyond, a picture of all.
 MAX_TILES = 3
@@ -32,14 +44,6 @@ YES_OR_NO = frozenset({"deviations.inside"})
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
-    """A number as it is printed, and its exact value (SI base unit) as in the tables."""
-
-    text: str
-    exact: str
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
     """A summary as it is printed.
 
@@ -50,12 +54,17 @@ class Entry:
     measure: Measure
     what: str
     unit: str
-    median: Value | None
-    low: Value | None
-    high: Value | None
+    median: Number | None
+    low: Number | None
+    high: Number | None
     n: int
     note: str = ""
     remark: str = ""
+
+    @property
+    def ends(self) -> Interval | None:
+        """The ends of the interval; None without one."""
+        return (self.low, self.high) if self.low and self.high else None
 
     @property
     def interval(self) -> str:
@@ -172,8 +181,8 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
             return "yes" if x else "no"
         return number(x / scale.factor, decimals)
 
-    def value(x: float | None) -> Value | None:
-        return None if x is None else Value(shown(x), repr(x))
+    def value(x: float | None) -> Number | None:
+        return None if x is None else Number(shown(x), repr(x))
 
     name, bracket, scope = NAMES.get(measure.metric, measure.metric).partition(" (")
     what = f"{name} of {one_line(measure.flow)}" if measure.flow is not None else name

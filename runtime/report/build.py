@@ -205,9 +205,13 @@ def build(run: Path, formats: Iterable[str] = ("html",), *, warmup: bool = False
         raise ReportError(
             f"no report format is called '{unknown[0]}'; known: {', '.join(sorted(FORMATS))}"
         )
-    report = _Report(run, wanted, warmup=warmup)
+    from fairc.runtime.store.tables import TableError  # loads numpy
+
     try:
+        report = _Report(run, wanted, warmup=warmup)
         return [path for name in wanted for path in FORMATS[name](report)]
+    except TableError as error:
+        raise ReportError(str(error)) from None
     except OSError as error:
         if fault := faults.of(error):
             raise fault from error

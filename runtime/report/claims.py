@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .asked import when
-from .figures import Number
-from .formatting import counted, number, one_line
+from .formatting import Interval, Number, counted, one_line, scaled
 from .run import Run
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class Row:
     svg: str
     text: str
     value: Number | None
-    interval: tuple[Number, Number] | None
+    interval: Interval | None
 
     @property
     def picture(self) -> Any:
@@ -73,7 +72,7 @@ def claims(run: Run) -> Claims:
     from fairc.runtime.claims.deciding import decide
     from fairc.runtime.claims.wording import METHODS, summed_up
 
-    decision = decide(run.plan, run.path / "tables", run.lock)
+    decision = decide(run.measured, run.lock)
     if not decision.claims:
         return Claims((), "", "", "")
     methods = sorted({METHODS[u.method] for d in decision.claims for u in d.units} - {""})
@@ -100,7 +99,7 @@ def _view(decided: Decided) -> View:
     scale, decimals = format_of(decided)
 
     def shown(x: float | None) -> Number | None:
-        return None if x is None else Number(number(x / scale.factor, decimals), repr(x))
+        return None if x is None else scaled(x, scale, decimals)
 
     differing = _differing(decided.units)
     rows: dict[UnitText, Row] = {}
@@ -152,13 +151,7 @@ def _claimed(decided: Decided) -> str:
 
 def _window(decided: Decided) -> tuple[float, float]:
     """Return the range that all pictures of a claim share."""
-    ends = [
-        x
-        for unit in decided.units
-        for x in (unit.estimate.value, unit.estimate.low, unit.estimate.high, unit.low, unit.high)
-        if x is not None
-    ]
-    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    low, high = min(decided.numbers, default=0.0), max(decided.numbers, default=1.0)
     room = 0.08 * ((high - low) or abs(high) or 1.0)
     return low - room, high + room
 

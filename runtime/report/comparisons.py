@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from fairc.runtime.repetitions import samples
+from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.statistics.estimates import Estimate
 
-from .answer import NAMES, Value, entries, format_of
-from .formatting import MINUS, counted, listed, number, one_line
+from .answer import NAMES, entries, format_of
+from .formatting import MINUS, Interval, Number, counted, listed, number, one_line, scaled
 from .run import Configuration, Run
-from .summary import Measure, Results
+from .summary import Results
 
 if TYPE_CHECKING:
     from fairc.runtime.statistics.paired import Matched
@@ -29,8 +31,8 @@ class Difference:
     """The amount by which the second of two is larger. unit: of the page; interval: None without one."""
 
     unit: str
-    value: Value
-    interval: tuple[Value, Value] | None
+    value: Number
+    interval: Interval | None
 
     @property
     def text(self) -> str:
@@ -147,13 +149,9 @@ def comparisons(run: Run, results: Results) -> Comparisons:
 
 def matched(results: Results, measure: Measure, a: Configuration, b: Configuration) -> Matched:
     """Return the values of the repetitions that count in both configurations, in order."""
-    first, second = (
-        {o.repetition: v for o, v in results.points(measure, c) if o.counts} for c in (a, b)
+    return samples.matched(
+        *({o.repetition: v for o, v in results.points(measure, c) if o.counts} for c in (a, b))
     )
-    both = [repetition for repetition in first if repetition in second]
-    from fairc.runtime.statistics.paired import Matched
-
-    return Matched([first[r] for r in both], [second[r] for r in both])
 
 
 def _pairing(tested: Sequence[Comparison]) -> str:
@@ -179,14 +177,10 @@ def _difference(results: Results, measure: Measure, shift: Estimate | None) -> D
     if shift is None or shift.value is None:
         return None
     scale, decimals = format_of(results, measure.metric)
-
-    def value(x: float) -> Value:
-        return Value(number(x / scale.factor, decimals), repr(x))
-
     ends = None
     if shift.low is not None and shift.high is not None:
-        ends = value(shift.low), value(shift.high)
-    return Difference(scale.unit, value(shift.value), ends)
+        ends = scaled(shift.low, scale, decimals), scaled(shift.high, scale, decimals)
+    return Difference(scale.unit, scaled(shift.value, scale, decimals), ends)
 
 
 def _names(a: Configuration, b: Configuration, by: tuple[str, ...]) -> tuple[str, str, str]:

@@ -9,10 +9,11 @@ from functools import cache
 
 from fairc.compiler.plan import Goal, Precision
 from fairc.compiler.plan.looks import looks
+from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.statistics.ending import Done, Ending, Endings, Key, Missed
 
 from .formatting import counted, listed, one_line, quantity
-from .run import Outcome, Run
+from .run import Run
 from .summary import Results
 
 SHOWN = 4
@@ -79,9 +80,8 @@ def endings(run: Run, results: Results) -> list[Ending]:
     def done(outcome: Outcome) -> Done:
         found: dict[Key, float | None] = {}
         for m in measures if outcome.counts else ():
-            cells = results.cells(m, outcome.configuration)
-            if outcome.cell in cells:
-                found[m.metric, m.flow, m.load] = cells[outcome.cell]
+            if (value := results.value(m, outcome)) is not None:
+                found[m.metric, m.flow, m.load] = value.number
         return Done(outcome.configuration, outcome.repetition, found)
 
     return Endings(run.plan, bindings).of(map(done, run.outcomes.values()))

@@ -15,12 +15,14 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from fairc.runtime.repetitions.reading import Measure, Outcome
+
 from .answer import entry, format_of
 from .formatting import counted, number, one_line
 from .lead import leading
 from .links import capacity, changing, named
-from .run import Configuration, Outcome, Run
-from .summary import Measure, Results
+from .run import Configuration, Run
+from .summary import Results
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,23 +83,21 @@ def as_json(data: Mapping[str, Any]) -> str:
 
 def script() -> str:
     """Return the script of the page: uPlot under its licence, and ours."""
-    place = resources.files("fairc.runtime.report")
-    library = place.joinpath(LIBRARY)
-    licence = library.joinpath("LICENSE").read_text(encoding="utf-8")
-    parts = (
-        f"/*\n{licence}*/",
-        library.joinpath("uPlot.iife.min.js").read_text(encoding="utf-8"),
-        place.joinpath("templates", "explore.js").read_text(encoding="utf-8"),
-    )
-    text = "\n".join(parts)
+    licence = packaged(LIBRARY, "LICENSE")
+    parts = packaged(LIBRARY, "uPlot.iife.min.js"), packaged("templates", "explore.js")
+    text = "\n".join((f"/*\n{licence}*/", *parts))
     assert "</script" not in text.lower() and "<!--" not in text, "it would end its element"
     return text
 
 
 def style() -> str:
     """Return the style of the script's charts."""
-    place = resources.files("fairc.runtime.report").joinpath(LIBRARY, "uPlot.min.css")
-    return place.read_text(encoding="utf-8")
+    return packaged(LIBRARY, "uPlot.min.css")
+
+
+def packaged(*path: str) -> str:
+    """Return a text that comes with this package."""
+    return resources.files("fairc.runtime.report").joinpath(*path).read_text(encoding="utf-8")
 
 
 def shown_values(results: Results) -> list[Measure]:
@@ -114,7 +114,6 @@ def _configuration(
     measures: Sequence[Measure],
     charts: Mapping[str, list[Chart]],
 ) -> dict[str, Any]:
-    values = {m: {o.cell: v for o, v in results.points(m, configuration)} for m in measures}
     representative = results.representative(configuration)
     scene = run.scenes.get(configuration.id)
     return {
@@ -131,7 +130,7 @@ def _configuration(
                 "seed": o.seed,
                 "verdict": o.verdict_word,
                 "reasons": [one_line(reason) for reason in o.reasons],
-                "values": [_printed(results, m, values[m].get(o.cell)) for m in measures],
+                "values": [_printed(results, m, results.number(m, o)) for m in measures],
                 **({"charts": charts[o.cell]} if o.cell in charts else {}),
             }
             for o in configuration.outcomes

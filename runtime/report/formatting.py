@@ -19,6 +19,18 @@ class Scale:
     unit: str
 
 
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number as it is printed, and its exact value (SI base unit) as in the tables."""
+
+    text: str
+    exact: str
+
+
+Interval = tuple[Number, Number]
+Cell = str | Number | Interval
+"""What a column of a table has in a row."""
+
 _PREFIXED = {
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
     "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
@@ -61,6 +73,16 @@ def number(value: float, decimals: int) -> str:
     if float(text) == 0:
         text = text.lstrip("-")
     return text.replace("-", MINUS)
+
+
+def scaled(value: float, scale: Scale, decimals: int) -> Number:
+    """Return a number as it is printed in a scale, and exactly."""
+    return Number(number(value / scale.factor, decimals), repr(value))
+
+
+def count(n: int) -> Number:
+    """Return how many of something there are."""
+    return Number(str(n), str(n))
 
 
 def quantity(value: float, unit: str, significant: int = 3) -> str:

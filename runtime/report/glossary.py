@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .summary import Measure
+from fairc.runtime.repetitions.reading import Measure
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-from .figures import Number, Sheet
-from .formatting import MINUS, one_line
-
-Cell = str | Number | tuple[Number, Number]
+from .figures import Sheet
+from .formatting import MINUS, Cell, Number, one_line
 
 PACKAGES = r"\usepackage[T1]{fontenc}\usepackage{array,booktabs,graphicx}"
 

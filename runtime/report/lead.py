@@ -12,12 +12,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.reading import Measure
 
 from .answer import MAX_TILES, Answer, Entry, entry, format_of
 from .figures import FIGURES, SPECTRUM, Drawing, NothingToDraw, Sheet, Subject
 from .figures.cases import FLOW, LOAD
 from .formatting import counted
-from .summary import GOODPUT, F, Measure, Results, summarise
+from .summary import GOODPUT, F, Results, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,9 +108,8 @@ def _as_declared(
         groups.setdefault((measure.metric, name, measure.load), []).append(measure)
     means = []
     for (metric, name, load), members in groups.items():
-        cells = [results.cells(m, configuration.id) for m in members]
         found = [
-            [v for values in cells if (v := values.get(o.cell)) is not None]
+            [v for m in members if (v := results.number(m, o)) is not None]
             for o in configuration.counted
         ]
         summary = summarise(tuple(fmean(values) for values in found if values), run.repeated)

@@ -6,7 +6,6 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 from fairc.runtime.run.history import CLAIMED, DECLARED
@@ -157,11 +156,7 @@ def markdown(values: dict[str, Any], figures: Sequence[Drawing | Sheet]) -> str:
 
 
 def _data(name: str) -> str:
-    return (
-        resources.files("fairc.runtime.report")
-        .joinpath("templates", name)
-        .read_text(encoding="utf-8")
-    )
+    return explore.packaged("templates", name)
 
 
 def _environment(*, html: bool) -> Any:

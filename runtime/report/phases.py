@@ -9,8 +9,7 @@ from fairc.compiler.plan import LoadWorkload
 from fairc.compiler.targets.processing import DEFAULT_NS
 from fairc.runtime.engines import guest_job
 
-from .figures import Number
-from .formatting import counted, listed, number, one_line, quantity, scale_for
+from .formatting import Interval, Number, counted, listed, one_line, quantity, scale_for, scaled
 from .run import ReportError, Run
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ class Shown:
 
     text: str
     value: Number | None = None
-    interval: tuple[Number, Number] | None = None
+    interval: Interval | None = None
 
     def __str__(self) -> str:
         """Return the text: what a page prints."""
@@ -163,17 +162,14 @@ def _row(result: Result) -> Row:
     medians = [e.value for e in (result.before, result.after) if e.value is not None]
     scale = scale_for(result.unit, medians)
 
-    def number_of(value: float) -> Number:
-        return Number(number(value / scale.factor, 3), repr(value))
-
     def shown(estimate: Estimate) -> Shown:
         if estimate.value is None:
             return Shown("no value")
-        middle = number_of(estimate.value)
+        middle = scaled(estimate.value, scale, 3)
         text = f"{middle.text} {scale.unit}".rstrip()
         if estimate.low is None or estimate.high is None:
             return Shown(text, middle)
-        low, high = number_of(estimate.low), number_of(estimate.high)
+        low, high = scaled(estimate.low, scale, 3), scaled(estimate.high, scale, 3)
         return Shown(f"{text} [{low.text}, {high.text}]", middle, (low, high))
 
     return Row(

@@ -11,13 +11,12 @@ from .claims import Claims
 from .comparisons import Difference
 from .endings import Ended
 from .explore import shown_values
-from .figures import Number, Sheet
-from .formatting import Scale, count_head, number
+from .figures import Sheet
+from .formatting import Cell, count, count_head, scaled
 from .phases import Phases
 from .run import Run
 from .summary import Results
 
-Cell = str | Number | tuple[Number, Number]
 Row = tuple[Cell, ...]
 
 
@@ -51,19 +50,11 @@ def _sheet(name: str, title: str, head: Iterable[tuple[str, bool]], rows: Iterab
     return Sheet(name, "tables", title, "", tuple(head), tuple(rows))
 
 
-def _count(n: int) -> Number:
-    return Number(str(n), str(n))
-
-
 def _of(entry: Entry | None) -> tuple[Cell, Cell]:
     """Return the median of an entry, and its interval or why there is none."""
     if entry is None or entry.median is None:
         return "", ""
-    middle = Number(entry.median.text, entry.median.exact)
-    if entry.low is None or entry.high is None:
-        return middle, ""
-    low, high = entry.low, entry.high
-    return middle, (Number(low.text, low.exact), Number(high.text, high.exact))
+    return entry.median, entry.ends or ""
 
 
 def _named(entry: Entry) -> str:
@@ -77,7 +68,7 @@ def _answer(found: Answer, axes: list[str]) -> Sheet:
     """Return a row for each configuration, or for each metric of an only one."""
     if found.alone:
         (group,) = found.groups
-        rows = [(_named(e), *_of(e), _count(e.n), e.remark) for e in group.entries]
+        rows = [(_named(e), *_of(e), count(e.n), e.remark) for e in group.entries]
         names = (("what", False), *_NUMBERS, ("remark", False))
         return _sheet("table-answer", "The answer", names, rows)
     columns = found.columns
@@ -94,7 +85,7 @@ def _answer(found: Answer, axes: list[str]) -> Sheet:
     for group in found.groups:
         numbers = [part for e in columns for part in _of(group.entry(e.measure))]
         texts = [text for _, text in group.configuration.bindings]
-        lines.append((*texts, _count(len(group.configuration.counted)), *numbers))
+        lines.append((*texts, count(len(group.configuration.counted)), *numbers))
     return _sheet("table-answer", "The answer", head, lines)
 
 
@@ -112,7 +103,7 @@ def _claims(found: Claims) -> Sheet:
             row.value or "",
             row.interval or "",
             row.unit.bound,
-            _count(row.unit.n),
+            count(row.unit.n),
             row.unit.note,
         )
         for view in found.views
@@ -137,13 +128,15 @@ def _cells(run: Run, results: Results) -> Iterator[Sheet]:
     ]
     rows: list[Row] = []
     for configuration in run.configurations:
-        values = {m: results.cells(m, configuration.id) for m in measures}
         for o in configuration.outcomes:
-            numbers = [_value(values[m].get(o.cell), *scales[m]) for m in measures]
+            numbers = [
+                "" if (v := results.number(m, o)) is None else scaled(v, *scales[m])
+                for m in measures
+            ]
             texts = [text for _, text in configuration.bindings]
             reasons = "; ".join(o.reasons)
             rows.append(
-                (*texts, _count(o.repetition), o.verdict_word, reasons, *numbers, o.seed, o.cell)
+                (*texts, count(o.repetition), o.verdict_word, reasons, *numbers, o.seed, o.cell)
             )
     head = (
         *((axis, False) for axis in run.axes), ("repetition", True), ("verdict", False), ("reasons", False),
@@ -152,12 +145,8 @@ def _cells(run: Run, results: Results) -> Iterator[Sheet]:
     yield _sheet("table-cells", "Cells", head, rows)
 
 
-def _value(value: float | None, scale: Scale, decimals: int) -> Cell:
-    return "" if value is None else Number(number(value / scale.factor, decimals), repr(value))
-
-
 def _endings(found: Ended) -> Sheet:
-    rows = [(r.what, _count(r.configurations), r.repetitions, r.why) for r in found.rows]
+    rows = [(r.what, count(r.configurations), r.repetitions, r.why) for r in found.rows]
     head = (
         ("configurations", False), ("how many", True), ("repetitions", True), ("why they ended", False)
     )  # fmt: skip
@@ -197,18 +186,18 @@ def _lock(entries: Iterable[tuple[str, str]]) -> Sheet:
 
 
 def _deviations(texts: tuple[str, ...]) -> Iterator[Sheet]:
-    rows = [(_count(place), text) for place, text in enumerate(texts, 1)]
+    rows = [(count(place), text) for place, text in enumerate(texts, 1)]
     head = (("No.", True), ("what differs", False))
     yield _sheet("table-deviations", "Deviations from the original study", head, rows)
 
 
 def _validity(values: Mapping[str, Any]) -> Iterator[Sheet]:
     meanings = values["verdicts"]
-    rows = [(verdict, _count(n), meanings[verdict]) for verdict, n in values["counts"].items()]
+    rows = [(verdict, count(n), meanings[verdict]) for verdict, n in values["counts"].items()]
     head = (("verdict", False), ("cells", True), ("meaning", False))
     yield _sheet("table-validity", "Cells by verdict", head, rows)
     remarks = [
-        (r.verdict, r.reason, _count(len(r.cells)), "; ".join(r.cells)) for r in values["remarks"]
+        (r.verdict, r.reason, count(len(r.cells)), "; ".join(r.cells)) for r in values["remarks"]
     ]
     names = (("verdict", False), ("reason", False), ("number", True), ("cells", False))
     yield _sheet("table-reasons", "Reasons of verdicts", names, remarks)
@@ -235,7 +224,7 @@ def _comparisons(compared: Any) -> Iterator[Sheet]:
         for p in compared.pairs
     ]
     yield _sheet("table-comparisons", "Comparisons", head, rows)
-    series = [(s.configuration, s.what, _count(s.n), s.r, s.p) for s in compared.series]
+    series = [(s.configuration, s.what, count(s.n), s.r, s.p) for s in compared.series]
     names = (
         ("configuration", False), ("metric", False), ("n", True),
         ("autocorrelation at lag 1 (95 % band)", True), ("p after Holm", True),
@@ -247,16 +236,12 @@ def _of_difference(found: Difference | None) -> tuple[Cell, Cell]:
     """Return a difference, and its interval; empty without one."""
     if found is None:
         return "", ""
-    value = Number(found.value.text, found.value.exact)
-    if found.interval is None:
-        return value, ""
-    low, high = found.interval
-    return value, (Number(low.text, low.exact), Number(high.text, high.exact))
+    return found.value, found.interval or ""
 
 
 def _metrics(values: Mapping[str, Any]) -> Sheet:
     rows = [
-        (row.configuration, _named(row.entry), *_of(row.entry), _count(row.entry.n), row.kind)
+        (row.configuration, _named(row.entry), *_of(row.entry), count(row.entry.n), row.kind)
         for row in values["rows"]
     ]
     head = (("configuration", False), ("metric", False), *_NUMBERS, ("kind", False))

@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from fairc.runtime.repetitions.reading import Measure, Outcome, Value
 from fairc.runtime.statistics.repeated import FIXED, Repeated
 
 from .formatting import Scale
-from .run import Configuration, Outcome, Run
+from .run import Configuration, Run
 
 GOODPUT = "goodput"
 F = "fairness.F"
 PLT, TTR = "plt", "ttr"
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """One number of each cell: its metric, its flow (or None), its SI base unit.
-
-    load: number of the page load that it is of, or None: loads of a cell are not independent, so each
-    is summarised by itself.
-    """
-
-    metric: str
-    flow: str | None
-    unit: str
-    load: int | None = None
-
-    @property
-    def label(self) -> str:
-        """Name it: `plt of web, load 2`."""
-        of = f" of {self.flow}" if self.flow else ""
-        return f"{self.metric}{of}{'' if self.load is None else f', load {self.load}'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,41 +60,33 @@ class Results:
         self._summaries: dict[tuple[Measure, str], Summary] = {}
 
     @cached_property
-    def _values(self) -> dict[Measure, dict[str, dict[str, float | None]]]:
-        """Measure -> configuration -> cell -> value; every finished cell, also invalid ones."""
-        rows = self.run.rows(
-            "SELECT metric, flow, unit, load, cell, value FROM metrics"
-            " ORDER BY metric, flow, unit, load, cell"
-        )
-        if not any(row[0] == GOODPUT for row in rows):
-            goodput = self.run.rows(  # a flow that loads pages has pauses, and no rate over them
-                "SELECT flow, cell, goodput_bps FROM flows WHERE transport <> 'web'"
-                " ORDER BY cell, flow"
-            )
-            rows += [(GOODPUT, flow, "bit/s", None, cell, value) for flow, cell, value in goodput]
-        found: dict[Measure, dict[str, dict[str, float | None]]] = {}
-        for metric, flow, unit, load, cell, value in rows:
-            outcome = self.run.outcomes.get(cell)
-            if outcome is None:
-                continue
-            usable = value if value is not None and math.isfinite(value) else None
-            cells = found.setdefault(Measure(metric, flow, unit, load), {})
-            cells.setdefault(outcome.configuration, {})[cell] = usable
+    def _values(self) -> dict[Measure, dict[str, Value]]:
+        """Measure -> cell -> value; every finished cell, also invalid ones."""
+        values = self.run.measured.values()
+        if not any(value.measure.metric == GOODPUT for value in values):
+            values += self._goodput()
+        found: dict[Measure, dict[str, Value]] = {}
+        for value in values:
+            found.setdefault(value.measure, {})[value.outcome.cell] = value
         return found
 
-    @cached_property
-    def _reasons(self) -> dict[tuple[str, str | None, int | None, str], str]:
-        """(metric, flow, load, cell) -> why the value is not defined."""
-        rows = self.run.rows(
-            "SELECT metric, flow, load, cell, reason FROM metrics WHERE value IS NULL"
+    def _goodput(self) -> Iterator[Value]:
+        """Yield the goodput that flows have also where the experiment does not measure it.
+
+        For the page alone, which needs a number of every run: it is no metric that anybody asked for.
+        """
+        rows = self.run.rows(  # a flow that loads pages has pauses, and no rate over them
+            "SELECT flow, cell, goodput_bps FROM flows WHERE transport <> 'web'"
         )
-        return {(m, flow, load, cell): reason or "" for m, flow, load, cell, reason in rows}
+        for flow, cell, number in rows:
+            outcome = self.run.outcomes.get(cell)
+            if outcome is not None and outcome.status == "ok":
+                yield Value(Measure(GOODPUT, flow, "bit/s"), outcome, number)
 
     def undefined(self, measure: Measure, configuration: Configuration) -> tuple[str, ...]:
         """Return why the cells that count without a value have none, one reason for each."""
-        named = (measure.metric, measure.flow, measure.load)
-        keys = ((*named, o.cell) for o in configuration.counted)
-        return tuple(self._reasons[key] for key in keys if key in self._reasons)
+        values = (self.value(measure, outcome) for outcome in configuration.counted)
+        return tuple(v.reason for v in values if v is not None and v.reason)
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
@@ -126,7 +98,8 @@ class Results:
             rank = first.index(m.metric) if m.metric in first else len(first)
             fairness = not m.metric.startswith("fairness.")
             flow = -1 if m.flow is None else places.get(m.flow, len(places))
-            return (rank, fairness, m.metric, flow, m.flow or "", m.load or 0, m.unit)
+            load = (m.load is None, m.load or 0)
+            return (rank, fairness, m.metric, flow, m.flow or "", load, m.unit)
 
         return tuple(sorted(self._values, key=place))
 
@@ -152,13 +125,18 @@ class Results:
         self, measure: Measure, configuration: Configuration
     ) -> tuple[tuple[Outcome, float], ...]:
         """Return the value of every finished cell that has one, invalid cells included."""
-        values = self._values.get(measure, {}).get(configuration.id, {})
+        values = self._values.get(measure, {})
         pairs = ((outcome, values.get(outcome.cell)) for outcome in configuration.outcomes)
-        return tuple((o, v) for o, v in pairs if v is not None and o.status == "ok")
+        return tuple((o, v.number) for o, v in pairs if v is not None and v.number is not None)
 
-    def cells(self, measure: Measure, configuration: str) -> Mapping[str, float | None]:
-        """Return the value of each cell of a configuration, by its id; None where it is not defined."""
-        return self._values.get(measure, {}).get(configuration, {})
+    def value(self, measure: Measure, outcome: Outcome) -> Value | None:
+        """Return what a cell has of a measure; None: nothing, not even a reason."""
+        return self._values.get(measure, {}).get(outcome.cell)
+
+    def number(self, measure: Measure, outcome: Outcome) -> float | None:
+        """Return the number that a cell has of a measure; None where it is not defined."""
+        found = self.value(measure, outcome)
+        return None if found is None else found.number
 
     def summary(self, measure: Measure, configuration: Configuration) -> Summary:
         """Summarise the cells that count; those without a value are left out of n."""

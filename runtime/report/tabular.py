@@ -8,8 +8,8 @@ import re
 
 from fairc.runtime.store.spreadsheet import no_formula
 
-from .figures import Number, Sheet
-from .formatting import one_line, prefixed
+from .figures import Sheet
+from .formatting import Number, one_line, prefixed
 
 _UNIT = re.compile(r"\(([^()]+)\)$")
 

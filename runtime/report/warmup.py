@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from .answer import Value, entry, format_of
-from .figures import Number, Sheet
-from .formatting import counted, one_line, quantity
+from fairc.runtime.repetitions.reading import Measure
+
+from .answer import entry, format_of
+from .figures import Sheet
+from .formatting import Cell, counted, one_line, quantity
 from .lead import leading
 from .run import ReportError, Run
-from .summary import Measure, Results, Summary, summarise
+from .summary import Results, Summary, summarise
 
-Cell = str | Number | tuple[Number, Number]
 DASH = "\N{EN DASH}"
 _COLUMNS = ("half", "as specified", "twice")
 
@@ -42,7 +43,7 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
             if own.median is None:
                 continue
             half, twice = (
-                summarise(tuple(found.get((configuration.id, factor, measure), ())))
+                summarise(tuple(found.get((configuration.id, factor, measure), ())), run.repeated)
                 for factor in (HALF, TWICE)
             )
             outside = [name for name, s in (("half", half), ("twice", twice)) if _outside(s, own)]
@@ -50,17 +51,11 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
             scale, decimals = format_of(results, measure.metric)
             entries = [entry(measure, s, scale, decimals, "") for s in (half, own, twice)]
             unit = f" ({scale.unit})" if scale.unit else ""
-            cells = [
-                (Number(e.median.text, e.median.exact), _interval(e.low, e.high))
-                if e.median
-                else (DASH, "")
-                for e in entries
-            ]
             rows.append(
                 (
                     *(one_line(text) for _, text in configuration.bindings),
                     f"{entries[1].what}{unit}",
-                    *(part for pair in cells for part in pair),
+                    *(part for e in entries for part in (e.median or DASH, e.ends or "")),
                     f"outside the interval with {' and with '.join(outside)}" if outside else "",
                 )
             )
@@ -87,12 +82,6 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
         ),
         rows=tuple(rows),
     )
-
-
-def _interval(low: Value | None, high: Value | None) -> Cell:
-    if low is None or high is None:
-        return ""
-    return Number(low.text, low.exact), Number(high.text, high.exact)
 
 
 def _outside(other: Summary, own: Summary) -> bool:

@@ -23,11 +23,12 @@ from fairc.runtime.store.folder import LOCK, RESULT, Store, StoreError, key_of, 
 from fairc.runtime.store.hashes import FILES
 from fairc.runtime.store.occupant import content
 from fairc.runtime.store.ranges import endings
+from fairc.runtime.store.verdicts import Counts
 
 from . import cluster, history, lock
 from .analyst import link_or_copy
 from .progress import Progress
-from .sweep import Counts, Sweep
+from .sweep import Sweep
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ first `REPETITIONS` repetitions of each and the same seeds. It is a separate run
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,12 +27,12 @@ from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import MAX_PROCESSING_NS, Cell, Plan
 from fairc.compiler.seeds import stream_seed
 from fairc.runtime.compare.comparison import By, Side, sides
-from fairc.runtime.compare.summary import samples
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.metrics import value_named
+from fairc.runtime.repetitions.reading import Measured, measured
+from fairc.runtime.repetitions.samples import FLOW, REPETITION, samples
 from fairc.runtime.statistics.estimates import Estimate, median
 from fairc.runtime.statistics.verdicts import Comparison, compare
-from fairc.runtime.store import tables
 from fairc.runtime.store.folder import CELLS, LOCK, PLAN, Store, read_cells, read_plan
 
 from . import lock
@@ -184,18 +185,18 @@ def findings(run: Path) -> Findings | None:
     if of.get(OF) != lock.digest([run / CELLS]) or not _same_engine(of, mine):
         return None
     plan = read_plan(run)
-    axes = tuple(axis.name for axis in plan.axes)
     cells = list(read_cells(folder))
     if not cells:
         return None
     bounds = [cell.processing_ns or 0 for cell in cells]
+    check = measured(folder / "tables", read_plan(folder))
     return Findings(
         configurations=len({cell.configuration for cell in cells}),
         of_configurations=plan.configurations,
         repetitions=max(cell.repetition for cell in cells),
         longest_ns=(min(bounds), max(bounds)),
-        verdicts=_verdicts(folder / "tables"),
-        results=tuple(_results(run / "tables", folder / "tables", axes, plan, cells)),
+        verdicts=Counter(sorted(outcome.verdict_word for outcome in check.outcomes)),
+        results=tuple(_results(measured(run / "tables", plan), check, cells)),
     )
 
 
@@ -203,15 +204,6 @@ def _same_engine(one: Mapping[str, object], other: Mapping[str, object]) -> bool
     engines = [lock.get("engine") for lock in (one, other)]
     names = [(e.get("name"), e.get("identity")) for e in engines if isinstance(e, dict)]
     return len(names) == 2 and names[0] == names[1]
-
-
-def _verdicts(folder: Path) -> dict[str, int]:
-    query = (
-        "SELECT CASE WHEN status = 'ok' THEN verdict ELSE 'failed' END AS word, count(*)"
-        " FROM cells GROUP BY word ORDER BY word"
-    )
-    with tables.connect(folder) as connection:
-        return dict(connection.execute(query).fetchall())
 
 
 def asked(plan: Plan) -> frozenset[str]:
@@ -226,21 +218,19 @@ def asked(plan: Plan) -> frozenset[str]:
     return frozenset(names)
 
 
-def _results(
-    run: Path, check: Path, axes: tuple[str, ...], plan: Plan, cells: list[Cell]
-) -> Iterator[Result]:
+def _results(run: Measured, check: Measured, cells: list[Cell]) -> Iterator[Result]:
     """Yield every value that both have, tested together, in the order of the run."""
-    wanted = asked(plan)
+    wanted = asked(run.plan)
     both = [
         (metric, unit, side)
-        for metric, unit, side in sides(run, axes, check, axes)
+        for metric, unit, side in sides(run, check)
         if metric in wanted and side.first and side.second and side.first.values
     ]
     tested = [found for found in both if found[2].second and found[2].second.values]
     pairs = [_values(side) for _, _, side in tested]
     # One family of tests: p-values are adjusted over all of them together.
     compared = compare([*pairs, *(_distances(a, b) for a, b in pairs)])
-    who = _Dominance(run, check, axes, plan, cells)
+    who = _Dominance(run, check, cells)
     known = {
         id(side): (place, spread)
         for (_, _, side), place, spread in zip(
@@ -252,7 +242,8 @@ def _results(
         verdict, text = _judged(*known.get(id(side), (None, None)))
         if metric == _F and verdict != SENSITIVE:
             verdict, text = who.judged(side, verdict, text)
-        yield Result(metric, unit, side.present.by, verdict, median(first), median(second), text)
+        before, after = run.repeated.median(first), check.repeated.median(second)
+        yield Result(metric, unit, side.present.by, verdict, before, after, text)
 
 
 def _values(side: Side) -> tuple[list[float], list[float]]:
@@ -281,17 +272,14 @@ def _judged(place: Comparison | None, spread: Comparison | None) -> tuple[Verdic
 class _Dominance:
     """The dominant session by the interval of F, over the same repetitions of both."""
 
-    def __init__(
-        self, run: Path, check: Path, axes: tuple[str, ...], plan: Plan, cells: list[Cell]
-    ) -> None:
+    def __init__(self, run: Measured, check: Measured, cells: list[Cell]) -> None:
         repetitions = {str(cell.repetition) for cell in cells}
         self._found: list[dict[frozenset[tuple[str, str | None]], Estimate]] = []
-        if _F not in asked(plan):
+        if _F not in asked(run.plan):
             return
-        for folder in (run, check):
-            groups = samples(
-                folder, axes, _F, (*axes, "flow"), lambda names: names["repetition"] in repetitions
-            ).groups
+        for of in (run, check):
+            by = (*of.axes, FLOW)
+            groups = samples(of, _F, by, lambda names: names[REPETITION] in repetitions).groups
             self._found.append({frozenset(g.by.items()): median(g.values) for g in groups})
 
     def judged(self, side: Side, verdict: Verdict, text: str) -> tuple[Verdict, str]:

@@ -6,7 +6,7 @@ import os
 
 from fairc.runtime.engines.elsewhere import Elsewhere
 from fairc.runtime.store import archive, damage, hashes
-from fairc.runtime.store.folder import RAW, Store, key_of
+from fairc.runtime.store.folder import RAW, Store
 
 from .progress import Silent
 from .sweep import Sweep
@@ -17,13 +17,9 @@ def rederive(store: Store) -> int:
 
     store: locked, with a lock. Returns their number. Raises StoreError.
     """
-    engine = store.lock.get("engine") or {}
-    identities = engine.get("identities", [engine.get("identity")])
     found: dict[str, str] = {}
-    emitted = store.emitted
-    for cell in store.cells():
-        for identity in identities:
-            folder = store.folder(key_of(cell, engine["name"], identity, emitted.get(cell.id, "")))
+    for cell, places in store.places():
+        for identity, folder in places.items():
             damaged = damage.of_cell(cell, folder)
             if (
                 damaged
@@ -33,7 +29,8 @@ def rederive(store: Store) -> int:
             ):
                 found[cell.id] = identity
     if found:
-        past = Elsewhere(engine["name"], engine.get("identity", ""), found, emitted)
+        engine = store.lock["engine"]
+        past = Elsewhere(engine["name"], engine.get("identity", ""), found, store.emitted)
         jobs = len(os.sched_getaffinity(0))
         Sweep(store, past, Silent(), jobs, lambda cell: cell.id in found).run()
     return len(found)

@@ -14,9 +14,10 @@ from fairc.compiler.plan import Cell
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.statistics.ending import Done, Endings, done
 from fairc.runtime.store.folder import Store
+from fairc.runtime.store.verdicts import Counts
 
 from .progress import Progress
-from .sweep import Counts, Sweep
+from .sweep import Sweep
 
 
 def run(

@@ -22,6 +22,7 @@ from fairc.runtime.host import faults
 from fairc.runtime.store import damage, hashes
 from fairc.runtime.store.folder import EMITTED, RAW, Store, key_of
 from fairc.runtime.store.results import CellResult, RawResult
+from fairc.runtime.store.verdicts import Counts
 
 from . import analysts, lock
 from .analyst import Job
@@ -34,36 +35,6 @@ RUNNERS_PER_ANALYST = 4
 # How long an interrupted sweep waits for its runners, whose machines have been stopped by then, and for
 # its analysts, whose work would merely be lost.
 PATIENCE_S, PATIENCE_ANALYSIS_S = 10.0, 1.0
-
-
-@dataclass(slots=True)
-class Counts:
-    """The numbers of a run's cells by outcome."""
-
-    valid: int = 0
-    flagged: int = 0
-    invalid: int = 0
-    failed: int = 0
-
-    def add(self, result: CellResult) -> None:
-        """Count a cell."""
-        word = result.verdict if result.status == "ok" and result.verdict else "failed"
-        setattr(self, word, getattr(self, word) + 1)
-
-    def include(self, other: Counts) -> None:
-        """Add the cells of another sweep."""
-        for word in ("valid", "flagged", "invalid", "failed"):
-            setattr(self, word, getattr(self, word) + getattr(other, word))
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return self.valid + self.flagged + self.invalid + self.failed
-
-    @property
-    def all_well(self) -> bool:
-        """Whether no cell failed and every one is valid."""
-        return self.total == self.valid
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.split import known_values
 from fairc.runtime.store.folder import Store, StoreError
 from fairc.runtime.store.results import MetricValue
+from fairc.runtime.store.verdicts import counts
 
 HALF, TWICE = "half", "twice"
 FACTORS: Mapping[str, float] = {HALF: 0.5, TWICE: 2.0}
@@ -40,9 +41,7 @@ def revalued(path: Path) -> Iterator[Revalued]:
     cells = [
         (cell, folder)
         for cell, folder in store.finished()
-        if (result := store.result(folder.name)) is not None
-        and result.status == "ok"
-        and result.verdict != "invalid"
+        if (result := store.result(folder.name)) is not None and counts(result)
     ]
     if cells and not any(cell.warmup_ns for cell, _ in cells):
         raise StoreError(f"{path} has no `warmup`, so there is nothing to change in it")

@@ -247,21 +247,28 @@ class Store:
 
         Raises StoreError.
         """
-        engine = self.lock.get("engine")
-        if engine is None:
+        if self.lock.get("engine") is None:
             raise StoreError(
                 f"{self.path / LOCK} names no engine, so its cells cannot be identified"
             )
-        # Of several where some cells need another machine than others; older locks name one.
-        identities = engine.get("identities", [engine["identity"]])
-        emitted = self.emitted
+        for cell, places in self.places():
+            there = (folder for folder in places.values() if (folder / RESULT).is_file())
+            if (folder := next(there, None)) is not None:
+                yield cell, folder
+
+    def places(self) -> Iterator[tuple[Cell, dict[str, Path]]]:
+        """Yield the plan's cells, each with its folder for each machine of the lock's engine, by identity.
+
+        There are several where some cells need another machine than others; older locks name one. Raises StoreError.
+        """
+        engine, emitted = self.lock.get("engine") or {}, self.emitted
+        name, identities = (
+            engine.get("name", ""),
+            engine.get("identities", [engine.get("identity", "")]),
+        )
         for cell in self.cells():
             given = emitted.get(cell.id, "")
-            for identity in identities:
-                folder = self.folder(key_of(cell, engine["name"], identity, given))
-                if (folder / RESULT).is_file():
-                    yield cell, folder
-                    break
+            yield cell, {i: self.folder(key_of(cell, name, i, given)) for i in identities}
 
     def commit(self, key: str, folder: Path, result: CellResult) -> None:
         """Make a scratch folder, with what belongs to the result in it, the cell with this key.

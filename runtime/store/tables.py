@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from fairc.compiler.plan import Cell
+from fairc.compiler.plan import Cell, Plan
 from fairc.runtime.host import faults
 from fairc.runtime.measurement import ArtefactError
 from fairc.runtime.measurement.series import Series
@@ -26,6 +26,8 @@ from .swept import Swept
 
 if TYPE_CHECKING:
     import duckdb
+
+    from .folder import Store
 
 # One thread, and fixed compression and row groups: the same rows give the same bytes.
 _CONFIG = {"threads": "1", "autoinstall_known_extensions": "false"}
@@ -92,6 +94,12 @@ def write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
         raise TableError(f"the tables in {folder} cannot be written: {error}") from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def write_of(store: Store, folder: Path, plan: Plan) -> None:
+    """Write the tables of a store's finished cells, which are of a plan. Raises TableError, StoreError."""
+    stored = (read_stored(cell, where) for cell, where in store.finished())
+    write(folder, tuple(axis.name for axis in plan.axes), stored)
 
 
 def connect(folder: Path) -> duckdb.DuckDBPyConnection:

@@ -11,7 +11,7 @@ from fairc.compiler.plan import Cell
 from fairc.runtime.host import supervisor
 
 from . import archive, damage, hashes
-from .folder import CELLS, LOCK, PLAN, RAW, RESULT, Store, StoreError, key_of, read_cells
+from .folder import CELLS, LOCK, PLAN, RAW, RESULT, Store, StoreError, read_cells
 
 PHASE_CHECK = "phase-check"
 
@@ -129,13 +129,8 @@ def of_cells(run: Path, found: Verified) -> Iterator[Damaged]:
 
 def _stored(store: Store) -> Iterator[tuple[Cell, Path]]:
     """Yield the cells of the plan that are there, also those whose result.json is not."""
-    engine = store.lock.get("engine") or {}
-    identities = engine.get("identities", [engine.get("identity", "")])
-    emitted = store.emitted
-    for cell in store.cells():
-        given = emitted.get(cell.id, "")
-        for identity in identities:
-            folder = store.folder(key_of(cell, engine.get("name", ""), identity, given))
+    for cell, places in store.places():
+        for folder in places.values():
             if (folder / RESULT).is_file() or (folder / hashes.FILES).is_file():
                 yield cell, folder
                 break

@@ -8,7 +8,6 @@ import json
 import shlex
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import IO
 
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.host import clean, supervisor
 from fairc.runtime.store.occupant import content
 from fairc.runtime.vm import image, recipe
 
@@ -119,13 +117,7 @@ def build(progress: Callable[[str], None] = lambda _: None, tarball: Path | None
         )
     if tarball is not None and not tarball.is_file():
         raise EngineUnavailable((f"{tarball} is not a file",), "name a linux-source tarball")
-    target = folder()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    clean.remove_temporary(target.parent)  # what killed builds left
-    prefix = supervisor.temporary_prefix("building")
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=prefix) as temporary:
-        work = Path(temporary)
-        work.chmod(0o755)  # mmdebstrap's user namespace has to enter it
+    with image.whole_build(folder()) as work:
         _compile(work, progress, tarball)
         for path in (source.CONFIGURATION, source.BUILD_SCRIPT):
             shutil.copy(path, work)
@@ -139,14 +131,7 @@ def build(progress: Callable[[str], None] = lambda _: None, tarball: Path | None
             "sha256": sha256,
         }
         (work / "kernel").chmod(0o755)
-        (work / "manifest.json").write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n")
-        finished = work.parent / f"{work.name}done"
-        work.rename(finished)
-        work.mkdir()  # the context manager removes its folder
-        try:
-            finished.rename(target)
-        except OSError:  # somebody else has built it meanwhile
-            shutil.rmtree(finished)
+        image.write_manifest(work, manifest)
     return require()
 
 

@@ -173,13 +173,7 @@ def build(
     if existing is not None:
         return existing
     _require_tools(TOOLS)
-    target = folder(variant)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    clean.remove_temporary(target.parent)  # what killed builds left
-    prefix = supervisor.temporary_prefix("building")
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=prefix) as temporary:
-        work = Path(temporary)
-        work.chmod(0o755)  # mmdebstrap's user namespace has to enter it
+    with whole_build(folder(variant)) as work:
         make_root(variant, work / "root.tar", progress)
         progress("making the root file system")
         _unpack_boot_files(variant, work / "root.tar", work)
@@ -190,7 +184,20 @@ def build(
             "digest": digest(work),
             "kernel": (work / "kernel-release").read_text().strip(),
         }
-        (work / "manifest.json").write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n")
+        write_manifest(work, manifest)
+    return require(variant)
+
+
+@contextmanager
+def whole_build(target: Path) -> Iterator[Path]:
+    """Give a folder to build in that then takes the place of `target`, as a whole; a failed build leaves none."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    clean.remove_temporary(target.parent)  # what killed builds left
+    prefix = supervisor.temporary_prefix("building")
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=prefix) as temporary:
+        work = Path(temporary)
+        work.chmod(0o755)  # mmdebstrap's user namespace has to enter it
+        yield work
         finished = work.parent / f"{work.name}done"
         work.rename(finished)
         work.mkdir()  # the context manager removes its folder
@@ -198,7 +205,12 @@ def build(
             finished.rename(target)
         except OSError:  # somebody else has built it meanwhile
             shutil.rmtree(finished)
-    return require(variant)
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, str]) -> None:
+    """Write what a build says of itself."""
+    text = json.dumps(manifest, indent=2, sort_keys=True) + "\n"
+    (folder / "manifest.json").write_text(text)
 
 
 def make_root(

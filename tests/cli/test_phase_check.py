@@ -12,10 +12,11 @@ import duckdb
 import pytest
 
 from fairc.runtime.compare.comparison import Side
-from fairc.runtime.compare.summary import samples
+from fairc.runtime.repetitions.reading import measured
+from fairc.runtime.repetitions.samples import samples
 from fairc.runtime.run import phase
 from fairc.runtime.statistics import Estimate
-from fairc.runtime.store.folder import Store, read_cells
+from fairc.runtime.store.folder import Store, read_cells, read_plan
 
 pytestmark = pytest.mark.usefixtures("without_report")
 
@@ -119,7 +120,8 @@ def test_values_that_chance_spreads_are_no_phases(checked: Fairc) -> None:
 def test_another_session_that_dominates_is_a_change(checked: Fairc) -> None:
     """F between the same limits, the other way round: with few values no test sees that."""
     groups = phase._Dominance.__new__(phase._Dominance)
-    side = Side(samples(Path("one/tables"), ("rate",), "fairness.F").groups[0], None)
+    run = measured(Path("one/tables"), read_plan(Path("one")))
+    side = Side(samples(run, "fairness.F").groups[0], None)
     key = frozenset(side.present.by.items())
     one, other, open_ = (
         Estimate(6, middle, middle - 0.1, middle + 0.1) for middle in (-0.2, 0.2, 0.05)

@@ -11,6 +11,8 @@ from typing import Any
 import duckdb
 import pytest
 
+from fairc.runtime.pack.readme import readme
+from fairc.runtime.run import phase
 from fairc.runtime.statistics.sequential import at_look, imprecision
 from fairc.runtime.store.folder import Store, StoreError, read_plan
 from fairc.runtime.store.ranges import endings
@@ -105,6 +107,33 @@ def test_its_intervals_are_those_of_the_looks(ran: Fairc) -> None:
         ran("table", "one", "goodput", "--stat", "mean", "--format", "json").out
     )
     assert first["ci_low"] is None and "the values decide" in first["no_interval"]
+
+
+def test_a_pack_expects_the_intervals_of_the_looks(ran: Fairc) -> None:
+    text = readme(Store(Path("one")), raw=True, image=False).decode()
+    expected = text.partition("| metric | rate |")[2]
+    for rate in ENDS:
+        for flow, values in zip("ab", goodputs("one", rate), strict=True):
+            found = at_look(values)
+            assert found.low is not None and found.high is not None
+            (row,) = (
+                line for line in expected.splitlines() if f"| goodput | {rate} | {flow} |" in line
+            )
+            low, high = map(float, row.split("|")[5].split(" to "))
+            unit = 1e3 if "kbit/s" in row else 1e6
+            assert [low * unit, high * unit] == pytest.approx([found.low, found.high], rel=1e-3)
+
+
+def test_the_phase_check_is_compared_with_the_intervals_of_the_looks(ran: Fairc) -> None:
+    assert ran("run", "ranges.fexp", "-o", "one", "--phase-check").status == 0
+    found = phase.findings(Path("one"))
+    assert found is not None
+    of_goodput = [result for result in found.results if result.metric == "goodput"]
+    assert len(of_goodput) == 2 * len(ENDS)
+    for result in of_goodput:
+        rate, flow = result.by["rate"], result.by["flow"]
+        look = at_look(goodputs("one", str(rate))["ab".index(str(flow))])
+        assert (result.before.low, result.before.high) == (look.low, look.high)
 
 
 def test_a_run_that_lost_cells_ends_where_it_ended(ran: Fairc) -> None:

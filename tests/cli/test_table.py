@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fairc.cli.table import as_csv, as_text
 
 if TYPE_CHECKING:
-    from fairc.runtime.compare.summary import Row
+    from fairc.runtime.repetitions.summaries import Row
 
 ROW: Row = {
     "metric": "goodput",

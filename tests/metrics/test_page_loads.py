@@ -17,13 +17,14 @@ from madeweb import (
     values,
     web_cell,
 )
+from storedcells import of
 
 from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.analysis.cells import write_series
-from fairc.runtime.compare.summary import summarise
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.slow_start import slow_start_s
 from fairc.runtime.metrics.cpu import busy_share
+from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.store import tables
 from fairc.runtime.store.results import CellResult
 from fairc.runtime.store.schema import Stored
@@ -157,15 +158,17 @@ def test_tables_of_loads_and_objects(tmp_path: Path) -> None:
     assert last == [(1, "tcp", 4300.0), (2, "quic", 2228.0)]
     assert numbered == [("INTEGER", 1, "h2"), ("INTEGER", 2, "h3")]
     # Loads of one cell are never in one group.
-    rows = summarise(tmp_path, (), "plt", by=())
+    rows = summarise(of(tmp_path, ()), "plt", by=())
     assert [(row["by"], row["n"]) for row in rows] == [({"load": "1"}, 1), ({"load": "2"}, 1)]
     # Without `by`, what tells the first load over HTTP/3 from the later ones is shown.
-    rows = summarise(tmp_path, (), "plt")
+    rows = summarise(of(tmp_path, ()), "plt")
     assert [(row["by"]["load"], row["by"]["protocol"]) for row in rows] == [
         ("1", "h2"),
         ("2", "h3"),
     ]
-    rows = summarise(tmp_path, (), "plt", by=("protocol",), where=lambda n: n["protocol"] == "h3")
+    rows = summarise(
+        of(tmp_path, ()), "plt", by=("protocol",), where=lambda n: n["protocol"] == "h3"
+    )
     assert [row["by"] for row in rows] == [{"protocol": "h3", "load": "2"}]
 
 

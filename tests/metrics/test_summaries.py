@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from storedcells import AXES, failed, invalid, stored
+from storedcells import AXES, failed, invalid, of, stored
 
-from fairc.runtime.compare.summary import UnknownName, summarise
+from fairc.compiler.plan import Precision
+from fairc.runtime.compare.comparison import compare_groups, compare_runs
+from fairc.runtime.repetitions.reading import UnknownName
+from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.store import tables
 
 
@@ -22,7 +25,7 @@ def swept(tmp_path: Path) -> Path:
 
 
 def test_a_table_by_axes_and_flow(swept: Path) -> None:
-    found = summarise(swept, AXES, "goodput")
+    found = summarise(of(swept, AXES), "goodput")
     assert found[0] == {
         "metric": "goodput",
         "unit": "bit/s",
@@ -48,14 +51,14 @@ def test_a_table_by_axes_and_flow(swept: Path) -> None:
 
 
 def test_other_groups_and_statistics(swept: Path) -> None:
-    found = summarise(swept, AXES, "goodput", by=("flow",), stat="max")
+    found = summarise(of(swept, AXES), "goodput", by=("flow",), stat="max")
     assert [(r["by"], r["n"], r["invalid"], r["value"]) for r in found] == [
         ({"flow": "a"}, 7, 2, 6.0),
         ({"flow": "b"}, 7, 2, 60.0),
     ]
-    found = summarise(swept, AXES, "goodput", by=(), stat="mean")
+    found = summarise(of(swept, AXES), "goodput", by=(), stat="mean")
     assert [(r["by"], r["n"], r["invalid"]) for r in found] == [({}, 14, 2)]
-    found = summarise(swept, AXES, "goodput", by=("repetition", "flow"), stat="p50")
+    found = summarise(of(swept, AXES), "goodput", by=("repetition", "flow"), stat="p50")
     assert (found[0]["by"], found[0]["value"]) == ({"repetition": "1", "flow": "a"}, 1.0)
 
 
@@ -63,16 +66,38 @@ def test_cells_can_be_chosen(swept: Path) -> None:
     def where(names: Mapping[str, str]) -> bool:
         return names["loss"] == "1%" or int(names["repetition"]) <= 2
 
-    found = summarise(swept, AXES, "goodput", by=("flow",), where=where)
+    found = summarise(of(swept, AXES), "goodput", by=("flow",), where=where)
     assert [(r["n"], r["invalid"], r["value"]) for r in found] == [(3, 1, 2.0), (3, 1, 20.0)]
 
 
 def test_values_that_are_not_defined_are_not_counted(swept: Path) -> None:
-    found = summarise(swept, AXES, "fairness", by=("loss", "flow"))
+    found = summarise(of(swept, AXES), "fairness", by=("loss", "flow"))
     assert [(r["metric"], r["by"], r["n"], r["value"]) for r in found] == [
         ("fairness.F", {"loss": "0%", "flow": None}, 0, None),
         ("fairness.F", {"loss": "1%", "flow": None}, 0, None),
     ]
+
+
+def test_a_range_of_repetitions_has_the_values_up_to_its_look_everywhere(tmp_path: Path) -> None:
+    """Of 12 repetitions one is invalid: 11 values, of which a range that looks at 8 and at 12 uses 8."""
+    cells = [stored(n, "0%", float(n)) for n in range(1, 12)]
+    cells += [invalid(12, "0%"), *(stored(n, "1%", float(n)) for n in range(21, 32))]
+    tables.write(tmp_path, AXES, [*cells, invalid(32, "1%")])
+    ranged = of(tmp_path, AXES, precision=Precision(least=8, goals=()), repeat=30)
+    by = ("loss", "flow")
+    for measured, n in ((ranged, 8), (of(tmp_path, AXES), 11)):
+        rows = summarise(measured, "goodput", by)
+        assert {row["n"] for row in rows} == {n}
+        medians = {frozenset(row["by"].items()): row["value"] for row in rows}
+        for compared in (
+            compare_groups(measured, "goodput", by),
+            compare_runs(measured, measured)[1],
+        ):
+            apart = [c for c in compared if c["metric"] == "goodput" and c["pairs"] is None]
+            assert apart and {(c["n_first"], c["n_second"]) for c in apart} == {(n, n)}
+            for c in apart:
+                key = frozenset((k, v) for k, v in c["by"].items() if k in by)
+                assert c["median_first"] == medians[key]
 
 
 @pytest.mark.parametrize(
@@ -86,5 +111,5 @@ def test_values_that_are_not_defined_are_not_counted(swept: Path) -> None:
 )
 def test_unknown_names(swept: Path, arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(UnknownName) as caught:
-        summarise(swept, AXES, **arguments)
+        summarise(of(swept, AXES), **arguments)
     assert words in str(caught.value)

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from storedcells import AXES, failed, invalid, stored
+from storedcells import AXES, failed, invalid, of, stored
 
 from fairc.runtime import documents
-from fairc.runtime.compare import summary
-from fairc.runtime.compare.summary import summarise
+from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.store import swept as swept_values
 from fairc.runtime.store import tables
 from fairc.runtime.store.columns import TABLES
@@ -173,7 +172,7 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
 def test_a_run_without_results_has_empty_tables(tmp_path: Path) -> None:
     tables.write(tmp_path, AXES, [])
     assert rows(tmp_path, "SELECT count(*) FROM slots") == [(0,)]
-    assert summarise(tmp_path, AXES, "goodput") == []
+    assert summarise(of(tmp_path, AXES), "goodput") == []
 
 
 def test_a_failure_on_the_way_leaves_the_old_tables(written: Path) -> None:
@@ -233,4 +232,3 @@ def test_no_column_is_declared_twice() -> None:
         names = sorted(column.name for column in table.columns)
         assert all(a != b for a, b in pairwise(names))
     assert SEPARATOR not in "".join(documents.tables())
-    assert summary.FLOW == "flow"

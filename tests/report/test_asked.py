@@ -16,7 +16,6 @@ from fairc.runtime.report import build
 from fairc.runtime.report.figures import (
     Drawing,
     NothingToDraw,
-    Number,
     Sheet,
     cdf,
     colours,
@@ -25,6 +24,7 @@ from fairc.runtime.report.figures import (
     line,
 )
 from fairc.runtime.report.figures.style import VARIABLES
+from fairc.runtime.report.formatting import Number
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import F

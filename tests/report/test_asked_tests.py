@@ -6,6 +6,7 @@ from itertools import combinations
 
 from asked_figures import SWEEP, Maker, asked, planned, run_of, texts_of, values_of
 
+from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.figures import (
     Drawing,
     cases,
@@ -96,7 +97,8 @@ def test_loads_pair_although_their_protocols_differ() -> None:
 
     def load(http: str, protocol: str, repetition: int, value: float) -> cases.Case:
         keys = {"http": http, "protocol": protocol, "repetition": str(repetition), "load": "2"}
-        return cases.Case(keys, value, f"{http}{repetition}", http)
+        outcome = Outcome(f"{http}{repetition}", http, repetition, "1", "ok", "valid", ())
+        return cases.Case(keys, value, outcome)
 
     first = [load("h2", "h2", 1, 3.3), load("h2", "h2", 2, 3.4)]
     second = [load("h3", "h3", 2, 6.9), load("h3", "h3", 1, 6.8), load("h3", "h3", 3, 7.0)]

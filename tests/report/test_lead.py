@@ -10,13 +10,14 @@ from typing import Any, cast
 import pytest
 
 from fairc.compiler import plan
+from fairc.runtime.repetitions.reading import Measure, Outcome
 from fairc.runtime.report import build
 from fairc.runtime.report.answer import answer
 from fairc.runtime.report.build import _Report
 from fairc.runtime.report.figures import Drawing
 from fairc.runtime.report.lead import SECTION, _axes, _candidates, tiles
-from fairc.runtime.report.run import Configuration, Outcome, Run
-from fairc.runtime.report.summary import GOODPUT, Measure, Results
+from fairc.runtime.report.run import Configuration, Run
+from fairc.runtime.report.summary import GOODPUT, Results
 
 Maker = Callable[..., Path]
 
@@ -115,8 +116,8 @@ def test_flows_of_one_statement_are_one_number_and_four_numbers_are_not_three(
     (tile,) = tiles(results, answer(run, results))
     assert [e.what for e in tile.numbers] == ["goodput of heavy", "goodput of light (mean of 3)"]
     (configuration,) = run.configurations
-    light = [results.cells(m, configuration.id) for m in results.select(GOODPUT) if m.flow in users]
-    means = sorted(sum(cells[o.cell] or 0 for cells in light) / 3 for o in configuration.counted)
+    light = [m for m in results.select(GOODPUT) if m.flow in users]
+    means = sorted(sum(results.number(m, o) or 0 for m in light) / 3 for o in configuration.counted)
     found = tile.numbers[1].median
     assert found and float(found.exact) == pytest.approx((means[2] + means[3]) / 2)
 

@@ -10,20 +10,20 @@ import pytest
 
 from fairc.compiler.plan import FigureRequest, Selection
 from fairc.runtime.analysis.cells import analyse
-from fairc.runtime.compare.summary import summarise
 from fairc.runtime.engines.fake import FakeEngine
+from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.report import build
 from fairc.runtime.report.comparisons import comparisons
 from fairc.runtime.report.figures import (
     FIGURES,
     Drawing,
     NothingToDraw,
-    Number,
     Sheet,
     Subject,
     loads,
 )
 from fairc.runtime.report.figures.sequence import _curves, _scale
+from fairc.runtime.report.formatting import Number
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results
 from fairc.runtime.store import tables
@@ -213,9 +213,9 @@ def test_page_and_text_tell_the_same(path: Path) -> None:
     assert page.read_text() == build(path, ("html",))[0].read_text()
 
 
-def test_the_table_of_a_metric_by_load(path: Path) -> None:
+def test_the_table_of_a_metric_by_load(subject: Subject) -> None:
     rows = summarise(
-        path / "tables", ("access", "target", "http"), "plt", ("http",),
+        subject.run.measured, "plt", ("http",),
         lambda names: names["load"] != "1" and names["access"] == "4g",
     )  # fmt: skip
     assert [(row["by"], row["n"]) for row in rows] == [

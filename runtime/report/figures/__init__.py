@@ -25,7 +25,7 @@ from . import (
     spectrum,
     window,
 )
-from .base import Drawing, FigureKind, NothingToDraw, Number, Sheet, Subject
+from .base import Drawing, FigureKind, NothingToDraw, Sheet, Subject
 
 # Shown in every report, in this order.
 DEFAULT: tuple[FigureKind, ...] = (rates.KIND, window.KIND, queue.KIND)
@@ -63,7 +63,6 @@ __all__ = [
     "Drawing",
     "FigureKind",
     "NothingToDraw",
-    "Number",
     "Sheet",
     "Subject",
     "loads_pages",

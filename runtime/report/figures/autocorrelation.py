@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.formatting import between, listed, number
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
+from .base import Drawing, FigureKind, NothingToDraw, Subject, few, limits
 from .cases import REPETITION, Case, by_text, load, names_of, replicates, separated, stem, worded
 from .layout import columns_for, fitting, grid
 from .style import LIMIT, MUTED, SERIES, Width
@@ -48,13 +48,10 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         if isinstance(found, str):
             without += 1
         else:
-            panels.append(Panel(worded(names, key), len({c.cell for c in members}), found))
+            panels.append(Panel(worded(names, key), len({c.outcome.cell for c in members}), found))
     if not panels:
         raise NothingToDraw("no group has 6 repetitions or more with values that vary")
-    if len(panels) > limits("autocorrelation").panels:
-        raise NothingToDraw(
-            f"{len(panels)} panels are more than {limits('autocorrelation').panels}"
-        )
+    few(len(panels), limits("autocorrelation").panels, "panels")
     outside = [
         f"{panel.heading or 'all'} at lag {lag} ({number(r, 2)})"
         for panel in panels

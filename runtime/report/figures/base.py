@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fairc.runtime.report.formatting import Cell
 from fairc.runtime.report.run import Configuration, Run
 from fairc.runtime.report.summary import Results
 from fairc.words.figures import FIGURES, FigureEntry
@@ -38,19 +39,10 @@ class Drawing:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
-    """A number in a sheet: as printed, and its exact value (in its SI base unit)."""
-
-    text: str
-    exact: str
-
-
-@dataclass(frozen=True, slots=True)
 class Sheet:
     """A table among the figures; name, section, title and caption as of a Drawing.
 
-    head: of each column, and whether it holds numbers. rows: a text, a number, or two numbers (an
-    interval) in each column.
+    head: of each column, and whether it holds numbers.
     """
 
     name: str
@@ -58,7 +50,7 @@ class Sheet:
     title: str
     caption: str
     head: tuple[tuple[str, bool], ...]
-    rows: tuple[tuple[str | Number | tuple[Number, Number], ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +73,12 @@ class NothingToDraw(Exception):
 def limits(kind: str) -> FigureEntry:
     """Return how much a figure of `report` may show; a plan that was not compiled may request more."""
     return FIGURES[kind]
+
+
+def few(number: int, most: int, what: str, can: str = "") -> None:
+    """Raise NothingToDraw where a figure would have more of something than it may show."""
+    if number > most:
+        raise NothingToDraw(f"{number} {what} are more than {most}{can}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.multiple import holm
 
 from .axis import wants_log
-from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
+from .base import Drawing, FigureKind, Subject, few, limits
 from .cases import (
     PROTOCOL,
     Case,
@@ -149,8 +149,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         ]
     )  # fmt: skip
     boxes = [(p.heading, row) for p in panels for row in p.rows if isinstance(row, Box)]
-    if len(boxes) > limits("boxplot").groups or len(panels) > limits("boxplot").panels:
-        raise NothingToDraw(f"{len(boxes)} boxes are more than {limits('boxplot').groups}")
+    few(len(boxes), limits("boxplot").groups, "boxes")
+    few(len(panels), limits("boxplot").panels, "panels")
     log = wants_log(request, "x", (v for _, box in boxes for v in box.values))
     medians = [
         f"{headed(h, b.label)}: {quantity(b.middle.value, cases.unit)}"
@@ -190,31 +190,34 @@ def _rows(
 ) -> tuple[Box | Tests, ...]:
     rows: list[Box | Tests] = []
     for head, block in grouped(members, by[:-1], cases.orders):
-        found = grouped(block, by[-1:], cases.orders)
-        for key, own in found:
-            found_values, middle = cases.median_of(own, level)
+        groups = []
+        for key, own in grouped(block, by[-1:], cases.orders):
+            values, middle = cases.median_of(own, level)
             label = worded(by, (*head, *key))
-            rows.append(Box(label, found_values, middle, notch and middle.low is not None))
+            rows.append(Box(label, values, middle, notch and middle.low is not None))
+            groups.append((valued(key), own, values))
         if test is not None and by:
-            pairs = _pairs(test, by[-1], [(valued(k), own) for k, own in found])
+            pairs = _pairs(test, by[-1], groups)
             rows += [pairs] if pairs else []
     return tuple(rows)
 
 
-def _pairs(test: TestOf, name: str, groups: Sequence[tuple[str, list[Case]]]) -> Tests:
-    """Test each pair of groups, which differ in a name; of many groups, neighbours."""
+def _pairs(
+    test: TestOf, name: str, groups: Sequence[tuple[str, list[Case], tuple[float, ...]]]
+) -> Tests:
+    """Test each pair of groups, which differ in a name; of many groups, neighbours.
+
+    groups: the label of each, its cases, and the values that its box is of.
+    """
     pairs = combinations(groups, 2) if len(groups) <= ALL_PAIRS else pairwise(groups)
     _, p_of = test
     paired = test in PAIRED_TESTS.values()
     return tuple(
-        Pair(f"{a} / {b}", p_of(*(matched(own, others, name) if paired else values(own, others))))
-        for (a, own), (b, others) in pairs
+        Pair(
+            f"{a} / {b}", p_of(*(matched(own, others, name) if paired else (values, other_values)))
+        )
+        for (a, own, values), (b, others, other_values) in pairs
     )
-
-
-def values(first: Sequence[Case], second: Sequence[Case]) -> tuple[list[float], list[float]]:
-    """Return the values of two groups as they are."""
-    return [case.value for case in first], [case.value for case in second]
 
 
 def matched(

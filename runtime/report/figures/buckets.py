@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.formatting import one_line
-from fairc.runtime.report.run import Configuration, Outcome, Run
+from fairc.runtime.report.run import Run
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
+from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
 from .layout import columns_for, fitting, grid, label_room, short
 from .style import LIMIT, Width, colour, dash, label_ends
 from .traces import BINS, Line, Panel, chosen_text, representatives
@@ -29,11 +30,10 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
     del request  # a default figure: it has no options
     found = representatives(subject)
-    headings = panel_names(c for c, _, _ in found)
     panels = [
         panel
-        for (configuration, outcome, _), heading in zip(found, headings, strict=True)
-        for panel in _panels(subject.run, configuration, outcome, heading)
+        for _, outcome, _, heading in found
+        for panel in _panels(subject.run, outcome, heading)
     ]
     if not panels:
         raise NothingToDraw("none of the configurations shown has a policer")
@@ -53,8 +53,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     )
 
 
-def _panels(run: Run, configuration: Configuration, outcome: Outcome, heading: str) -> list[Panel]:
-    del configuration
+def _panels(run: Run, outcome: Outcome, heading: str) -> list[Panel]:
     ranked = run.rows(
         "SELECT policer, user FROM buckets WHERE cell = ? GROUP BY policer, user"
         " ORDER BY policer, sum(dropped) DESC, sum(tokens) DESC, user",

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from math import fsum
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.compare.mixtures import Origin, names_to_add, ticked
+from fairc.runtime.repetitions.mixtures import names_to_add, ticked
+from fairc.runtime.repetitions.reading import Measure, Outcome
 from fairc.runtime.report.endings import cells_waiting
 from fairc.runtime.report.formatting import Scale, counted, listed, one_line, scale_for
-from fairc.runtime.report.run import Configuration, Outcome
-from fairc.runtime.report.summary import Measure
+from fairc.runtime.report.run import Configuration
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.repeated import FIXED, Repeated
 
@@ -37,8 +37,7 @@ class Case:
 
     keys: Mapping[str, str]
     value: float
-    cell: str
-    configuration: str
+    outcome: Outcome
     flow: str = ""
 
 
@@ -113,7 +112,7 @@ class Cases:
 
         names: what separates the figure's groups.
         """
-        cells = len({case.cell for case in self.cases})
+        cells = len({case.outcome.cell for case in self.cases})
         text = f"n = {counted(cells, 'cell')}"
         loads = [load for load in self.orders[LOAD] if load]
         if loads:
@@ -161,13 +160,12 @@ def grouped(
 
 def mixture(cases: Iterable[Case], swept: Sequence[str], sampled: bool) -> tuple[str, ...]:
     """Return the swept names that separate the configurations of a group; empty: it is no mixture."""
-    origins = (Origin(case.configuration, case.cell, case.keys) for case in cases)
-    return names_to_add(origins, swept, sampled=sampled)
+    return names_to_add((case.outcome for case in cases), swept, sampled=sampled)
 
 
 def only(cases: Iterable[Case]) -> str:
     """Return the configuration that all cases are of; empty: they are of several."""
-    found = {case.configuration for case in cases}
+    found = {case.outcome.configuration for case in cases}
     return found.pop() if len(found) == 1 else ""
 
 
@@ -202,12 +200,11 @@ def load(subject: Subject, request: FigureRequest) -> Cases:
         for measure in measures:
             name, load = measure.flow or "", _load_of(measure)
             declared, users = run.origins.get(name, (name, ""))
-            for outcome, value in results.points(measure, configuration):
-                place = outcome.cell, load
-                if outcome.counts and place in chosen:
-                    protocol = run.protocol_of(configuration.id, name, measure.load)
-                    keys = {**chosen[place], PROTOCOL: protocol, FLOW: declared, USERS: users}
-                    cases.append(Case(keys, value, outcome.cell, configuration.id, name))
+            for outcome in configuration.counted:
+                place, value = (outcome.cell, load), results.value(measure, outcome)
+                if value is not None and value.number is not None and place in chosen:
+                    over = {PROTOCOL: value.protocol or "", FLOW: declared, USERS: users}
+                    cases.append(Case({**chosen[place], **over}, value.number, outcome, name))
                     found.add(place)
         for outcome in configuration.outcomes:
             for load in loads:
@@ -235,10 +232,9 @@ def load(subject: Subject, request: FigureRequest) -> Cases:
     unit = measures[0].unit
     waiting = cells_waiting(run, results)
     scale = scale_for(unit, [c.value for c in cases])
-    sampled = run.plan.unsampled > 0 and not run.plan.common
     return Cases(
-        metric, unit, scale, tuple(cases), tuple(gaps), orders, where, waiting, sampled,
-        run.repeated,
+        metric, unit, scale, tuple(cases), tuple(gaps), orders, where, waiting,
+        run.measured.sampled, run.repeated,
     )  # fmt: skip
 
 
@@ -288,13 +284,13 @@ def replicates(cases: Iterable[Case]) -> list[float]:
     """
     values: dict[str, list[float]] = {}
     for case in sorted(cases, key=lambda case: int(case.keys[REPETITION])):
-        values.setdefault(case.cell, []).append(case.value)
+        values.setdefault(case.outcome.cell, []).append(case.value)
     return [fsum(found) / len(found) for found in values.values()]
 
 
 def pools_flows(cases: Sequence[Case]) -> bool:
     """Tell whether several values are of the same cell: of its flows, or of its loads."""
-    return len({case.cell for case in cases}) < len(cases)
+    return len({case.outcome.cell for case in cases}) < len(cases)
 
 
 @dataclass(frozen=True, slots=True)

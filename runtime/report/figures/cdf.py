@@ -10,7 +10,7 @@ from fairc.runtime.report.formatting import between, listed, one_line, quantity
 
 from . import within
 from .axis import wants_log
-from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
+from .base import Drawing, FigureKind, Subject, few, limits
 from .cases import Cases, by_text, grouped, headed, load, names_of, separated, stem, valued, worded
 from .layout import Key, fitting, panels_for
 from .style import Width, colour, dash, logarithmic
@@ -42,10 +42,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     by = separated(by, facet, cases)
     groups = [key for key, _ in cases.groups(by)]
-    if len(groups) > limits("cdf").lines:
-        raise NothingToDraw(
-            f"{len(groups)} groups are more than {limits('cdf').lines} lines can show"
-        )
+    few(len(groups), limits("cdf").lines, "groups", " lines can show")
     panels = [
         Panel(
             worded(facet, key),
@@ -56,8 +53,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         )
         for key, members in cases.groups(facet)
     ]
-    if len(panels) > limits("cdf").panels:
-        raise NothingToDraw(f"{len(panels)} panels are more than {limits('cdf').panels}")
+    few(len(panels), limits("cdf").panels, "panels")
     sizes = sorted({len(values) for panel in panels for _, values in panel.lines})
     n = between(sizes)
     spans = [

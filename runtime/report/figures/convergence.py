@@ -16,7 +16,7 @@ from fairc.runtime.report.formatting import counted, listed, quantity
 from fairc.runtime.statistics import median
 from fairc.runtime.statistics.subsets import drawn_ranks, enough
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
+from .base import Drawing, FigureKind, NothingToDraw, Subject, few, limits
 from .cases import (
     Case,
     Cases,
@@ -72,8 +72,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     names = separated((*facet, *by), (), cases)
     percentile, draws = number_of(request, "percentile"), round(number_of(request, "draws"))
     groups = cases.groups(names)
-    if len(groups) > limits("convergence").panels:
-        raise NothingToDraw(f"{len(groups)} panels are more than {limits('convergence').panels}")
+    few(len(groups), limits("convergence").panels, "panels")
     panels = []
     for key, found in groups:
         values = of_configurations(found)
@@ -150,7 +149,7 @@ def of_configurations(found: list[Case]) -> list[float]:
     """Return one value for each configuration: the median of its cells."""
     members: dict[str, list[Case]] = {}
     for case in found:
-        members.setdefault(case.configuration, []).append(case)
+        members.setdefault(case.outcome.configuration, []).append(case)
     medians = (median(replicates(cases)).value for cases in members.values())
     return [value for value in medians if value is not None]
 
@@ -185,7 +184,9 @@ def spread_of(
 
 
 def _repeated(cases: Cases) -> bool:
-    return len({c.cell for c in cases.cases}) > len({c.configuration for c in cases.cases})
+    return len({c.outcome.cell for c in cases.cases}) > len(
+        {c.outcome.configuration for c in cases.cases}
+    )
 
 
 def _draw(cases: Cases, panels: list[Panel], width: Width) -> Figure:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.formatting import number
-from fairc.runtime.report.run import Configuration, Outcome, Run
+from fairc.runtime.report.run import Configuration, Run
 
 from . import rates
-from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
+from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
 from .traces import BINS, Line, Panel, chosen_text, draw_panels, representatives, shaded
 
 K, JAIN = "fmp.K", "fmp.jain"
@@ -27,15 +28,13 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     del request  # a default figure: it has no options
     found = representatives(subject)
     bins = BINS if len(found) == 1 else BINS // 2
-    courses = [_traces(subject.run, outcome, bins) for _, outcome, _ in found]
+    courses = [_traces(subject.run, shown.outcome, bins) for shown in found]
     if not any(K in course for course in courses):
         raise NothingToDraw("K over time is not stored")
     largest = max(abs(v) for course in courses for v in course.get(K, ([], [0.0]))[1])
     reach = max(1.1 * largest, LEAST_SPAN)
     panels: list[Panel] = []
-    for (configuration, outcome, _), course, name in zip(
-        found, courses, panel_names(c for c, _, _ in found), strict=True
-    ):
+    for (configuration, outcome, _, name), course in zip(found, courses, strict=True):
         place = len(subject.run.flows)
         # The first of the three has the configuration's name above it, which may be as long as all three.
         warmup_s = subject.run.scenes[configuration.id].warmup_ns * 1e-9
@@ -48,8 +47,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
             lines = (Line("", place, *course[metric]),) if metric in course else ()
             panels.append(Panel("", label, lines, warmup_s=warmup_s, span=span))
     ends = [
-        f"{configuration.label}: K = {number(course[K][1][-1], 3)}"
-        for (configuration, _, _), course in zip(found, courses, strict=True)
+        f"{shown.configuration.label}: K = {number(course[K][1][-1], 3)}"
+        for shown, course in zip(found, courses, strict=True)
         if K in course
     ]
     return Drawing(

@@ -8,10 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.formatting import one_line
 from fairc.runtime.report.run import Run
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject, limits, panel_names
+from .base import Drawing, FigureKind, NothingToDraw, Subject, few, limits
 from .cases import REPETITION, load, names_of, separated, stem, worded
 from .layout import WIDE_LEFT, Key, panels_for
 from .style import INK, LIMIT, MUTED, Dash, Width
@@ -86,9 +87,7 @@ def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing
     panels = [p for p in found if any(p.of(name) for name in look.wanted)]
     if not panels:
         raise NothingToDraw(f"no cell that counts has the curves of `{look.kind}`")
-    most = limits(look.kind).panels
-    if len(panels) > most:
-        raise NothingToDraw(f"{len(panels)} panels are more than {most}")
+    few(len(panels), limits(look.kind).panels, "panels")
     shown = sorted({panel.repetition for panel in panels})
     which = "repetition" if len(shown) == 1 else "repetitions"
     verdicts = "; ".join(f"{p.heading}: {p.verdict}" for p in panels if p.verdict and p.heading)
@@ -134,14 +133,12 @@ def plot_models(axes: Axes, panel: Panel, name: str) -> None:
 
 
 def _default(subject: Subject) -> list[Panel]:
-    found = representatives(subject)
-    headings = panel_names(c for c, _, _ in found)
     panels: list[Panel] = []
-    for (_, outcome, _), heading in zip(found, headings, strict=True):
+    for _, outcome, _, heading in representatives(subject):
         flows = _flows(subject.run, outcome.cell)
         for flow in flows:
             own = ", ".join(filter(None, (heading, f"flow = {flow}" if len(flows) > 1 else "")))
-            panels.append(_panel(subject.run, own, outcome.cell, flow, outcome.repetition))
+            panels.append(_panel(subject, own, outcome, flow))
     return panels
 
 
@@ -154,8 +151,7 @@ def _asked(subject: Subject, request: FigureRequest) -> list[Panel]:
     panels: list[Panel] = []
     for key, members in cases.groups(names):
         first = min(members, key=lambda case: int(case.keys[REPETITION]))
-        repetition = int(first.keys[REPETITION])
-        panels.append(_panel(subject.run, worded(names, key), first.cell, first.flow, repetition))
+        panels.append(_panel(subject, worded(names, key), first.outcome, first.flow))
     return panels
 
 
@@ -167,13 +163,13 @@ def _flows(run: Run, cell: str) -> list[str]:
     return [flow for (flow,) in rows]
 
 
-def _panel(run: Run, heading: str, cell: str, flow: str, repetition: int) -> Panel:
+def _panel(subject: Subject, heading: str, outcome: Outcome, flow: str) -> Panel:
     from fairc.runtime.measurement.series import Curve
 
-    table = run.columns(
+    table = subject.run.columns(
         "SELECT curve, scale, x, y, low, high FROM curves WHERE cell = ? AND flow = ? AND metric"
         " = ?",
-        [cell, flow, METRIC],
+        [outcome.cell, flow, METRIC],
     )
     names, scales = table["curve"], table["scale"].astype(int)
     curves: list[Curve] = []
@@ -181,11 +177,10 @@ def _panel(run: Run, heading: str, cell: str, flow: str, repetition: int) -> Pan
         ours = (names == name) & (scales == scale)
         columns = (table[column][ours].astype(float) for column in ("x", "y", "low", "high"))
         curves.append(Curve(METRIC, flow, name, scale, *columns))
-    inside = run.rows(
-        "SELECT value FROM metrics WHERE cell = ? AND flow = ? AND metric = ?",
-        [cell, flow, f"{METRIC}.inside"],
-    )
-    return Panel(heading, repetition, inside[0][0] if inside else None, tuple(curves))
+    results = subject.results
+    verdicts = (m for m in results.select(f"{METRIC}.inside") if m.flow == flow)
+    inside = next((results.number(measure, outcome) for measure in verdicts), None)
+    return Panel(heading, outcome.repetition, inside, tuple(curves))
 
 
 def _unique(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:

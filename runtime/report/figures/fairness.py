@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.report.formatting import MINUS, number, one_line
 from fairc.runtime.report.run import Configuration
-from fairc.runtime.report.summary import F, Measure, Results, Summary
+from fairc.runtime.report.summary import F, Results, Summary
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .layout import fitted, short

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.formatting import listed, one_line, quantity
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
+from .base import Drawing, FigureKind, Subject, few, limits
 from .cases import Cases, by_text, load, names_of, number_of, separated, stem, worded
 from .layout import fitting, panels_for
 from .pairs import pair_of, sessions_of
@@ -38,8 +38,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     names = separated((*facet, *by), (), cases)
     groups = cases.groups(names)
-    if len(groups) > limits("histogram").panels:
-        raise NothingToDraw(f"{len(groups)} panels are more than {limits('histogram').panels}")
+    few(len(groups), limits("histogram").panels, "panels")
     edges = bin_edges([c.value / cases.scale.factor for c in cases.cases],
                       round(number_of(request, "bins")))  # fmt: skip
     panels = [

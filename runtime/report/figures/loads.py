@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.formatting import decimals_for, number, one_line
-from fairc.runtime.report.run import Configuration
-from fairc.runtime.report.summary import PLT, TTR, Measure, Results, Summary
+from fairc.runtime.repetitions.reading import Measure
+from fairc.runtime.report.formatting import Cell, Scale, count, decimals_for, one_line, scaled
+from fairc.runtime.report.run import Configuration, in_list
+from fairc.runtime.report.summary import PLT, TTR, Results, Summary
 
-from .base import FigureKind, NothingToDraw, Number, Sheet, Subject
+from .base import FigureKind, NothingToDraw, Sheet, Subject
 
-Cell = str | Number | tuple[Number, Number]
+_SECONDS = Scale(1.0, "s")
 
 _PER_LOAD = """
     SELECT flow, load, any_value(wanted), count(*), count(*) FILTER (WHERE error <> ''),
         any_value(slow_start_s), bool_or(split)
-    FROM loads JOIN cells USING (cell)
-    WHERE configuration = ? AND cells.status = 'ok' AND verdict <> 'invalid' AND load > 0
+    FROM loads WHERE cell {cells} AND load > 0
     GROUP BY flow, load ORDER BY flow, load
 """
 # Of the load without a network, which browsers make once per configuration.
@@ -47,16 +47,17 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     has_own = any(own.values())
     rows: list[tuple[Cell, ...]] = []
     for configuration in run.configurations:
-        found = run.rows(_PER_LOAD, [configuration.id])
-        for flow, load, wanted, count, failed, slow_start_s, split in found:
+        within, cells = in_list(outcome.cell for outcome in configuration.counted)
+        found = run.rows(_PER_LOAD.format(cells=within), cells)
+        for flow, load, wanted, made, failed, slow_start_s, split in found:
             rows.append(
                 (
                     *(one_line(value) for _, value in configuration.bindings),
                     *((one_line(flow),) if several else ()),
                     str(load),
                     wanted,
-                    Number(str(count - failed), str(count - failed)),
-                    Number(str(failed), str(failed)),
+                    count(made - failed),
+                    count(failed),
                     *_shown(results, measures.get((PLT, flow, load)), configuration, digits),
                     *_shown(results, measures.get((TTR, flow, load)), configuration, digits),
                     _theory(slow_start_s, split, digits),
@@ -111,22 +112,18 @@ def _shown(
         return "-", ""
     interval: Cell = ""
     if found.low is not None and found.high is not None:
-        interval = (_number(found.low, digits), _number(found.high, digits))
-    return _number(found.median, digits), interval
-
-
-def _number(value: float, digits: int) -> Number:
-    return Number(number(value, digits), repr(value))
+        interval = scaled(found.low, _SECONDS, digits), scaled(found.high, _SECONDS, digits)
+    return scaled(found.median, _SECONDS, digits), interval
 
 
 def _theory(slow_start_s: float | None, split: bool, digits: int) -> Cell:
     if slow_start_s is None:
         return "split" if split else "-"
-    return _number(slow_start_s, digits)
+    return scaled(slow_start_s, _SECONDS, digits)
 
 
 def _own(plt_s: float | None, digits: int) -> Cell:
-    return "-" if plt_s is None else _number(plt_s, digits)
+    return "-" if plt_s is None else scaled(plt_s, _SECONDS, digits)
 
 
 KIND = FigureKind("loads", make)

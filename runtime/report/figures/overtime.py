@@ -98,7 +98,7 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
         " ORDER BY number, bin"
     )
     keys = [key for key, _ in groups]
-    sizes = [len({case.cell for case in found}) for _, found in groups]
+    sizes = [len({case.outcome.cell for case in found}) for _, found in groups]
     mixed = [bool(mixture(found, cases.swept, cases.sampled)) for _, found in groups]
     points: dict[tuple[str, ...], list[Point]] = {key: [] for key in keys}
     for number, place, values in rows:
@@ -119,7 +119,7 @@ def _members(groups: Sequence[Sequence[Case]]) -> dict[str, NDArray[Any]]:
     """Return which flow of which cell is in which group, as columns; place: the cell's repetition."""
     import numpy as np
 
-    cells = [case.cell for found in groups for case in found]
+    cells = [case.outcome.cell for found in groups for case in found]
     flows = [case.flow for found in groups for case in found]
     places = [int(case.keys[REPETITION]) for found in groups for case in found]
     numbers = [number for number, found in enumerate(groups) for _ in found]

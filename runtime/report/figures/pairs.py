@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from math import ceil
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.formatting import decimals_for, number, one_line
+from fairc.runtime.report.formatting import Cell, Number, count, decimals_for, number, one_line
 from fairc.runtime.report.run import Run
 from fairc.runtime.statistics.estimates import Estimate, no_variance, percentile
 
-from .base import FigureKind, NothingToDraw, Number, Sheet, Subject, limits
+from .base import FigureKind, NothingToDraw, Sheet, Subject, few, limits
 from .cases import Case, Cases, by_text, load, names_of, number_of, ordinal, separated, stem
 from .convergence import of_configurations
 
@@ -25,7 +25,7 @@ PAIR = "pair"
 IN_TAIL = 5
 """Configurations that are to be expected beyond the percentile; docs/statistics.md has how often the interval misses."""
 
-Row = tuple[str | Number | tuple[Number, Number], ...]
+Row = tuple[Cell, ...]
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Sheet:
@@ -34,8 +34,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     cases = load(subject, request)
     q, level = number_of(request, "percentile"), number_of(request, "ci")
     names, groups = _groups(subject.run, request, cases)
-    if len(groups) > limits("pairs").groups:
-        raise NothingToDraw(f"{len(groups)} rows are more than {limits('pairs').groups}")
+    few(len(groups), limits("pairs").groups, "rows")
     found = [
         (key, over_configurations(of_configurations(members), q, level, subject.run.plan.seed))
         for key, members in groups
@@ -63,7 +62,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     rows: list[Row] = [
         (
             *map(one_line, key),
-            Number(str(e.n), str(e.n)),
+            count(e.n),
             *(item for scale in range(len(scales)) for item in cells(e, scale)),
         )
         for key, e in found
@@ -117,7 +116,7 @@ def _groups(
     groups: dict[tuple[str, ...], list[Case]] = {}
     for key, members in cases.groups(names):
         for case in members:
-            pair = pair_of(run, case.configuration, sessions_of(run, cases.metric))
+            pair = pair_of(run, case.outcome.configuration, sessions_of(run, cases.metric))
             groups.setdefault((pair, *key), []).append(case)
     return (PAIR, *names), list(groups.items())
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.formatting import Scale, scale_for
 from fairc.runtime.report.links import named
-from fairc.runtime.report.run import Configuration, Outcome, Run
+from fairc.runtime.report.run import Configuration, Run
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
+from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
 from .traces import BINS, Line, Panel, chosen_text, draw_panels, representatives, shaded
 
 
@@ -15,11 +16,10 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
     del request  # a default figure: it has no options
     found = representatives(subject)
-    headings = panel_names(c for c, _, _ in found)
     bins = BINS if len(found) == 1 else BINS // 2
     panels = [
         panel
-        for (configuration, outcome, _), heading in zip(found, headings, strict=True)
+        for configuration, outcome, _, heading in found
         for panel in _panels(subject.run, configuration, outcome, heading, bins)
     ]
     if not panels:

@@ -11,7 +11,7 @@ from fairc.runtime.report.formatting import listed, one_line, quantity, scale_fo
 from fairc.runtime.report.run import Run, in_list
 from fairc.runtime.report.summary import PLT
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
+from .base import Drawing, FigureKind, Subject, few, limits
 from .cases import (
     LOAD,
     REPETITION,
@@ -77,16 +77,12 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     facet = (*facet, *rest)
     by = separated(by, facet, cases)
     groups = [key for key, _ in cases.groups(by)]
-    if len(groups) > limits("sequence").lines:
-        raise NothingToDraw(
-            f"{len(groups)} groups are more than {limits('sequence').lines} lines can show"
-        )
+    few(len(groups), limits("sequence").lines, "groups", " lines can show")
     panels = [
         _panel(subject, worded(facet, key), members, by, groups, cases)
         for key, members in cases.groups(facet)
     ]
-    if len(panels) > limits("sequence").panels:
-        raise NothingToDraw(f"{len(panels)} panels are more than {limits('sequence').panels}")
+    few(len(panels), limits("sequence").panels, "panels")
     return Drawing(
         name=stem(subject, request),
         section="asked",
@@ -153,7 +149,7 @@ def _panel(
     chosen = _usual(subject, members, by, cases)
     unit = [case for case in members if case.keys[REPETITION] == chosen]
     # All of the unit scales it, also loads that the figure does not show.
-    configurations = {case.configuration for case in members}
+    configurations = {case.outcome.configuration for case in members}
     cells = {
         outcome.cell
         for configuration in subject.run.configurations
@@ -166,7 +162,7 @@ def _panel(
     marks = _marks(subject.run, cells)
     lines = []
     for case in unit:
-        place = case.cell, case.flow, int(case.keys[LOAD])
+        place = case.outcome.cell, case.flow, int(case.keys[LOAD])
         ours = curves.get(place, [])
         largest = max((c.total for c in ours), default=0.0)
         for curve in ours:
@@ -195,7 +191,7 @@ def _usual(subject: Subject, members: Sequence[Case], by: tuple[str, ...], cases
         known = {
             c.keys[REPETITION]: plts[k]
             for c in found
-            if (k := (c.cell, c.flow, c.keys[LOAD])) in plts
+            if (k := (c.outcome.cell, c.flow, c.keys[LOAD])) in plts
         }
         ordered = sorted(known.values())
         middle = ordered[len(ordered) // 2] if ordered else 1.0

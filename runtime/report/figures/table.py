@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.formatting import decimals_for, number, one_line
+from fairc.runtime.report.formatting import Cell, Number, count, decimals_for, one_line, scaled
 
-from .base import FigureKind, NothingToDraw, Number, Sheet, Subject, limits
+from .base import FigureKind, Sheet, Subject, few, limits
 from .cases import by_text, load, names_of, separated, stem, summing
 
 
@@ -17,22 +17,20 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     names = separated((*facet, *by), (), cases)
     sums = summing(request, cases)
     groups = [(key, sums(found)) for key, found in cases.groups(names)]
-    if len(groups) > limits("table").groups:
-        raise NothingToDraw(f"{len(groups)} rows are more than {limits('table').groups}")
-    factor = cases.scale.factor
-    ends = [v / factor for _, e in groups for v in (e.value, e.low, e.high) if v is not None]
+    few(len(groups), limits("table").groups, "rows")
+    ends = [
+        v / cases.scale.factor for _, e in groups for v in (e.value, e.low, e.high) if v is not None
+    ]
     digits = max(3, decimals_for(ends)) if not cases.scale.unit else decimals_for(ends)
 
     def shown(value: float) -> Number:
-        return Number(number(value / factor, digits), repr(value))
+        return scaled(value, cases.scale, digits)
 
-    rows: list[tuple[str | Number | tuple[Number, Number], ...]] = []
+    rows: list[tuple[Cell, ...]] = []
     for key, e in groups:
         assert e.value is not None
         interval = (shown(e.low), shown(e.high)) if e.low is not None and e.high is not None else ""
-        rows.append(
-            (*map(one_line, key), Number(str(e.n), str(e.n)), shown(e.value), interval or e.reason)
-        )
+        rows.append((*map(one_line, key), count(e.n), shown(e.value), interval or e.reason))
     unit = f" ({cases.scale.unit})" if cases.scale.unit else ""
     return Sheet(
         name=stem(subject, request),

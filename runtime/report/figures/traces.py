@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fairc.runtime.report.run import Configuration, Outcome
+from fairc.runtime.repetitions.reading import Outcome
+from fairc.runtime.report.run import Configuration
 
-from .base import NothingToDraw, Subject
+from .base import NothingToDraw, Subject, panel_names
 from .layout import columns_for, fitting, grid, label_room, short
 from .style import GRID, LIMIT, MUTED, Width, colour, dash, label_ends
 
@@ -59,22 +60,31 @@ def shade(axes: Axes, warmup_s: float) -> None:
         axes.axvspan(0, warmup_s, color=GRID, alpha=0.55, linewidth=0, zorder=0)
 
 
-def representatives(subject: Subject) -> list[tuple[Configuration, Outcome, str]]:
-    """Return the repetition shown for each configuration, and why. Raises NothingToDraw."""
+class Shown(NamedTuple):
+    """The repetition shown for a configuration, why this one, and the heading of its panels."""
+
+    configuration: Configuration
+    outcome: Outcome
+    why: str
+    heading: str
+
+
+def representatives(subject: Subject) -> list[Shown]:
+    """Return the repetition shown for each configuration. Raises NothingToDraw."""
     chosen = [(c, subject.results.representative(c)) for c in subject.shown]
     found = [(c, *r) for c, r in chosen if r is not None]
     if not found:
         raise NothingToDraw("no cell counts")
-    return found
+    names = panel_names(c for c, _, _ in found)
+    return [Shown(*shown, name) for shown, name in zip(found, names, strict=True)]
 
 
-def chosen_text(found: list[tuple[Configuration, Outcome, str]]) -> str:
+def chosen_text(found: list[Shown]) -> str:
     """Return a sentence that names the repetition shown: one run, not a summary."""
     if len(found) == 1:
-        _, outcome, why = found[0]
-        return f"One run, not a summary: repetition {outcome.repetition}, {why}."
-    which = "; ".join(f"{c.label}: repetition {o.repetition}" for c, o, _ in found)
-    reasons = " or ".join(dict.fromkeys(why for _, _, why in found))
+        return f"One run, not a summary: repetition {found[0].outcome.repetition}, {found[0].why}."
+    which = "; ".join(f"{s.configuration.label}: repetition {s.outcome.repetition}" for s in found)
+    reasons = " or ".join(dict.fromkeys(shown.why for shown in found))
     return f"One run each, not a summary: {reasons} ({which})."
 
 

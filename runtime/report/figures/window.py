@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.run import Outcome, Run, by_flow
+from fairc.runtime.repetitions.reading import Outcome
+from fairc.runtime.report.run import Run, by_flow
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate, panel_names
+from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
 from .traces import BINS, Line, Panel, chosen_text, draw_panels, representatives, shaded
 
 
@@ -15,11 +16,10 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
     del request  # a default figure: it has no options
     found = representatives(subject)
-    headings = panel_names(c for c, _, _ in found)
     bins = BINS if len(found) == 1 else BINS // 2
     panels: list[Panel] = []
     several = False
-    for (configuration, outcome, _), heading in zip(found, headings, strict=True):
+    for configuration, outcome, _, heading in found:
         windows, rtts, many = _lines(subject.run, outcome, bins)
         several = several or many
         lead = f"{heading}: " if heading else ""
@@ -34,7 +34,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         if several
         else ""
     )
-    scenes = (subject.run.scenes.get(configuration.id) for configuration, _, _ in found)
+    scenes = (subject.run.scenes.get(configuration.id) for configuration, *_ in found)
     split = (
         " Where proxies split a flow's connections, those from the server to its proxy are shown."
         if any(scene is not None and scene.peps for scene in scenes)

@@ -186,7 +186,7 @@ Own = dict[tuple[int, int], tuple["Floats", int, int]]
 
 def _in_order(groups: Sequence[Sequence[Case]]) -> list[str]:
     """Return the cells in order of repetition, in which intervals of ranges take them."""
-    cells = {(int(case.keys[REPETITION]), case.cell) for found in groups for case in found}
+    cells = {(int(case.keys[REPETITION]), case.outcome.cell) for found in groups for case in found}
     return [cell for _, cell in sorted(cells)]
 
 
@@ -199,7 +199,7 @@ def _of_loads(groups: Sequence[Sequence[Case]]) -> Own:
     for number, found in enumerate(groups):
         of: dict[str, list[float]] = {}
         for case in found:
-            of.setdefault(case.cell, []).append(case.value)
+            of.setdefault(case.outcome.cell, []).append(case.value)
         for cell, values in sorted(of.items(), key=lambda item: ids.index(item[0])):
             own[number, ids.index(cell)] = np.sort(values), len(values), len(values)
     return own
@@ -218,11 +218,13 @@ def _values(
     run.register(
         "figure_members",
         {
-            "cell": np.array([case.cell for _, case in rows], object),
+            "cell": np.array([case.outcome.cell for _, case in rows], object),
             "flow": np.array([case.flow for _, case in rows], object),
             "number": np.array([number for number, _ in rows], np.int64),
-            "replicate": np.array([number_of[case.cell] for _, case in rows], np.int64),
-            "after_s": np.array([warmup_s[case.configuration] for _, case in rows], np.float64),
+            "replicate": np.array([number_of[case.outcome.cell] for _, case in rows], np.int64),
+            "after_s": np.array(
+                [warmup_s[case.outcome.configuration] for _, case in rows], np.float64
+            ),
         },
     )
     found = run.columns(

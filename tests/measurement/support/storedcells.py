@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fairc.compiler.plan import Axis, Plan
 from fairc.runtime.measurement import pages
 from fairc.runtime.measurement.series import Series
+from fairc.runtime.repetitions.reading import Measured, measured
 from fairc.runtime.store.results import CellResult, FlowResult, MetricValue
 from fairc.runtime.store.schema import Stored
 
@@ -15,6 +19,12 @@ from madecell import made_cell  # isort: skip
 
 AXES = ("loss", "Cell")
 """Of the bindings of all of them."""
+
+
+def of(folder: Path, axes: Sequence[str], **header: Any) -> Measured:
+    """What tables say that cells measured; header: of their plan, where that matters."""
+    names = tuple(Axis(name=name, values=("x",)) for name in axes)
+    return measured(folder, Plan.model_construct(axes=names, **header))
 
 
 def series(seed: int) -> Series:

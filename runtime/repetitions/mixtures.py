@@ -9,30 +9,24 @@ each of them is in it once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
-
-class Origin(NamedTuple):
-    """Where a value is from: its configuration, its cell, and the swept names with their values."""
-
-    configuration: str
-    cell: str
-    names: Mapping[str, str]
+from .reading import Outcome
 
 
 def names_to_add(
-    origins: Iterable[Origin], swept: Sequence[str], *, sampled: bool = False
+    outcomes: Iterable[Outcome], swept: Sequence[str], *, sampled: bool = False
 ) -> tuple[str, ...]:
     """Return the swept names that divide a group into configurations; empty: it has one, or is no mixture.
 
-    The fewest that a look at each in turn finds: of names that change together the first. sampled: whether
-    the configurations are a random sample, each of which may occur once.
+    The fewest that a look at each in turn finds: of names that change together the first. outcomes: the cell of
+    each value. sampled: whether the configurations are a random sample, each of which may occur once.
     """
     cells: dict[str, set[str]] = {}
     names: dict[str, Mapping[str, str]] = {}
-    for origin in origins:
-        cells.setdefault(origin.configuration, set()).add(origin.cell)
-        names.setdefault(origin.configuration, origin.names)
+    for outcome in outcomes:
+        cells.setdefault(outcome.configuration, set()).add(outcome.cell)
+        if outcome.configuration not in names:
+            names[outcome.configuration] = dict(outcome.bindings)
     if len(names) < 2 or (sampled and all(len(own) == 1 for own in cells.values())):
         return ()
     found: list[str] = []

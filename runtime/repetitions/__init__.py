@@ -1,0 +1,7 @@
+"""A metric over repetitions: read from the tables by one reader, for tables, claims, comparisons and the report.
+
+reading    which cells count, and what each of them measured, or why it has no value
+samples    the values of each group of cells
+mixtures   whether a group mixes configurations
+summaries  a table of a metric: statistic and interval of each group
+"""

@@ -1,0 +1,78 @@
+"""One table of a metric over the repetitions: what `fairc table` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from fairc.runtime.statistics import STATISTICS, Estimate
+from fairc.runtime.statistics.repeated import FIXED
+
+from .reading import Measured, UnknownName
+from .samples import Sample, Where, samples
+
+
+class Row(TypedDict):
+    """A row of `fairc table --format json`; value and interval in SI base units.
+
+    by: as of a Sample. n: values that were summarised. invalid: cells left out, because their set-up is not
+    valid or they failed. reason: why cells that count have no value; empty where all have one. no_interval: why
+    there is none, empty where there is one.
+    """
+
+    metric: str
+    unit: str
+    stat: str
+    by: dict[str, str | None]
+    n: int
+    invalid: int
+    value: float | None
+    ci_low: float | None
+    ci_high: float | None
+    reason: str
+    no_interval: str
+
+
+def summarise(
+    measured: Measured,
+    metric: str,
+    by: Sequence[str] | None = None,
+    where: Where | None = None,
+    stat: str = "median",
+) -> list[Row]:
+    """Summarise a metric over the cells of each group.
+
+    metric: `goodput`, `fairness.F`; a metric of several values stands for its first one. by: what makes a group,
+    out of the swept names, `flow`, `repetition`, `load` and `protocol`; None: all swept names and `flow`. where:
+    whether a cell is looked at, of its bindings, `repetition` and `load` as text. Groups come in the order of the
+    plan. Mixtures have no interval (mixtures.py).
+
+    Raises UnknownName, and TableError when the tables cannot be read.
+    """
+    try:
+        summary, of_mixtures = measured.repeated.statistic(stat), FIXED.statistic(stat)
+    except KeyError:
+        raise UnknownName("statistic", stat, (*STATISTICS, "p90", "p99.9", "...")) from None
+    name, unit, groups = samples(measured, metric, by, where)
+    return [
+        _row(name, unit, stat, group, (of_mixtures if group.mixed else summary)(group.values))
+        for group in groups
+    ]
+
+
+def _row(metric: str, unit: str, stat: str, group: Sample, estimate: Estimate) -> Row:
+    if group.mixed:
+        estimate = Estimate(estimate.n, estimate.value, reason=group.mixed)
+    return Row(
+        metric=metric,
+        unit=unit,
+        stat=stat,
+        by=group.by,
+        n=estimate.n,
+        invalid=group.left_out,
+        value=estimate.value,
+        ci_low=estimate.low,
+        ci_high=estimate.high,
+        reason="; ".join(sorted(group.reasons)),
+        no_interval=estimate.reason if estimate.low is None else "",
+    )

@@ -1,0 +1,61 @@
+"""The tables of a run, open for queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import duckdb
+    from numpy.typing import NDArray
+
+
+class Opened:
+    """The tables in a folder; they are opened by the first query. What reads them raises TableError."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @cached_property
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        from .tables import connect  # loads numpy
+
+        return connect(self._folder)
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        return self._execute(sql, parameters).fetchall()
+
+    def columns(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
+        """Return a query's columns as arrays; a null number is NaN, a null text is None."""
+        raw: dict[str, Any] = self._execute(sql, parameters).fetchnumpy()  # no enumerations
+        return {name: _unmasked(column) for name, column in raw.items()}
+
+    def register(self, name: str, columns: dict[str, NDArray[Any]]) -> None:
+        """Make columns of equal length a table that queries can join; replaces an older one."""
+        self._connection.unregister(name)
+        self._connection.register(name, columns)
+
+    def _execute(self, sql: str, parameters: Sequence[object]) -> duckdb.DuckDBPyConnection:
+        import duckdb
+
+        from .tables import TableError
+
+        try:
+            return self._connection.execute(sql, list(parameters))
+        except duckdb.Error as error:
+            message = f"the tables in {self._folder} are not as documented: {error}"
+            raise TableError(message) from None
+
+
+def _unmasked(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column of DuckDB as a plain array."""
+    import numpy as np
+
+    if not np.ma.is_masked(column):
+        return np.asarray(column)
+    plain = column.astype(object if column.dtype == object else float)
+    plain[np.ma.getmaskarray(column)] = None if column.dtype == object else np.nan
+    return np.asarray(plain.data)
