@@ -22,7 +22,7 @@ NONE = "\N{EN DASH}"
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """How many cells came out how; missing: of the plan, without a result. reasons: of those not valid."""
+    """The numbers of cells by verdict; missing: cells of the plan without a result. reasons: of those not valid."""
 
     valid: int
     flagged: int
@@ -64,7 +64,7 @@ def validity(plan: Plan, folder: Path) -> Validity:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a form writes. strict: whether what is undecided counts as a failure."""
+    """The content of a form. strict: whether an undecided claim counts as a failure."""
 
     plan: Plan
     decision: Decision

@@ -74,7 +74,7 @@ class Sample:
     """The values of one group; by: as in Row; left_out: cells that do not count; reasons: as in Row.
 
     origins, repetitions: of each value. mixed: why the values are not a sample of one distribution and so have
-    neither interval nor test; empty if they are one.
+    neither interval nor test; empty otherwise.
     """
 
     by: dict[str, str | None]
@@ -86,7 +86,7 @@ class Sample:
     mixed: str = ""
 
     def add(self, cell: _Cell, value: _Number) -> None:
-        """Add a cell's value, or why it has none."""
+        """Add a cell's value, or the reason why it has none."""
         if value.number is not None:
             self.values.append(value.number)
             self.origins.append(cell.origin)
@@ -171,7 +171,7 @@ def _with_left_out(
 
 
 def _mixed(sample: Sample, axes: Sequence[str], sampled: bool) -> str:
-    """Say what a group mixes, and what separates its parts; empty if it mixes nothing."""
+    """Return what a group mixes, and what separates its parts; empty if it mixes nothing."""
     add = names_to_add(sample.origins, axes, sampled=sampled)
     flows = len({origin.cell for origin in sample.origins}) < len(sample.origins)
     if not (add or flows):

@@ -18,7 +18,7 @@ def main(leash: int, seconds: float, grace: float, command: list[str]) -> int:
 
     The whole group is killed when the command ends, when the leash breaks, and after `seconds`; it is asked to
     end `grace` seconds earlier, if that is more than 0.
-    in the last case this process ends itself with SIGALRM, which no exit status can imitate.
+    In the last case this process ends itself with SIGALRM, which no exit status can imitate.
     """
     os.set_inheritable(leash, False)
     # setpriv: should this process be killed itself, the command goes with it.
