@@ -45,7 +45,7 @@ def main(leash: int, seconds: float, grace: float, command: list[str]) -> int:
 
 
 def await_group(group: int) -> None:
-    """Wait, but not for ever, until the killed members of a process group have vanished."""
+    """Wait, but not forever, until the killed members of a process group have vanished."""
     pause = select.poll()
     for _ in range(GONE_MS // 5):
         if not lives(group):

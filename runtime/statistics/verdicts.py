@@ -30,7 +30,7 @@ class Comparison:
     positive where the first is larger. welch: Welch's t-test, or why there is none.
     pairs: how many values were compared pair by pair; None: the samples are independent. shift: by how much
     the second of a pair is larger, with its interval; correlation: of the pairs, None where it is not defined.
-    text: all of this in words.
+    text: all of this as text.
     """
 
     kind: Kind
