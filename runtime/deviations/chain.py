@@ -52,7 +52,7 @@ class Point:
 class Chain:
     """The chain with loss probability p(w), shape (wmax,), p[0] of a window of one packet.
 
-    Only the windows to which it returns forever count. Raises ChainError where there are two such
+    Only the windows to which it returns for ever count. Raises ChainError where there are two such
     classes, the window never varies, or the chain is periodic.
     """
 

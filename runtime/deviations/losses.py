@@ -3,7 +3,7 @@
 Counted: rounds with an entry / rounds, of all rounds at w. Windows that were never visited lie on the
 straight line between their neighbours that were; below the smallest one visited p is that of this one.
 A window that was always left downwards would keep the chain below it, and the largest one, if it never
-had a loss, would keep it forever although the flow went on: there p is the middle of Wilson's interval,
+had a loss, would keep it for ever, though the flow went on: there p is the middle of Wilson's interval,
 (losses + z^2 / 2) / (visits + z^2).
 
 Bernoulli: p(w) = 1 - (1 - p_pkt)^w, p_pkt fitted by maximum likelihood to the rounds counted.

@@ -1,6 +1,6 @@
-"""Statistics over repetitions and over series within a run; docs/statistics.md says which is used when.
+"""Statistics over repetitions and over series within a run; which is used when: docs/statistics.md.
 
-    estimates    median, mean, percentile with their confidence intervals; `--stat` by name
+    estimates    median, mean, percentile with the interval that each deserves; `--stat` by name
     bootstrap    the mean's BCa interval
     two_samples  Welch's t, Mann-Whitney U, and the effect sizes that go with them
     paired       the signed-rank test, the shift of paired values, their correlation

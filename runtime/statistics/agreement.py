@@ -1,7 +1,7 @@
 """Do two samples agree within a margin? The shift between them, with its interval, against the margin.
 
-The interval decides, not a test of difference: with few values a missing difference says little,
-and with many values every difference is found, however small.
+The interval decides, and not a test of difference: that nothing was found says little with few values,
+and with many every difference is found, however small.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AGREE, DIFFER, OPEN = VERDICTS = ("agree", "differ", "cannot tell")
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Whether two samples agree: shift of the second against the first, margin >= 0, and the reason."""
+    """Whether two samples agree: shift of the second against the first, margin >= 0, and why."""
 
     verdict: Verdict
     shift: Estimate
@@ -66,7 +66,7 @@ CONSTANT = "neither sample varies"
 
 
 def shift(first: Sequence[float], second: Sequence[float], level: float = CONFIDENCE) -> Estimate:
-    """Return the shift of the second sample: the median of all differences, with its interval.
+    """Return by how much the second sample is larger: the median of all differences, with interval.
 
     The ends are the k-th smallest and k-th largest difference, k the largest with P(U <= k - 1) at
     most (1 - level) / 2 for the Mann-Whitney U of samples of one distribution; exact up to

@@ -1,4 +1,4 @@
-"""Bootstrap intervals: of a mean (BCa), where values are skewed and Student's interval is not valid; of a quantile.
+"""Bootstrap intervals: of a mean (BCa), where values are skewed and Student's does not hold; of a quantile.
 
     G: distribution of the means of B resamples, drawn with replacement
     z0 = Phi^-1(share of them below the mean; half of those equal to it)

@@ -1,9 +1,9 @@
 """Where ranges of repetitions stop: at the first interim analysis with every goal reached, or at the last one.
 
-A goal is a value that must be precise enough, or the decision of all claims (runtime/claims/looks.py).
-Configurations that are compared stop together: all of them, or those with equal values of the names after `per`.
-The decision depends on the plan and the values alone, so an interrupted run, a resumed one and one from the
-cells of a cluster stop at the same repetition.
+A goal is a value that is to be precise enough, or that all claims are decided (runtime/claims/looks.py).
+Configurations that are compared end together: all of them, or those with equal values of the names behind `per`.
+What is decided follows from the plan and the values alone, so an interrupted run, a resumed one and one from the
+cells of a cluster end at the same repetition.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Done:
 class Missed:
     """A value that is not precise enough.
 
-    imprecision: the larger half-width of its interval, relative if its goal is; None without an interval.
+    imprecision: the larger half of its interval, relative if its goal is; None without an interval.
     """
 
     goal: Goal
@@ -52,23 +52,23 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """What prevents a range from stopping at a look: values that are not precise enough, texts of undecided claims."""
+    """What keeps a range from ending at a look: values that are not precise enough, texts of undecided claims."""
 
     missed: tuple[Missed, ...] = ()
     undecided: tuple[str, ...] = ()
 
     @property
     def is_reached(self) -> bool:
-        """Whether nothing prevents it."""
+        """Whether nothing does."""
         return not self.missed and not self.undecided
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Where the repetitions of configurations that are compared stopped, and why.
+    """Where the repetitions of configurations that are compared ended, and why.
 
-    values: of the names after `per`. look: the number of repetitions at the end; of an unfinished range the
-    look whose cells are incomplete. open: what was missing at the last look.
+    values: of the names behind `per`. look: the number of repetitions at the end; of an unfinished range the
+    look whose cells are not all there. open: what was missing at the last look.
     """
 
     values: tuple[str, ...]
@@ -98,7 +98,7 @@ def done(cell: Cell, result: CellResult) -> Done:
 
 
 class Endings:
-    """Decides where the ranges of a plan stop; for a plan with `precision`.
+    """Decides where the ranges of a plan end; for a plan with `precision`.
 
     bindings: configuration -> its swept values; all configurations of the plan.
     """
@@ -120,7 +120,7 @@ class Endings:
         self.groups: Mapping[tuple[str, ...], Sequence[str]] = groups
 
     def of(self, cells: Iterable[Done]) -> list[Ending]:
-        """Return where each group stopped; cells: in any order, each once."""
+        """Return where each group ended; cells: in any order, each once."""
         found: dict[str, list[Done]] = {}
         for cell in cells:
             found.setdefault(cell.configuration, []).append(cell)
@@ -141,7 +141,7 @@ class Endings:
         return Ending(values, members, self.looks[-1], "used up", found_open)
 
     def open(self, cells: Sequence[Done]) -> Open:
-        """Return what prevents a group from stopping with these cells, all of its cells up to a look."""
+        """Return what keeps a group from ending with these cells, which are all it has up to a look."""
         return Open(self._missed(cells), self._undecided(cells))
 
     def _undecided(self, cells: Sequence[Done]) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ class Endings:
 
     @property
     def claims(self) -> int:
-        """The number of claims about its configurations that end the range."""
+        """How many claims end the range, of those that are about its configurations."""
         return len(self._claims.claims) if self._claims else 0
 
     def _missed(self, cells: Iterable[Done]) -> tuple[Missed, ...]:

@@ -1,4 +1,4 @@
-"""Summaries of repetitions: median, mean, percentiles, and their confidence intervals."""
+"""Summaries of repetitions: median, mean, percentiles, and the intervals that they deserve."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _nothing() -> Estimate:
 
 
 def no_variance(values: Sequence[float]) -> str:
-    """Return why values that do not vary have no interval (measurement.md, rule 11)."""
+    """Say why values that do not vary have no interval (measurement.md, rule 11)."""
     if len(values) == 1:
         return "one value"
     return "all values are equal" if min(values) == max(values) else ""
@@ -167,7 +167,7 @@ _PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 
 
 def statistic(name: str) -> Callable[[Sequence[float]], Estimate]:
-    """Return the statistic that `--stat` names: one of STATISTICS, or a percentile such as `p90`.
+    """Return what `--stat` names: one of STATISTICS, or a percentile such as `p90`.
 
     Raises KeyError.
     """

@@ -1,7 +1,7 @@
 """Two samples whose values belong together, pair by pair: is one larger, and by how much?
 
-For configurations with common random numbers (`common` in the plan) and for flows of the same cells: neither are
-independent samples, so only their differences are examined. Pairs are independent of each other.
+For configurations that draw alike (`common` in the plan) and for flows of the same cells: neither are
+independent samples, so only their differences are looked at. Pairs are independent of each other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Summaries of repetitions: of a fixed number, or of a range that stopped when it was precise enough.
+"""Summaries of repetitions: of a fixed number of them, or of a range that ended when it was precise enough.
 
-If the values themselves decide how many there are, ordinary intervals miss too often. So the summaries of such
-a run use those of `sequential`: at the looks of the plan, or a confidence sequence. A mean has none.
+Where the values themselves decide how many there are, ordinary intervals miss too often. So the summaries of such
+a run take those of `sequential`: at the looks of the plan, or a confidence sequence. A mean has none.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Repeated:
 
     @property
     def interval(self) -> str:
-        """The method of intervals of medians."""
+        """How intervals of medians are made."""
         if not self.is_range:
             return "order statistics"
         if self.looks_at_ranks:

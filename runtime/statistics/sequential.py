@@ -27,7 +27,7 @@ def at_look(values: Sequence[float]) -> Estimate:
 
 
 def at_any_time(values: Sequence[float], q: float = 0.5, level: float = CONFIDENCE) -> Estimate:
-    """Return a quantile with an interval that is valid at all times simultaneously, 0 < q < 1.
+    """Return a quantile with an interval that holds at all times at once, 0 < q < 1.
 
     Its value is the sample's quantile by linear interpolation. No interval where one side is open.
     """
@@ -65,9 +65,9 @@ def values_needed(q: float = 0.5, level: float = CONFIDENCE) -> int:
 
 
 def imprecision(estimate: Estimate) -> float | None:
-    """Return the larger half-width of an interval: from the value to its farther end; None without one.
+    """Return the larger half of an interval: from the value to its farther end; None without one.
 
-    Values that are all equal have none, and are perfectly precise: 0.
+    Values that are all equal have none, and are as precise as can be: 0.
     """
     if estimate.value is None:
         return None

@@ -1,4 +1,4 @@
-"""Series: are values independent of earlier ones, and is the series level-stationary?"""
+"""Series: are values independent of those before them, and does a series keep its level?"""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def autocorrelation(values: Sequence[float]) -> Autocorrelation | str:
 
 
 def kpss(values: Sequence[float] | Floats) -> Stationarity | str:
-    """Return the KPSS test of level stationarity, or the reason why there is none.
+    """Return the KPSS test of a level that does not move, or the reason why there is none.
 
     With e = x - mean and S_t = e_1 + ... + e_t: eta = sum S_t^2 / (n^2 s^2(l)), where
     s^2(l) = g_0 + 2 sum_(k=1..l) (1 - k / (l + 1)) g_k is the long-run variance over l lags, chosen
-    from the data. A small p says that the level changes: a trend, a shift, or an oscillation as long as the
+    from the data. A small p says that the level moves: a trend, a shift, or a swing as long as the
     series.
 
     Source: Kwiatkowski, Phillips, Schmidt and Shin, Testing the null hypothesis of stationarity
@@ -100,7 +100,7 @@ def kpss(values: Sequence[float] | Floats) -> Stationarity | str:
 
 
 def _bandwidth(e: Floats) -> int:
-    """Return how many lags the long-run variance includes; e: deviations from the mean."""
+    """Return how many lags the long-run variance takes in; e: deviations from the mean."""
     n = len(e)
     products = np.array([float(e[k:] @ e[: n - k]) for k in range(int(n ** (2 / 9)) + 1)]) * (2 / n)
     products[0] /= 2

@@ -32,7 +32,7 @@ def drawn_ranks(n: int, k: int, q: float) -> tuple[int, int]:
 
 
 def enough(values: Sequence[float], q: float, within: float, most: int) -> int | None:
-    """Return how many of the values are enough: the smallest k from which on subsets give nearly the same result.
+    """Return how many of the values are enough: the least k from which on subsets give nearly the same.
 
     That is: for every size from k to `most`, the q-quantile of 95 % of all subsets (`drawn_ranks`) lies
     within `within` of that of all values. None when not even `most` are enough.

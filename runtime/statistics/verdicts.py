@@ -1,4 +1,4 @@
-"""Comparisons of two samples: tests, effect size, and their interpretation as text."""
+"""Two samples compared: tests, effect size, and what they mean as text."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Kind = Literal["identical", "same", "different", "undecided"]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The comparison of two samples.
+    """What is known of two samples.
 
     kind: identical: the same numbers in the same order. different: the test rejects, or neither
     sample varies and they are not equal. undecided: too few values for any outcome to be
-    significant, or significant by itself but not among all comparisons. same: none of these,
-    so no difference was found, which does not prove equality.
+    significant, or significant by itself and not among all that were compared. same: none of these,
+    so no difference was found, which is no proof of equality.
     p: of the Mann-Whitney test, or of the signed-rank test of pairs; p_holm: among all comparisons that
     were made together; None without a test. delta, g: effect sizes of independent samples (Cliff, Hedges),
     positive where the first is larger. welch: Welch's t-test, or why there is none.
     pairs: how many values were compared pair by pair; None: the samples are independent. shift: by how much
     the second of a pair is larger, with its interval; correlation: of the pairs, None where it is not defined.
-    text: all of this as text.
+    text: all of that for people.
     """
 
     kind: Kind
@@ -169,7 +169,7 @@ def _equals(p: float) -> str:
 
 
 def _medians(comparison: Comparison) -> str:
-    """Return a sentence on whether the medians differ: their 95 % intervals do not intersect."""
+    """Say whether the medians differ: their 95 % intervals do not intersect."""
     first, second = comparison.first, comparison.second
     if first.low is None or first.high is None or second.low is None or second.high is None:
         return ""
