@@ -20,7 +20,7 @@ from .passes.lower import Lowering
 from .plan import Cell, Input, MetricRequest, Plan
 from .plan.base import within_bounds
 
-KEPT_CONFIGURATIONS = 2000  # some 30 kB each; those beyond are lowered again per repetition
+KEPT_CONFIGURATIONS = 2000  # about 30 kB each; those beyond are lowered again per repetition
 
 
 def compile(experiment: Experiment, engine: str | None = None) -> Compilation:

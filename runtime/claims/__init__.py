@@ -2,9 +2,9 @@
 
 values     the values of each statistic, repetition by repetition
 intervals  the interval of each quantity: order statistics, Hodges-Lehmann, Welch-Satterthwaite, Clopper-Pearson
-power      how many repetitions would decide what is open
+power      how many repetitions would decide an undecided claim
 deciding   verdicts of all claims of a run, from simultaneous intervals
-looks      which claims are still undecided at a look: a range of repetitions may end with them
+looks      claims still undecided at an interim analysis, which may end a range of repetitions
 wording    verdicts as sentences with units; forms: as text, JSON, JUnit and Markdown
 """
 

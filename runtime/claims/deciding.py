@@ -34,7 +34,7 @@ class Unit:
     """One pair of claim and configuration.
 
     where: the swept names and values that identify it; empty: it is the only one, or the mean. low,
-    high: its bounds, SI unit. needed: how many repetitions would decide it; None: it is decided, or the
+    high: its bounds, SI unit. needed: how many repetitions would decide it; None if it is decided or the
     number is unknown. reason: why there is no interval.
     """
 
@@ -56,7 +56,7 @@ class Unit:
 class Decided:
     """A claim with its verdict: fails where one unit fails, holds where all hold.
 
-    kind: whether it was made before there were results. declared: when, and how many results there were.
+    kind: whether it was made before there were results. declared: when, and how many results existed then.
     """
 
     claim: Claim
@@ -104,7 +104,7 @@ class Decision:
 
 
 def decide(measured: Measured, lock: Mapping[str, Any] | None = None) -> Decision:
-    """Decide the claims of a plan. lock: says what was claimed before results were there.
+    """Decide the claims of a plan. lock: records what was claimed before there were results.
 
     Raises TableError when the tables cannot be read.
     """
@@ -126,7 +126,7 @@ def decide(measured: Measured, lock: Mapping[str, Any] | None = None) -> Decisio
 
 
 def undecided(plan: Plan, values: Known, claims: Iterable[Claim]) -> tuple[str, ...]:
-    """Return the texts of the claims that values leave undecided, by the intervals that `decide` takes.
+    """Return the texts of the claims that values leave undecided, by the intervals that `decide` uses.
 
     claims: of the plan, perhaps with fewer units each.
     """
@@ -211,7 +211,7 @@ def _judged(
 
 
 def _verdict(relation: str, estimate: Estimate, low: float | None, high: float | None) -> Verdict:
-    """Return where an interval lies."""
+    """Return the verdict from the place of an interval relative to its bounds."""
     if estimate.low is None or estimate.high is None:
         return "undecided"
     if low is not None:

@@ -22,7 +22,7 @@ NONE = "\N{EN DASH}"
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """How cells came out; missing: how many of the plan have no result. reasons: of those not valid."""
+    """The numbers of cells by verdict; missing: cells of the plan without a result. reasons: of those not valid."""
 
     counts: Counts
     missing: int
@@ -49,7 +49,7 @@ def validity(measured: Measured) -> Validity:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a form writes. strict: whether what is undecided counts as a failure."""
+    """The content of a form. strict: whether an undecided claim counts as a failure."""
 
     plan: Plan
     decision: Decision

@@ -6,8 +6,8 @@
     share of the repetitions              Clopper and Pearson's
     mean over configurations              of the quantity in each repetition; independent means: Welch-Satterthwaite
 
-Where a range of repetitions ended by what came out (`repeat = 8..30`), all of these miss too often. Then medians, percentiles and
-shares have confidence sequences, independent samples are taken pair by pair, and means have no interval.
+If a range of repetitions stopped depending on its results (`repeat = 8..30`), all of these miss too often. Then medians, percentiles
+and shares have confidence sequences, independent samples are compared pair by pair, and means have no interval.
 
 Repetitions are independent of each other, so that a mean over configurations within each repetition is one
 sample, however the configurations depend on each other.
@@ -53,7 +53,7 @@ class Found:
 
 
 def nothing(reason: str) -> Found:
-    """Return a quantity about which nothing is known."""
+    """Return a quantity without a value."""
     return Found(Estimate(0, None, reason=reason), (), 0.5, "none")
 
 
@@ -148,7 +148,7 @@ def clopper_pearson(hits: int, n: int, level: float) -> tuple[float, float]:
 
 
 def share_at_any_time(hits: int, n: int, level: float) -> tuple[float, float]:
-    """Return the interval of a share that holds at all times at once (sequential.py, `kept_counts`).
+    """Return the interval of a share that is valid at all times simultaneously (sequential.py, `kept_counts`).
 
     A share p is kept while B(k + 1, n - k + 1) / (p^k (1 - p)^(n - k)) < 1 / (1 - level).
     Source: Robbins, Statistical methods related to the law of the iterated logarithm, 1970.
@@ -238,7 +238,7 @@ def _satterthwaite(
     """Return the mean over units of sums of means of independent samples.
 
     (sum c_k m_k) +- t(df) sqrt(sum v_k), v_k = c_k^2 s_k^2 / n_k, df = (sum v_k)^2 / sum(v_k^2 / (n_k - 1)).
-    Terms of one configuration are taken together first, for they are not independent.
+    Terms of one configuration are combined first, because they are not independent.
 
     Source: Satterthwaite, An approximate distribution of estimates of variance components, Biometrics 2, 1946;
     Welch, The generalization of Student's problem when several different population variances are involved,

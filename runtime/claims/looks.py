@@ -1,7 +1,7 @@
-"""Which claims the cells available at a look leave undecided: a range of repetitions may end with the claims.
+"""The claims that an interim analysis ("look") leaves undecided: a range of repetitions may end with the claims.
 
-The intervals are those of the final verdicts (deciding.py): at the end of a range both are decided from the same
-values, and agree.
+The intervals are those of the final verdicts (deciding.py): at the end of a range both use the same
+values and agree.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Row = tuple[str, ...]
 class Looks:
     """Decides the claims of a plan at each look.
 
-    bindings: configuration -> its swept values, of all that take part. Claims are looked at in these alone; one about
-    none of them, or about a mean that has others in it, too, ends nothing.
+    bindings: configuration -> its swept values, of all that take part. Claims are examined in these alone; a claim about
+    none of them, or about a mean that includes others, ends nothing.
     """
 
     def __init__(self, plan: Plan, bindings: Mapping[str, Mapping[str, str]]) -> None:

@@ -1,8 +1,8 @@
-"""How many repetitions would decide what is open, with a power of 80 %, as a range.
+"""How many repetitions would decide an undecided claim with a power of 80 %, as a range.
 
-The share of values beyond the bound decides how soon order statistics leave it behind: with p of them beyond
-it, n repetitions decide with P(Binomial(n, p) reaches the rank). p is known from the repetitions that there
-are, by its 95 % interval (Clopper and Pearson), and each end of it gives an end of the range.
+The share of values beyond the bound determines how soon order statistics pass it: with p of them beyond
+it, n repetitions decide with P(Binomial(n, p) reaches the rank). p is estimated from the available repetitions
+by its 95 % interval (Clopper and Pearson), and each end of it gives an end of the range.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Needed = tuple[int, int | None]
 
 
 def needed(found: Found, low: float | None, high: float | None, level: float) -> Needed | None:
-    """Return how many repetitions would decide a quantity that is open, or None if that is unknown.
+    """Return how many repetitions would decide an undecided quantity, or None if that is unknown.
 
     low, high: its bounds, None where it is open. level: of its interval.
     """
@@ -46,7 +46,7 @@ def needed(found: Found, low: float | None, high: float | None, level: float) ->
 
 
 def _open(found: Found, low: float | None, high: float | None) -> list[float]:
-    """Return the bounds that the interval has not left behind: all where there is no interval.
+    """Return the bounds that the interval has not passed: all where there is no interval.
 
     Outside a range the nearer bound is the one that matters.
     """
@@ -83,7 +83,7 @@ def _of_bound(found: Found, bound: float, level: float) -> Needed | None:
 
 @lru_cache(maxsize=4096)
 def _order_statistics(p: float, share: float, level: float) -> int | None:
-    """Return the least n for which the interval of a quantile leaves a bound behind with POWER.
+    """Return the smallest n for which the interval of a quantile passes a bound with probability POWER.
 
     p: share of values beyond the bound. share: the quantile, seen from the side of the bound: the lower end of
     its interval, of rank j, is beyond the bound when at most j - 1 of n values are not.
@@ -154,7 +154,7 @@ def _whole(n: float) -> int | None:
 
 
 def together(ranges: Sequence[Needed | None]) -> Needed | None:
-    """Return the range that decides everything: the largest of each end; None where one is not known."""
+    """Return the range that decides everything: the largest of each end; None where one is unknown."""
     known = [r for r in ranges if r is not None]
     if not known or len(known) < len(ranges):
         return None

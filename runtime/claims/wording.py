@@ -1,4 +1,4 @@
-"""Verdicts of claims as text: numbers in a unit that suits all of a claim, bounds, what would decide."""
+"""Verdicts of claims as text: numbers in one unit per claim, bounds, and how many repetitions would decide."""
 
 from __future__ import annotations
 
@@ -146,6 +146,6 @@ def lines(decision: Decision, most: int = 8) -> Iterator[str]:
 
 
 def in_order(rows: tuple[UnitText, ...]) -> list[UnitText]:
-    """Return what fails first, then what is undecided, then what holds; each in the order of the grid."""
+    """Return failing claims first, then undecided ones, then those that hold; each in the order of the grid."""
     order = ("fails", "undecided", "holds")
     return sorted(rows, key=lambda row: order.index(row.verdict))

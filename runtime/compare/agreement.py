@@ -17,7 +17,7 @@ MISSING = "missing"
 
 @dataclass(frozen=True, slots=True)
 class Margin:
-    """How far apart values may be and agree: a share of the first run's median, or a number (SI)."""
+    """The margin within which values agree: a share of the first run's median, or a number (SI)."""
 
     value: float
     relative: bool

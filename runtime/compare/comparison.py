@@ -1,4 +1,4 @@
-"""Two runs, or the groups of one run, compared metric by metric."""
+"""Comparison of two runs, or of the groups of one run, metric by metric."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ VERDICTS = (IDENTICAL, SAME, DIFFERENT, UNDECIDED, MISSING)
 
 
 class Compared(TypedDict):
-    """One value of a metric, compared: medians in SI base units, of n_first and n_second values.
+    """The comparison of one value of a metric: medians in SI base units, of n_first and n_second values.
 
-    by: what the value is of; of the two sides where they differ. p, p_holm: of the Mann-Whitney
+    by: what identifies the value; of both sides where they differ. p, p_holm: of the Mann-Whitney
     test, or of the signed-rank test of pairs, alone and among all that were compared, None without a test;
     cliffs_delta, hedges_g: positive where the first is larger. pairs: how many values were compared pair by
     pair; None: as independent samples. shift, shift_low, shift_high: by how much the second of a pair is
@@ -59,7 +59,7 @@ class Mixture(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """How many cells two runs have, have both, and have with the same raw artefacts to the byte."""
+    """The numbers of cells that two runs have, share, and share with identical raw artefacts."""
 
     first: int
     second: int
@@ -91,7 +91,7 @@ def compare_runs(first: Measured, second: Measured) -> tuple[Cells, list[Compare
 
 
 def sides(first: Measured, second: Measured) -> list[tuple[str, str, Side]]:
-    """Return metric, unit and both sides of all that two runs have measured; as `compare_runs`."""
+    """Return metric, unit and both sides of all measurements of two runs; as `compare_runs`."""
     found: list[tuple[str, str, Side]] = []
     for metric, unit in (first.units | second.units).items():
         both = _groups(first, metric), _groups(second, metric)
@@ -182,7 +182,7 @@ def _row(metric: str, unit: str, side: Side, comparison: Comparison | None) -> C
 
 
 def _without_values(side: Side) -> tuple[str, str]:
-    """Return verdict and words where a side has no value."""
+    """Return verdict and text where a side has no value."""
     if side.first and side.second and not side.first.values and not side.second.values:
         return IDENTICAL, "not defined in either"
     for sample, other, name in (

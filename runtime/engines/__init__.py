@@ -1,7 +1,7 @@
 """Engines: what runs a cell. `base` is the contract; one module each for the engines.
 
-`ENGINES` names them for the command line; a module is imported when its engine is asked for. What each
-cannot run, and which one runs a plan, is for the plan to say: `fairc.compiler.engine_choice`.
+`ENGINES` names them for the command line; a module is imported when its engine is used. What each
+cannot run, and which one runs a plan, follows from the plan: `fairc.compiler.engine_choice`.
 """
 
 from __future__ import annotations
@@ -91,13 +91,13 @@ VARIABLE = "FAIRC_ENGINE"
 
 
 def names() -> list[str]:
-    """Return the engines that a user can ask for; a hidden one only where FAIRC_ENGINE names it."""
+    """Return the engines that a user can request; a hidden one only where FAIRC_ENGINE names it."""
     asked = os.environ.get(VARIABLE)
     return [kind.name for kind in ENGINES if not kind.hidden or kind.name == asked]
 
 
 def kind_of(name: str) -> EngineKind:
-    """Return what is known of the engine with a name. Raises LookupError for an unknown name."""
+    """Return the entry of the engine with a name. Raises LookupError for an unknown name."""
     known = names()
     for kind in ENGINES:
         if kind.name == name and name in known:

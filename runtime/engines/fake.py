@@ -51,7 +51,7 @@ class FakeEngine:
 
     @property
     def identity(self) -> str:
-        """The same for ever."""
+        """The same forever."""
         return "invented"
 
     def identity_for(self, cell: Cell) -> str:

@@ -1,4 +1,4 @@
-"""How a cell's script ended, from what it left."""
+"""How a cell's script ended, from its artefacts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ MOST_BYTES = 64 << 20
 
 
 def failure(artefacts: Path) -> str | None:
-    """Return why a script says that its cell failed; empty when it came to its end.
+    """Return a script's reason for the failure of its cell; empty when it ran to its end.
 
-    None when it left nothing that says so. Raises ValueError for a broken cell.json.
+    None when it left no such record. Raises ValueError for a malformed cell.json.
     """
     path = artefacts / "cell.json"
     try:
@@ -29,7 +29,7 @@ def failure(artefacts: Path) -> str | None:
 
 
 def ending(artefacts: Path, console: str) -> str:
-    """Return why a script that has ended did not come to its end; empty when it did."""
+    """Return why a script ended prematurely; empty when it ran to its end."""
     try:
         reason = failure(artefacts)
     except ValueError as error:

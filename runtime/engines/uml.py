@@ -31,8 +31,8 @@ _NO_PROCESS = re.compile(r"clone failed, errno = (11|12)\b")
 class UmlEngine:
     """Runs a cell under User-Mode Linux in virtual time. Needs no root.
 
-    pinned: keep each machine on a core of its own; wrong where other processes like this one share
-    the cores, for all would choose the same.
+    pinned: keep each machine on its own core; wrong where other processes like this one share
+    the cores, because all would choose the same.
     """
 
     name = "uml"
@@ -63,11 +63,11 @@ class UmlEngine:
         return self._identity(variant, memory.machine_bytes(cell, variant))
 
     def emitted(self, cell: Cell) -> str:
-        """Return the hash of what the guest's conductor works from."""
+        """Return the hash of the input of the guest's conductor."""
         return guest_job.emitted(cell, computing_is_free=True)
 
     def _identity(self, variant: recipe.Variant, memory_bytes: int | None = None) -> str:
-        """Return a machine's identity; its parts are verified when it is first asked for, and at each boot."""
+        """Return a machine's identity; its parts are verified at its first use, and at each boot."""
         assert self._kernel is not None, "prepare comes first"
         if (variant.name, memory_bytes) not in self._identities:
             parts = {
@@ -83,7 +83,7 @@ class UmlEngine:
 
     @property
     def versions(self) -> dict[str, str]:
-        """What the lock records, of every machine that is in use."""
+        """The versions for the lock, of every machine in use."""
         assert self._kernel is not None, "prepare comes first"
         found = {
             "kernel": self._kernel.version,
@@ -135,7 +135,7 @@ class UmlEngine:
         return self._initrd_hashes[variant.name]
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
-        """Boot a machine, run the cell's program in it, and fetch what it left."""
+        """Boot a machine, run the cell's program in it, and fetch its artefacts."""
         with self._cores.one() as core:
             return self._run(cell, workdir, core if self.pinned else None)
 

@@ -30,8 +30,8 @@ CLOCK_EVERY_S, CLOCK_LIMIT_S = 5.0, 1.0
 class VmEngine:
     """Runs a cell in an emulated machine in virtual time. Needs no root.
 
-    foreign: somebody else's programs, run in place of this installation's. pinned: keep each machine on a core of its own, which makes it a fifth faster; wrong where other
-    processes like this one share the cores, for all would choose the same.
+    foreign: somebody else's programs, run in place of this installation's. pinned: keep each machine on its own core, which
+    makes it a fifth faster; wrong where other processes like this one share the cores, because all would choose the same.
     """
 
     name = "vm"
@@ -63,12 +63,12 @@ class VmEngine:
         return self._identity(self._snapshot(guest_job.variant_of(cell)))
 
     def emitted(self, cell: Cell) -> str:
-        """Return the hash of what the guest's conductor works from."""
+        """Return the hash of the input of the guest's conductor."""
         return guest_job.emitted(cell, computing_is_free=False)
 
     @property
     def versions(self) -> dict[str, str]:
-        """What the lock records, of every machine that is in use."""
+        """The versions for the lock, of every machine in use."""
         found = {"qemu": qemu.version(), "programs": runner.identity()}
         for variant in recipe.VARIANTS:
             if variant.name in self._snapshots:
@@ -108,7 +108,7 @@ class VmEngine:
         return hashlib.sha256(f"{saved.machine} {programs}".encode()).hexdigest()
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
-        """Restore the snapshot, run the cell's script, and fetch what it left.
+        """Restore the snapshot, run the cell's script, and fetch its artefacts.
 
         Foreign programs that had to be stopped once get no other cell: each could cost as much time as its limits allow.
         """
@@ -188,7 +188,7 @@ class VmEngine:
 
 
 class HalfSpeedVmEngine(VmEngine):
-    """The same machine, whose instructions take 2 ns: what it computes takes twice as long."""
+    """The same machine with instructions of 2 ns: its computation takes twice as long."""
 
     name = "vm-half"
     shift = 1

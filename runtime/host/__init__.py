@@ -1,1 +1,1 @@
-"""This machine: what it offers, the commands started on it, and what crashed runs left."""
+"""This machine: its capabilities, the commands started on it, and leftovers of crashed runs."""

@@ -1,7 +1,7 @@
-"""What bounds a machine from outside: its clock, processor time, silence, wall time, and what it prints.
+"""The limits of a machine, enforced from outside: its clock, CPU time, silence, wall time, and output.
 
-A guest ends its own cell at the cell's deadline; these hold where a guest does not: damaged, caught in a
-loop, or hostile. A busy host decides nothing: the last resort, wall time, is days for a cell of minutes.
+A guest ends its own cell at the cell's deadline; these limits apply to a guest that does not: damaged, caught in a
+loop, or hostile. A busy host makes no difference: the last resort, wall time, is days for a cell of minutes.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pathlib import Path
 # A machine that computes for so long while its clock stands still is caught in a loop: no cell's
 # programs compute for more than a fraction of a second at one instant.
 STANDSTILL_CPU_S = 120.0
-# What a cell may compute at most: far above the dearest known (1 Gbit/s on uml: 3 s of CPU per virtual
+# The most CPU time of a cell, far above the most expensive known (1 Gbit/s on uml: 3 s of CPU per virtual
 # second; vm executes at most 10^9 instructions per virtual second, 10 s of CPU).
 CPU_S_FIXED, CPU_S_PER_VIRTUAL_S = 600.0, 60.0
 # A machine all of whose threads sleep waits for something that never comes.
 IDLE_S = 600.0
-# It need not be waited for so long where one of its processes is dead and nobody notices.
+# The wait is shorter where one of its processes is dead and the others have not noticed.
 KILLED_S = 20.0
-# Beyond any slowness of a host: ten times the processor time, and a day.
+# Beyond any slowness of a host: ten times the CPU time, plus a day.
 WALL_S_FIXED, WALL_PER_CPU = 24 * 3600.0, 10.0
 CONSOLE_LIMIT = 16 << 20
 # A guest's programs may be processes of the host, which often has no more than 32768 numbers for all.
@@ -39,10 +39,10 @@ DEAD = "Z"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a machine may take.
+    """The limits of a machine.
 
-    virtual_s: its clock at the latest. cpu_s: processor time of all its processes. idle_s: wall time for
-    which all of them sleep. console_bytes: what it prints. processes: how many it is at once.
+    virtual_s: of its clock. cpu_s: CPU time of all its processes. idle_s: wall time for
+    which all of them sleep. console_bytes: of its output. processes: how many it has at once.
     """
 
     virtual_s: float
@@ -65,9 +65,9 @@ def limits(
 
 
 class Watch:
-    """Looks at a machine that runs as a process and its descendants.
+    """Watches a machine that runs as a process and its descendants.
 
-    pid: the process. console: the file that it prints to.
+    pid: the process. console: the file for its output.
     """
 
     def __init__(self, pid: int, console: Path) -> None:
@@ -78,7 +78,7 @@ class Watch:
 
     @property
     def due(self) -> bool:
-        """Whether it is time to look again."""
+        """Whether it is time for the next check."""
         return time.monotonic() >= self._checked + CHECK_EVERY_S
 
     def overrun(self, limits: Limits, virtual_ns: int | None) -> str:
@@ -121,10 +121,10 @@ class Watch:
 def watched(
     pid: int, kill: Callable[[], None], console: Path, limits: Limits, found: list[str]
 ) -> Iterator[None]:
-    """Have a machine killed that goes beyond limits, while its starter waits for it; `found` gets why.
+    """Kill a machine that exceeds its limits while its starter waits for it; `found` gets the reason.
 
-    Its clock is not asked for. A host without time for the machine is no reason: but for the last resort, limits
-    are of processor time.
+    Its clock is not checked. A host without time for the machine is not a reason: apart from the last resort, the limits
+    are in CPU time.
     """
     over = threading.Event()
 
@@ -165,13 +165,13 @@ def family(root: int) -> dict[int, list[str]]:
 
 
 def processor_s(members: Mapping[int, Sequence[str]]) -> float:
-    """Return the processor time of processes, and of those of theirs that have ended, s."""
+    """Return the CPU time of processes and of their ended children, s."""
     ticks = sum(sum(map(int, fields[11:15])) for fields in members.values())
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _awake(members: Iterable[int]) -> bool:
-    """Whether a thread of some processes does not sleep: it has work, or is kept from it."""
+    """Whether any thread of some processes is not asleep: it works, or is prevented from working."""
     for pid in members:
         try:
             threads = list(Path(f"/proc/{pid}/task").iterdir())

@@ -1,4 +1,4 @@
-"""Remove what crashed runs left behind, and only that: it carries our mark, its owner is gone."""
+"""Remove leftovers of crashed runs, and only these: they carry our mark, and their owner is gone."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def marks() -> Iterator[tuple[int, str]]:
 
 
 def marked(mark: str) -> Iterator[int]:
-    """Yield the processes that one fairc has started, by its mark."""
+    """Yield the processes that one fairc started, by its mark."""
     return (pid for pid, found in marks() if found == mark)
 
 
 def orphans() -> Iterator[int]:
-    """Yield the processes that a fairc has started that does not run any more."""
+    """Yield the processes started by a fairc that no longer runs."""
     return (pid for pid, mark in marks() if not owner_runs(mark))
 
 
@@ -94,7 +94,7 @@ def alive(pid: int) -> bool:
 
 
 def remove_temporary(folder: Path | None = None) -> list[str]:
-    """Remove the temporary folders of fairc processes that do not run any more.
+    """Remove the temporary folders of fairc processes that no longer run.
 
     folder: where to look (default: where this machine keeps temporary files).
     """

@@ -30,7 +30,7 @@ WANTED_CCAS = ("cubic", "bbr", "reno")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that an engine needs: is it there, what was found, what helps."""
+    """One requirement of an engine: whether it is met, what was found, and the remedy."""
 
     what: str
     well: bool
@@ -54,7 +54,7 @@ class Examined:
 
 
 def examine() -> list[Examined]:
-    """Look at everything that an engine of this version needs."""
+    """Check everything that an engine of this version needs."""
     return [
         Examined(kind.name, kind.summary, tuple(EXAMINATIONS[kind.name]()))
         for kind in ENGINES

@@ -1,7 +1,7 @@
-"""Faults of the environment: a full disk, too little memory, a limit. They are no result of any cell.
+"""Faults of the environment: a full disk, too little memory, a limit. They are not a result of any cell.
 
-A sweep that meets one stops at once, with what is missing and exit status 3: cells that failed for want of
-room would say nothing of what they measure. The same command resumes.
+A sweep that meets one stops at once, reports what is missing and ends with exit status 3: cells that failed for lack of
+space would say nothing about the experiment. The same command resumes.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ HELP = {
     errno.EROFS: "a writable place: TMPDIR, or -o",
     errno.EIO: "a disk that works",
 }
-# What cells in virtual time need, whatever they do: open files of a kernel and its programs, room for
-# what they leave behind.
+# Needs of every cell in virtual time: open files of a kernel and its programs, space for
+# their artefacts.
 OPEN_FILES, WANTED_OPEN_FILES = 256, 4096
 ROOM_BYTES = 128 << 20
 # A failed cell is the disk's fault when it has left less than this.
@@ -40,7 +40,7 @@ MEMORY_BESIDE_BYTES = 256 << 20
 
 
 class MachineFault(EngineUnavailable):
-    """This machine lacks something that a run needs while it runs; missing: what. remedy: what helps."""
+    """This machine lacks something that a run needs. missing: what it is. remedy: what helps."""
 
 
 def _unmapped(error: BaseException) -> bool:
@@ -97,7 +97,7 @@ def full(places: Iterable[Path]) -> MachineFault | None:
 
 
 def require(largest_file_bytes: int, memory_bytes: int) -> None:
-    """See that limits and room suffice for cells in virtual time; raise the soft limit of open files.
+    """Check that limits and space suffice for cells in virtual time; raise the soft limit of open files.
 
     largest_file_bytes: what a cell writes at most. memory_bytes: what one of its programs maps. Raises
     MachineFault.

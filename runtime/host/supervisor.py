@@ -1,6 +1,6 @@
-"""Start a command that cannot outlive fairc, nor a deadline, and can always be found again.
+"""Start a command that outlives neither fairc nor a deadline, and can always be found again.
 
-A pipe is the leash: the command's watcher sees it close when fairc ends, SIGKILL included.
+A pipe is the leash: the command's watcher sees it close when fairc ends, even by SIGKILL.
 PR_SET_PDEATHSIG alone would not do: it fires when the *thread* that started the child ends, and
 reaches only the child, not what the child has started.
 """
@@ -110,7 +110,7 @@ def start(
 
 
 class Group:
-    """Commands that are waited for in several threads, and can all be ended from another one."""
+    """Commands for which several threads wait, and which another thread can end together."""
 
     def __init__(self) -> None:
         self._running: set[Child] = set()

@@ -18,7 +18,7 @@ def main(leash: int, seconds: float, grace: float, command: list[str]) -> int:
 
     The whole group is killed when the command ends, when the leash breaks, and after `seconds`; it is asked to
     end `grace` seconds earlier, if that is more than 0.
-    in the last case this process ends itself with SIGALRM, which no exit status can imitate.
+    In the last case this process ends itself with SIGALRM, which no exit status can imitate.
     """
     os.set_inheritable(leash, False)
     # setpriv: should this process be killed itself, the command goes with it.
@@ -45,7 +45,7 @@ def main(leash: int, seconds: float, grace: float, command: list[str]) -> int:
 
 
 def await_group(group: int) -> None:
-    """Wait, but not for ever, until the killed members of a process group have vanished."""
+    """Wait, but not forever, until the killed members of a process group have vanished."""
     pause = select.poll()
     for _ in range(GONE_MS // 5):
         if not lives(group):

@@ -1,4 +1,4 @@
-"""`fairc doctor --verify`: everything in the cache that cells run on, read in full and compared with its hashes."""
+"""`fairc doctor --verify`: all files in the cache that cells need, read completely and compared with their hashes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .doctor import Finding, endpoints
 
 
 def verify() -> Iterator[Finding]:
-    """Yield what is there, and whether it is whole; what has not been built is no finding."""
+    """Yield each existing part and whether it is undamaged; a part that has not been built is not a finding."""
     yield endpoints()
     yield from _found("kernel", kernels.folder(), kernels.find)
     for variant in recipe.VARIANTS:

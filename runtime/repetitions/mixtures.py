@@ -1,8 +1,8 @@
 """Values of several configurations in one group: a mixture, whose interval would answer no question.
 
-How often each configuration occurs is what the sweep says and no property of a network, and repetitions of
-one are nearer to each other than to those of another. A mixture keeps its value and has no interval and no
-test. Configurations that `sample` draws are another thing: there the group is a random sample of them, if
+How often each configuration occurs is set by the sweep and not a property of a network, and repetitions of
+one configuration are closer to each other than to those of another. A mixture keeps its value but has no interval and no
+test. Configurations drawn by `sample` are different: there the group is a random sample of them, if
 each of them is in it once.
 """
 

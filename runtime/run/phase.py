@@ -50,7 +50,7 @@ _VERDICTS: Mapping[str, Verdict] = {
     "undecided": "cannot tell",
 }
 
-# Beside the first value of each metric that the experiment names: of more than two sessions there is no F.
+# In addition to the first value of each metric that the experiment names: more than two sessions have no F.
 _ALSO = {"fairness": ("fairness.jain_session",)}
 _F = "fairness.F"
 

@@ -245,7 +245,7 @@ class Sweep:
         except Exception as error:
             if fault := faults.of(error):
                 raise fault from error
-            # An engine may not raise; if it does all the same, only this cell is lost.
+            # An engine must not raise; if it does anyway, only this cell is lost.
             return RawResult(
                 error=f"the engine `{self.engine.name}` crashed: {type(error).__name__}: {error}",
                 artefacts=folder,

@@ -61,8 +61,8 @@ def read_header(path: Path) -> dict[str, Any]:
 def extract(path: Path, folder: Path) -> None:
     """Write the files that an exchange file holds into a folder.
 
-    The guest is not trusted: names that are not plain file names, and sizes beyond the device,
-    raise ValueError.
+    The guest is not trusted: names that are not plain file names, and sizes that the device does
+    not hold, raise ValueError.
     """
     header = read_header(path)
     with path.open("rb") as device:
