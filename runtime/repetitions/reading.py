@@ -109,7 +109,7 @@ class Measured:
         found = []
         for row in self._tables.rows(f"SELECT {_CELL}{columns} FROM cells"):
             bindings = tuple(zip(self.axes, map(str, row[_FIELDS:]), strict=True))
-            found.append(Outcome(*(*row[:_FIELDS], bindings)))
+            found.append(Outcome(*row[:_FIELDS], bindings=bindings))
         return tuple(found)
 
     @cached_property
