@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fairc.compiler.plan import Plan
 from fairc.runtime.statistics.repeated import repeated
@@ -109,7 +109,8 @@ class Measured:
         found = []
         for row in self._tables.rows(f"SELECT {_CELL}{columns} FROM cells"):
             bindings = tuple(zip(self.axes, map(str, row[_FIELDS:]), strict=True))
-            found.append(Outcome(*row[:_FIELDS], bindings=bindings))
+            fields: Any = (*row[:_FIELDS], bindings)  # in the order of Outcome's
+            found.append(Outcome(*fields))
         return tuple(found)
 
     @cached_property
