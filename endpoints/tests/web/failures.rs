@@ -162,10 +162,13 @@ fn what_no_page_is_is_refused() {
         (with(one(0, "text/html")), "`workload.page[0].bytes` is 0"),
         (with(one(9, "video/mp4")), "which browsers do not show as a document"),
         (with(one(9, "nothing")), "`nothing`, which is not a MIME type"),
-        (with(html(vec![object("/a", 1, "image/png", None)])), "is not the position of an object"),
+        (
+            with(html(vec![object("/a", 1, "image/png", None)])),
+            "is not the position of an earlier object",
+        ),
         (
             with(html(vec![object("/a", 1, "image/png", Some(1))])),
-            "is not the position of an object",
+            "is not the position of an earlier object",
         ),
         (with(html(vec![object("/", 1, "image/png", Some(0))])), "repeats `/`"),
         (with(html(vec![object("//a", 1, "image/png", Some(0))])), "which is not a plain path"),
