@@ -108,8 +108,10 @@ def show(diagnostics: Diagnostics) -> None:
 
 def selection(where: str | None, names: Iterable[str]) -> Callable[[Cell], bool]:
     """Return which cells `--where` wants; names: what is swept. Raises CompileError."""
+    from fairc.runtime.run.wanted import every
+
     if where is None:
-        return lambda cell: True
+        return every
     from fairc import dsl
 
     condition = dsl.condition(where)

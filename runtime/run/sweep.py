@@ -27,6 +27,7 @@ from fairc.runtime.store.verdicts import Counts
 from . import analysts, lock
 from .analyst import Job
 from .progress import Progress
+from .wanted import every
 
 Task = tuple[Any, ...]
 """The task of a thread: a function, and its arguments."""
@@ -52,7 +53,8 @@ class Sweep:
 
     wanted: which of the plan's cells. jobs: how many at once, >= 1. fresh: run all of them, even
     those with results. emitted: `emitted` of an earlier sweep of the same plan, so that nothing is
-    written twice. The caller holds the store's lock.
+    written twice. heard: called with the cell and the key of each stored result, from the calling
+    thread. The caller holds the store's lock.
     """
 
     def __init__(
@@ -61,9 +63,10 @@ class Sweep:
         engine: Engine,
         progress: Progress,
         jobs: int,
-        wanted: Callable[[Cell], bool] = lambda _: True,
+        wanted: Callable[[Cell], bool] = every,
         fresh: bool = False,
         emitted: dict[str, str] | None = None,
+        heard: Callable[[str, str], None] = lambda *_: None,
     ) -> None:
         self.store = store
         self.engine = engine
@@ -75,7 +78,13 @@ class Sweep:
         self._analysis = lock.analysis_identity(self._requests)
         self._todo: dict[str, bool] = {}
         self.emitted: dict[str, str] = emitted or {}
+        self._heard = heard
+        # With nothing there every wanted cell is to be run: no key is needed before the first one starts.
+        self._all_missing = fresh or not any((store.path / "cells").iterdir())
         self._stop = threading.Event()
+        self._all_emitted = threading.Event()  # and written down; a sweep that is stopped sets it, too
+        if emitted:
+            self._all_emitted.set()
         self._ran: queue.SimpleQueue[Ran | None] = queue.SimpleQueue()
         self._outcomes: queue.SimpleQueue[CellResult | BaseException | None] = queue.SimpleQueue()
         # Bounds what has been run and not yet analysed: such a cell occupies disk.
@@ -86,17 +95,29 @@ class Sweep:
 
         Raises KeyboardInterrupt after everything has been stopped; stored results stay.
         """
-        self._emit()
-        counts = self._survey()
-        if not self._todo:
+        counts = Counts()
+        if self._all_missing:
+            number = self._number_wanted()
+        else:
+            self._emit()
+            counts = self._survey()
+            number = len(self._todo)
+        if not number:
+            self._emit()
             return counts
-        self.progress.begin(len(self._todo), counts.total)
+        self.progress.begin(number, counts.total)
         try:
             self._analyse_anew(counts)
-            self._run_missing(counts)
+            self._run_missing(counts, number)
         finally:
             self.progress.end()
         return counts
+
+    def _number_wanted(self) -> int:
+        """Count the cells that are wanted; reads none of them where all are."""
+        if self.wanted is every:
+            return self.store.plan.cells
+        return sum(map(self.wanted, self.store.cells()))
 
     def _analyse_anew(self, counts: Counts) -> None:
         """Reanalyse cells with stored raw artefacts; those with damaged artefacts become missing."""
@@ -107,21 +128,20 @@ class Sweep:
         cells = Shared(self._cells(stored=True))
         self._collect(counts, [], hands, [(self._analyse_stored, hand, cells) for hand in hands])
 
-    def _run_missing(self, counts: Counts) -> None:
-        """Run the cells that have no usable artefacts."""
-        number = len(self._todo) - sum(self._todo.values())
+    def _run_missing(self, counts: Counts, number: int) -> None:
+        """Run the cells that have no usable artefacts; number: of all that is to be done."""
+        if not self._all_missing:
+            number = len(self._todo) - sum(self._todo.values())
         if number == 0:
             return
         jobs = min(self.jobs if self.engine.parallel else 1, number)
         hands = analysts.several(max(1, jobs // RUNNERS_PER_ANALYST), number, self._requests)
         self._room.release(jobs + len(hands))
         cells = Shared(self._cells(stored=False))
-        self._collect(
-            counts,
-            [(self._run_cells, cells)] * jobs,
-            hands,
-            [(self._analyse_cells, hand) for hand in hands],
-        )
+        run: list[Task] = [(self._run_cells, cells)] * jobs
+        if not self._all_emitted.is_set():
+            run.append((self._emit,))
+        self._collect(counts, run, hands, [(self._analyse_cells, hand) for hand in hands])
 
     def _collect(
         self, counts: Counts, run: list[Task], hands: list[analysts.Analyst], read: list[Task]
@@ -135,6 +155,7 @@ class Sweep:
             self._count(counts, len(runners), len(readers))
         except BaseException:
             self._stop.set()
+            self._all_emitted.set()
             self._room.release(len(runners))
             self._dismiss(len(readers))
             for hand in hands:
@@ -177,6 +198,7 @@ class Sweep:
                     self._dismiss(readers)
             else:
                 counts.add(outcome)
+                self._heard(outcome.cell, outcome.key)
                 self.progress.done(outcome)
 
     def _dismiss(self, readers: int) -> None:
@@ -185,21 +207,32 @@ class Sweep:
             self._ran.put(None)
 
     def _emit(self) -> None:
-        """Write down what the engine emits for each cell."""
-        if self.emitted:
+        """Write down what the engine emits for each cell; no result is stored before, for its key is found by it."""
+        if self._all_emitted.is_set():
             return
-        self.emitted = {cell.id: self.engine.emitted(cell) for cell in self.store.cells()}
+        for cell in self.store.cells():
+            if self._stop.is_set():
+                return
+            self._emitted_for(cell)
+            time.sleep(0)  # lets go of the interpreter's lock, so that runners start at once
         if any(self.emitted.values()):
             self.store.write_json(EMITTED, self.emitted)
+        self._all_emitted.set()
+
+    def _emitted_for(self, cell: Cell) -> str:
+        """Return what the engine emits for a cell, as a hash; two threads that ask for one compute the same."""
+        if cell.id not in self.emitted:
+            self.emitted[cell.id] = self.engine.emitted(cell)
+        return self.emitted[cell.id]
 
     def _survey(self) -> Counts:
         """Find the missing cells: key -> whether only the analysis is missing; count the rest."""
         counts = Counts()
         for cell in filter(self.wanted, self.store.cells()):
             key = self.key(cell)
-            result = None if self.fresh else self.store.result(key)
-            damaged = {} if self.fresh else damage.of_cell(cell, self.store.folder(key))
-            if self.fresh or RAW in damaged:
+            result = self.store.result(key)
+            damaged = damage.of_cell(cell, self.store.folder(key))
+            if RAW in damaged:
                 self._todo[key] = False
             elif damaged:  # what is derived is derived again
                 self._todo[key] = self.store.has_raw(key)
@@ -207,20 +240,21 @@ class Sweep:
                 self._todo[key] = False
             elif result.analysis == self._analysis:
                 counts.add(result)
+                self._heard(cell.id, key)
             else:
                 self._todo[key] = self.store.has_raw(key)
         return counts
 
     def key(self, cell: Cell) -> str:
-        """Return where a cell's result is stored, once the sweep has run."""
+        """Return where a cell's result is stored."""
         identity = self.engine.identity_for(cell)
-        return key_of(cell, self.engine.name, identity, self.emitted[cell.id])
+        return key_of(cell, self.engine.name, identity, self._emitted_for(cell))
 
     def _cells(self, stored: bool) -> Iterator[tuple[Cell, str]]:
         """Yield the cells that need only analysis, or those that must be run."""
         for cell in filter(self.wanted, self.store.cells()):
             key = self.key(cell)
-            if self._todo.get(key) is stored:
+            if self._all_missing or self._todo.get(key) is stored:
                 yield cell, key
 
     # Threads
@@ -321,13 +355,16 @@ class Sweep:
             wall_s=ran.wall_s,
             engine=self.engine.name,
             image=self.engine.identity_for(cell),
-            emitted=self.emitted[cell.id],
+            emitted=self._emitted_for(cell),
             result_sha256=ran.result_sha256,
             analysis=self._analysis,
         )
 
     def _commit(self, job: Job, result: CellResult, work: Path) -> None:
         """Store a cell; work: its folder, no longer needed afterwards."""
+        self._all_emitted.wait()
+        if self._stop.is_set():
+            return
         self.store.commit(result.key, job.folder, result)
         shutil.rmtree(work)
         self._outcomes.put(result)
