@@ -10,6 +10,7 @@ from .failures import Status
 
 if TYPE_CHECKING:
     from fairc.runtime.store.folder import Store
+    from fairc.runtime.store.tables import Filling
     from fairc.runtime.store.verdicts import Counts
 
 
@@ -19,12 +20,17 @@ def default_run(experiment: str) -> Path:
 
 
 def conclude(
-    store: Store, counts: Counts, checked: Counts | None = None, *, strict: bool = False
+    store: Store,
+    counts: Counts,
+    checked: Counts | None = None,
+    *,
+    strict: bool = False,
+    begun: Filling | None = None,
 ) -> int:
     """Write tables and report, and say how it went; return the exit status.
 
     checked: how the cells of the phase check came out, where there was one. strict: whether a claim that is
-    undecided counts as one that fails.
+    undecided counts as one that fails. begun: of `refresh`.
     """
     from fairc.runtime.claims import decide
     from fairc.runtime.claims.wording import lines
@@ -36,7 +42,7 @@ def conclude(
     from .phase import phase_lines
     from .results import TABLES, refresh, summary
 
-    refresh(store, checked=True)
+    refresh(store, checked=True, begun=begun)
     with hashes.rewriting(store.path):
         page, *figures = build(store.path, ("html", "svg", "pdf"))
     measured = reading.measured(store.path / TABLES, store.plan)

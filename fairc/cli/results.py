@@ -13,17 +13,18 @@ if TYPE_CHECKING:
     from fairc.runtime.repetitions.reading import Measured
     from fairc.runtime.repetitions.summaries import Row
     from fairc.runtime.store.folder import Store
+    from fairc.runtime.store.tables import Filling
 
 TABLES = "tables"
 SHOWN_ROWS = 24
 SHOWN_METRICS = 4
 
 
-def refresh(store: Store, checked: bool = False) -> None:
+def refresh(store: Store, checked: bool = False, begun: Filling | None = None) -> None:
     """Write the tables of a run anew from its stored cells; the store is locked.
 
     checked: a sweep has just looked at the cells; else derived files that are damaged are derived anew here.
-    Raises Wrong for a result that is broken, or of another build.
+    begun: tables that hold the first of them; they are closed. Raises Wrong for a result that is broken, or of another build.
     """
     from fairc.runtime.run import repair
     from fairc.runtime.store import hashes, tables
@@ -35,7 +36,7 @@ def refresh(store: Store, checked: bool = False) -> None:
 
     try:
         with hashes.rewriting(store.path):
-            tables.write_of(store, store.path / TABLES, store.plan)
+            tables.write_of(store, store.path / TABLES, store.plan, begun)
     except tables.TableError as error:
         again = (
             f"`fairc run FILE -o {store.path}` recomputes what it can from stored artefacts,"

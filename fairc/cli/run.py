@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +158,8 @@ def sweep(
     asked: what the lock keeps of this command (runtime/run/history.py). phases: also the phase check.
     strict: of `conclude`.
     """
-    from fairc.runtime.run import history, lock, rounds
+    from fairc.runtime.run import filling, history, lock, rounds
+    from fairc.runtime.run.wanted import every
     from fairc.runtime.store.folder import LOCK
 
     if not any(map(wanted, store.cells())):
@@ -167,6 +168,11 @@ def sweep(
     record = history.carried(store, asked)
     store.write_json(LOCK, {**lock.describe(store.path, engine), **record})
     ahead.imports()
-    counts = rounds.run(store, engine, console.progress(), jobs, wanted, fresh, console.say)
-    checked = check_phases(store, engine, jobs, wanted, fresh) if phases else None
-    return conclude(store, counts, checked, strict=strict)
+    with ExitStack() as stack:
+        tables = filling.ahead(store, wanted is every)
+        heard = stack.enter_context(closing(tables)).heard if tables else lambda *_: None
+        say, progress = console.say, console.progress()
+        counts = rounds.run(store, engine, progress, jobs, wanted, fresh, say, heard)
+        checked = check_phases(store, engine, jobs, wanted, fresh) if phases else None
+        begun = tables.end() if tables else None
+        return conclude(store, counts, checked, strict=strict, begun=begun)

@@ -23,7 +23,8 @@ from fairc.runtime.vm.guest_files import guest_files
 
 from . import guest_job
 
-POLL_S = 0.01
+# How often a running machine is looked at; its end is noticed at once.
+LOOK_EVERY_S = 0.05
 # What the kernel prints when the host refuses it a process (EAGAIN, ENOMEM); the guest goes on with a failed fork(2).
 _NO_PROCESS = re.compile(r"clone failed, errno = (11|12)\b")
 
@@ -173,8 +174,8 @@ class UmlEngine:
             self._kernel, variant, image.require(variant).root, folder, core, arguments
         )
         try:
-            while not guest.ended:
-                if self._closed.wait(POLL_S):
+            while not guest.ends_within(LOOK_EVERY_S):
+                if self._closed.is_set():
                     return "interrupted"
                 if why := guest.overrun(limits):
                     return f"the machine was stopped: {why}"

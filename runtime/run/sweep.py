@@ -82,7 +82,9 @@ class Sweep:
         # With nothing there every wanted cell is to be run: no key is needed before the first one starts.
         self._all_missing = fresh or not any((store.path / "cells").iterdir())
         self._stop = threading.Event()
-        self._all_emitted = threading.Event()  # and written down; a sweep that is stopped sets it, too
+        self._all_emitted = (
+            threading.Event()
+        )  # and written down; a sweep that is stopped sets it, too
         if emitted:
             self._all_emitted.set()
         self._ran: queue.SimpleQueue[Ran | None] = queue.SimpleQueue()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,26 +70,79 @@ def read_stored(cell: Cell, folder: Path) -> Stored:
     return Stored(cell, result, series)
 
 
-def write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
+class Filling:
+    """The tables of a run while they are filled.
+
+    Some cells at a time are in memory; the rows wait in a temporary database. The same cells in the same order
+    give the same bytes, whenever they are added.
+
+    folder: its own; what is there is removed. axes: swept names in file order. keys: of the cells in it, in
+    order. Raises OSError and duckdb.Error, as its methods do.
+    """
+
+    def __init__(self, folder: Path, axes: Sequence[str]) -> None:
+        import duckdb
+
+        self.keys: list[str] = []
+        self._folder = folder
+        self._added = {name: _swept(name, axes) for name in TABLES}
+        self._batch: list[Stored] = []
+        self._batch_bytes = 0
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        self._rows = duckdb.connect(str(folder / "rows.duckdb"), config=dict(_CONFIG))
+        for name, table in TABLES.items():
+            columns = _in_order(table, self._added[name])
+            body = ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+            self._rows.execute(f"CREATE TABLE {name} ({body})")
+
+    def add(self, stored: Stored) -> None:
+        """Add the rows of a cell."""
+        self.keys.append(stored.result.key)
+        self._batch.append(stored)
+        self._batch_bytes += stored.series.nbytes if stored.series else 0
+        if len(self._batch) == _BATCH_CELLS or self._batch_bytes >= _BATCH_BYTES:
+            self._insert()
+
+    def write(self, folder: Path) -> None:
+        """Write every table into a folder, replacing what is there."""
+        self._insert()
+        for name in TABLES:
+            target = str(self._folder / f"{name}.parquet").replace("'", "''")
+            self._rows.execute(f"COPY {name} TO '{target}' {_COPY}")
+        folder.mkdir(parents=True, exist_ok=True)
+        # `cells` last: its age says how old the tables are, should this be interrupted.
+        for name in sorted(TABLES, key="cells".__eq__):
+            (self._folder / f"{name}.parquet").replace(folder / f"{name}.parquet")
+
+    def close(self) -> None:
+        """Remove its folder."""
+        self._rows.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _insert(self) -> None:
+        batch, self._batch, self._batch_bytes = self._batch, [], 0
+        if batch:
+            for name, table in TABLES.items():
+                _insert(self._rows, table, self._added[name], batch)
+
+
+def write(
+    folder: Path, axes: Sequence[str], cells: Iterable[Stored], begun: Filling | None = None
+) -> None:
     """Write every table into `folder`, replacing what is there; rows in the order of `cells`.
 
-    axes: swept names in file order. Some cells at a time are in memory; the rows wait in a
-    temporary database. Raises TableError.
+    axes: swept names in file order. begun: tables that hold the cells before these; they are closed.
+    Raises TableError.
     """
     import duckdb
 
     partial = folder / ".partial"
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
     try:
-        with duckdb.connect(str(partial / "rows.duckdb"), config=dict(_CONFIG)) as connection:
-            _fill(connection, axes, iter(cells))
-            for name in TABLES:
-                target = str(partial / f"{name}.parquet").replace("'", "''")
-                connection.execute(f"COPY {name} TO '{target}' {_COPY}")
-        # `cells` last: its age says how old the tables are, should this be interrupted.
-        for name in sorted(TABLES, key="cells".__eq__):
-            (partial / f"{name}.parquet").replace(folder / f"{name}.parquet")
+        with closing(begun or Filling(partial, axes)) as filling:
+            for stored in cells:
+                filling.add(stored)
+            filling.write(folder)
     except (duckdb.Error, OSError) as error:
         if fault := faults.of(error):
             raise fault from error
@@ -96,10 +151,17 @@ def write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def write_of(store: Store, folder: Path, plan: Plan) -> None:
-    """Write the tables of a store's finished cells, which are of a plan. Raises TableError, StoreError."""
-    stored = (read_stored(cell, where) for cell, where in store.finished())
-    write(folder, tuple(axis.name for axis in plan.axes), stored)
+def write_of(store: Store, folder: Path, plan: Plan, begun: Filling | None = None) -> None:
+    """Write the tables of a store's finished cells, which are of a plan. Raises TableError, StoreError.
+
+    begun: tables that were filled with the first of them; they are closed, and not used where they hold others.
+    """
+    finished = store.finished()
+    if begun is not None and begun.keys != [w.name for _, w in islice(finished, len(begun.keys))]:
+        begun.close()
+        begun, finished = None, store.finished()
+    stored = (read_stored(cell, where) for cell, where in finished)
+    write(folder, tuple(axis.name for axis in plan.axes), stored, begun)
 
 
 def connect(folder: Path) -> duckdb.DuckDBPyConnection:
@@ -130,32 +192,6 @@ def connect(folder: Path) -> duckdb.DuckDBPyConnection:
                 " rewrites it from the cells"
             ) from None
     return connection
-
-
-def _fill(
-    connection: duckdb.DuckDBPyConnection, axes: Sequence[str], cells: Iterator[Stored]
-) -> None:
-    added = {name: _swept(name, axes) for name in TABLES}
-    for name, table in TABLES.items():
-        body = ", ".join(f"{quoted(c.name)} {c.type}" for c in _in_order(table, added[name]))
-        connection.execute(f"CREATE TABLE {name} ({body})")
-    for batch in _batches(cells):
-        for name, table in TABLES.items():
-            _insert(connection, table, added[name], batch)
-
-
-def _batches(cells: Iterable[Stored]) -> Iterator[list[Stored]]:
-    """Yield cells in lists, in their order."""
-    batch: list[Stored] = []
-    size = 0
-    for stored in cells:
-        batch.append(stored)
-        size += stored.series.nbytes if stored.series else 0
-        if len(batch) == _BATCH_CELLS or size >= _BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def _in_order(table: Table, added: Sequence[Swept]) -> list[Column]:

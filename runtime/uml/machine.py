@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import mmap
+import os
+import select
 from pathlib import Path
 
 from fairc.runtime.host import bounds, supervisor
@@ -70,6 +72,9 @@ class Machine:
             self._process = supervisor.start(
                 command, cwd=folder, stdout=out, stderr=out, env={"PATH": "/usr/bin:/bin"}
             )
+        self._end = os.pidfd_open(self._process.pid)
+        self._ends = select.poll()
+        self._ends.register(self._end, select.POLLIN)
         with (folder / CLOCK).open("rb") as clock:
             self._clock = mmap.mmap(clock.fileno(), mmap.PAGESIZE, access=mmap.ACCESS_READ)
         self._watch = bounds.Watch(self._process.pid, console)
@@ -79,9 +84,9 @@ class Machine:
         """The reading of its clock, ns after the boot."""
         return int.from_bytes(self._clock[:8], "little")
 
-    @property
-    def ended(self) -> bool:
-        """Whether it has ended by itself."""
+    def ends_within(self, seconds: float) -> bool:
+        """Wait until it has ended by itself, at most for some time; return whether it has."""
+        self._ends.poll(seconds * 1000)
         return self._process.poll() is not None
 
     def overrun(self, limits: bounds.Limits) -> str:
@@ -93,3 +98,4 @@ class Machine:
         self._process.kill()
         self._process.wait()
         self._clock.close()
+        os.close(self._end)

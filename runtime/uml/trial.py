@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import tempfile
-import time
 from pathlib import Path
 
 from fairc.runtime.engines.base import EngineUnavailable
@@ -17,7 +16,7 @@ from .kernel import Kernel
 
 BOOTED = "fairc: booted"
 INIT = f"#!/bin/busybox sh\necho {BOOTED}\n/bin/busybox poweroff -f\n"
-POLL_S = 0.002
+LOOK_EVERY_S = 0.05
 LIMITS = bounds.limits(latest_s=1.0, lasts_s=1.0)
 TELLING = ("panic", "errno", "not permitted", "cannot", "denied", "failed", "bwrap:")
 FOLLOWED_BY_SECCOMP = "seccomp filters can be installed...OK"
@@ -44,9 +43,8 @@ def boot(kernel: Kernel, image: Image) -> str:
         guest = machine.Machine(kernel, image.variant, image.root, folder, None, talkative)
         why = ""
         try:
-            while not guest.ended and not why:
+            while not guest.ends_within(LOOK_EVERY_S) and not why:
                 why = guest.overrun(LIMITS)
-                time.sleep(POLL_S)
         finally:
             guest.close()
         console = (folder / "console").read_text(errors="replace")
