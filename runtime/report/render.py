@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from fairc.runtime.store.writing import whole
 
+from .aside import aside
 from .figures import Drawing
 from .figures.style import WIDTHS, Width, paper_style
 from .fonts import without_layout
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
     from matplotlib.backends.backend_pdf import PdfPages
 
 _NAMELESS = {"CreationDate": None, "Creator": None, "Producer": None}
+
+
+Saved = tuple[dict[Width, str], dict[Width, bytes]]
+"""A drawing's SVGs and PDFs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,42 +38,67 @@ class Rendered:
 
 def render(drawing: Drawing) -> Rendered:
     """Draw a figure at both widths, as SVG."""
-    return _render(drawing, svg=True, pages=None)
+    return _render(drawing, tuple(WIDTHS), svg=True, pdf=False)
 
 
 def render_all(
     drawings: Sequence[Drawing], *, svg: bool, pdf: bool
 ) -> tuple[tuple[Rendered, ...], bytes]:
     """Draw figures at both widths; return them, and a PDF with all of them at page width."""
-    if not pdf or not drawings:
-        return tuple(_render(drawing, svg=svg, pages=None) for drawing in drawings), b""
-    from matplotlib.backends.backend_pdf import PdfPages
-
     book = io.BytesIO()
-    with paper_style(), without_layout(), PdfPages(book, metadata=_NAMELESS) as pages:
-        rendered = tuple(_render(drawing, svg=svg, pages=pages) for drawing in drawings)
+    if not drawings:
+        return (), b""
+    with paper_style(), without_layout() if pdf else nullcontext():
+
+        def columns() -> list[Saved]:
+            rendered = (_render(drawing, ("column",), svg=svg, pdf=pdf) for drawing in drawings)
+            return [(each.svg, each.pdf) for each in rendered]
+
+        with aside(columns) as saved:
+            with _book(book) if pdf else nullcontext() as pages:
+                rendered = tuple(
+                    _render(drawing, ("page",), svg=svg, pdf=pdf, pages=pages)
+                    for drawing in drawings
+                )
+            rendered = tuple(
+                Rendered(each.drawing, svgs | each.svg, pdfs | each.pdf)
+                for each, (svgs, pdfs) in zip(rendered, saved(), strict=True)
+            )
     return rendered, book.getvalue()
 
 
-def _render(drawing: Drawing, *, svg: bool, pages: PdfPages | None) -> Rendered:
+def _book(book: BinaryIO) -> PdfPages:
+    from matplotlib.backends.backend_pdf import PdfPages
+
+    return PdfPages(book, metadata=_NAMELESS)
+
+
+def _render(
+    drawing: Drawing,
+    widths: Sequence[Width],
+    *,
+    svg: bool,
+    pdf: bool,
+    pages: PdfPages | None = None,
+) -> Rendered:
     """Draw a figure once for each width, then save it in each format: drawing is most of the work.
 
-    pages: the PDF of all figures; None: no PDFs.
+    pages: the PDF of all figures, if it takes this one, too.
     """
     rendered = Rendered(drawing)
-    for width in WIDTHS:
+    for width in widths:
         with paper_style():
             figure = drawing.draw(width)
             if svg:
                 text = io.StringIO()
                 figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
                 rendered.svg[width] = tidy(text.getvalue(), f"{drawing.name}-{width}", drawing.alt)
-            if pages is not None:
+            if pdf:
                 content = io.BytesIO()
                 figure.savefig(content, format="pdf", metadata=_NAMELESS)
                 rendered.pdf[width] = content.getvalue()
-                if width == "page":
-                    pages.savefig(figure)  # type: ignore[no-untyped-call]
+            if pages is not None:
+                pages.savefig(figure)  # type: ignore[no-untyped-call]
     return rendered
 
 
