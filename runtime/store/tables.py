@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -107,9 +109,10 @@ class Filling:
     def write(self, folder: Path) -> None:
         """Write every table into a folder, replacing what is there."""
         self._insert()
-        for name in TABLES:
-            target = str(self._folder / f"{name}.parquet").replace("'", "''")
-            self._rows.execute(f"COPY {name} TO '{target}' {_COPY}")
+        # A table is written by one thread, so its bytes are the same.
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as writers:
+            for _ in writers.map(self._copy, TABLES):
+                pass
         folder.mkdir(parents=True, exist_ok=True)
         # `cells` last: its age says how old the tables are, should this be interrupted.
         for name in sorted(TABLES, key="cells".__eq__):
@@ -119,6 +122,11 @@ class Filling:
         """Remove its folder."""
         self._rows.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _copy(self, name: str) -> None:
+        target = str(self._folder / f"{name}.parquet").replace("'", "''")
+        with self._rows.cursor() as rows:
+            rows.execute(f"COPY {name} TO '{target}' {_COPY}")
 
     def _insert(self) -> None:
         batch, self._batch, self._batch_bytes = self._batch, [], 0
