@@ -19,21 +19,31 @@ LAYOUT = ("GDEF", "GPOS", "GSUB", "MATH", "kern")
 
 @contextmanager
 def without_layout() -> Iterator[None]:
-    """Have matplotlib embed subsets of fonts that have no layout tables."""
-    from fontTools import subset
+    """Have matplotlib embed subsets of fonts that have no layout tables, and read the names of a font's glyphs once."""
+    from fontTools import subset, ttLib
 
-    original = subset.load_font
+    post = ttLib.getTableClass("post")
+    load_font, decode = subset.load_font, post.decode_format_2_0
+    known: dict[tuple[bytes, int], tuple[list[str], list[str], dict[str, str]]] = {}
 
     def load(path: Path, options: Options, *arguments: Any, **keywords: Any) -> TTFont:
         stripped = io.BytesIO(_stripped(str(path), options.font_number))
-        loaded: TTFont = original(stripped, options, *arguments, **keywords)
+        loaded: TTFont = load_font(stripped, options, *arguments, **keywords)
         return loaded
 
-    subset.load_font = load
+    def decode_once(table: Any, data: bytes, font: TTFont) -> None:
+        key = data, font.getGlyphCount()
+        if key not in known:
+            decode(table, data, font)
+            known[key] = table.extraNames, table.glyphOrder, table.mapping
+        names, order, mapping = known[key]  # the subsetter changes its own
+        table.extraNames, table.glyphOrder, table.mapping = [*names], [*order], {**mapping}
+
+    subset.load_font, post.decode_format_2_0 = load, decode_once
     try:
         yield
     finally:
-        subset.load_font = original
+        subset.load_font, post.decode_format_2_0 = load_font, decode
 
 
 @cache
