@@ -47,13 +47,15 @@ def meaning(source: bytes) -> str:
             node
         ):
             node.body = node.body[1:]
-    return repr(_plain(tree))
+    return _text(tree)
 
 
-def _plain(node: object) -> object:
+def _text(node: object) -> str:
+    """Return a tree as pairs of a name and the fields that are there."""
     if isinstance(node, ast.AST):
-        parts = ((name, _plain(part)) for name, part in ast.iter_fields(node))
-        return type(node).__name__, [(name, part) for name, part in parts if part not in (None, [])]
+        parts = ((name, getattr(node, name, None)) for name in node._fields)
+        there = (f"('{name}', {_text(part)})" for name, part in parts if part not in (None, []))
+        return f"('{type(node).__name__}', [{', '.join(there)}])"
     if isinstance(node, list):
-        return [_plain(part) for part in node]
-    return node
+        return f"[{', '.join(map(_text, node))}]"
+    return repr(node)
