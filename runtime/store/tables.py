@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,28 +76,22 @@ def read_stored(cell: Cell, folder: Path) -> Stored:
 class Filling:
     """The tables of a run while they are filled.
 
-    Some cells at a time are in memory; the rows wait in a temporary database. The same cells in the same order
-    give the same bytes, whenever they are added.
+    Some cells at a time are in memory; the rows of more wait in a temporary database. The same cells in the same
+    order give the same bytes, whenever they are added.
 
     folder: its own; what is there is removed. axes: swept names in file order. keys: of the cells in it, in
     order. Raises OSError and duckdb.Error, as its methods do.
     """
 
     def __init__(self, folder: Path, axes: Sequence[str]) -> None:
-        import duckdb
-
         self.keys: list[str] = []
         self._folder = folder
         self._added = {name: _swept(name, axes) for name in TABLES}
         self._batch: list[Stored] = []
         self._batch_bytes = 0
+        self._rows: duckdb.DuckDBPyConnection | None = None
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        self._rows = duckdb.connect(str(folder / "rows.duckdb"), config=dict(_CONFIG))
-        for name, table in TABLES.items():
-            columns = _in_order(table, self._added[name])
-            body = ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
-            self._rows.execute(f"CREATE TABLE {name} ({body})")
 
     def add(self, stored: Stored) -> None:
         """Add the rows of a cell."""
@@ -104,14 +99,16 @@ class Filling:
         self._batch.append(stored)
         self._batch_bytes += stored.series.nbytes if stored.series else 0
         if len(self._batch) == _BATCH_CELLS or self._batch_bytes >= _BATCH_BYTES:
-            self._insert()
+            self._rows = self._rows or self._database(str(self._folder / "rows.duckdb"))
+            self._insert(self._rows)
 
     def write(self, folder: Path) -> None:
         """Write every table into a folder, replacing what is there."""
-        self._insert()
+        rows = self._rows = self._rows or self._database(":memory:")
+        self._insert(rows)
         # A table is written by one thread, so its bytes are the same.
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as writers:
-            for _ in writers.map(self._copy, TABLES):
+            for _ in writers.map(partial(self._copy, rows), TABLES):
                 pass
         folder.mkdir(parents=True, exist_ok=True)
         # `cells` last: its age says how old the tables are, should this be interrupted.
@@ -120,19 +117,31 @@ class Filling:
 
     def close(self) -> None:
         """Remove its folder."""
-        self._rows.close()
+        if self._rows is not None:
+            self._rows.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _copy(self, name: str) -> None:
-        target = str(self._folder / f"{name}.parquet").replace("'", "''")
-        with self._rows.cursor() as rows:
-            rows.execute(f"COPY {name} TO '{target}' {_COPY}")
+    def _database(self, place: str) -> duckdb.DuckDBPyConnection:
+        """Return a database at a place, with empty tables."""
+        import duckdb
 
-    def _insert(self) -> None:
+        rows = duckdb.connect(place, config=dict(_CONFIG))
+        for name, table in TABLES.items():
+            columns = _in_order(table, self._added[name])
+            body = ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+            rows.execute(f"CREATE TABLE {name} ({body})")
+        return rows
+
+    def _insert(self, rows: duckdb.DuckDBPyConnection) -> None:
         batch, self._batch, self._batch_bytes = self._batch, [], 0
         if batch:
             for name, table in TABLES.items():
-                _insert(self._rows, table, self._added[name], batch)
+                _insert(rows, table, self._added[name], batch)
+
+    def _copy(self, rows: duckdb.DuckDBPyConnection, name: str) -> None:
+        target = str(self._folder / f"{name}.parquet").replace("'", "''")
+        with rows.cursor() as own:
+            own.execute(f"COPY {name} TO '{target}' {_COPY}")
 
 
 def write(
@@ -145,9 +154,9 @@ def write(
     """
     import duckdb
 
-    partial = folder / ".partial"
+    scratch = folder / ".partial"
     try:
-        with closing(begun or Filling(partial, axes)) as filling:
+        with closing(begun or Filling(scratch, axes)) as filling:
             for stored in cells:
                 filling.add(stored)
             filling.write(folder)
@@ -156,7 +165,7 @@ def write(
             raise fault from error
         raise TableError(f"the tables in {folder} cannot be written: {error}") from None
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def write_of(store: Store, folder: Path, plan: Plan, begun: Filling | None = None) -> None:
