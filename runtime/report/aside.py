@@ -13,6 +13,8 @@ from typing import NoReturn, TypeVar
 
 T = TypeVar("T")
 
+# How long another thread has to end.
+ENDS_WITHIN_S = 0.1
 _PR_SET_PDEATHSIG = 1
 _DONE, _FAILED = 0, 1
 
@@ -53,7 +55,7 @@ def aside(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
 
 def _copy(work: Callable[[], object]) -> tuple[int, int] | None:
     """Start the copy; return its number and the pipe that it writes to; None where there is to be none."""
-    if len(os.sched_getaffinity(0)) < 2 or threading.active_count() > 1:
+    if len(os.sched_getaffinity(0)) < 2 or not _alone():
         return None
     parent = os.getpid()
     reading, writing = os.pipe()
@@ -70,6 +72,16 @@ def _copy(work: Callable[[], object]) -> tuple[int, int] | None:
         os.close(writing)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return child, reading
+
+
+def _alone() -> bool:
+    """Whether this is the only thread; what is about to end is waited for."""
+    others = [
+        thread for thread in threading.enumerate() if thread is not threading.current_thread()
+    ]
+    for thread in others:
+        thread.join(ENDS_WITHIN_S)
+    return not any(thread.is_alive() for thread in others)
 
 
 def _work(work: Callable[[], object], writing: int, parent: int) -> NoReturn:

@@ -12,9 +12,11 @@ from fairc.runtime.report.aside import aside
 
 
 @pytest.fixture(autouse=True)
-def cores(monkeypatch: pytest.MonkeyPatch) -> None:
+def free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have two cores, and no threads of the test runner's."""
+    ours = threading.current_thread()
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    monkeypatch.setattr(threading, "enumerate", lambda: [ours])
 
 
 def no_child_is_left() -> bool:
@@ -37,10 +39,17 @@ def test_without_a_second_core_it_is_done_here(monkeypatch: pytest.MonkeyPatch) 
         assert answer() == os.getpid()
 
 
-def test_beside_other_threads_it_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threading, "active_count", lambda: 2)
-    with aside(os.getpid) as answer:
-        assert answer() == os.getpid()
+def test_beside_another_thread_it_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    monkeypatch.setattr(threading, "enumerate", lambda: [threading.current_thread(), thread])
+    try:
+        with aside(os.getpid) as answer:
+            assert answer() == os.getpid()
+    finally:
+        over.set()
+        thread.join()
 
 
 def test_where_the_copy_dies_it_is_done_here() -> None:
