@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,35 +42,43 @@ def render(drawing: Drawing) -> Rendered:
 
 
 def render_all(
-    drawings: Sequence[Drawing], *, svg: bool, pdf: bool
+    drawings: Sequence[Drawing],
+    *,
+    svg: bool,
+    pdf: bool,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> tuple[tuple[Rendered, ...], bytes]:
-    """Draw figures at both widths; return them, and a PDF with all of them at page width."""
-    book = io.BytesIO()
+    """Draw figures at both widths; return them, and a PDF with all of them at page width.
+
+    meanwhile: what else there is to do; a second core draws then.
+    """
     if not drawings:
         return (), b""
     with paper_style(), without_layout() if pdf else nullcontext():
 
-        def columns() -> list[Saved]:
-            rendered = (_render(drawing, ("column",), svg=svg, pdf=pdf) for drawing in drawings)
-            return [(each.svg, each.pdf) for each in rendered]
-
-        with aside(columns) as saved:
-            with _book(book) if pdf else nullcontext() as pages:
-                rendered = tuple(
-                    _render(drawing, ("page",), svg=svg, pdf=pdf, pages=pages)
+        def pages() -> tuple[list[Saved], bytes]:
+            book = io.BytesIO()
+            with _book(book) if pdf else nullcontext() as together:
+                rendered = [
+                    _render(drawing, ("page",), svg=svg, pdf=pdf, book=together)
                     for drawing in drawings
-                )
-            rendered = tuple(
-                Rendered(each.drawing, svgs | each.svg, pdfs | each.pdf)
-                for each, (svgs, pdfs) in zip(rendered, saved(), strict=True)
-            )
-    return rendered, book.getvalue()
+                ]
+            return [(each.svg, each.pdf) for each in rendered], book.getvalue()
+
+        with aside(pages) as answer:
+            rendered = [_render(drawing, ("column",), svg=svg, pdf=pdf) for drawing in drawings]
+            meanwhile()
+            saved, book = answer()
+    for each, (svgs, pdfs) in zip(rendered, saved, strict=True):
+        each.svg.update(svgs)
+        each.pdf.update(pdfs)
+    return tuple(rendered), book
 
 
-def _book(book: BinaryIO) -> PdfPages:
+def _book(file: BinaryIO) -> PdfPages:
     from matplotlib.backends.backend_pdf import PdfPages
 
-    return PdfPages(book, metadata=_NAMELESS)
+    return PdfPages(file, metadata=_NAMELESS)
 
 
 def _render(
@@ -79,11 +87,11 @@ def _render(
     *,
     svg: bool,
     pdf: bool,
-    pages: PdfPages | None = None,
+    book: PdfPages | None = None,
 ) -> Rendered:
     """Draw a figure once for each width, then save it in each format: drawing is most of the work.
 
-    pages: the PDF of all figures, if it takes this one, too.
+    book: the PDF of all figures, if it takes this one, too.
     """
     rendered = Rendered(drawing)
     for width in widths:
@@ -97,8 +105,8 @@ def _render(
                 content = io.BytesIO()
                 figure.savefig(content, format="pdf", metadata=_NAMELESS)
                 rendered.pdf[width] = content.getvalue()
-            if pages is not None:
-                pages.savefig(figure)  # type: ignore[no-untyped-call]
+            if book is not None:
+                book.savefig(figure)  # type: ignore[no-untyped-call]
     return rendered
 
 
