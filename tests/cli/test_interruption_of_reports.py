@@ -36,7 +36,8 @@ original, Path.write_bytes = Path.write_bytes, half
 """,
     "in the file of all figures": """
 from matplotlib.backends.backend_pdf import PdfPages
-PdfPages.savefig = lambda *a, **k: CTRL_C()
+fairc = os.getpid()  # a copy of which draws, where there is a second core
+PdfPages.savefig = lambda *a, **k: os.kill(fairc, signal.SIGINT)
 """,
     "in DuckDB": """
 import fairc.runtime.store.tables as tables
@@ -44,7 +45,7 @@ def fill(connection, *a):
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     connection.execute("SELECT sum(a.range * b.range) FROM range(9999999) a, range(9999999) b")
     raise AssertionError("it ran to its end")
-tables._fill = fill
+tables._insert = fill
 """,
     "between two tables": """
 from pathlib import Path
