@@ -82,11 +82,10 @@ class Sweep:
         # With nothing there every wanted cell is to be run: no key is needed before the first one starts.
         self._all_missing = fresh or not any((store.path / "cells").iterdir())
         self._stop = threading.Event()
-        self._all_emitted = (
-            threading.Event()
-        )  # and written down; a sweep that is stopped sets it, too
+        self._all_emitted = bool(emitted)  # and written down
+        self._may_store = threading.Event()  # set then, and when the sweep is stopped
         if emitted:
-            self._all_emitted.set()
+            self._may_store.set()
         self._ran: queue.SimpleQueue[Ran | None] = queue.SimpleQueue()
         self._outcomes: queue.SimpleQueue[CellResult | BaseException | None] = queue.SimpleQueue()
         # Bounds what has been run and not yet analysed: such a cell occupies disk.
@@ -141,7 +140,7 @@ class Sweep:
         self._room.release(jobs + len(hands))
         cells = Shared(self._cells(stored=False))
         run: list[Task] = [(self._run_cells, cells)] * jobs
-        if not self._all_emitted.is_set():
+        if not self._all_emitted:
             run.append((self._emit,))
         self._collect(counts, run, hands, [(self._analyse_cells, hand) for hand in hands])
 
@@ -157,7 +156,7 @@ class Sweep:
             self._count(counts, len(runners), len(readers))
         except BaseException:
             self._stop.set()
-            self._all_emitted.set()
+            self._may_store.set()
             self._room.release(len(runners))
             self._dismiss(len(readers))
             for hand in hands:
@@ -210,7 +209,7 @@ class Sweep:
 
     def _emit(self) -> None:
         """Write down what the engine emits for each cell; no result is stored before, for its key is found by it."""
-        if self._all_emitted.is_set():
+        if self._all_emitted:
             return
         for cell in self.store.cells():
             if self._stop.is_set():
@@ -219,7 +218,8 @@ class Sweep:
             time.sleep(0)  # lets go of the interpreter's lock, so that runners start at once
         if any(self.emitted.values()):
             self.store.write_json(EMITTED, self.emitted)
-        self._all_emitted.set()
+        self._all_emitted = True
+        self._may_store.set()
 
     def _emitted_for(self, cell: Cell) -> str:
         """Return what the engine emits for a cell, as a hash; two threads that ask for one compute the same."""
@@ -364,8 +364,8 @@ class Sweep:
 
     def _commit(self, job: Job, result: CellResult, work: Path) -> None:
         """Store a cell; work: its folder, no longer needed afterwards."""
-        self._all_emitted.wait()
-        if self._stop.is_set():
+        self._may_store.wait()
+        if not self._all_emitted:
             return
         self.store.commit(result.key, job.folder, result)
         shutil.rmtree(work)
