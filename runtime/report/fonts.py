@@ -22,7 +22,7 @@ def without_layout() -> Iterator[None]:
     """Have matplotlib embed subsets of fonts that have no layout tables, and read the names of a font's glyphs once."""
     from fontTools import subset, ttLib
 
-    post = ttLib.getTableClass("post")
+    post: Any = ttLib.getTableClass("post")
     load_font, decode = subset.load_font, post.decode_format_2_0
     known: dict[tuple[bytes, int], tuple[list[str], list[str], dict[str, str]]] = {}
 
