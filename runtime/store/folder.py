@@ -262,10 +262,8 @@ class Store:
         There are several where some cells need another machine than others; older locks name one. Raises StoreError.
         """
         engine, emitted = self.lock.get("engine") or {}, self.emitted
-        name, identities = (
-            engine.get("name", ""),
-            engine.get("identities", [engine.get("identity", "")]),
-        )
+        name = engine.get("name", "")
+        identities = engine.get("identities", [engine.get("identity", "")])
         for cell in self.cells():
             given = emitted.get(cell.id, "")
             yield cell, {i: self.folder(key_of(cell, name, i, given)) for i in identities}
