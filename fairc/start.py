@@ -19,12 +19,15 @@ def main() -> None:
 def _leave(end: SystemExit) -> None:
     """End this program, with what was registered for its end, but leave what it made to the kernel.
 
-    To free a million objects one by one takes as long as two `fairc --help`.
+    To free a million objects one by one takes as long as two `fairc --help`. A thread that still imports
+    (`cli/ahead.py`) is waited for, as at any end.
     """
     import atexit
     import os
+    import threading
 
-    if isinstance(end.code, int):  # and all output has been flushed (console.finish)
+    alone = threading.active_count() == 1
+    if isinstance(end.code, int) and alone:  # and all output has been flushed (console.finish)
         atexit._run_exitfuncs()
         os._exit(end.code)
     raise end

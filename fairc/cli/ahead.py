@@ -16,12 +16,18 @@ MODULES = (
 
 
 def imports() -> None:
-    """Start to import; whoever needs a module waits for it, and meets its errors."""
+    """Start to import; whoever needs a module waits for it, and meets its errors.
+
+    A command that ends early waits for the module in progress: an interpreter that ends while a thread imports
+    a compiled module may crash.
+    """
 
     def work() -> None:
         with suppress(Exception):
             for name in MODULES:
+                if not threading.main_thread().is_alive():
+                    return
                 import_module(name)
 
     with suppress(RuntimeError):  # no thread can be started
-        threading.Thread(target=work, daemon=True).start()
+        threading.Thread(target=work).start()
