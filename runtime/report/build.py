@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.host import faults
@@ -47,7 +46,6 @@ class _Report:
 
     def __init__(self, path: Path, formats: Collection[str] = (), *, warmup: bool = False) -> None:
         self.warmup = warmup
-        self._page = "html" in formats
         self._svg, self._pdf = bool({"html", "svg"} & {*formats}), "pdf" in formats
         self.run = Run(path)
         results = Results(self.run)
@@ -103,12 +101,7 @@ class _Report:
     @cached_property
     def _rendered(self) -> tuple[tuple[Rendered, ...], bytes]:
         drawings = [figure for figure in self.figures if isinstance(figure, Drawing)]
-        return render_all(drawings, svg=self._svg, pdf=self._pdf, meanwhile=self._prepare)
-
-    def _prepare(self) -> None:
-        """Compute what a page shows besides its figures."""
-        if self._page:
-            _ = self.values, self.explored
+        return render_all(drawings, svg=self._svg, pdf=self._pdf)
 
     @property
     def rendered(self) -> tuple[Rendered, ...]:
@@ -135,10 +128,6 @@ class _Report:
             "warmup": sheet,
         }
 
-    @cached_property
-    def explored(self) -> dict[str, Any] | None:
-        return explored(self.run, self.subject.results)
-
     @property
     def figures_folder(self) -> Path:
         folder = self.run.path / "figures"
@@ -148,8 +137,8 @@ class _Report:
 
 def _html(report: _Report) -> list[Path]:
     path = report.run.path / "report.html"
-    drawn = report.in_order
-    _write(path, page.html(report.values | {"explored": report.explored}, drawn))
+    values = report.values | {"explored": explored(report.run, report.subject.results)}
+    _write(path, page.html(values, report.in_order))
     return [path]
 
 

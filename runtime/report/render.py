@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from fairc.runtime.store.writing import whole
 
-from .aside import aside
 from .figures import Drawing
 from .figures.style import WIDTHS, Width, paper_style
 from .fonts import without_layout
@@ -21,10 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.backends.backend_pdf import PdfPages
 
 _NAMELESS = {"CreationDate": None, "Creator": None, "Producer": None}
-
-
-Saved = tuple[dict[Width, str], dict[Width, bytes]]
-"""A drawing's SVGs and PDFs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,75 +32,42 @@ class Rendered:
 
 def render(drawing: Drawing) -> Rendered:
     """Draw a figure at both widths, as SVG."""
-    return _render(drawing, tuple(WIDTHS), svg=True, pdf=False)
+    return _render(drawing, svg=True, pages=None)
 
 
 def render_all(
-    drawings: Sequence[Drawing],
-    *,
-    svg: bool,
-    pdf: bool,
-    meanwhile: Callable[[], object] = lambda: None,
+    drawings: Sequence[Drawing], *, svg: bool, pdf: bool
 ) -> tuple[tuple[Rendered, ...], bytes]:
-    """Draw figures at both widths; return them, and a PDF with all of them at page width.
-
-    meanwhile: what else there is to do; a second core draws then.
-    """
-    if not drawings:
-        return (), b""
-    with paper_style(), without_layout() if pdf else nullcontext():
-
-        def pages() -> tuple[list[Saved], bytes]:
-            book = io.BytesIO()
-            with _book(book) if pdf else nullcontext() as together:
-                rendered = [
-                    _render(drawing, ("page",), svg=svg, pdf=pdf, book=together)
-                    for drawing in drawings
-                ]
-            return [(each.svg, each.pdf) for each in rendered], book.getvalue()
-
-        with aside(pages) as answer:
-            rendered = [_render(drawing, ("column",), svg=svg, pdf=pdf) for drawing in drawings]
-            meanwhile()
-            saved, book = answer()
-    for each, (svgs, pdfs) in zip(rendered, saved, strict=True):
-        each.svg.update(svgs)
-        each.pdf.update(pdfs)
-    return tuple(rendered), book
-
-
-def _book(file: BinaryIO) -> PdfPages:
+    """Draw figures at both widths; return them, and a PDF with all of them at page width."""
+    if not pdf or not drawings:
+        return tuple(_render(drawing, svg=svg, pages=None) for drawing in drawings), b""
     from matplotlib.backends.backend_pdf import PdfPages
 
-    return PdfPages(file, metadata=_NAMELESS)
+    book = io.BytesIO()
+    with paper_style(), without_layout(), PdfPages(book, metadata=_NAMELESS) as pages:
+        rendered = tuple(_render(drawing, svg=svg, pages=pages) for drawing in drawings)
+    return rendered, book.getvalue()
 
 
-def _render(
-    drawing: Drawing,
-    widths: Sequence[Width],
-    *,
-    svg: bool,
-    pdf: bool,
-    book: PdfPages | None = None,
-) -> Rendered:
+def _render(drawing: Drawing, *, svg: bool, pages: PdfPages | None) -> Rendered:
     """Draw a figure once for each width, then save it in each format: drawing is most of the work.
 
-    book: the PDF of all figures, if it takes this one, too.
+    pages: the PDF of all figures; None: no PDFs.
     """
     rendered = Rendered(drawing)
-    for width in widths:
+    for width in WIDTHS:
         with paper_style():
             figure = drawing.draw(width)
             if svg:
                 text = io.StringIO()
                 figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
                 rendered.svg[width] = tidy(text.getvalue(), f"{drawing.name}-{width}", drawing.alt)
-            if pdf:
+            if pages is not None:
                 content = io.BytesIO()
                 figure.savefig(content, format="pdf", metadata=_NAMELESS)
                 rendered.pdf[width] = content.getvalue()
-            if book is not None:
-                book.savefig(figure)  # type: ignore[no-untyped-call]
+                if width == "page":
+                    pages.savefig(figure)  # type: ignore[no-untyped-call]
     return rendered
 
 

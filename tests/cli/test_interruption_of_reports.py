@@ -36,8 +36,7 @@ original, Path.write_bytes = Path.write_bytes, half
 """,
     "in the file of all figures": """
 from matplotlib.backends.backend_pdf import PdfPages
-fairc = os.getpid()  # a copy of which draws, where there is a second core
-PdfPages.savefig = lambda *a, **k: os.kill(fairc, signal.SIGINT)
+PdfPages.savefig = lambda *a, **k: CTRL_C()
 """,
     "in DuckDB": """
 import fairc.runtime.store.tables as tables
