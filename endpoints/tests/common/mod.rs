@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test file uses a part
 
 use serde_json::{json, Value};
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::process::{self, Child, ChildStdout, Command, Stdio};
@@ -31,10 +32,22 @@ pub fn free_port() -> u16 {
         let port = first + NEXT.fetch_add(PORTS, Ordering::Relaxed);
         let here = (Ipv4Addr::LOCALHOST, port);
         if TcpListener::bind(here).is_ok() && UdpSocket::bind(here).is_ok() {
+            forget(port);
             return port;
         }
     }
     panic!("no port is free from {first} on");
+}
+
+/// Removes what an earlier run left for a port, such as its server's certificate: `f10000.certificate.der`.
+fn forget(port: u16) {
+    for file in fs::read_dir(env!("CARGO_TARGET_TMPDIR")).expect("a folder").flatten() {
+        let name = file.file_name().into_string().unwrap_or_default();
+        let of_port = name.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+        if of_port.starts_with(&format!("{port}.")) {
+            let _ = fs::remove_file(file.path());
+        }
+    }
 }
 
 /// Description of a server whose connections use cubic and send what they are asked for.
