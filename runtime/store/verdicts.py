@@ -55,7 +55,7 @@ class Counts:
 
     @property
     def text(self) -> str:
-        """All of them in words: `2 cells: 1 valid, 0 flagged, 1 invalid, 0 failed`."""
+        """The counts as a line: `2 cells: 1 valid, 0 flagged, 1 invalid, 0 failed`."""
         return (
             f"{self.total} {'cell' if self.total == 1 else 'cells'}: {self.valid} valid, {self.flagged}"
             f" flagged, {self.invalid} invalid, {self.failed} failed"
