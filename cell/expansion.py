@@ -87,7 +87,7 @@ def expand(
         objects=dict(experiment.objects),
         seeds=list(_seeds(experiment, at.netems)),
         changes=list(_changes(experiment, at.mtus, late_ns)),
-        captures=[roles.capture(capture) for capture in experiment.captures],
+        captures=[roles.capture(capture, experiment) for capture in experiment.captures],
         pings=[_ping(flow) for flow in flows],
         monitor=roles.monitor(),
         proxies=[program for pep in experiment.peps for program in roles.proxies(pep)],

@@ -18,7 +18,9 @@ from .experiment import (
 )
 
 SNAPLEN = 96
-RING_PACKETS = 25_000  # 100,000 packets/s for 250 ms: one reading may come late
+# Packets that a capture holds between two readings, of which one may come late: 250 ms of a bottleneck's smallest
+# frames (its full ones at 23 times its rate, as bursts in front of it may come), within these bounds.
+RING_S, SMALLEST_FRAME_BYTES, RING_PACKETS = 0.25, 64, (5_000, 25_000)
 
 WEB_NAME = "web.fairc"
 """The name of every web server, in its certificate and in what clients ask for."""
@@ -36,7 +38,7 @@ def monitor() -> Program:
     )
 
 
-def capture(capture: Capture) -> Program:
+def capture(capture: Capture, experiment: Experiment) -> Program:
     """Return a capture."""
     return Program(
         name=capture.name,
@@ -47,10 +49,21 @@ def capture(capture: Capture) -> Program:
             "direction": capture.direction,
             "file": f"{capture.name}.pcap",
             "snaplen": SNAPLEN,
-            "ring_packets": RING_PACKETS,
+            "ring_packets": ring_packets(experiment),
             "every_ns": SAMPLE_EVERY_NS,
         },
     )
+
+
+def ring_packets(experiment: Experiment) -> int:
+    """Return how many packets each capture holds between two readings."""
+    rates = [flow.rate_bps or 0 for flow in experiment.flows]
+    for egress in experiment.egress:
+        if egress.bottleneck and egress.shaper is not None:
+            rates.append(egress.shaper.rate_bps)
+            rates += [change for _, change in egress.changes if isinstance(change, int)]
+    least, most = RING_PACKETS
+    return min(most, max(least, round(RING_S * max(rates) / (8 * SMALLEST_FRAME_BYTES))))
 
 
 def server(flow: Flow, experiment: Experiment) -> Program:

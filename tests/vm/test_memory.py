@@ -32,19 +32,45 @@ def test_results_are_packets_in_three_captures_and_a_line_a_sample() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "count", "duration", "gib"),
-    [("10Mbit/s", 2, "20s", 1), ("100Mbit/s", 1, "100s", 1), ("100Mbit/s", 1, "600s", 5)],
+    ("rate", "count", "duration", "mib"),
+    [
+        ("10Mbit/s", 2, "20s", 256),
+        ("10Mbit/s", 2, "200s", 1024),
+        ("10Mbit/s", 200, "20s", 1024),
+        ("100Mbit/s", 1, "100s", 1024),
+        ("100Mbit/s", 1, "600s", 5 * 1024),
+    ],
 )
-def test_a_machine_holds_twice_what_its_cell_leaves(
-    rate: str, count: int, duration: str, gib: int
+def test_a_machine_has_the_memory_that_its_cell_needs(
+    rate: str, count: int, duration: str, mib: int
 ) -> None:
     cell = only_cell(rate, count, duration)
-    assert memory.machine_bytes(cell, recipe.PLAIN) == gib << 30
+    assert memory.machine_bytes(cell, recipe.PLAIN) == mib << 20
 
 
-def test_a_larger_machine_has_the_tables_of_the_usual_one() -> None:
+@pytest.mark.parametrize(
+    ("queue", "flow", "mib"),
+    [
+        ("10pkt", "cca = reno  workload = bulk", 256),
+        ("40000pkt", "cca = reno  workload = bulk", 1024),
+        ("10pkt", "over = quic  cca = reno  workload = bulk", 256),
+        ("10pkt", "over = quic(qlog: on)  cca = reno  workload = bulk", 1024),
+        ("10pkt", "cca = reno  workload = load(page(10kB), client: plain)", 1024),
+    ],
+)
+def test_a_machine_with_less_memory_is_for_small_cells(queue: str, flow: str, mib: int) -> None:
+    """A long queue, a record of packets and connections without number are not small."""
+    text = SPEC.replace("10pkt", queue).replace(
+        "count = {count}  cca = reno  workload = bulk", flow
+    )
+    cell = only_cell_of(text.format(rate="1Mbit/s", duration="2s"))
+    assert memory.machine_bytes(cell, recipe.PLAIN) == mib << 20
+
+
+def test_every_machine_has_the_tables_of_the_usual_one() -> None:
     """What the kernel derives from its memory and a cell could notice."""
     usual = recipe.PLAIN.memory_bytes
+    assert memory.arguments(usual // 4, recipe.PLAIN) == ["mem=256M", *memory.LIKE_1_GIB]
     assert memory.arguments(usual, recipe.PLAIN) == ["mem=1024M", *memory.LIKE_1_GIB]
     assert memory.arguments(5 * usual, recipe.PLAIN) == ["mem=5120M", *memory.LIKE_1_GIB]
     assert memory.arguments(2 * usual, recipe.BROWSER) == ["mem=2048M"]
