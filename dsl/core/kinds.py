@@ -8,7 +8,7 @@ from typing import Generic, NoReturn, Protocol, TypeVar
 
 from .diagnostics import CompileError, Label
 from .problems import Gather, fail
-from .registry import unknown
+from .registry import suggest, unknown
 from .source import Span
 from .units import (
     BDP,
@@ -102,10 +102,12 @@ class Quantities:
     def take(self, value: Value, use: str, at: Span | None = None) -> Quantity:
         """Raise CompileError unless the value has a dimension of these and is within limits."""
         if isinstance(value, Symbol):
+            near = suggest(value.name, value.known())
             fail(
                 "unknown-name",
                 f"`{value.name}` is not defined, and {use} must be {self.phrase}",
                 value.span,
+                note=f"did you mean `{near}`?" if near else "",
                 labels=used(value, at, use),
                 help=f"write {self.phrase}, such as `{EXAMPLES[self.dimensions[0]]}`, or define "
                 f"`{value.name}` in `sweep` or with `let`",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -46,10 +47,14 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Symbol:
-    """A word that stands for itself until something that knows its registry takes it."""
+    """A word that stands for itself until something that knows its registry takes it.
+
+    known: the names that had a value where it is written, for a word that should have been one of them.
+    """
 
     name: str
     span: Span = field(compare=False)
+    known: Callable[[], Collection[str]] = field(default=tuple, compare=False, repr=False)
 
     @property
     def canonical(self) -> str:

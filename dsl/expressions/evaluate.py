@@ -194,7 +194,7 @@ def _name(node: syntax.Name, scope: Scope) -> Value:
             node.span,
             help="names with a dot are used in `measure` and in `report`",
         )
-    return scope.get(node.text) or Symbol(node.text, node.span)
+    return scope.get(node.text) or Symbol(node.text, node.span, scope.names)
 
 
 def _call(node: syntax.Call, scope: Scope) -> Value:
