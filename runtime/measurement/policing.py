@@ -121,6 +121,11 @@ def before(a: int, b: int) -> bool:
     return (a - b) % _MODULUS >= _HALF
 
 
+Note = tuple[int, bool, Key, int, int, Sequence[tuple[int, int]]]
+"""Time, whether it is a mark, of which connection; then sequence number and payload of a mark, or
+acknowledgement number, flags and blocks."""
+
+
 @dataclass(slots=True)
 class _Connection:
     """What is known of a connection: see `State` of the endpoints' exposure.rs."""
@@ -162,6 +167,14 @@ class Exposure:
             connection.pending -= 1
             return ECN
         return NOTHING
+
+    def see(self, note: Note) -> None:
+        """Note a mark or an acknowledgement."""
+        _, is_mark, key, first, second, blocks = note
+        if is_mark:
+            self.marked(key, first, second)
+        else:
+            self.acknowledged(key, first, second, blocks)
 
     def marked(self, key: Key, sequence: int, payload: int) -> None:
         """Note a packet with data that leaves for its receiver with a mark."""
@@ -232,18 +245,12 @@ def decide(
     )  # fmt: skip
     for at, (t_ns, key, whose, number, sequence, flags, payload) in enumerate(rows):
         while notes and notes[0][0] < t_ns:
-            _, is_mark, other, a, b, blocks = notes.popleft()
-            if is_mark:
-                exposure.marked(other, a, b)
-            else:
-                exposure.acknowledged(other, a, b, blocks)
+            exposure.see(notes.popleft())
         exposes = exposure.sent(key, whose, sequence, flags, payload)
         echo[at] = exposes
         dropped[at], level[at] = buckets[number].arrive(t_ns, exposes != NOTHING)
     while notes:
-        _, is_mark, other, a, b, blocks = notes.popleft()
-        if is_mark:
-            exposure.marked(other, a, b)
+        exposure.see(notes.popleft())
     unexposed = exposure.unexposed(len(policer.policed))
     return Decisions(index, chosen.time_ns, flow, bucket, echo, dropped, level, unexposed)
 
@@ -260,11 +267,6 @@ def policed(policer: Policer, cell: Cell, packets: Packets) -> tuple[Int64s, Int
         found[tcp & (packets.source == address) & (packets.source_port == port)] = number
     index = np.flatnonzero(found >= 0).astype(np.int64)
     return index, found[index]
-
-
-Note = tuple[int, bool, Key, int, int, Sequence[tuple[int, int]]]
-"""Time, whether it is a mark, of which connection; then sequence number and payload of a mark, or
-acknowledgement number, flags and blocks."""
 
 
 def _notes(policer: Policer, cell: Cell, leaving: Seen | None, back: Seen | None) -> Iterator[Note]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import fields
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +18,16 @@ from fairc.compiler.plan import MetricRequest, Policer
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.measurement import load
-from fairc.runtime.measurement.pcap import ACK, CWR, ECE, FIN, SYN
+from fairc.runtime.measurement.pcap import ACK, CWR, ECE, FIN, SYN, TCP, Feedback, Packets
 from fairc.runtime.measurement.policing import (
     ECN,
     LOSS,
     NOTHING,
     Bucket,
     Exposure,
+    Seen,
     before,
+    decide,
     probability,
     uniform,
 )
@@ -197,6 +201,28 @@ def copied(made: tuple[Cell, Path], tmp_path: Path) -> tuple[Cell, Path]:
     for file in folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     return cell, tmp_path
+
+
+def packets(*rows: dict[str, int]) -> Packets:
+    """Return TCP packets with these values; the rest is zero."""
+    rows = tuple({"protocol": TCP} | row for row in rows)
+    columns = ([row.get(field.name, 0) for row in rows] for field in fields(Packets))
+    return Packets(*(np.array(column, np.int64) for column in columns))
+
+
+def test_an_ece_after_the_last_packet_stays_unexposed(made: tuple[Cell, Path]) -> None:
+    cell, _ = made
+    rule = cell.policers[0].model_copy(update={"feedback": "classic"})
+    flows = {flow.name: flow for flow in cell.flows}
+    ours = flows[rule.policed[1].flow]
+    server = {"source": int(IPv4Address(ours.address)), "source_port": ours.port}
+    client = {"destination": server["source"], "destination_port": ours.port}
+    arrivals = packets(*({"time_ns": n * S, "sequence": n, **server} for n in range(3)))
+    none = np.empty(0, np.int64)
+    for flags, expected in ((ACK, 0), (ACK | ECE, 1)):
+        back = packets({"time_ns": 9 * S, "flags": flags, **client})
+        seen = Seen(back, Feedback(np.zeros(1, np.bool_), none, none, none))
+        assert decide(rule, cell, arrivals, None, seen).unexposed.tolist() == [0, expected, 0]
 
 
 def test_who_costs_nothing_pays_nothing(made: tuple[Cell, Path]) -> None:
