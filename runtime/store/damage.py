@@ -33,8 +33,16 @@ def _unreadable(cell: Cell, folder: Path) -> dict[str, str]:
     try:
         tables.read_stored(cell, folder)
     except tables.TableError as error:
-        return {SERIES: str(error)}
+        return {SERIES if _is_result(folder / RESULT) else RESULT: str(error)}
     return {}
+
+
+def _is_result(file: Path) -> bool:
+    try:
+        CellResult.model_validate_json(content(file))
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def ran(folder: Path) -> hashes.Ran | None:

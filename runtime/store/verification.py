@@ -46,7 +46,8 @@ def verify(run: Path) -> Verified:
     try:
         _read(run)
     except StoreError as error:
-        name = next((name for name in (CELLS, LOCK, PLAN) if name in str(error)), PLAN)
+        text = str(error).replace(str(run), "")  # a folder may be called as a file is
+        name = next((name for name in (CELLS, LOCK, PLAN) if name in text), PLAN)
         found.damaged.append(Damaged(name, str(error), _again(run, name)))
     else:
         found.damaged += _of_run(run, found)

@@ -89,6 +89,22 @@ def test_a_damaged_lock_is_not_replaced_silently(made: Fairc, text: str) -> None
     assert made("verify", RUN).status == 0
 
 
+def test_a_run_in_a_folder_that_is_called_as_one_of_its_files(made: Fairc) -> None:
+    run = RUN.rename(RUN.with_name("lock.json"))
+    (run / "plan.json").write_text("{")
+    called = made("verify", run)
+    assert called.status == 1 and "plan.json" in called.out
+    assert "rm " not in called.out  # the lock is whole, and nothing else knows what it does
+
+
+@pytest.mark.parametrize("name", ["result.json", "series.npz"])
+def test_what_cannot_be_read_of_an_earlier_version_is_named(made: Fairc, name: str) -> None:
+    (cell() / "files.json").unlink()
+    (cell() / name).write_text("{")
+    called = made("verify", RUN)
+    assert called.status == 1 and f"{cell().relative_to(RUN)}/{name}" in called.out
+
+
 DERIVED: dict[str, Callable[[], object]] = {
     "half of the series": lambda: cut(cell() / "series.npz"),
     "a bit of the series": lambda: flip(cell() / "series.npz"),
