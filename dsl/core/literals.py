@@ -17,7 +17,7 @@ def literal(text: str) -> Value:
     tokens = list(_TOKEN.finditer(text))
     value, rest = _value(tokens, Span(Source("<default>", text), 0, len(text)))
     if rest or "".join(token[0] for token in tokens) != text:
-        raise ValueError(f"{text!r} is no literal")
+        raise ValueError(f"{text!r} is not a literal")
     return value
 
 
@@ -33,7 +33,7 @@ def _value(tokens: list[re.Match[str]], span: Span) -> tuple[Value, list[re.Matc
         items, rest = _items(rest, "]", span)
         return ListValue(items, span), rest
     if not word:
-        raise ValueError(f"{span.text!r} is no literal")
+        raise ValueError(f"{span.text!r} is not a literal")
     if not rest or rest[0][4] != "(":
         return Symbol(word, span), rest
     items, rest = _items(rest[1:], ")", span)

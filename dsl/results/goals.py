@@ -67,7 +67,7 @@ def check_precision(
                     repeat, at, any(isinstance(s, syntax.Claim) for s in statements)
                 )
     if blocks and fixed_by_hand:
-        message = f"`repeat = {repeat.most}` is no range, so nothing ends at a precision"
+        message = f"`repeat = {repeat.most}` is not a range, so nothing ends at a precision"
         help = "a range, such as `--set repeat=8..30`, ends when `precision` says so"
         found.add(
             Diagnostic("precision-ignored", message, at, help=help, severity=Severity.WARNING)

@@ -50,12 +50,12 @@ class Report:
     def column(self, stream: int, key: str) -> Floats:
         """Return a field of all reports of a stream, NaN where this version has none.
 
-        Raises ArtefactError for what is no number.
+        Raises ArtefactError for a value that is not a number.
         """
         try:
             values = [float(report.get(key, np.nan)) for report in self.intervals[stream]]
         except (TypeError, ValueError):
-            raise ArtefactError(f"{self.file}: a {key!r} that is no number") from None
+            raise ArtefactError(f"{self.file}: a {key!r} that is not a number") from None
         return np.array(values, np.float64)
 
 

@@ -191,7 +191,7 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise ArtefactError(f"{self.where} has a {key!r} that is no number: {value!r}")
+            raise ArtefactError(f"{self.where} has a {key!r} that is not a number: {value!r}")
         return value
 
     def time(self, key: str) -> float:
@@ -207,7 +207,7 @@ class _Reader:
     def ports(self) -> tuple[int, ...]:
         given = self.event.get("local_ports") or []
         if not isinstance(given, list) or not all(isinstance(port, int) for port in given):
-            raise ArtefactError(f"{self.where} has 'local_ports' that are no numbers")
+            raise ArtefactError(f"{self.where} has 'local_ports' that are not numbers")
         return tuple(given)
 
     def objects(self, key: str) -> Sequence[Mapping[str, Any]]:

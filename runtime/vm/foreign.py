@@ -69,7 +69,7 @@ def of_folder(folder: Path, endpoints: str, home: Path) -> Foreign | str:
         return f"its {endpoints} is larger than {MOST_ENDPOINTS >> 20} MiB"
     with program.open("rb") as file:
         if file.read(4) != b"\x7fELF":
-            return f"its {endpoints} is no program"
+            return f"its {endpoints} is not a program"
     paths = sorted(package.iterdir())
     if len(paths) > MOST_MODULES:
         return f"its {runner.PACKAGE}/ has more than {MOST_MODULES} modules"

@@ -41,7 +41,7 @@ HOSTILE: dict[str, dict[str, Any] | str] = {
     "no time": {"clock_s": None},
     "a time of a truth": {"clock_s": True},
     "a time without end": {"clock_s": math.inf},
-    "a time that is no number": {"clock_s": math.nan},
+    "a time that is not a number": {"clock_s": math.nan},
     "a large time": {"clock_s": 10**400},
     "a line break in a name": {"files": [["a\nb", 1]]},
     "an escape in a name": {"files": [["\x1b[2J", 1]]},

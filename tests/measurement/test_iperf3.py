@@ -225,7 +225,7 @@ def test_a_report_without_numbers_is_refused(raw: Path) -> None:
     made = document("udp.client")
     made["intervals"][0]["streams"][0]["bytes"] = "many"
     (raw / "udp.client.json").write_text(json.dumps(made))
-    with pytest.raises(ArtefactError, match="'bytes' that is no number"):
+    with pytest.raises(ArtefactError, match="'bytes' that is not a number"):
         load(CELL, raw)
 
 

@@ -130,7 +130,7 @@ def changed(**changes: Any) -> Callable[[list[dict[str, Any]]], None]:
         (changed(plt=1, load_event_end_ns=None), "did not fail, and has no load_event_end_s"),
         (changed(response_start_ns=6_000_000), "response_start is before"),
         (changed(fcp_ns="soon"), "has no number 'fcp_ns'"),
-        (changed(bytes=-1), "has a 'bytes' that is no number: -1"),
+        (changed(bytes=-1), "has a 'bytes' that is not a number: -1"),
         (changed(version=None), "has no text 'version'"),
         (changed(local_ports="80"), "'local_ports'"),
         (lambda lines: lines[0]["resources"][1].pop("start_ns"), "/1.png has no number 'start_ns'"),

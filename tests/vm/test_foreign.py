@@ -55,7 +55,7 @@ def many(folder: Path) -> None:
 
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "no endpoints": (lambda f: (f / NAME).unlink(), "no programs"),
-    "a script for endpoints": (lambda f: (f / NAME).write_text("#!/bin/sh"), "is no program"),
+    "a script for endpoints": (lambda f: (f / NAME).write_text("#!/bin/sh"), "is not a program"),
     "another kind of file": (lambda f: (f / "cell" / "a.so").write_text(""), "a.so"),
     "a folder": (lambda f: (f / "cell" / "x.py").mkdir(), "x.py"),
     "a large module": (lambda f: (f / "cell" / "x.py").write_bytes(b"#" * (1 << 21)), "larger"),
