@@ -11,7 +11,7 @@ from typing import Any
 from . import pcap
 
 NS = 1e-9
-"""A nanosecond in seconds: what is in the files, to what is measured."""
+"""A nanosecond in seconds: from the files' unit to that of measurements."""
 US = 1e-6
 """A microsecond in seconds."""
 _decode = json.JSONDecoder().decode
@@ -48,7 +48,7 @@ class Artefacts:
         self.folder = folder
 
     def content(self, name: str) -> bytes:
-        """Return a file as it is."""
+        """Return the bytes of a file."""
         try:
             return (self.folder / name).read_bytes()
         except FileNotFoundError:
