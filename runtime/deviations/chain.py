@@ -5,7 +5,7 @@ From w in {1 .. wmax} the chain goes to max(floor(w/2), 1) with probability p(w)
     A(q)_ij   = exp(q j) P_ij
     Lambda(q) = ln(spectral radius of A(q))
     alpha(q)  = sum_j j l_j r_j / sum_j l_j r_j       l, r: left and right Perron vectors of A(q)
-    f(alpha)  = Lambda(q) - q alpha(q)                <= 0, and 0 at the mean alone
+    f(alpha)  = Lambda(q) - q alpha(q)                <= 0, and 0 only at the mean
 
 alpha is the derivative of Lambda (Hellmann-Feynman), so nothing is differentiated numerically.
 Perron vectors by Noda's iteration (Numerische Mathematik 17, 1971), which converges quadratically from

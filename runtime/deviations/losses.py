@@ -3,8 +3,8 @@
 Counted: rounds with an entry / rounds, of all rounds at w. Windows that were never visited are
 interpolated linearly between visited neighbours; below the smallest visited one, p is that window's.
 A window that was always left downwards would keep the chain below it, and the largest one, if it never
-had a loss, would hold it for ever, though the flow went on: there p is the middle of Wilson's interval,
-(losses + z^2 / 2) / (visits + z^2).
+had a loss, would trap it for ever, though the flow moved on: there p is the middle of Wilson's
+interval, (losses + z^2 / 2) / (visits + z^2).
 
 Bernoulli: p(w) = 1 - (1 - p_pkt)^w, p_pkt fitted by maximum likelihood to the rounds counted.
 

@@ -70,7 +70,7 @@ class Artefacts:
     def lines(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the objects of an NDJSON file, each with an integer `t_ns`."""
         try:
-            with (self.folder / name).open("rb") as file:  # an hour of samples has 500 MB
+            with (self.folder / name).open("rb") as file:  # an hour of samples is 500 MB
                 for number, line in enumerate(file, 1):
                     yield self._record(name, number, line)
         except FileNotFoundError:

@@ -209,7 +209,7 @@ def _of_loads(
 
 
 def _samples_of(events: list[dict[str, Any]], transports: Mapping[int, str], file: str) -> Samples:
-    """Return the samples of a server that runs over both transports, each read by its own."""
+    """Return the samples of a server over both transports, each read by its connection's transport."""
     parts: dict[str, list[dict[str, Any]]] = {"tcp": [], "quic": []}
     for event in events:
         connection = field(event, "connection", file)

@@ -158,7 +158,7 @@ def _course(
 
 
 def _samples(sender: Report, client: Report, flow: Flow, begin_s: float) -> Samples:
-    """Return what the sender reported of its connections, at the ends of its intervals."""
+    """Return what the sender reported about its connections, at the ends of its intervals."""
     streams = range(len(sender.intervals)) if flow.transport == "tcp" else range(0)
     segment = client.start.get("tcp_mss_default") or segment_bytes(flow.mtu)
     parts = []
@@ -233,7 +233,7 @@ def _reports(receiver: Report, flow: Flow) -> dict[str, tuple[Mapping[str, Any],
 
 
 def _ccas(report: Report) -> set[str]:
-    """Return the CCAs of the sockets at a program's end and at the other, as far as it reports them."""
+    """Return the CCAs of both ends' sockets, as far as a program reports them."""
     found = (report.end.get(f"{end}_tcp_congestion") for end in ("sender", "receiver"))
     return {str(cca) for cca in found if cca}
 

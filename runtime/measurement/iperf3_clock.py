@@ -88,7 +88,7 @@ class Clock:
         return {stream: at - asked_s for stream, at in found.items() if at is not None}
 
     def first_data_s(self, stream: int) -> float | None:
-        """Return when the first data of a stream reached the flow's client; None: none did."""
+        """Return when the first data of a stream reached the flow's client; None if none did."""
         delivered = self._queue.delivered
         first = self._first(delivered, self._data(delivered, stream))
         return None if first is None else first + self._behind_s

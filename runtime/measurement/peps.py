@@ -16,7 +16,7 @@ ENDS = ("terminal", "gateway")
 class Ready:
     """The pool of middle connections of one end.
 
-    window_packets: the congestion window with which they begin, the smallest of all.
+    window_packets: the smallest congestion window with which one of them begins.
     """
 
     connections: int

@@ -70,7 +70,7 @@ class PolicerRecord:
 
     @property
     def place(self) -> Place:
-        """The egress of what it forwards."""
+        """The egress interface of the packets that it forwards."""
         return self.plan.node, self.plan.egress
 
     @cached_property

@@ -133,7 +133,7 @@ class _Connection:
 
 
 class Exposure:
-    """Which packets expose congestion, and which marks never were exposed."""
+    """Which packets expose congestion, and which marks were never exposed."""
 
     def __init__(self, policer: Policer) -> None:
         self._feedback = policer.feedback

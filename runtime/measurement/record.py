@@ -67,8 +67,8 @@ class Busy:
 def _files(flow: FlowRecord) -> Transfers:
     """Return the files that a flow's connections were opened for.
 
-    A connection that does not report when it was opened counts from its planned start; one whose
-    planned start is not before the flow was stopped never began.
+    A connection that does not report when it was opened counts from its planned start; one due when
+    the flow was already stopped never began.
     """
     end_s = flow.stop_s
     planned_s = {n: ns * NS for n, ns in enumerate(flow.plan.starts_ns) if ns * NS < end_s}
@@ -192,7 +192,7 @@ class FlowRecord:
         return np.diff(self.endpoints.progress.at(edges_s))
 
     def active(self, edges_s: Floats) -> Bools:
-        """Return the slots that lie wholly between the first data and the end (rule 15)."""
+        """Return which slots lie wholly between the first data and the end (rule 15)."""
         first = self.endpoints.first_byte_s
         if first is None:
             return np.zeros(len(edges_s) - 1, np.bool_)

@@ -25,7 +25,7 @@ class Samples:
     packets declared lost over QUIC. rwnd_limited_s, sndbuf_limited_s: time limited by the receiver
     (window, flow control) and by the send buffer. app_limited_s: time in which congestion control
     allowed more than there was to send, because of the application, the send buffer or flow control.
-    busy_s: time with data unsent or unacknowledged. All times since the connection began.
+    busy_s: time with data unsent or unacknowledged. These four count from the connection's start.
     congestion_state: the kernel's, 0 Open to 4 Loss. threshold_packets: slow-start threshold.
     NaN where the transport has no such value, or none yet.
     """

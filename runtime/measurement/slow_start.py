@@ -18,7 +18,9 @@ def is_split(cell: Cell, flow: Flow, protocol: str) -> bool:
 
 
 def slow_start_s(cell: Cell, flow: Flow, protocol: str) -> float | None:
-    """Return how long the congestion window takes to grow to the BDP, s; None where a PEP splits it.
+    """Return how long the congestion window takes to grow to the BDP, s.
+
+    None where a PEP splits the connection, or the bottleneck has no shaper.
 
     t = log2(BDP / IW) * RTT, at least 0, with BDP = rate of the bottleneck x base RTT, and IW the
     initial window in full frames (Thomas et al., QUIC and SATCOM, 2018; the window doubles once a

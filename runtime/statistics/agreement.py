@@ -35,7 +35,8 @@ def agreement(first: Sequence[float], second: Sequence[float], margin: float) ->
     """Judge two samples with at least one value each.
 
     agree: the 95 % interval of the shift lies within -margin to margin (two one-sided tests, each at
-    2.5 %). differ: it lies outside. cannot tell: neither, or there is no interval.
+    2.5 %). differ: it lies outside. cannot tell: neither, or there is no interval. Without one, identical
+    samples agree, and samples of more than one value that do not vary are judged by the shift itself.
 
     Source: Schuirmann, A comparison of the two one-sided tests procedure and the power approach for
     assessing the equivalence of average bioavailability, 1987, with the interval of `shift`.

@@ -19,8 +19,8 @@ EXACT_PACKETS = 200_000
 class LossCount:
     """Packets exposed to a random loss of probability `expected`, and how many of them were lost.
 
-    bursts: the chain that loses them, `expected` being its stationary loss; None: each packet is
-    lost independently.
+    bursts: the chain that loses them, whose stationary loss is `expected`; None: each packet is lost
+    independently.
     """
 
     expected: float
@@ -30,7 +30,7 @@ class LossCount:
 
     @property
     def plausible(self) -> bool:
-        """Whether a correct emulator loses this many, at a level that it passes 99.99 % of the time.
+        """Whether a correct emulator may lose this many; one passes 99.99 % of the time.
 
         Exact test with equal tails: of the binomial distribution (Clopper and Pearson, Biometrika
         26, 1934), or of the number of losses of the chain (`tails`).

@@ -54,7 +54,7 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
     """Rule 21: clients and samples keep to their schedule within 10 ms."""
     for flow in measurement.flows:
         if flow.plan.image is not None:
-            continue  # which takes its time to start, and counts from what it sends first
+            continue  # an image takes time to start, and counts from its first packet
         shared = _shares_arrivals(flow)  # its start is drawn: see `late_s` of its streams
         late_s = 0.0 if shared else _late_begin(measurement, flow)
         if late_s > LATE_S:
@@ -97,8 +97,8 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
     """Return how late the flow's first packet from its server was, s.
 
     Where it answers a client, the server sends it one client-to-server delay after the start; it then
-    takes the delay from the server to the bottleneck. Where packets can be lost at random on either way, an
-    answer as late as one to a retry or a later connection proves nothing. Each host on the way may take
+    takes the delay from the server to the bottleneck. Where packets can be lost at random either way, an
+    answer as late as one to a retry or to a later connection proves nothing. Each host on the way may take
     its longest time for its packet, and QUIC handshakes may be ahead of the client's packet in each queue.
     """
     queue, paths = flow.queue, measurement.paths
@@ -124,7 +124,8 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
 def _handshakes_s(measurement: Measurement, flow: FlowRecord, there: Sequence[Place]) -> float:
     """Return how long a client's packets may wait for QUIC handshakes, its own included, s.
 
-    They are those of connections that began up to RETRY_S before it; each link on the way serves them at its rate.
+    Handshakes of connections that began at most RETRY_S before the flow count; each link on the way serves
+    them at its rate.
     """
     begins = (
         flow.start_s - ns * NS
