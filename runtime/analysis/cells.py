@@ -1,4 +1,4 @@
-"""From the raw artefacts of a cell to everything that is stored of it."""
+"""From the raw artefacts of a cell to everything that is stored about it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Analysis", "ArtefactError", "analyse", "write_files", "write_series"
 
 
 class Analysis(NamedTuple):
-    """What one cell has shown; the fields are those of CellResult, the series, and files by name."""
+    """What one cell has shown: the fields of CellResult, the series, and files by name."""
 
     flows: tuple[FlowResult, ...]
     metrics: tuple[MetricValue, ...]
@@ -35,7 +35,7 @@ class Analysis(NamedTuple):
 
 
 def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Analysis:
-    """Measure one cell from its raw artefacts; nothing but them and the plan is needed.
+    """Measure one cell from its raw artefacts; only they and the plan are needed.
 
     requests: the metrics that the plan asks for, all of them registered. Raises ArtefactError
     when an artefact is missing or broken: then the cell has failed. Raises KeyError for a metric
@@ -107,6 +107,6 @@ def _flow(measurement: Measurement, flow: FlowRecord) -> FlowResult:
         end_s=endpoints.end_s,
         completed=endpoints.completed,
         bytes=endpoints.progress.total,
-        # Between its loads a flow has nothing to send, so a rate over all of it means nothing.
+        # Between its loads a flow has nothing to send, so a rate over its whole duration means nothing.
         goodput_bps=None if flow.loads_pages else goodput.of_flow(measurement, flow).value,
     )

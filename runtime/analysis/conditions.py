@@ -1,8 +1,8 @@
 """How transports may differ apart from their congestion control (measurement.md, rule 6).
 
-Each condition is given for every flow: as the endpoints report it if they do, else as the plan has it
-or as the implementation is known to behave; of page loads for each transport that they ran over. Where two
-transports differ in one, it is a confounder: the report lists it.
+Each condition is given for every flow: as the endpoints report it if they do, else as planned or as the
+implementation is known to behave; for page loads, for each transport that they ran over. A condition in
+which two transports differ is a confounder: the report lists it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fairc.runtime.measurement.pcap import TCP, UDP
 from fairc.runtime.measurement.slow_start import is_split
 from fairc.runtime.store.results import FlowCondition
 
-# Windows that are nearer than this to the plan's are the plan's.
+# Windows within this share of the planned one count as equal to it.
 ROUNDED = 0.01
 
 UNKNOWN = "the image's own"
@@ -29,7 +29,7 @@ SEEN = frozenset({"packet size"})
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A flow over one transport, `tcp` or `quic`: its connections of the other one are left out."""
+    """A flow over one transport, `tcp` or `quic`; its connections over the other are left out."""
 
     cell: Cell
     flow: FlowRecord
@@ -55,7 +55,7 @@ class Side:
         return self.flow.plan.cca_parameters
 
     def reported(self, event: str, key: str) -> list[Any]:
-        """Return the distinct values that a field of an event has; empty where nobody reports it."""
+        """Return the distinct values of a field of an event; empty where it is not reported."""
         over = self.flow.endpoints.transports
         values = {
             e[key]
@@ -71,7 +71,7 @@ Describe = Callable[[Side], str]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition: its name, its meaning in a line, and what describes it for a flow."""
+    """A condition: its name, its meaning in one line, and a function that describes it for a flow."""
 
     name: str
     meaning: str
@@ -79,7 +79,7 @@ class Condition:
 
 
 def conditions(measurement: Measurement) -> tuple[FlowCondition, ...]:
-    """Return every condition of every flow that controls congestion: UDP is not compared."""
+    """Return every condition of every flow with congestion control: UDP is not compared."""
     return tuple(
         FlowCondition(
             flow=side.flow.name,
@@ -102,7 +102,7 @@ def _sides(cell: Cell, flow: FlowRecord) -> tuple[Side, ...]:
 
 
 def _span(values: list[Any], of: Callable[[Any], str]) -> str:
-    """Return one value, or the least and the greatest of several."""
+    """Return one value, or the least and the greatest of several sorted ones."""
     return " to ".join(dict.fromkeys((of(values[0]), of(values[-1]))))
 
 
@@ -127,7 +127,7 @@ def _ecn(side: Side) -> str:
 
 def _pacing(side: Side) -> str:
     reported = side.reported("listening", "pacing")
-    if side.is_web:  # one server of both: over QUIC its stack always paces
+    if side.is_web:  # one server for both: over QUIC its stack always paces
         reported = [side.transport == "quic" or side.flow.plan.options.pacing]
     return _span(reported or [side.flow.plan.options.pacing], _switch)
 
@@ -137,7 +137,7 @@ def _initial_window(side: Side) -> str:
 
 
 def _packet(side: Side) -> str:
-    """Return the largest IP packet that left the bottleneck, and a smaller one where it grew."""
+    """Return the largest IP packet that left the bottleneck, after the initial size where it grew."""
     flow = side.flow
     protocol = {"tcp": TCP, "quic": UDP}[side.transport]
     ours = flow.left & (flow.queue.left.protocol == protocol)
@@ -169,11 +169,11 @@ def _receive_window(side: Side) -> str:
     flow = side.flow.plan
     planned = flow.options.receive_window_bytes or flow.receiver_bytes
     reported = side.reported("connected", "receive_window_bytes")
-    # Linux takes whole segments: that is no difference.
+    # Linux rounds to whole segments: that is no difference.
     return _span([b for b in reported if abs(b - planned) > ROUNDED * planned] or [planned], _bytes)
 
 
-# Of the browser's own: as its host's kernel grows it, and as its QUIC stack does.
+# The browser's own windows: grown by its host's kernel, and by its QUIC stack.
 _CHROMIUM_WINDOWS: Mapping[str, str] = {
     "tcp": "as the kernel grows it (tcp_rmem)",
     "quic": "as Chromium grows it, up to 15 MB",

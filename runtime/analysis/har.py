@@ -1,7 +1,7 @@
 """HTTP archives (HAR 1.2) of page loads, the same for every client: one file for each load.
 
-HAR keeps milliseconds: times here are exact to a microsecond. What a page load does not report (headers,
-cookies, sizes of headers) is empty or -1, as HAR writes what is not known; nothing is invented.
+HAR's unit is the millisecond; times here are exact to a microsecond. What a page load does not report
+(headers, cookies, sizes of headers) is empty or -1, HAR's values for unknowns; nothing is invented.
 
 Source: HAR 1.2 specification, http://www.softwareishard.com/blog/har-12-spec/.
 """
@@ -41,7 +41,7 @@ def archives(measurement: Measurement) -> dict[str, str]:
 
 
 def archive(flow: FlowRecord, load: PageLoad) -> dict[str, Any]:
-    """Return the archive of one load; one that failed has its reason as the page's comment."""
+    """Return the archive of one load; if it failed, the page's comment is the reason."""
     page = f"{flow.name}.{load.number}"
     return {
         "log": {

@@ -5,11 +5,11 @@ From w in {1 .. wmax} the chain goes to max(floor(w/2), 1) with probability p(w)
     A(q)_ij   = exp(q j) P_ij
     Lambda(q) = ln(spectral radius of A(q))
     alpha(q)  = sum_j j l_j r_j / sum_j l_j r_j       l, r: left and right Perron vectors of A(q)
-    f(alpha)  = Lambda(q) - q alpha(q)                <= 0, and 0 at the mean alone
+    f(alpha)  = Lambda(q) - q alpha(q)                <= 0, and 0 only at the mean
 
 alpha is the derivative of Lambda (Hellmann-Feynman), so nothing is differentiated numerically.
 Perron vectors by Noda's iteration (Numerische Mathematik 17, 1971), which converges quadratically from
-above and needs one sparse factorisation a step.
+above and needs one sparse factorisation per step.
 
 Source: Loiseau et al., Performance Evaluation 67, 2010; Dembo and Zeitouni, Large Deviations Techniques
 and Applications, section 3.1.2.
@@ -32,7 +32,7 @@ Ints = NDArray[np.int64]
 _STEPS = 60  # of Noda's iteration; it needs fewer than 15
 _CLOSE = 1e-13
 _RESIDUAL = 1e-9
-_TOO_STEEP = 700.0  # exp of more is no double
+_TOO_STEEP = 700.0  # exp of more overflows a double
 
 
 class ChainError(Exception):
@@ -50,10 +50,10 @@ class Point:
 
 
 class Chain:
-    """The chain with loss probability p(w), shape (wmax,), p[0] of a window of one packet.
+    """The chain with loss probability p(w), shape (wmax,); p[0] is that of a window of one packet.
 
-    Only the windows to which it returns for ever count. Raises ChainError where there are two such
-    classes, the window never varies, or the chain is periodic.
+    Only recurrent windows count. Raises ChainError where they form two classes, the window never
+    varies, or the chain is periodic.
     """
 
     def __init__(self, p: Floats) -> None:
@@ -97,7 +97,7 @@ class Chain:
         return self.at(0.0).alpha
 
     def at(self, q: float) -> Point:
-        """Return the point of the spectrum with slope q. Raises FloatingPointError: too steep."""
+        """Return the point of the spectrum with slope q. Raises FloatingPointError if it is too steep."""
         if q not in self._known:
             left, right, growth = self._perron(q)
             mass = left * right
@@ -110,7 +110,7 @@ class Chain:
     def of(self, alpha: float) -> Point:
         """Return the point at a mean window, packets.
 
-        Raises ValueError for one that the chain does not reach with any probability a double holds.
+        Raises ValueError for one that the chain reaches with no probability that a double can hold.
         """
         if alpha == self.mean:
             return self.at(0.0)
@@ -123,14 +123,14 @@ class Chain:
     def observable(self, rounds: int, scale: int) -> tuple[Point, Point]:
         """Return the points at alpha_min and alpha_max: k_n = floor(rounds / scale) = exp(-scale f).
 
-        By bisection on q, each side on its own. Where no window average is too rare, the end of what
-        the chain can do. scale: n, rounds.
+        By root finding on q, each side on its own. Where no window average is too rare, the end of the
+        chain's range. scale: n, rounds.
         """
         level = -math.log(rounds // scale) / scale
         return self._level(-1.0, level), self._level(1.0, level)
 
     def curve(self, low: Point, high: Point, points: int) -> list[Point]:
-        """Return points of the spectrum between two of it, evenly spread over q on each side of 0."""
+        """Return points of the spectrum between two of its points, evenly spread over q on each side of 0."""
         half = points // 2
         slopes = {*np.linspace(low.q, 0.0, half + 1), *np.linspace(0.0, high.q, half + 1)}
         return [self.at(float(q)) for q in sorted(slopes)]
@@ -140,12 +140,12 @@ class Chain:
         return self._farthest(side) if found is None else found
 
     def _steps(self, side: float) -> list[float]:
-        """Return the slopes at which a bracket is looked for, growing from next to nothing."""
+        """Return the slopes at which to look for a bracket, growing from almost zero."""
         first = 1e-3 / float(self._states[-1]) ** 2
         return [side * first * 2.0**n for n in range(60)]
 
     def _towards(self, side: float, beyond: Callable[[Point], float]) -> Point | None:
-        """Return where `beyond` changes its sign from below on the way to one side, or None."""
+        """Return the point towards one side at which `beyond` rises to zero, or None."""
         from scipy.optimize import brentq
 
         last = 0.0
@@ -157,7 +157,7 @@ class Chain:
             except FloatingPointError:
                 return None
             if there >= 0:
-                find: Any = brentq  # whose stubs take numpy's numbers alone
+                find: Any = brentq  # its stubs accept only numpy's numbers
                 return self.at(
                     float(find(lambda x: beyond(self.at(x)), last, q, xtol=1e-15, rtol=1e-12))
                 )
@@ -191,7 +191,7 @@ class Chain:
             image = a @ right
             top = float((image / right).max())
             for _ in range(_STEPS):
-                # A little above, so that the matrix can be factored where top is the eigenvalue itself.
+                # A little above, so that the matrix can be factored even if top is the eigenvalue itself.
                 shift = top * (1 + _CLOSE)
                 factors = splu(
                     csc_array(shift * identity - a), permc_spec="COLAMD", diag_pivot_thresh=0.0
@@ -207,8 +207,8 @@ class Chain:
                 top = min(top, closer)
                 if settled:
                     break
-            # The left vector has gone through as many steps with the same shifts. Windows that are all
-            # but never reached may be zero in it, which costs the mean over l r nothing.
+            # The left vector has gone through as many steps with the same shifts. Windows that are hardly
+            # ever reached may be zero in it, which does not change the mean over l r.
             scale = top * float(left @ right)
             missed = float(left @ np.abs(a @ right - top * right)) / scale
             missed += float(np.abs(a.T @ left - top * left) @ right) / scale
@@ -218,7 +218,7 @@ class Chain:
 
 
 def _recurrent(p: Floats, up: Ints, down: Ints) -> NDArray[np.bool_]:
-    """Return the windows to which the chain always comes back. Raises ChainError for two classes."""
+    """Return the recurrent windows. Raises ChainError for two classes."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -37,7 +37,7 @@ def onoff_variance(
     """Return the variance of the rate of ON/OFF sources averaged over a time, (bit/s)^2."""
     share, decay = on_s / (on_s + off_s), 1 / on_s + 1 / off_s
     x = decay * over_s
-    # The limit for x -> 0 is 1; expm1 keeps the digits that the difference loses.
+    # The limit for x -> 0 is 1; expm1 keeps the digits that the difference would lose.
     smoothing = 2 * (x + math.expm1(-x)) / x**2 if x > 1e-6 else 1 - x / 3
     return sources * rate_bps**2 * share * (1 - share) * smoothing
 

@@ -20,7 +20,7 @@ _MOST_BINS = 200
 
 
 class Drawn(NamedTuple):
-    """A curve: its name, its scale (0: none), and x, y, low, high of shape (N,); NaN: not there."""
+    """A curve: its name, its scale (0: none), and x, y, low, high of shape (N,), NaN where absent."""
 
     name: str
     scale: int
@@ -69,9 +69,9 @@ def _nothing(count: int) -> tuple[Floats, Floats]:
 
 
 def _measured(study: Study, scale: int, theory: Model | None) -> Drawn:
-    """Return the measured spectrum of a scale, on the bins of the theory where there is one.
+    """Return the measured spectrum of a scale, on the theory's bins where there is a theory.
 
-    Flow and envelope are lowered by the flow's maximum, so that inside is inside in the picture.
+    Flow and envelope are both lowered by the flow's maximum, so that a flow inside is drawn inside.
     """
     means = study.means[scale]
     bins = grid(means.min(), max(means.max(), means.min() + 1e-9), len(means))
@@ -95,7 +95,7 @@ def _measured(study: Study, scale: int, theory: Model | None) -> Drawn:
 
 
 def _scales(study: Study) -> list[int]:
-    """Return scales from the shortest to the longest usable one, the usable ones among them."""
+    """Return scales from the shortest to the longest usable one, including all usable ones."""
     first, last = study.usable[0], study.usable[-1]
     between = np.geomspace(first, last, _RANGES).round().astype(int).tolist()
     total = len(study.rounds.window)

@@ -1,10 +1,10 @@
 """Loss probability by window: p(w), counted with Wilson's interval, fitted, and modelled.
 
-Counted: rounds with an entry / rounds, of all rounds at w. Windows that were never visited lie on the
-straight line between their neighbours that were; below the smallest one visited p is that of this one.
+Counted: rounds with an entry / rounds, of all rounds at w. Windows that were never visited are
+interpolated linearly between visited neighbours; below the smallest visited one, p is that window's.
 A window that was always left downwards would keep the chain below it, and the largest one, if it never
-had a loss, would keep it for ever, though the flow went on: there p is the middle of Wilson's interval,
-(losses + z^2 / 2) / (visits + z^2).
+had a loss, would trap it for ever, though the flow moved on: there p is the middle of Wilson's
+interval, (losses + z^2 / 2) / (visits + z^2).
 
 Bernoulli: p(w) = 1 - (1 - p_pkt)^w, p_pkt fitted by maximum likelihood to the rounds counted.
 
@@ -50,7 +50,7 @@ class Counted:
 
     @property
     def p(self) -> Floats:
-        """p(w) of the chain: no window shuts it in, and those never visited are interpolated."""
+        """p(w) of the chain: no window traps it, and those never visited are interpolated."""
         seen = np.flatnonzero(self.visited)
         share, n = self.share[seen], self.visits[seen]
         shut = np.where(seen == len(self.visits) - 1, share == 0, share == 1)
@@ -104,7 +104,7 @@ def fit_bernoulli(found: Counted) -> float | str:
     packets, times = w[hit], found.losses[hit]
 
     def score(rate: float) -> float:
-        """The derivative of the log likelihood by rate = -ln(1 - p_pkt)."""
+        """Return the derivative of the log likelihood with respect to rate = -ln(1 - p_pkt)."""
         return float(times @ (packets / np.expm1(packets * rate))) - kept
 
     low, high = 1e-15, 1.0
@@ -119,8 +119,8 @@ def gaussian(
 ) -> Floats:
     """Return p(w) under cross traffic with a normal rate, shape (largest,).
 
-    round_bps: what a window of one packet sends, S / RTT. All on the wire. With a deviation of zero
-    p is a step.
+    round_bps: rate of a window of one packet, S / RTT. All rates are on the wire. With a deviation of
+    zero, p is a step.
     """
     from scipy.special import erf
 

@@ -2,9 +2,9 @@
 
 The window of round i is the last sample at or before t(i). A loss is an entry into CWR, Recovery or Loss
 (the kernel's congestion states, include/uapi/linux/tcp.h): a sample in one of these states after one in
-another state; or in the same one with another slow start threshold, which the kernel sets at an entry
-alone, so that one that ended and began again between two samples is seen. An entry counts for the
-round in which it was sampled first, t(i) < t <= t(i+1), once a round at most.
+another state; or in the same one with another slow-start threshold, which the kernel sets only at an
+entry, so that a state left and entered again between two samples is seen. An entry counts for the
+round in which it was first sampled, t(i) < t <= t(i+1), at most once per round.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REDUCING = (2, 3, 4)  # TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss
 class Rounds:
     """Round trips of one connection, each of shape (N,).
 
-    t_s: begins, s after the epoch. window: packets. lost: whether an entry fell into the round; None
+    t_s: starts, s after the epoch. window: packets. lost: whether an entry fell into the round; None
     where the samples do not say.
     """
 
@@ -60,12 +60,12 @@ def rounds(
     first = int(np.searchsorted(t_s, begin_s, side="left"))
     if first >= len(t_s):
         return "the sender has no sample of its window after the warm-up"
-    # Before its first measurement a connection has no clock.
+    # Before its first RTT measurement a connection has no clock.
     while first < len(t_s) and not srtt_s[first] > 0:
         first += 1
     if first >= len(t_s):
         return "the sender has no round-trip time"
-    # In whole nanoseconds, as they were written: sums of many are exact.
+    # In whole nanoseconds, as they were written, so that long sums are exact.
     times, clock = _ns(t_s).tolist(), _ns(srtt_s).tolist()
     end = min(round(end_s * 1e9), times[-1])
     now, begins, at = times[first], [], []

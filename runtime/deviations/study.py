@@ -21,8 +21,8 @@ Floats = NDArray[np.float64]
 MODELS = ("theory", "bernoulli", "gaussian")
 """The chain with p(w) as counted, of independent packet losses, and under Gaussian cross traffic."""
 
-# Bins of means that are too rare to be expected: where the range ends because the chain cannot go
-# farther, an open bin would not show a flow that did.
+# Bins of means that are too rare to be expected. Where the range ends because the chain cannot go
+# farther, an open bin would not show a flow that does.
 _BEYOND = 2
 
 NO_THEORY = "the theory covers only Reno over TCP"
@@ -30,7 +30,7 @@ NO_THEORY = "the theory covers only Reno over TCP"
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A chain: its p(w), and by scale its observable range and its bins; verdict: on the flow."""
+    """A chain: its p(w) and, by scale, its observable range and its bins; verdict: on the flow."""
 
     p: Floats
     chain: Chain
@@ -41,10 +41,10 @@ class Model:
 
 @dataclass(frozen=True)
 class Study:
-    """What was found of one connection.
+    """What was found about one connection.
 
-    scales: as asked, ascending; usable: those with at least 30 windows. means: by scale, the mean
-    window of each average. losses: None where `unseen` says why. models: by name, a text where there is
+    scales: as requested, ascending; usable: those with at least 30 windows. means: by scale, the mean
+    window of each average. losses: None where `unseen` says why. models: by name, or why there is
     none. p_packet: fitted, or why not.
     """
 
@@ -62,7 +62,7 @@ class Study:
         return tuple(n for n in self.scales if len(self.means[n]) >= LEAST_WINDOWS)
 
     def few(self, scale: int) -> str:
-        """Say why a scale has no value, empty where it has."""
+        """Return why a scale has no value, empty where it has one."""
         count = len(self.means[scale])
         if count >= LEAST_WINDOWS:
             return ""
@@ -81,7 +81,7 @@ def study(
     """Compare a connection with the chain.
 
     scales: rounds. no_theory: why the chain is not its model, empty where it is. cross: what competes with
-    it, or why that is unknown. round_bps: what a window of one packet sends, on the wire. seed: of the
+    it, or why that is unknown. round_bps: rate of a window of one packet, on the wire. seed: of the
     simulated chains.
     """
     ordered = tuple(sorted(set(scales)))
@@ -112,7 +112,7 @@ def study(
 
 
 def _model(study: Study, p: Floats | str, seed: tuple[int, ...]) -> Model | str:
-    """Return the chain with a loss probability, with its verdict on the flow; else why there is none."""
+    """Return the chain with a loss probability and its verdict on the flow, or why there is none."""
     if isinstance(p, str):
         return p
     total = len(study.rounds.window)

@@ -20,8 +20,8 @@ class Video:
     """One video as its player showed it, until `until_s`; times in s after the epoch.
 
     asked_s: when its connection was opened. started_s: when it first played, None if it never did.
-    stalls_s: (begin, end) of each stall, the end of one that lasted at `until_s` being that. ended:
-    whether it was shown to its end.
+    stalls_s: (begin, end) of each stall; one still under way at `until_s` ends there. ended: whether it
+    played to its end.
     """
 
     connection: int
@@ -51,15 +51,15 @@ class Video:
 
     @property
     def stalled_s(self) -> float:
-        """Time that it stalled in all, s."""
+        """Total time stalled, s."""
         return sum(end - begin for begin, end in self.stalls_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Transfers:
-    """Short transfers: when each was begun, s after the epoch, and how long it took, s.
+    """Short transfers: when each began, s after the epoch, and how long it took, s.
 
-    start_s, duration_s: of those that were completed. unfinished_s: begin of the others.
+    start_s, duration_s: of those that were completed. unfinished_s: start of the others.
     """
 
     start_s: Floats
@@ -72,8 +72,8 @@ class Requests:
     """Requests that were begun, in order of their start; columns of shape (requests,).
 
     connection, number: stream of requests, and the request's number in it. start_s: after the epoch.
-    duration_s: until the last byte; NaN of one that was not answered in full. bytes: of the answer, or
-    what had come of it. late_s: by how much a stream began one after its time at worst, of each.
+    duration_s: until the last byte; NaN for one that was not answered in full. bytes: of the answer, or
+    what had arrived of it. late_s: how late each stream began a request at worst.
     """
 
     connection: NDArray[np.int64]
@@ -88,7 +88,7 @@ class Requests:
 
     @property
     def transfers(self) -> Transfers:
-        """The same as transfers."""
+        """These requests as transfers."""
         ended = ~np.isnan(self.duration_s)
         return Transfers(self.start_s[ended], self.duration_s[ended], self.start_s[~ended])
 
@@ -99,11 +99,11 @@ def videos(
     """Return the videos of a flow, one per connection of `asked_s` (when it was opened).
 
     events: `playing`, `stalled` and `played` of the client. until_s: when the flow was stopped or
-    the cell ended; what is later is not counted. Raises ArtefactError for an order that no player
-    has.
+    the cell ended; later events are not counted. Raises ArtefactError for an order of events that no
+    player produces.
     """
     seen: dict[int, list[tuple[float, str]]] = {connection: [] for connection in asked_s}
-    # What a player did is written when its program next wakes up; of one time, in order of the file.
+    # Events are written when the player's program next wakes up; those of one time keep the file's order.
     for event in sorted(events, key=lambda e: e["t_ns"]):
         connection, at_s = field(event, "connection", file), event["t_ns"] * NS
         if connection not in seen:

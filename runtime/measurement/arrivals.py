@@ -15,7 +15,7 @@ from .loads import PageLoad
 from .pcap import SYN, TCP, UDP, Packets
 
 Floats = NDArray[np.float64]
-# Points that are kept of a connection; a page of 5 MB comes in 3700 packets.
+# Points kept per connection; a page of 5 MB comes in 3700 packets.
 MOST_POINTS = 300
 _SEQUENCE_NUMBERS = 2**32
 
@@ -26,7 +26,7 @@ class Curve:
 
     connection: from 0 within the load, in order of its first packet. transport: `tcp` or `quic`.
     t_s: s after the load began to connect, ascending. bytes: received until then: over TCP distinct
-    bytes of the stream, over QUIC bytes of IP packets, as what is inside them cannot be seen.
+    bytes of the stream, over QUIC bytes of IP packets, as their contents cannot be seen.
     """
 
     connection: int
@@ -36,7 +36,7 @@ class Curve:
 
     @property
     def total(self) -> float:
-        """All that came during the load."""
+        """All bytes received during the load."""
         return float(self.bytes[-1])
 
 
@@ -80,7 +80,7 @@ def _curves(packets: Packets, t_s: Floats) -> Iterator[Curve]:
 
 
 def _distinct(packets: Packets) -> NDArray[np.int64]:
-    """Return how many bytes of each segment had not come before."""
+    """Return how many bytes of each segment had not arrived before."""
     opened = np.flatnonzero(packets.flags & SYN)
     base = int(packets.sequence[opened[0]]) + 1 if len(opened) else int(packets.sequence[0])
     begins = (packets.sequence - base) % _SEQUENCE_NUMBERS

@@ -11,7 +11,7 @@ from typing import Any
 from . import pcap
 
 NS = 1e-9
-"""A nanosecond in seconds: what is in the files, to what is measured."""
+"""A nanosecond in seconds: from the files' unit to that of measurements."""
 US = 1e-6
 """A microsecond in seconds."""
 _decode = json.JSONDecoder().decode
@@ -48,7 +48,7 @@ class Artefacts:
         self.folder = folder
 
     def content(self, name: str) -> bytes:
-        """Return a file as it is."""
+        """Return the bytes of a file."""
         try:
             return (self.folder / name).read_bytes()
         except FileNotFoundError:
@@ -70,7 +70,7 @@ class Artefacts:
     def lines(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the objects of an NDJSON file, each with an integer `t_ns`."""
         try:
-            with (self.folder / name).open("rb") as file:  # an hour of samples has 500 MB
+            with (self.folder / name).open("rb") as file:  # an hour of samples is 500 MB
                 for number, line in enumerate(file, 1):
                     yield self._record(name, number, line)
         except FileNotFoundError:

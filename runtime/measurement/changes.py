@@ -1,4 +1,4 @@
-"""When the changes of links were carried out, and what held when."""
+"""When the changes of links were carried out, and what applied when."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Done:
 
     @property
     def late_s(self) -> float:
-        """By how much it may have come late, s."""
+        """How late it may have come, s."""
         return self.end_s - self.at_s
 
 
 @dataclass(frozen=True)
 class History:
-    """What held at an interface: at first, and from each change on that was carried out."""
+    """What applied at an interface: at first, and from each completed change on."""
 
     interface: Interface
     done: tuple[tuple[Done, Change], ...] = ()
@@ -60,7 +60,7 @@ class History:
         return np.searchsorted(self._ends, t_s, side="right")
 
     def settled(self, t_s: Floats) -> Bools:
-        """Return the times at which no change was under way: what then held is known."""
+        """Return at which times no change was under way, so that it is known what applied."""
         return np.asarray(np.searchsorted(self._begins, t_s, "right") == self.stage(t_s), np.bool_)
 
     def rate_bps(self, t_s: Floats) -> Floats:
@@ -69,7 +69,7 @@ class History:
         return rates
 
     def capacity_bits(self, edges_s: Floats) -> Floats:
-        """Return what can be sent between edges, bit; shape (slots,)."""
+        """Return how much can be sent between edges, bit; shape (slots,)."""
         borders = np.concatenate((edges_s[:1], self._ends, edges_s[-1:]))
         borders = np.clip(borders, edges_s[0], edges_s[-1])
         total = np.concatenate(([0.0], np.cumsum(np.diff(borders) * self._rates)))
@@ -77,7 +77,7 @@ class History:
         return np.diff(np.interp(edges_s, borders, total))
 
     def impairments(self) -> Iterator[tuple[int, Impairment | None]]:
-        """Yield what a hop did in each stage."""
+        """Yield each stage's number and the impairment of the hop in it."""
         yield 0, self.interface.impairment
         for number, (_, change) in enumerate(self.done, 1):
             yield number, change.impairment
@@ -97,7 +97,7 @@ def load(artefacts: Artefacts, cell: Cell) -> dict[Place, History]:
 
 
 def _history(interface: Interface, done: list[Done]) -> History:
-    """Put together what was done and what was planned: changes are carried out in order."""
+    """Combine what was done with what was planned: changes are carried out in order."""
     changes = interface.changes
     return History(
         interface,

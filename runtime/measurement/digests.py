@@ -15,7 +15,7 @@ _FOLD = np.uint64(29)
 def absorb(digest: UInt64s, words: UInt64s) -> UInt64s:
     """Return the digests after one more word of each row, both of shape (rows,).
 
-    A bijection of the word for a given digest, so rows that differ in one word only never collide.
+    A bijection of the word for a given digest, so rows that differ in only one word never collide.
     """
     mixed: UInt64s = (digest ^ words) * _MULTIPLIER
     return mixed ^ (mixed >> _FOLD)

@@ -19,13 +19,13 @@ from .loads import PageLoad
 from .samples import Samples
 
 Floats = NDArray[np.float64]
-# How a connection ends at the client; `received` is how one of datagrams does.
+# How a connection ends at the client; `received`: for datagrams.
 _ENDS = ("done", "stopped", "received")
 _REPORTS = ("listening", "accepted", "connected", "sent", "received")
 _PART = 20_000  # samples
 _PLAYER = ("playing", "stalled", "played")
 
-# By name; a program that never wrote one has an empty list of it.
+# By name; the list is empty for an event that a program never wrote.
 Events = defaultdict[str, list[dict[str, Any]]]
 
 
@@ -33,14 +33,14 @@ Events = defaultdict[str, list[dict[str, Any]]]
 class Progress:
     """Application bytes that a flow's client had received, connection by connection.
 
-    reports: of each connection, times (s) and bytes in all until then; the first entry is its
+    reports: for each connection, times (s) and total bytes until then; the first entry is its
     first data, with 0 bytes.
     """
 
     reports: tuple[tuple[Floats, Floats], ...]
 
     def at(self, t_s: Floats) -> Floats:
-        """Return the bytes delivered until each time; evenly between two reports (100 ms)."""
+        """Return the bytes delivered until each time, interpolated linearly between reports (100 ms)."""
         total = np.zeros(len(t_s))
         for times, received in self.reports:
             total += np.interp(t_s, times, received, left=0.0)
@@ -57,16 +57,16 @@ class Endpoints:
     """One flow as its two programs saw it; times in s after the epoch.
 
     opened_s: connection -> when the client opened it. accepted_s: when the server accepted it.
-    done_s: when a connection that got its whole workload had its last byte. first_byte_s: first
+    done_s: when a connection that received its whole workload had its last byte. first_byte_s: first
     data of any connection, None when there was none. end_s: last byte or stop of the last
     connection, None when one never ended.
-    unended: connections that the client never reported the end of.
-    completed: every connection has its whole workload. ccas: as read back from the sockets.
-    loads: page loads, also those that failed; they describe such a flow instead of the connections
-    that the client opened: `opened_s` and `done_s` are empty; `unended` are loads not reported by
-    a client that did not come to its end (one that was stopped says so, and how many have ended).
-    own_time: the load of a browser from its own host, without a network; of it alone number 0.
-    transports: connection -> what it ran over, of page loads.
+    unended: connections whose end the client never reported.
+    completed: every connection received its whole workload. ccas: as read back from the sockets.
+    loads: page loads, failed ones included; they describe such a flow instead of the client's
+    connections: `opened_s` and `done_s` are empty; `unended` counts loads not reported by a client that
+    did not finish (one that was stopped says so, and how many loads have ended).
+    own_time: the load of a browser from its own host, without a network; it alone has number 0.
+    transports: for page loads, connection -> what it ran over.
     reports: events that say how connections were set up (`listening`, `accepted`, `connected`) and
     how datagrams fared (`sent`, `received`), by name. errors: the failures that the programs reported.
     """
@@ -95,7 +95,7 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
     server_file, client_file = f"{flow.name}.server.ndjson", f"{flow.name}.client.ndjson"
     records = artefacts.lines(server_file)
     sampled: list[Samples] = []
-    if not isinstance(flow.workload, LoadWorkload):  # whose loads report later what they ran over
+    if not isinstance(flow.workload, LoadWorkload):  # page loads report later what they ran over
         records = _without_samples(records, sampled, flow.transport, server_file)
     server = _by_event(records)
     client = _by_event(artefacts.lines(client_file))
@@ -128,7 +128,7 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
         end_s=max(ended.values()) if len(ended) == flow.connections else None,
         unended=flow.connections - len(ended),
         completed=len(done) == flow.connections,
-        # For a third-party image, packets show how much had come: `images`.
+        # For a third-party image, packets show how much had arrived: `images`.
         progress=Progress(()) if flow.image else _progress(client, client_file, first),
         samples=samples.joined(sampled),
         videos=applications.videos(_of(client, _PLAYER), watched, stop_s, client_file),
@@ -143,7 +143,7 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
 
 
 def _reported(flow: Flow, server: Events, client: Events) -> dict[str, Any]:
-    """Return what both programs of any flow say: CCAs, reports of the set-up, errors."""
+    """Return what both programs of any flow report: CCAs, set-up and datagrams, errors."""
     return {
         "ccas": frozenset(
             str(e["cca"]) for e in _of(server, ("listening", "accepted")) if e.get("cca")
@@ -165,7 +165,7 @@ def _of_loads(
     client: Events,
     accepted_s: Mapping[int, float],
 ) -> Endpoints:
-    """Return a flow that loads pages: what arrived of each object arrived evenly."""
+    """Return the endpoints of a flow that loads pages; each object is taken to have arrived evenly."""
     server_file = f"{flow.name}.server.ndjson"
     transports: dict[int, str] = {}
     for event in server["accepted"]:
@@ -209,7 +209,7 @@ def _of_loads(
 
 
 def _samples_of(events: list[dict[str, Any]], transports: Mapping[int, str], file: str) -> Samples:
-    """Return the samples of a server of both transports, each read as what it is of."""
+    """Return the samples of a server over both transports, each read by its connection's transport."""
     parts: dict[str, list[dict[str, Any]]] = {"tcp": [], "quic": []}
     for event in events:
         connection = field(event, "connection", file)
@@ -226,7 +226,7 @@ def _of(events: Events, names: Iterable[str]) -> list[dict[str, Any]]:
 def _without_samples(
     records: Iterable[dict[str, Any]], into: list[Samples], transport: str, file: str
 ) -> Iterator[dict[str, Any]]:
-    """Yield all but the samples of a server, which go into columns a part at a time.
+    """Yield all records but a server's samples, which go into columns, a part at a time.
 
     As objects, an hour of samples every 3 ms would take 2 GB.
     """

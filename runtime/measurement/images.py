@@ -1,10 +1,10 @@
 """A flow whose ends are a third-party image: its packets show what the image does not report.
 
 The client's interface is captured both ways. `opened` is the client's first packet to its server, the
-first byte the first one that came back (of the handshake: what is inside cannot be seen). How the
-file came is apportioned to the server's packets by their UDP payload, up to the time at which the
-image wrote the last byte of the whole file, which its download's time of modification says to
-the kernel's tick (4 ms or less).
+first byte is the first packet that came back (of the handshake: its contents cannot be seen). The
+file's bytes are apportioned to the server's packets by their UDP payload, up to the time at which the
+image wrote the file's last byte; the download's modification time gives that to the kernel's tick
+(4 ms or less).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def seen(
 ) -> Endpoints:
     """Add what the captures at the client show to the report of an image's flow.
 
-    Raises ArtefactError when the file was there before a packet was.
+    Raises ArtefactError when the file was complete before a packet of its server arrived.
     """
     address = int(IPv4Address(flow.address))
     sent, came = (_at_client(flow, cell, captures, way) for way in ("out", "in"))
@@ -60,12 +60,12 @@ def seen(
 
 
 def _course(came_s: Floats, came: Packets, done_s: float, flow: Flow) -> tuple[Floats, Floats]:
-    """Return times, s, and bytes of the file that had come until then: none at first, then all."""
+    """Return times, s, and the bytes of the file received until then, from none to all."""
     assert isinstance(flow.workload, FileWorkload)
     useful = came_s <= done_s
     times, payload = came_s[useful], np.cumsum(came.payload_bytes[useful])
     share = payload / payload[-1]
-    share[0] = 0.0  # the first entry of a course is its begin
+    share[0] = 0.0  # the first entry of a course is its start
     return np.append(times, done_s), np.append(share, 1.0) * flow.workload.bytes
 
 

@@ -33,7 +33,7 @@ STOPPED = ("the client has terminated", "the server has terminated")
 class Report:
     """What one program printed. intervals: of each stream (by position), its reports in order.
 
-    error: what went wrong, or that nothing was printed; empty: nothing went wrong.
+    error: what went wrong, or that nothing was printed; empty if nothing went wrong.
     """
 
     file: str
@@ -50,7 +50,7 @@ class Report:
     def column(self, stream: int, key: str) -> Floats:
         """Return a field of all reports of a stream, NaN where this version has none.
 
-        Raises ArtefactError for a value that is not a number.
+        Raises ArtefactError for anything but a number.
         """
         try:
             values = [float(report.get(key, np.nan)) for report in self.intervals[stream]]
@@ -81,7 +81,7 @@ def load(
     received = sum(float(data[-1]) for _, data in progress)
     complete = not client.error and bool(client.end) and bool(ends)
     if workload.bytes is not None and flow.transport == "tcp":
-        # What came after the last interval is in the sum alone.
+        # Bytes after the last interval are only in the sum.
         in_all = receiver.end.get("sum_received", {}).get("bytes", 0)
         complete = complete and max(received, in_all) >= workload.bytes
     began = flow.start_ns * NS < ended_s
@@ -109,7 +109,7 @@ def load(
 
 
 def read(artefacts: Artefacts, name: str) -> Report:
-    """Return what a program printed. Raises ArtefactError for what is not iperf3's."""
+    """Return what a program printed. Raises ArtefactError if that is not iperf3's output."""
     file = f"{name}.json"
     text = artefacts.text(file)
     if not text.strip():
@@ -117,7 +117,7 @@ def read(artefacts: Artefacts, name: str) -> Report:
         return Report(file, {}, (), {}, f"it printed nothing{': ' if stderr else ''}{stderr}")
     try:
         document, length = json.JSONDecoder().raw_decode(text.lstrip())
-        behind = text.lstrip()[length:].strip()  # of an error that came too late for the document
+        behind = text.lstrip()[length:].strip()  # an error that came too late for the document
         intervals = _once([interval["streams"] for interval in document["intervals"]])
         streams = zip(*(i for i in intervals if i), strict=True)
         return Report(
@@ -132,7 +132,7 @@ def read(artefacts: Artefacts, name: str) -> Report:
 
 
 def _once(intervals: list[Any]) -> list[Any]:
-    """Leave out what a program whose other end was stopped prints a second time: its last interval."""
+    """Leave out the last interval that a program prints a second time when its other end was stopped."""
     return [i for n, i in enumerate(intervals) if not n or i != intervals[n - 1]]
 
 
@@ -146,7 +146,7 @@ def _ports(report: Report, key: str) -> tuple[int, ...]:
 def _course(
     receiver: Report, stream: int, begin_s: float, first_s: float | None
 ) -> tuple[Floats, Floats]:
-    """Return times, s, and bytes of a stream that had come until then: none at its first data."""
+    """Return times, s, and the bytes of a stream received until then: none at its first data."""
     ends, sizes = receiver.column(stream, "end"), receiver.column(stream, "bytes")
     if not (np.isfinite(ends).all() and np.isfinite(sizes).all() and (sizes >= 0).all()):
         raise ArtefactError(f"{receiver.file}: reports without `end` or `bytes`")
@@ -158,7 +158,7 @@ def _course(
 
 
 def _samples(sender: Report, client: Report, flow: Flow, begin_s: float) -> Samples:
-    """Return what the sender reported of its connections, at the ends of its intervals."""
+    """Return what the sender reported about its connections, at the ends of its intervals."""
     streams = range(len(sender.intervals)) if flow.transport == "tcp" else range(0)
     segment = client.start.get("tcp_mss_default") or segment_bytes(flow.mtu)
     parts = []
@@ -204,7 +204,7 @@ _UNTOLD = (
 
 
 def _reports(receiver: Report, flow: Flow) -> dict[str, tuple[Mapping[str, Any], ...]]:
-    """Return events as of an endpoint: what came of each stream of datagrams."""
+    """Return events like an endpoint's: what was received of each stream of datagrams."""
     received: list[Mapping[str, Any]] = []
     if flow.transport == "udp":
         totals = [stream.get("udp", {}) for stream in receiver.end.get("streams", ())]
@@ -233,7 +233,7 @@ def _reports(receiver: Report, flow: Flow) -> dict[str, tuple[Mapping[str, Any],
 
 
 def _ccas(report: Report) -> set[str]:
-    """Return the CCAs that the sockets of a program and of its other end had, as far as it says."""
+    """Return the CCAs of both ends' sockets, as far as a program reports them."""
     found = (report.end.get(f"{end}_tcp_congestion") for end in ("sender", "receiver"))
     return {str(cca) for cca in found if cca}
 

@@ -1,15 +1,15 @@
 """When a test of iperf3 began, according to the packets at its bottleneck.
 
-iperf3 writes its times from the begin of its test, and the begin itself to the second. The captures say
-when that was (states of iperf_api.h, the same in 3.12 and 3.18: the server sends them on the control
-connection, a byte each: parameters, create streams, TEST_START, running):
+iperf3 counts its times from the start of its test, and gives the start itself only to the second. The
+captures show when that was (states of iperf_api.h, the same in 3.12 and 3.18: the server sends them on
+the control connection, a byte each: parameters, create streams, TEST_START, running):
 
-- `reverse` (the server sends): the server's test began when TEST_START came to the bottleneck, less the
+- `reverse` (the server sends): the server's test began when TEST_START reached the bottleneck, less the
   delay before it; the client's when that byte was delivered, plus the delay behind.
-- else (the client sends): the client's test began when its first data came to the bottleneck, less the
-  delay before it; the server's a propagation from client to server before that, as TEST_START takes.
+- else (the client sends): the client's test began when its first data reached the bottleneck, less the
+  delay before it; the server's one propagation delay from server to client earlier, that of TEST_START.
 
-Over TCP a stream begins with a cookie of 37 bytes of its client, over UDP with 4 bytes each way: neither
+Over TCP a stream begins with a cookie of 37 bytes from its client, over UDP with 4 bytes each way: neither
 is data.
 """
 
@@ -32,14 +32,14 @@ Bools = NDArray[np.bool_]
 
 COOKIE_BYTES = 37
 START_BYTE = 2
-"""TEST_START is the third byte of the server on the control connection."""
+"""TEST_START is the server's third byte on the control connection."""
 
 
 class Clock:
     """Times of a test, s after the epoch.
 
-    ports: of iperf3's client, of each stream. sender_s, receiver_s: when the test began at the end that
-    sends and at the other one; as planned, where that was not seen.
+    ports: of iperf3's client, for each stream. sender_s, receiver_s: when the test began at the sending
+    end and at the other; as planned where that was not seen.
     """
 
     def __init__(
@@ -72,9 +72,9 @@ class Clock:
             self.receiver_s = self.sender_s - self._back_s
 
     def opened_s(self) -> dict[int, float]:
-        """Return when each stream was opened, as far as that was seen; of datagrams, when they began.
+        """Return when each stream was opened, as far as that was seen; for datagrams, when they began.
 
-        A connection by its handshake: by what its client sends, or by what its server answers.
+        A connection is dated by its handshake: its client's SYN, or its server's answer.
         """
         if self._flow.transport == "udp":
             return dict.fromkeys(range(len(self._ports)), self.sender_s)
@@ -88,7 +88,7 @@ class Clock:
         return {stream: at - asked_s for stream, at in found.items() if at is not None}
 
     def first_data_s(self, stream: int) -> float | None:
-        """Return when the first data of a stream reached the flow's client; None: none did."""
+        """Return when the first data of a stream reached the flow's client; None if none did."""
         delivered = self._queue.delivered
         first = self._first(delivered, self._data(delivered, stream))
         return None if first is None else first + self._behind_s
@@ -111,7 +111,7 @@ class Clock:
         return np.asarray(which, np.bool_)
 
     def _port(self, packets: Packets) -> NDArray[np.int64]:
-        """Return the port of iperf3's client."""
+        """Return the port of iperf3's client in each packet."""
         return packets.destination_port if self._workload.reverse else packets.source_port
 
     def _data(self, packets: Packets, stream: int | None) -> Bools:

@@ -1,4 +1,4 @@
-"""The page loads of a flow: what its client, a browser or none, wrote of each of them."""
+"""The page loads of a flow: what its client, a browser or not, reported about each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairc.compiler.plan import LoadWorkload
 
 from .artefacts import NS, ArtefactError, field
 
-# The times of an object, and of a load, in the order in which they happen where they are known.
+# The times of an object, and of a load, in the order in which they occur, where known.
 _OBJECT = ("start", "connect_start", "connect_end", "request_start", "response_start")
 _LOAD = ("begin", *_OBJECT[1:])
 
@@ -41,9 +41,9 @@ class Resource:
 class PageLoad:
     """One load of a page; times in s after the epoch, None where not known.
 
-    number: from 1. wanted, protocol: HTTP version that was asked for and that the document came
-    with. error: why it failed; empty if it did not. client, version: what loaded it.
-    begin_s: the navigation began. end_s: the load was over, however it ended.
+    number: from 1. wanted, protocol: HTTP version that was asked for, and that of the document.
+    error: why it failed; empty if it did not. client, version: what loaded it.
+    begin_s: when the navigation began. end_s: when the load was over, however it ended.
     fcp_s, lcp_s: first and largest contentful paint; None where nothing paints.
     ports: of the client's connections, as far as it knows them. resources: the document first.
     """
@@ -72,7 +72,7 @@ class PageLoad:
     resources: tuple[Resource, ...]
 
     def since_connect_s(self, at_s: float | None) -> float | None:
-        """Return a time of this load, s after it began to connect; None where one is not known."""
+        """Return a time of this load, s after it began to connect; None where either is not known."""
         if at_s is None or self.connect_start_s is None:
             return None
         return at_s - self.connect_start_s
@@ -83,7 +83,7 @@ def read(
 ) -> tuple[PageLoad, ...]:
     """Return the loads that a client reported, in order. Raises ArtefactError.
 
-    The load without a network, which a browser does in addition (`own_time`), is not among them.
+    A browser's additional load without a network (`own_time`) is not among them.
     """
     loads = tuple(_load(event, file) for event in sorted(events, key=_place))
     for number, load in enumerate(loads, 1):
@@ -195,7 +195,7 @@ class _Reader:
         return value
 
     def time(self, key: str) -> float:
-        """Return a time in s: whole ns, or parts of them where a browser's clock has them."""
+        """Return a time in s from ns, which have a fraction where a browser's clock has one."""
         value = self.event.get(key)
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise ArtefactError(f"{self.where} has no number {key!r}")
@@ -217,7 +217,7 @@ class _Reader:
         return given
 
     def ordered(self, stages: Sequence[str]) -> None:
-        """Raise ArtefactError where what comes later has an earlier time."""
+        """Raise ArtefactError where a later stage has an earlier time."""
         known = [(name, self.event.get(f"{name}_ns")) for name in stages]
         present = [(name, at) for name, at in known if at is not None]
         for (before, earlier), (after, later) in pairwise(present):

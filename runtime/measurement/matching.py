@@ -13,10 +13,10 @@ from .pcap import Packets
 Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-# What no router changes (TTL, checksums and the ECN bits it does). Together these name a packet: a
-# retransmission over TCP has another IP id, and where ids repeat, sequence or timestamps differ.
-# Linux gives UDP datagrams that must not be fragmented the id 0, so their payload names them: QUIC
-# encrypts every packet under a number of its own (RFC 9001, section 5.3).
+# Fields that no router changes (it does change TTL, checksums and ECN bits). Together they identify a packet: a
+# TCP retransmission has another IP id, and where ids repeat, sequence number or timestamps differ.
+# Linux gives UDP datagrams that must not be fragmented the id 0, so their payload identifies them: QUIC
+# encrypts every packet under its own packet number (RFC 9001, section 5.3).
 _IDENTITY = (
     "source",
     "destination",
@@ -40,7 +40,7 @@ class Matching:
     """Which packets were found again.
 
     found: shape (upstream,), index of the same packet downstream, or -1. pending: those not
-    found that still were on their way when the capture ended. lost: the others that were not
+    found that were still in transit when the capture ended. lost: the others that were not
     found. strangers: shape (downstream,), packets that were never seen upstream.
     """
 
@@ -51,10 +51,10 @@ class Matching:
 
 
 def match(upstream: Packets, downstream: Packets, waiting: int) -> Matching:
-    """Match packets by identity; equal packets in order, each with the first one after it.
+    """Match packets by identity; equal packets in order, the nth upstream with the nth downstream.
 
-    waiting: how many packets were on their way between the two points when the capture ended; so
-    many of those that came after every found one are pending, the latest ones, and not lost.
+    waiting: how many packets were in transit between the two points when the capture ended. Of the
+    missing packets after the last one found, that many, the latest, are pending and not lost.
     """
     found = np.full(len(upstream), -1, np.int64)
     strangers = np.ones(len(downstream), np.bool_)
@@ -68,7 +68,7 @@ def match(upstream: Packets, downstream: Packets, waiting: int) -> Matching:
         return_indices=True,
     )
     source, target = up[i], down[j]
-    # A packet cannot arrive before it left: then its name was used twice.
+    # A packet cannot arrive before it left: then two packets share an identity.
     forward = downstream.time_ns[target] >= upstream.time_ns[source]
     found[source[forward]] = target[forward]
     strangers[target[forward]] = False
@@ -91,7 +91,7 @@ def _identities(upstream: Packets, downstream: Packets) -> Int64s:
 
 
 def _ranked(keys: Int64s) -> tuple[Int64s, Int64s]:
-    """Return an order that groups equal keys, and each one's rank within its group."""
+    """Return an order that groups equal keys, and the rank of each key within its group."""
     order = np.argsort(keys, kind="stable").astype(np.int64)
     ordered = keys[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))

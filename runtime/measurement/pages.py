@@ -27,7 +27,7 @@ def _number(value: float | None) -> float:
 
 
 def rows(columns: Mapping[str, type], values: Sequence[Sequence[Any]]) -> Rows:
-    """Return rows as one array with a field for each column; numbers that are not known are NaN.
+    """Return rows as one array with a field for each column; unknown numbers are NaN.
 
     columns: name -> `str`, `int`, `float` or `bool`.
     """
@@ -90,8 +90,9 @@ _POINT = {
 def page_series(measurement: Measurement) -> dict[str, Rows]:
     """Return the arrays `loads`, `resources` and `sequences`; `flow` indexes the cell's flows.
 
-    loads: in order, failed ones as well; number 0 is a browser's without a network. resources: `object` numbers them within a load, from 0.
-    sequences: what connections had received `t_s` after their load's connectStart.
+    loads: in order, failed ones included; number 0 is a browser's load without a network. resources: `object`
+    numbers them within a load, from 0. sequences: what connections had received `t_s` after their load's
+    connectStart.
     """
     loads = [
         (at, flow, load)

@@ -10,7 +10,7 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node
 
 Place = tuple[str, str]  # (node, interface)
-# Cells of a run have the same addresses, and each is looked at hundreds of times.
+# Cells of a run have the same addresses, and each is parsed hundreds of times.
 _interface = lru_cache(maxsize=65_536)(IPv4Interface)
 _network = lru_cache(maxsize=65_536)(IPv4Network)
 
@@ -21,7 +21,7 @@ class PathError(ValueError):
 
 @dataclass(frozen=True)
 class Paths:
-    """The network of a cell, as a packet finds its way through it."""
+    """The network of a cell and the routes of packets through it."""
 
     cell: Cell
 
@@ -41,11 +41,11 @@ class Paths:
 
     @cached_property
     def _ways(self) -> dict[tuple[str, int], tuple[Place, ...]]:
-        """What `to` has found."""
+        """Results of `to`."""
         return {}
 
     def egress(self, node: str, destination: int) -> str | None:
-        """Return the interface by which a node sends to an address (longest prefix), or None.
+        """Return the interface through which a node sends to an address (longest prefix), or None.
 
         None also when the address is the node's own.
         """
@@ -68,7 +68,7 @@ class Paths:
     def to(self, node: str, destination: int) -> tuple[Place, ...]:
         """Return the egress interfaces that a packet passes from a node to an address.
 
-        Raises PathError when it does not get there.
+        Raises PathError when it does not arrive.
         """
         if (start := (node, destination)) in self._ways:
             return self._ways[start]

@@ -38,13 +38,13 @@ _SACK, _TIMESTAMPS = 5, 8  # kinds of TCP options
 DIGEST_BYTES = 64
 # Mask of the first 0 to 8 bytes of a little-endian word.
 _FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
-# Options can end behind the last captured byte: gathers may read this far past it.
 _SHORT_RUN = 32  # records; shorter runs cost more than looking at each
+# Options can end behind the last captured byte: gathers may read this far past it.
 _PADDING = 160
 
 
 class PcapError(ValueError):
-    """The bytes are not a capture that this reader knows; the message says what they are."""
+    """The bytes are not a capture that this reader supports; the message says what they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Packets:
         return len(self.time_ns)
 
     def select(self, which: NDArray[np.bool_] | Int64s) -> Packets:
-        """Return the packets that a mask or an array of indices names."""
+        """Return the packets that a mask or an array of indices selects."""
         return Packets(*(getattr(self, f.name)[which] for f in fields(self)))
 
 
@@ -99,7 +99,7 @@ def concatenate(parts: tuple[Packets, ...]) -> Packets:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """The packets of one file. cut_bytes: length of an unfinished record at its end, else 0."""
+    """The packets of one file. cut_bytes: length of a truncated record at its end, else 0."""
 
     packets: Packets
     cut_bytes: int
@@ -171,12 +171,12 @@ def feedback(data: bytes) -> Feedback:
 def _record_offsets(data: bytes, order: str) -> tuple[Int64s, int]:
     """Return where each complete record begins, and where the last one ends.
 
-    Full packets follow each other in their hundreds: such a run is found at once. Where lengths vary, each
-    record is looked at by itself.
+    Full packets come in runs of hundreds, and a run is found at once. Where lengths vary, records are
+    read one by one.
     """
     length_at = struct.Struct(order + "I").unpack_from
     size = len(data)
-    # Every four bytes as one word, wherever they begin.
+    # Four bytes as one word, starting at every byte.
     words = np.ndarray((size - 3,), order + "u4", data, strides=(1,))
     parts: list[Int64s] = []
     position = _HEADER_BYTES
@@ -203,11 +203,11 @@ def _record_offsets(data: bytes, order: str) -> tuple[Int64s, int]:
 
 
 class _Bytes:
-    """Big-endian fields of many packets at once; one that was not captured whole reads as 0."""
+    """Big-endian fields of many packets at once; a field that was not captured in full reads as 0."""
 
     def __init__(self, buffer: UInt8s, end: Int64s) -> None:
         self._end = end
-        # Every byte, two and four bytes as one number, wherever they begin.
+        # One, two and four bytes as one number, starting at every byte.
         self._numbers = {
             width: np.ndarray((len(buffer) - width + 1,), f">u{width}", buffer, strides=(1,))
             for width in (1, 2, 4)
@@ -221,7 +221,7 @@ class _Bytes:
 
 
 def _columns(buffer: UInt8s, offsets: Int64s, order: str, tick_ns: int) -> Packets:
-    # Every four bytes of the buffer as one word, wherever they begin.
+    # Four bytes of the buffer as one word, starting at every byte.
     words = np.ndarray((len(buffer) - 3,), order + "u4", buffer, strides=(1,))
     heads = np.stack([words[offsets + at] for at in (0, 4, 8, 12)], axis=1).astype(np.int64)
     frame = offsets + _RECORD_BYTES
@@ -235,7 +235,7 @@ def _columns(buffer: UInt8s, offsets: Int64s, order: str, tick_ns: int) -> Packe
     ip_bytes = read(ip + 2, 2, ipv4)
     fragment = read(ip + 6, 2, ipv4) & 0x1FFF
     protocol = read(ip + 9, 1, ipv4)
-    # Only the first fragment carries the header of the transport.
+    # Only the first fragment carries the transport header.
     tcp = ipv4 & (protocol == TCP) & (fragment == 0)
     udp = ipv4 & (protocol == UDP) & (fragment == 0)
     icmp = ipv4 & (protocol == ICMP) & (fragment == 0)
@@ -273,7 +273,7 @@ def _digests(buffer: UInt8s, start: Int64s, end: Int64s, present: NDArray[np.boo
 
     Eight bytes of all packets at a time, so the loop runs once per word of the longest.
     """
-    # Every eight bytes of the buffer as one word, wherever they begin.
+    # Eight bytes of the buffer as one word, starting at every byte.
     words = np.ndarray((len(buffer) - 7,), "<u8", buffer, strides=(1,))
     digests = np.zeros(len(start), np.int64)
     rows = np.flatnonzero(present)
@@ -295,7 +295,7 @@ def _timestamps(
     captured: Int64s,
     tcp: NDArray[np.bool_],
 ) -> tuple[Int64s, Int64s]:
-    """Return value and echo of the TCP timestamp option of each packet, 0 without one."""
+    """Return the value and echo of each packet's TCP timestamp option, 0 without one."""
     place = _option(buffer, transport, data_offset, captured, tcp, _TIMESTAMPS)
     present = place > 0
     return read(place + 2, 4, present), read(place + 6, 4, present)
@@ -312,7 +312,7 @@ def _option(
     """Return where the TCP option of a kind begins in each packet, 0 where there is none.
 
     All packets walk through their options in step, so the loop runs once per option of the
-    packet that has most of them.
+    packet with the most.
     """
     place = np.zeros(len(transport), np.int64)
     end = np.minimum(transport + data_offset, captured)
@@ -325,7 +325,7 @@ def _option(
         found = (kind == wanted) & (at + length <= end[pending])
         found &= (length == 10) if wanted == _TIMESTAMPS else (length >= 10)
         place[pending[found]] = at[found]
-        # End of options (0), a length that cannot be, and a found option end the walk.
+        # End of options (0), an impossible length, and a found option end the walk.
         go_on = (kind == 1) | ((kind != 0) & (length >= 2) & ~found)
         step = np.where(kind == 1, 1, length)
         pending, at = pending[go_on], (at + step)[go_on]

@@ -14,9 +14,9 @@ ENDS = ("terminal", "gateway")
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The pool of middle connections of one end; the window is the smallest of all.
+    """The pool of middle connections of one end.
 
-    window_packets: the congestion window with which they begin.
+    window_packets: the smallest congestion window with which one of them begins.
     """
 
     connections: int
@@ -28,7 +28,7 @@ class Ready:
 class PepRecord:
     """A pair of proxies: its plan, and what each of its ends reported, by `terminal` and `gateway`.
 
-    ready: ends whose pool was open. joined: connections that it carried to its next leg.
+    ready: ends whose pool was open. joined: connections that an end carried to its next leg.
     errors: what failed, with the name of the program.
     """
 

@@ -37,7 +37,7 @@ class Entry:
 class Total:
     """A policer's final report: how many packets it policed, dropped, could not queue, and missed.
 
-    late_s: the longest that a packet was there before it was sent on, s.
+    late_s: the longest that it held a packet before sending it on, s.
     """
 
     packets: int
@@ -49,12 +49,12 @@ class Total:
 
 @dataclass(frozen=True)
 class PolicerRecord:
-    """A policer: its plan, its log by number of the packet, and the packets as they came.
+    """A policer: its plan, its log by packet number, and the packets as they arrived.
 
-    decisions: what it must have done, from the captures. total: None: it never ended properly.
-    arrivals: name of the capture of what came, packets: what is in it; dropped: which of these packets it says it dropped.
-    apart_s: the most that the policer's and the capture's time of one packet differ by, s. epoch_ns: zero
-    of the other `*_s`.
+    decisions: what it must have done, from the captures. total: None if it never ended properly.
+    arrivals: name of the capture of the arrivals; packets: its contents; dropped: which of them the policer
+    says it dropped. apart_s: the largest difference between the policer's and the capture's time of the
+    same packet, s. epoch_ns: zero of the other `*_s`.
     """
 
     plan: Policer
@@ -70,23 +70,23 @@ class PolicerRecord:
 
     @property
     def place(self) -> Place:
-        """The egress of what it forwards."""
+        """The egress interface of the packets that it forwards."""
         return self.plan.node, self.plan.egress
 
     @cached_property
     def arrival_s(self) -> Floats:
-        """When each packet that it policed came, s after the epoch."""
+        """When each packet that it policed arrived, s after the epoch."""
         after: Floats = (self.decisions.time_ns - self.epoch_ns).astype(np.float64) * 1e-9
         return after
 
     @property
     def charged(self) -> Bools:
-        """Which packets took a token: those with a re-echo, forwarded ones only as the plan says."""
+        """Which packets took a token: those with a re-echo; forwarded ones only, if the plan says so."""
         echo: Bools = self.decisions.echo > 0
         return echo if self.plan.charge == "arrived" else echo & ~self.decisions.dropped
 
     def of_flow(self, name: str) -> Bools | None:
-        """Return which packets are a flow's; None: it is not policed here."""
+        """Return which packets are a flow's; None if it is not policed here."""
         for number, one in enumerate(self.plan.policed):
             if one.flow == name:
                 return np.asarray(self.decisions.flow == number, np.bool_)
@@ -102,7 +102,7 @@ class PolicerRecord:
         return int(self.decisions.unexposed[number])
 
     def levels(self, t_s: Floats) -> Mapping[int, Floats]:
-        """Return the level of each bucket at times, s after the epoch, tokens."""
+        """Return each bucket's level, tokens, at times t_s, s after the epoch."""
         t_ns = np.round(t_s * 1e9).astype(np.int64) + self.epoch_ns
         return levels(self.plan, self.decisions, t_ns)
 
@@ -150,7 +150,7 @@ def _load(
     back = seen(policer.egress, "in") if needed else None
     index, _ = policed(policer, cell, packets)
     times_ns = _times(artefacts, policer) + epoch_ns
-    if len(times_ns) < len(index):  # the check of the policer's count says so
+    if len(times_ns) < len(index):  # the check of the policer's count reports it
         times_ns = np.concatenate((times_ns, packets.time_ns[index[len(times_ns) :]]))
     late_ns = np.abs(times_ns[: len(index)] - packets.time_ns[index]).max(initial=0)
     decisions = decide(policer, cell, packets, leaving, back, times_ns)
@@ -198,10 +198,10 @@ def _capture(cell: Cell, node: str, interface: str, direction: str) -> str | Non
 
 
 def unexposed_losses(record: PolicerRecord, queue: QueueRecord | None, ours: Bools) -> int | None:
-    """Count packets with data that were lost and never sent again, among some that were policed.
+    """Count data packets that were lost and never retransmitted, among policed ones.
 
-    queue: the one behind the policer; without it, losses are not seen: None. Lost is what the policer or
-    the queue dropped, and what random loss took behind it.
+    ours: mask over the policed packets. queue: the one behind the policer; without it, losses are not seen
+    and None is returned. A packet is lost if the policer or the queue dropped it, or random loss behind them.
     """
     if queue is None:
         return None
@@ -221,7 +221,7 @@ def unexposed_losses(record: PolicerRecord, queue: QueueRecord | None, ours: Boo
         packets.destination.tolist(), packets.destination_port.tolist(), packets.sequence.tolist(),
         packets.payload_bytes.tolist(), lost[chosen].tolist(), strict=True,
     )  # fmt: skip
-    # Backwards: what is known are the parts of the stream that are sent later.
+    # Backwards: `later` holds the parts of the stream that are sent later.
     later: dict[tuple[int, int], dict[int, int]] = {}
     count = 0
     for address, port, sequence, payload, gone in reversed(list(rows)):
@@ -233,14 +233,14 @@ def unexposed_losses(record: PolicerRecord, queue: QueueRecord | None, ours: Boo
 
 
 def _again(known: Mapping[int, int], sequence: int, payload: int) -> bool:
-    """Whether the first byte of a packet is sent again: most often by a packet that begins with it."""
+    """Return whether a packet's first byte is sent again, most often by a packet that begins with it."""
     if sequence in known:
         return True
     return any((sequence - begin) % (1 << 32) < length for begin, length in known.items())
 
 
 def dropped_packets(records: tuple[PolicerRecord, ...]) -> Mapping[str, Bools]:
-    """Return which packets of captures never got behind a policer, by the name of the capture."""
+    """Return, by capture name, which packets never got past a policer."""
     return {record.arrivals: record.dropped for record in records}
 
 

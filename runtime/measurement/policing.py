@@ -38,7 +38,7 @@ Key = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The packets of a capture, and what they say of congestion; None where nothing of it is needed."""
+    """The packets of a capture, and what they say about congestion; None where that is not needed."""
 
     packets: Packets
     feedback: Feedback | None = None
@@ -49,7 +49,7 @@ class Decisions:
     """What happens to every packet that is policed, in order of arrival; arrays of shape (packets,).
 
     index: in the capture of the arrivals. flow: index into the plan's `policed`. echo: what it
-    exposes. level: tokens, that decides. unexposed: marks that were never exposed, by flow.
+    exposes. level: the one that decided, tokens. unexposed: marks that were never exposed, by flow.
     """
 
     index: Int64s
@@ -117,18 +117,18 @@ class Bucket:
 
 
 def before(a: int, b: int) -> bool:
-    """Whether a sequence number comes before another one, modulo 2^32 (RFC 9293, section 3.4)."""
+    """Return whether one sequence number comes before another, modulo 2^32 (RFC 9293, section 3.4)."""
     return (a - b) % _MODULUS >= _HALF
 
 
 Note = tuple[int, bool, Key, int, int, Sequence[tuple[int, int]]]
-"""Time, whether it is a mark, of which connection; then sequence number and payload of a mark, or
+"""Time, whether it is a mark, its connection; then sequence number and payload of a mark, or
 acknowledgement number, flags and blocks."""
 
 
 @dataclass(slots=True)
 class _Connection:
-    """What is known of a connection: see `State` of the endpoints' exposure.rs."""
+    """What is known about a connection; see `State` in the endpoints' exposure.rs."""
 
     flow: int
     highest: int | None = None
@@ -138,7 +138,7 @@ class _Connection:
 
 
 class Exposure:
-    """Which packets expose congestion. unexposed: marks that never were, by flow."""
+    """Which packets expose congestion, and which marks were never exposed."""
 
     def __init__(self, policer: Policer) -> None:
         self._feedback = policer.feedback
@@ -177,7 +177,7 @@ class Exposure:
             self.acknowledged(key, first, second, blocks)
 
     def marked(self, key: Key, sequence: int, payload: int) -> None:
-        """Note a packet with data that leaves for its receiver with a mark."""
+        """Note a marked data packet that leaves for its receiver."""
         connection = self._connections.get(key)
         if connection is not None:
             connection.marked.append((sequence, (sequence + payload) % _MODULUS))
@@ -203,7 +203,7 @@ class Exposure:
             connection.marked = left
 
     def unexposed(self, flows: int) -> Int64s:
-        """Return, by flow, the marks that are left: acknowledged or not; of `classic`, the ECEs."""
+        """Return, by flow, how many marks are left, acknowledged or not; for `classic`, how many ECEs."""
         counts = np.zeros(flows, np.int64)
         for connection in (*self._over, *self._connections.values()):
             classic = self._feedback == "classic" and connection.echoed
@@ -222,9 +222,8 @@ def decide(
     """Compute what a policer does with every packet that arrives.
 
     times_ns: when the policer itself saw the packets that it reads, ns, at least one for each; None: as
-    captured.
-    leaving: what leaves its queue, needed for `accurate`; back: what comes back, needed for any
-    feedback. What is seen at the very time of an arrival comes after it.
+    captured. leaving: what leaves its queue, needed for `accurate`; back: what comes back, needed for
+    any feedback. What is seen at the same time as an arrival counts after it.
     """
     index, flow = policed(policer, cell, arrivals)
     of_flow = np.array([p.bucket for p in policer.policed], np.int64)
@@ -311,7 +310,7 @@ def _keys(packets: Packets) -> Iterator[Key]:
 
 
 def levels(policer: Policer, decisions: Decisions, t_ns: Int64s) -> Mapping[int, Floats]:
-    """Return the level of each bucket at times, ns, tokens, what happens then included."""
+    """Return each bucket's level, tokens, at times t_ns, events at those times included."""
     charged = (decisions.echo > 0) & ~decisions.dropped & (policer.charge == "forwarded")
     after = decisions.level - charged
     found = {}

@@ -1,4 +1,4 @@
-"""What the hosts took for each packet: as the cell's program set it up, and as tc reported it."""
+"""The hosts' processing time per packet: as the cell's program set it up, and as tc reported it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QDISCS = "qdisc-before.json"
 
 @dataclass(frozen=True, slots=True)
 class Netem:
-    """A netem as tc shows it; seed: None where kernel or tc know none."""
+    """A netem as tc shows it; seed: None where the kernel or tc does not know seeds."""
 
     delay_ns: int
     jitter_ns: int
@@ -28,9 +28,9 @@ class Netem:
 
 @dataclass(frozen=True, slots=True)
 class Processing:
-    """bound_ns: a packet's delay is uniform in [0, bound_ns]; 0: there is none.
+    """The hosts' delays of packets, uniform in [0, bound_ns]; bound_ns is 0 where there are none.
 
-    expected: the interfaces below those of the hosts; found: the netem at each of them.
+    expected: the interfaces below those of the hosts. found: the netem at each of them.
     """
 
     bound_ns: int
@@ -49,7 +49,7 @@ OFF = Processing(0)
 
 
 def load(artefacts: Artefacts, cell: Cell) -> Processing:
-    """Read it from `system.json` and `qdisc-before.json`. Raises ArtefactError."""
+    """Read the processing from `system.json` and `qdisc-before.json`. Raises ArtefactError."""
     if not (artefacts.folder / "system.json").exists():
         return OFF
     document = artefacts.json("system.json")

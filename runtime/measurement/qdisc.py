@@ -1,8 +1,8 @@
-"""Counters of `tc -s -j qdisc show`, per interface; kinds and fields it does not know are kept out.
+"""Counters of `tc -s -j qdisc show`, per interface; other fields are ignored.
 
 Every qdisc prints the same head (kind, handle, parent, dev) and the same basic counters; what
-differs between kinds and versions of iproute2 is in options and extra statistics, which no check
-needs.
+differs between kinds and versions of iproute2 is in options and extra statistics, of which only the
+burst of a tbf is needed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Interface = tuple[str, str]
 class Counters:
     """One qdisc: bytes and packets sent, packets dropped, and what waits in it.
 
-    parent: handle of the class that it hangs in, empty for a root. requeues: of netem, packets that
-    skipped the delay. burst_bytes: of a token bucket, what it holds; 0 for others.
+    parent: handle of the class that it is attached to, empty for a root. requeues: for netem, packets
+    that skipped the delay. burst_bytes: for a token bucket, what it holds; 0 for others.
     """
 
     kind: str
@@ -106,5 +106,5 @@ def bucket_bytes(counters: tuple[Counters, ...]) -> int:
 
 
 def waiting(counters: tuple[Counters, ...]) -> int:
-    """Return the packets that wait in an interface's qdiscs; a parent counts its child's, too."""
+    """Return the packets that wait in an interface's qdiscs; a parent counts its child's too."""
     return max((c.backlog_packets for c in counters), default=0)

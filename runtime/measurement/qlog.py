@@ -1,6 +1,6 @@
 """The qlog of a QUIC server (draft-ietf-quic-qlog-main-schema, JSON-SEQ of RFC 7464): is it whole?
 
-JSON-SEQ has no mark of the end, so the server says how many bytes it wrote (`traced`).
+JSON-SEQ has no end marker, so the server says how many bytes it wrote (`traced`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ RECORD_SEPARATOR = b"\x1e"
 
 
 def check(artefacts: Artefacts, file: str, traced: Sequence[dict[str, Any]], log: str) -> None:
-    """Raise ArtefactError unless the qlog `file` is whole and every record of it is one.
+    """Raise ArtefactError unless the qlog `file` is whole and every record in it is valid.
 
-    traced: the server's events of this name, which stand in `log`.
+    traced: the server's `traced` events, from the file `log`.
     """
     content = artefacts.content(file)
     if not traced:

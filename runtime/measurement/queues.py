@@ -27,10 +27,10 @@ class QueueRecord:
     """What passed one queue, from before the epoch to the end; all frames, not only the flows'.
 
     entered, left, delivered: packets at the three points, in order of time. through: entered
-    found again in left. behind: left found again in delivered. blind: packets come to the queue
-    unseen, because the bottleneck is on a flow's server itself, or nothing is captured: what needs their arrival (delay,
-    drops, backlog) is not known. bucket_bytes: what the shaper's bucket holds, 0 for one without (that
-    of a link that changes). epoch_ns: zero of `*_s`.
+    found again in left. behind: left found again in delivered. blind: packets reach the queue
+    unseen, because the bottleneck is on a flow's server itself, or nothing is captured: what depends on
+    their arrival (delay, drops, backlog) is unknown. bucket_bytes: what the shaper's bucket holds, 0 for a
+    shaper without one (on a link that changes). epoch_ns: zero of `*_s`.
     """
 
     place: Place
@@ -52,7 +52,7 @@ class QueueRecord:
 
     @property
     def rate_bps(self) -> float:
-        """The rate of the plan, bit/s: before any change, of a trace its mean."""
+        """The planned rate, bit/s: before any change; for a trace, its mean."""
         assert self.interface.shaper is not None
         return float(self.interface.shaper.rate_bps)
 
@@ -74,10 +74,10 @@ class QueueRecord:
 
     @cached_property
     def spacing_s(self) -> Floats:
-        """How long each frame may leave at the earliest after the one ahead of it, s; the first: 0.
+        """The shortest time from the departure of the frame ahead to that of each frame, s; 0 for the first.
 
         A token bucket waits for the tokens of the frame itself; the shaper of a link that changes
-        until the frame ahead is paid for.
+        waits until the frame ahead is paid for.
         """
         own = self.serialisation_s
         if not self.interface.changes:
@@ -86,7 +86,7 @@ class QueueRecord:
 
     @cached_property
     def arrival_s(self) -> Floats:
-        """When each frame that left had come in, s after the epoch; NaN where that was not seen."""
+        """When each frame that left had arrived, s after the epoch; NaN where that was not seen."""
         arrival = np.full(len(self.left), np.nan)
         seen = np.flatnonzero(self.through.found >= 0)
         arrival[self.through.found[seen]] = self.seconds(self.entered)[seen]
@@ -101,7 +101,7 @@ class QueueRecord:
     def _backlog(self) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
         """Times of change (s), and frames and bytes that wait from then on; drops never wait.
 
-        What an AQM drops at the head did wait, but nobody sees how long: it is left out.
+        A packet that an AQM drops at the head did wait, but for an unknown time: it is left out.
         """
         waits = ~self.through.lost
         seen = ~self.through.strangers
@@ -111,11 +111,11 @@ class QueueRecord:
         return times[order], np.cumsum(np.sign(sizes[order])), np.cumsum(sizes[order])
 
     def backlog_bytes(self, t_s: Floats) -> Floats:
-        """Return the frame bytes that wait at each time, what happens at it included; NaN if blind."""
+        """Return the frame bytes that wait at each time, events at that time included; NaN if blind."""
         return self._stepped(self._backlog[2], t_s)
 
     def backlog_packets(self, t_s: Floats) -> Floats:
-        """Return the frames that wait at each time, what happens at it included; NaN if blind."""
+        """Return the frames that wait at each time, events at that time included; NaN if blind."""
         return self._stepped(self._backlog[1], t_s)
 
     def _stepped(self, values: NDArray[np.int64], t_s: Floats) -> Floats:
@@ -132,10 +132,10 @@ class QueueRecord:
 
     @cached_property
     def met(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The frames, and their bytes, that waited when each dropped frame came in.
+        """The frames, and their bytes, that waited when each dropped frame arrived.
 
-        Of what shares its instant, what was captured before it waits already, and what leaves does
-        so after it: in virtual time a burst arrives in one instant.
+        At the same instant, frames captured before it are already waiting, and departures come after
+        it: in virtual time a burst arrives in one instant.
         """
         waits, lost = ~self.through.lost, self.through.lost
         left = self.left_s[~self.through.strangers]
@@ -147,7 +147,7 @@ class QueueRecord:
 
     @cached_property
     def drops_s(self) -> Floats:
-        """When each frame that the queue dropped came in, s after the epoch."""
+        """When each frame that the queue dropped arrived, s after the epoch."""
         return self.seconds(self.entered)[self.through.lost]
 
 
@@ -159,10 +159,10 @@ def assemble(
     histories: Mapping[Place, History],
     dropped: Mapping[str, Bools] | None = None,
 ) -> tuple[QueueRecord, ...]:
-    """Put the captures of each bottleneck queue together, in order of place.
+    """Combine the captures of each bottleneck queue, in order of place.
 
-    captures: by name, all that the cell has. qdiscs: those of each interface at the end. dropped: of
-    captures by name, the packets that a policer in front of the queue dropped.
+    captures: all of the cell's, by name. qdiscs: those of each interface at the end. dropped: by
+    capture name, the packets that a policer in front of the queue dropped.
     Raises ArtefactError, and PathError for routes that lead nowhere.
     """
     places = sorted(

@@ -67,8 +67,8 @@ class Busy:
 def _files(flow: FlowRecord) -> Transfers:
     """Return the files that a flow's connections were opened for.
 
-    A connection that does not say when it was opened counts from its planned start; one that was
-    not to be opened before the flow was stopped was never begun.
+    A connection that does not report when it was opened counts from its planned start; one due when
+    the flow was already stopped never began.
     """
     end_s = flow.stop_s
     planned_s = {n: ns * NS for n, ns in enumerate(flow.plan.starts_ns) if ns * NS < end_s}
@@ -92,9 +92,9 @@ _TRANSFERS: Mapping[str, Callable[[FlowRecord], Transfers]] = {"file": _files, "
 class FlowRecord:
     """One flow (one session): its plan, what its programs saw, and its packets at the exit.
 
-    left: mask over the frames that left the flow's bottleneck queue. pings: None where none
-    were sent between its hosts. arrived: packets of its server as its client's own interface
-    received them, None where they are not captured. epoch_ns: zero of all times.
+    left, entered: masks over the frames that left and entered the flow's bottleneck queue. pings:
+    None where none were sent between its hosts. arrived: packets of its server as its client's own
+    interface received them, None where they are not captured. epoch_ns: zero of all times.
     """
 
     plan: Flow
@@ -116,8 +116,9 @@ class FlowRecord:
     def start_s(self) -> float:
         """When the plan starts its first connection, s after the epoch.
 
-        Of an image when it was opened: an image takes some time to start, which is no time of the
-        network. Of iperf3 when the last stream was: it shakes hands on another connection before.
+        For an image, when its connection was opened: an image takes some time to start, which is not
+        the network's. For iperf3, when the last stream was opened: it shakes hands on another
+        connection first.
         """
         if self.plan.image is not None:
             return self.endpoints.opened_s.get(0, self.plan.start_ns * NS)
@@ -139,7 +140,7 @@ class FlowRecord:
 
     @property
     def is_greedy(self) -> bool:
-        """Whether its server always has something to send, until everything has been."""
+        """Whether its server always has something to send, until everything is sent."""
         return self.plan.workload.greedy
 
     @property
@@ -191,7 +192,7 @@ class FlowRecord:
         return np.diff(self.endpoints.progress.at(edges_s))
 
     def active(self, edges_s: Floats) -> Bools:
-        """Return the slots that lie wholly between the first data and the end (rule 15)."""
+        """Return which slots lie wholly between the first data and the end (rule 15)."""
         first = self.endpoints.first_byte_s
         if first is None:
             return np.zeros(len(edges_s) - 1, np.bool_)
@@ -238,7 +239,7 @@ class Measurement:
 
     @cached_property
     def memo(self) -> dict[object, object]:
-        """What readers have computed of this cell and will need again, each under its own key."""
+        """Results that readers have computed for this cell and will need again, each under its own key."""
         return {}
 
     @property
@@ -254,9 +255,9 @@ class Measurement:
         return edges(slot_s, last)
 
     def sessions(self, names: tuple[str, ...]) -> tuple[FlowRecord, ...]:
-        """Return the flows of these names, or all for none.
+        """Return the flows with these names, or all flows if there are no names.
 
-        The name of a flow that runs on users, or of the users, stands for the flow of each of them.
+        The name of a flow that runs on users, or that of the users, stands for the flow of each user.
         """
         if not names:
             return self.flows
@@ -268,13 +269,13 @@ class Measurement:
         )
 
     def split(self, flow: FlowRecord) -> bool:
-        """Whether proxies split the TCP connections of a flow."""
+        """Return whether proxies split the TCP connections of a flow."""
         return any(flow.plan.port in pep.ports for pep in self.cell.peps)
 
     def unseen(self, flow: FlowRecord) -> bool:
-        """Whether a flow's packets at the bottleneck cannot be identified.
+        """Return whether a flow's packets at the bottleneck cannot be identified.
 
-        It shares its proxies with other flows, or there are no captures.
+        That is so if it shares its proxies with other flows, or there are no captures.
         """
         return not self.captured or any(
             flow.plan.port in pep.ports and len(pep.ports) > 1 for pep in self.cell.peps
@@ -288,7 +289,7 @@ class Measurement:
     def fair_share_bps(self, edges_s: Floats) -> dict[str, Floats]:
         """Return each flow's max-min fair rate on the wire between edges, all flows competing.
 
-        Each link has its mean rate of that time, shape (slots,).
+        Each link has its mean rate between the edges. Arrays of shape (slots,).
         """
         shaped = {
             place: self.histories[place].capacity_bits(edges_s) / np.diff(edges_s)

@@ -17,18 +17,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What the sender knew of its connections, each column of shape (samples,), in order of time.
+    """What the sender knew about its connections, each column of shape (samples,), in order of time.
 
     connection: number of the connection. t_s: after the epoch. in_flight_packets: sent, neither
     acknowledged nor declared lost. rtt_s: smoothed, 0 before the first measurement. packet_bytes:
-    payload of a full packet: of TCP's segment, or of the UDP datagram. retransmits: segments retransmitted
-    over TCP, packets declared lost over QUIC. rwnd_limited_s, sndbuf_limited_s: time
-    limited by the receiver (window, flow control) and by the send buffer. app_limited_s: time in
-    which congestion control would have let more be sent than there was: by the application, the
-    send buffer or flow control. busy_s: time with data to send or not acknowledged. All times
-    since the connection began. congestion_state: the kernel's, 0 Open to 4 Loss. threshold_packets: of
-    slow start. NaN where the transport does
-    not know or has nothing yet.
+    payload of a full TCP segment or UDP datagram. retransmits: segments retransmitted over TCP,
+    packets declared lost over QUIC. rwnd_limited_s, sndbuf_limited_s: time limited by the receiver
+    (window, flow control) and by the send buffer. app_limited_s: time in which congestion control
+    allowed more than there was to send, because of the application, the send buffer or flow control.
+    busy_s: time with data unsent or unacknowledged. These four count from the connection's start.
+    congestion_state: the kernel's, 0 Open to 4 Loss. threshold_packets: slow-start threshold.
+    NaN where the transport has no such value, or none yet.
     """
 
     connection: NDArray[np.int64]
@@ -50,7 +49,7 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """How a column is made: of fields of the `sample` event, or unknown for none."""
+    """How a column is made from fields of the `sample` event; without fields it is unknown."""
 
     fields: tuple[str, ...] = ()
     make: Callable[..., Floats] = lambda *columns: columns[0]
@@ -72,7 +71,7 @@ def _packets(size: Floats, packet: Floats) -> Floats:
 
 
 def _tcp_in_flight(unacked: Floats, sacked: Floats, lost: Floats, retrans_out: Floats) -> Floats:
-    """Return what the kernel's `tcp_packets_in_flight` (include/net/tcp.h) does."""
+    """Return what the kernel's `tcp_packets_in_flight` (include/net/tcp.h) returns."""
     return unacked - sacked - lost + retrans_out
 
 
@@ -109,7 +108,7 @@ _TRANSPORTS: Mapping[str, Mapping[str, _Source]] = {
 _MAY_BE_NULL = frozenset(
     {"min_rtt_us", "pacing_bps", "flow_limited_us", "app_limited_us", "in_flight_bytes"}
 )
-# Not written by endpoints of before these fields; their raw data can still be read.
+# Not written by endpoints older than these fields, whose raw data can still be read.
 _MAY_BE_ABSENT = frozenset({"sacked", "retrans_out", "app_limited_us", "busy_us", "ca_state"})
 
 
@@ -130,7 +129,7 @@ def read(events: list[dict[str, Any]], transport: str, file: str) -> Samples:
 
     def numbers(key: str) -> Sequence[float]:
         values: list[Any] = [event.get(key) for event in events]
-        # As nearly always; what is something else is looked at one by one.
+        # All integers, the usual case; otherwise values are checked one by one.
         return values if set(map(type, values)) == {int} else [number(e, key) for e in events]
 
     sources = _TRANSPORTS[transport]

@@ -1,4 +1,4 @@
-"""Which packets are of a flow."""
+"""Which packets belong to a flow."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _PROTOCOLS: Mapping[str, tuple[int, ...]] = {
 
 
 def packets_of(cell: Cell, flow: Flow, packets: Packets) -> Bools:
-    """Return which packets are of a flow's data direction: by protocol, server's address and port.
+    """Return which packets are in a flow's data direction: by protocol, server's address and port.
 
-    Of an iperf3 whose client sends, by those of the client of the flow, where its server listens.
+    For iperf3 with a sending client, by address and port of the flow's client, where its server listens.
 
-    Where a PEP splits its TCP connections, those of the middle, from the gateway, are as well; where
-    several flows share a PEP, their packets cannot be attributed, and belong to no flow.
+    Where a PEP splits the flow's TCP connections, packets of the middle ones, from the gateway, belong to
+    it too; where several flows share a PEP, these cannot be attributed and belong to no flow.
     """
     if isinstance(flow.workload, Iperf3Workload) and not flow.workload.reverse:
         found = packets.destination == int(IPv4Address(flow.client_address))
@@ -35,7 +35,7 @@ def packets_of(cell: Cell, flow: Flow, packets: Packets) -> Bools:
     else:
         found = packets.source == int(IPv4Address(flow.address))
         found &= packets.source_port == flow.port
-    # Of the few that are left: of a hundred users, each has a hundredth of the packets.
+    # Only of the few that are left: each of a hundred users has a hundredth of the packets.
     found[found] = np.isin(packets.protocol[found], _PROTOCOLS[flow.transport])
     for pep in cell.peps:
         if [f.name for f in cell.flows if f.port in pep.ports] == [flow.name]:

@@ -23,7 +23,7 @@ from .pages import Rows, page_series, rows
 from .record import FlowRecord, Measurement
 
 Floats = NDArray[np.float64]
-# What series may unpack to: far beyond what `save` reaches, so that a stranger's file does not fill the memory.
+# How much series may unpack to: far beyond what `save` reaches, so that an untrusted file cannot fill memory.
 MOST_BYTES, MOST_TIMES = 256 << 20, 100
 ZIP = b"PK"
 HEADERS = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}
@@ -36,7 +36,7 @@ UNREADABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The course of a metric over time: its name (`fmp.K`), and its flow, if it is of one.
+    """The course of a metric over time: its name (`fmp.K`), and its flow, if it belongs to one.
 
     t_s: s after the epoch, increasing; values: in the unit of the metric; both of shape (N,).
     """
@@ -49,7 +49,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A curve of a metric that is not one over time: `name` says which; scale: 0 for none.
+    """A curve of a metric over something other than time: `name` says which; scale: 0 for none.
 
     x, y, low, high: shape (N,), in the units of the metric's definition; NaN where there is nothing.
     """
@@ -72,11 +72,11 @@ class Series:
     ip_bytes: at the bottleneck's exit; delivered_bytes: to the application; active: whether the
     slot lies wholly between first data and end; all of shape (F, T).
     queue_bytes, queue_packets: backlog at the end of each slot, shape (Q, T).
-    sample_*: what senders knew, shape (N,), by flow and then time; sample_flow indexes flows; rtt_s
+    sample_*: what senders reported, shape (N,), by flow and then time; sample_flow indexes flows; rtt_s
     is NaN before the first measurement, pacing_bps where there is none, in_flight_packets where the
     endpoint did not say.
-    video_*: of shape (V,), by flow and then connection; startup_s and qoe are NaN for a video that
-    never started. request_*: requests that were begun, of shape (R,), by flow and then start; fct_s is
+    video_*: shape (V,), by flow and then connection; startup_s and qoe are NaN for a video that
+    never started. request_*: requests that were begun, shape (R,), by flow and then start; fct_s is
     NaN for one that was not answered in full.
     loads, resources, sequences: of page loads, rows with fields (pages.py).
     trace_*: courses of metrics: trace_metric and trace_flow (empty: of the cell) of each of C;
@@ -84,7 +84,7 @@ class Series:
     curves: of metrics, rows with the fields metric, flow (empty: of the cell), curve, scale, x, y, low, high.
     busy_t_s, busy_share: ends of the monitor's slots and the machine's CPU load, shape (M,).
     loss_expected, loss_sent, loss_lost: random loss behind the bottlenecks, shape (L,): its
-    probability in the plan, packets that met it, packets lost.
+    probability in the plan, packets exposed to it, packets lost.
     buckets: of policers, rows with fields (buckets.py).
     """
 
@@ -134,7 +134,7 @@ class Series:
 
     @property
     def nbytes(self) -> int:
-        """How much memory the arrays take, bytes."""
+        """Memory that the arrays take, bytes."""
         return sum(getattr(self, f.name).nbytes for f in fields(self))
 
     def save(self, path: Path) -> None:
@@ -147,7 +147,7 @@ class Series:
         try:
             with path.open("rb") as file:
                 arrays = _arrays(path, file)
-            # What came later has a default, so that what was stored before can still be read.
+            # Fields added later have a default, so that older files can still be read.
             wanted = [f for f in fields(cls) if f.default_factory is MISSING or f.name in arrays]
             return cls(**{f.name: arrays[f.name] for f in wanted})
         except KeyError as error:
@@ -158,9 +158,9 @@ class Series:
 
 
 def _arrays(path: Path, file: BinaryIO) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a file, which may be a stranger's: it does not decide how much memory is taken.
+    """Return the arrays of a file, which may be untrusted and must not decide how much memory is taken.
 
-    Raises ValueError where they are larger than what is in the file, or that is much larger than the file.
+    Raises ValueError where an array is larger than its data, or the data unpacks to much more than the file.
     """
     if file.read(len(ZIP)) != ZIP:
         raise ValueError("it is no zip file")
@@ -195,7 +195,7 @@ def _array(content: bytes) -> NDArray[Any]:
 
 @lru_cache(maxsize=1000)
 def _layout(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, whether in Fortran's order, and type; the files of a run have few different headers."""
+    """Return shape, whether in Fortran order, and dtype; the files of a run have few different headers."""
     file = io.BytesIO(header)
     shape, fortran_order, dtype = HEADERS[read_magic(file)](file)
     if dtype.hasobject or any(size < 0 for size in shape):
@@ -211,7 +211,7 @@ def collect(
 ) -> Series:
     """Return the series of a measurement.
 
-    loss: (probability, packets, lost) of each kind. traces, curves: of the metrics that were asked for.
+    loss: (probability, packets, lost) of each kind. traces, curves: of the requested metrics.
     """
     edges = measurement.edges()
     flows, queues = measurement.flows, measurement.queues

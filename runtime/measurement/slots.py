@@ -1,4 +1,4 @@
-"""Bytes per time slot: apportioned by serialisation time, so a packet on a border is split."""
+"""Bytes per time slot: apportioned by serialisation time, so a packet across a border is split."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def apportion(start_s: Floats, length_s: Floats, amount: Floats, edges_s: Floats
     last = np.maximum(last, first)
     instant = length_s <= 0
     inverse = np.divide(1.0, length_s, out=np.zeros(len(length_s)), where=~instant)
-    # A packet touches few slots: one pass for each of them, over the packets that reach so far.
+    # A packet touches few slots: one pass for each of them, over the packets that reach that far.
     for further in range(int((last - first).max(initial=-1)) + 1):
         slot = first + further
         here = (slot <= last) & (slot >= 0) & (slot < count)

@@ -13,17 +13,19 @@ BITS = 8
 
 
 def is_split(cell: Cell, flow: Flow, protocol: str) -> bool:
-    """Tell whether a flow's connections of an HTTP version are split by a PEP, which QUIC's are not."""
+    """Return whether a PEP splits a flow's connections of an HTTP version; QUIC's are never split."""
     return protocol != "h3" and any(flow.port in pep.ports for pep in cell.peps)
 
 
 def slow_start_s(cell: Cell, flow: Flow, protocol: str) -> float | None:
-    """Return how long the congestion window takes to grow to the BDP, s; None where a PEP splits it.
+    """Return how long the congestion window takes to grow to the BDP, s.
+
+    None where a PEP splits the connection, or the bottleneck has no shaper.
 
     t = log2(BDP / IW) * RTT, at least 0, with BDP = rate of the bottleneck x base RTT, and IW the
     initial window in full frames (Thomas et al., QUIC and SATCOM, 2018; the window doubles once a
     round trip: RFC 9438, section 4.10; RFC 9002, section 7.3.1). A page that is smaller than the
-    BDP is there before.
+    BDP arrives sooner.
     """
     shaper = Paths(cell).interfaces[flow.bottleneck].shaper
     if shaper is None or is_split(cell, flow, protocol):

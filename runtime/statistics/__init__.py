@@ -7,10 +7,14 @@
     dominance    first-order stochastic dominance
     multiple     Holm's correction for several comparisons
     verdicts     two samples compared: tests, effect size, and what they mean as text
+    agreement    whether two samples agree within a margin
+    sequential   intervals that stay valid under interim analyses
+    repeated     summaries of a fixed number of repetitions, or of a range
+    ending       where a range of repetitions stops
+    subsets      what a subset of the configurations would have shown
     series       autocorrelation, Ljung-Box, the KPSS test of stationarity
 
-numpy and the standard library alone; scipy's special functions are imported where a distribution
-needs them.
+Only numpy and the standard library; scipy is imported where a distribution needs it.
 """
 
 from .estimates import (

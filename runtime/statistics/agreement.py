@@ -1,7 +1,7 @@
 """Do two samples agree within a margin? The shift between them, with its interval, against the margin.
 
-The interval decides, and not a test of difference: that nothing was found says little with few values,
-and with many every difference is found, however small.
+The interval decides, not a test of difference: with few values, finding nothing says little, and with
+many, every difference is found, however small.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ class Agreement:
 
 
 def agreement(first: Sequence[float], second: Sequence[float], margin: float) -> Agreement:
-    """Judge two samples, a value at least in each.
+    """Judge two samples with at least one value each.
 
     agree: the 95 % interval of the shift lies within -margin to margin (two one-sided tests, each at
-    2.5 %). differ: it lies outside. cannot tell: it does neither, or there is none.
+    2.5 %). differ: it lies outside. cannot tell: neither, or there is no interval. Without one, identical
+    samples agree, and samples of more than one value that do not vary are judged by the shift itself.
 
     Source: Schuirmann, A comparison of the two one-sided tests procedure and the power approach for
     assessing the equivalence of average bioavailability, 1987, with the interval of `shift`.
@@ -71,7 +72,7 @@ def shift(first: Sequence[float], second: Sequence[float], level: float = CONFID
     The ends are the k-th smallest and k-th largest difference, k the largest with P(U <= k - 1) at
     most (1 - level) / 2 for the Mann-Whitney U of samples of one distribution; exact up to
     EXACT_VALUES values in all, else by its normal approximation. It assumes that the distributions
-    have one shape; ties make the interval wider than need be. n: of both together.
+    have the same shape; ties make the interval wider than necessary. n: of both together.
 
     Source: Hodges and Lehmann, Estimates of location based on rank tests, 1963; Lehmann,
     Nonparametrics, 1975, section 2.5.
@@ -89,7 +90,7 @@ def shift(first: Sequence[float], second: Sequence[float], level: float = CONFID
 
 
 def _rank(n: int, m: int, tail: float) -> int:
-    """Return the largest k with P(U <= k - 1) <= tail; 0: there is none."""
+    """Return the largest k with P(U <= k - 1) <= tail; 0 if there is none."""
     if n + m > EXACT_VALUES:
         deviation = math.sqrt(n * m * (n + m + 1) / 12)
         return math.floor(n * m / 2 - 0.5 + NormalDist().inv_cdf(tail) * deviation) + 1

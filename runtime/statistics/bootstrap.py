@@ -1,4 +1,4 @@
-"""Bootstrap intervals: of a mean (BCa), where values are skewed and Student's does not hold; of a quantile.
+"""Bootstrap intervals: of a mean (BCa), for skewed values where Student's does not hold; of a quantile.
 
     G: distribution of the means of B resamples, drawn with replacement
     z0 = Phi^-1(share of them below the mean; half of those equal to it)
@@ -6,10 +6,10 @@
     ends: the quantiles of G at Phi(z0 + (z0 + z) / (1 - a (z0 + z))), z = Phi^-1(0.025), Phi^-1(0.975)
 
 Second-order accurate; the resamples are drawn from a fixed seed, so the same values give the same
-interval. Below MIN_VALUES the resamples know too little of the tails.
+interval. Below MIN_VALUES the resamples know too little about the tails.
 
-A quantile's interval is that of the quantiles of resamples, without correction: its jackknife, which BCa needs, is not
-consistent.
+A quantile's interval is that of the resamples' quantiles, without correction: its jackknife, which BCa
+needs, is not consistent.
 
 Source: Efron, Better bootstrap confidence intervals, JASA 82, 1987; DiCiccio and Efron, Bootstrap
 confidence intervals, Statistical Science 11, 1996, section 2.
@@ -65,7 +65,7 @@ def _resampled(x: np.ndarray) -> np.ndarray:
 
 
 def _resamples(x: np.ndarray, bits: np.random.PCG64) -> Iterator[np.ndarray]:
-    """Yield resamples of x, drawn with replacement: some at once, shape (some, len(x))."""
+    """Yield resamples of x, drawn with replacement, several at once: shape (several, len(x))."""
     draw = np.random.Generator(bits)
     step = max(1, _DRAWN_AT_ONCE // len(x))
     for done in range(0, RESAMPLES, step):

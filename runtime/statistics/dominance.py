@@ -36,7 +36,7 @@ Side = Literal["first", "second", "crossing", "undecided"]
 class Dominance:
     """side: which sample dominates. p_first: of the test that would speak against the first
     dominating, p_second: against the second. crossing: max (F_d - F_o) of the dominating sample d
-    over the other o; 0 means that the sample shows no exception; None without a dominating one.
+    over the other o; 0 means that the samples show no exception; None if neither dominates.
     """
 
     side: Side
@@ -50,7 +50,7 @@ def dominance(a: Sequence[float], b: Sequence[float]) -> Dominance:
     x, y = np.sort(np.array(a, np.float64)), np.sort(np.array(b, np.float64))
     n, m = len(x), len(y)
     at = np.concatenate((x, y))
-    # In whole numbers: differences of the distribution functions times n m.
+    # In integers: differences of the distribution functions times n m.
     steps = np.searchsorted(x, at, "right") * m - np.searchsorted(y, at, "right") * n
     against_a, against_b = max(0, int(steps.max())), max(0, int((-steps).max()))
     p_first, p_second = _p(against_a, n, m), _p(against_b, m, n)

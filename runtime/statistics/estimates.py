@@ -29,7 +29,7 @@ class Estimate:
 def median_ranks(n: int, level: float = CONFIDENCE) -> tuple[int, int] | None:
     """Return the ranks j < k (from 1) whose order statistics enclose the median (`quantile_ranks`).
 
-    None where even minimum and maximum do not reach the level: at 95 % below 6 values.
+    None where even minimum and maximum do not reach the level: below 6 values at 95 %.
     """
     return quantile_ranks(n, 0.5, level)
 
@@ -52,7 +52,7 @@ def quantile_ranks(n: int, q: float, level: float = CONFIDENCE) -> tuple[int, in
 
 
 def _tail_rank(n: int, q: float, level: float) -> int:
-    """Return the largest j with P(B <= j - 1) <= (1 - level) / 2, B ~ Binomial(n, q); 0: there is none."""
+    """Return the largest j with P(B <= j - 1) <= (1 - level) / 2, B ~ Binomial(n, q); 0 if there is none."""
     tail, j = 0.0, 0
     while j <= n:
         tail += _binomial(n, j, q)
@@ -90,7 +90,7 @@ def median(values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
 def mean(values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
     """Return the mean with Student's interval, x +- t_(n-1, (1 + level) / 2) s / sqrt(n).
 
-    It assumes a normal distribution of the values, or many of them. Source: Le Boudec,
+    It assumes normally distributed values, or many of them. Source: Le Boudec,
     Performance Evaluation of Computer and Communication Systems, theorem 2.2 (normal data).
     """
     n = len(values)
@@ -150,7 +150,7 @@ def _nothing() -> Estimate:
 
 
 def no_variance(values: Sequence[float]) -> str:
-    """Say why values that do not vary have no interval (measurement.md, rule 11)."""
+    """Return why values that do not vary have no interval, else "" (measurement.md, rule 11)."""
     if len(values) == 1:
         return "one value"
     return "all values are equal" if min(values) == max(values) else ""

@@ -1,7 +1,7 @@
 """Two samples whose values belong together, pair by pair: is one larger, and by how much?
 
-For configurations that draw alike (`common` in the plan) and for flows of the same cells: neither are
-independent samples, so only their differences are looked at. Pairs are independent of each other.
+For configurations with common random draws (`common` in the plan) and for flows of the same cells: these
+are not independent samples, so only their differences count. Pairs are independent of each other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EXACT_PAIRS = 200
 
 
 class Matched(NamedTuple):
-    """Two samples of equal length; value i of both is of one draw, such as a repetition."""
+    """Two samples of equal length; value i of both comes from one draw, such as a repetition."""
 
     first: Sequence[float]
     second: Sequence[float]
@@ -34,7 +34,7 @@ class SignedRank:
     """The signed-rank test of differences that are symmetric about 0.
 
     n: differences that are not 0. t: rank sum of the positive ones. p: two-sided. least_p: the smallest
-    p that n differences can have. exact: p is of the permutation distribution itself.
+    p that n differences can have. exact: p comes from the permutation distribution itself.
     """
 
     n: int
@@ -47,7 +47,7 @@ class SignedRank:
 def signed_rank(differences: Sequence[float]) -> SignedRank:
     """Return the Wilcoxon signed-rank test. differences: at least one; zeros are left out.
 
-    Up to EXACT_PAIRS p is exact, ties included: of all 2^n ways to give signs to the mid-ranks of the
+    Up to EXACT_PAIRS, p is exact, ties included: of all 2^n ways to give signs to the mid-ranks of the
     absolute differences, the share with a sum as extreme, twice the smaller side. Beyond, the normal
     approximation with correction for ties and continuity.
 
@@ -92,7 +92,7 @@ def pairs_needed(comparisons: int) -> int:
 
 
 def student(differences: Sequence[float]) -> float | None:
-    """Return p of Student's t-test that the mean difference is 0; None below 2, and where none varies.
+    """Return p of Student's t-test that the mean difference is 0; None below 2 or if all are equal.
 
     It assumes normal differences. Source: Student, The probable error of a mean, Biometrika 6, 1908.
     """
@@ -110,8 +110,8 @@ def walsh_shift(differences: Sequence[float]) -> Estimate:
 
     The averages are (d_i + d_j) / 2, i <= j. The ends are the k-th smallest and the k-th largest, k the
     largest with P(T <= k - 1) at most (1 - CONFIDENCE) / 2 for the signed-rank sum T of n differences without
-    ties; ties make the interval wider than need be. It assumes that the differences are symmetric about
-    their centre. differences: at least one, zeros included.
+    ties; ties make the interval wider than necessary. It assumes that the differences are symmetric
+    about their centre. differences: at least one, zeros included.
 
     Source: Hodges and Lehmann, Estimates of location based on rank tests, 1963; Hollander and Wolfe,
     Nonparametric Statistical Methods, 1973, section 3.3 (Tukey's interval).
@@ -135,7 +135,7 @@ def walsh_shift(differences: Sequence[float]) -> Estimate:
 def correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Return Pearson's correlation r of the pairs; None below 3 pairs, and where a side does not vary.
 
-    The variance of the mean difference is 1 - r of that of independent samples of equal variances.
+    The variance of the mean difference is 1 - r times that of independent samples of equal variances.
     """
     x, y = np.array(first, float), np.array(second, float)
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
@@ -161,7 +161,7 @@ def _chances(ranks: Floats) -> Floats:
 
 @cache
 def _rank(n: int, tail: float) -> int:
-    """Return the largest k with P(T <= k - 1) <= tail, ranks 1 to n; 0: there is none."""
+    """Return the largest k with P(T <= k - 1) <= tail, ranks 1 to n; 0 if there is none."""
     if n > EXACT_PAIRS:
         deviation = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
         return math.floor(n * (n + 1) / 4 - 0.5 + NormalDist().inv_cdf(tail) * deviation) + 1

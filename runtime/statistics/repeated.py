@@ -1,7 +1,7 @@
 """Summaries of repetitions: of a fixed number of them, or of a range that ended when it was precise enough.
 
 Where the values themselves decide how many there are, ordinary intervals miss too often. So the summaries of such
-a run take those of `sequential`: at the looks of the plan, or a confidence sequence. A mean has none.
+a run take those of `sequential`: at fixed looks, or a confidence sequence. A mean has no interval then.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Repeated:
 
     @property
     def looks_at_ranks(self) -> bool:
-        """Whether the interim analyses of the range are those of `LOOKS` alone."""
+        """Whether the interim analyses of the range are only those of `LOOKS`."""
         return self.least is not None and self.most is not None and has_ranks(self.least, self.most)
 
     @property
@@ -46,7 +46,7 @@ class Repeated:
 
     @property
     def interval(self) -> str:
-        """How intervals of medians are made."""
+        """How intervals of medians are computed."""
         if not self.is_range:
             return "order statistics"
         if self.looks_at_ranks:
@@ -85,7 +85,7 @@ class Repeated:
         return at_any_time(values, p / 100, level)
 
     def mean(self, values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
-        """Return the mean; with its interval where the number of values was fixed."""
+        """Return the mean, with its interval where the number of values was fixed."""
         return self._alone(estimates.mean(values, level))
 
     def statistic(self, name: str) -> Callable[[Sequence[float]], Estimate]:
@@ -100,7 +100,7 @@ class Repeated:
         return lambda values: self.percentile(values, float(name[1:]))
 
     def _alone(self, found: Estimate) -> Estimate:
-        """Return an estimate without an interval where the values decide how many there are."""
+        """Return an estimate, without its interval where the values decide how many there are."""
         if not self.is_range or found.low is None:
             return found
         return Estimate(found.n, found.value, reason=OF_MEANS)

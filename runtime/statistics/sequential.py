@@ -1,8 +1,8 @@
 """Intervals that stay valid under repeated interim analyses ("looks") while repetitions are added.
 
-An ordinary 95 % interval that is examined after every repetition until it is narrow enough misses far more
-often than in 5 % of the cases. Two kinds do not: ranks for looks that are fixed in advance, and a confidence
-sequence, which is valid at all times.
+An ordinary 95 % interval that is examined after every repetition until it is narrow enough misses in far more
+than 5 % of cases. Two kinds do not: ranks for looks that are fixed in advance, and a confidence sequence,
+which is valid at all times.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def at_look(values: Sequence[float]) -> Estimate:
 def at_any_time(values: Sequence[float], q: float = 0.5, level: float = CONFIDENCE) -> Estimate:
     """Return a quantile with an interval that holds at all times at once, 0 < q < 1.
 
-    Its value is the sample's quantile by linear interpolation. No interval where one side is open.
+    Its value is the sample's quantile by linear interpolation. There is no interval where one side is open.
     """
     ordered = sorted(values)
     kept = kept_counts(len(ordered), q, level)
@@ -65,9 +65,9 @@ def values_needed(q: float = 0.5, level: float = CONFIDENCE) -> int:
 
 
 def imprecision(estimate: Estimate) -> float | None:
-    """Return the larger half of an interval: from the value to its farther end; None without one.
+    """Return the larger half of an interval, from the value to its farther end; None without one.
 
-    Values that are all equal have none, and are as precise as can be: 0.
+    Values that are all equal have no interval but are as precise as can be: 0.
     """
     if estimate.value is None:
         return None

@@ -21,9 +21,9 @@ _KPSS_P = (0.10, 0.05, 0.025, 0.01)
 
 @dataclass(frozen=True, slots=True)
 class Autocorrelation:
-    """r: of lags 1, 2, ...; band: 95 % of an independent series lie within +-band at each lag.
+    """r: of lags 1, 2, ...; band: at each lag, r of 95 % of independent series lies within +-band.
 
-    p: of the Ljung-Box test that all of r are zero.
+    p: of the Ljung-Box test that all r are zero.
     """
 
     r: tuple[float, ...]
@@ -44,7 +44,7 @@ class Stationarity:
 
 
 def autocorrelation(values: Sequence[float]) -> Autocorrelation | str:
-    """Return the autocorrelation of a series in its order, or the reason why there is none.
+    """Return the autocorrelation of a series in its order, or why there is none.
 
     r_k = sum (x_t - m)(x_(t+k) - m) / sum (x_t - m)^2, band 1.96 / sqrt(n); lags:
     min(10, n / 5), at least 1. Q = n (n + 2) sum r_k^2 / (n - k) against chi-square with `lags`
@@ -72,7 +72,7 @@ def autocorrelation(values: Sequence[float]) -> Autocorrelation | str:
 
 
 def kpss(values: Sequence[float] | Floats) -> Stationarity | str:
-    """Return the KPSS test of a level that does not move, or the reason why there is none.
+    """Return the KPSS test of a constant level, or why there is none.
 
     With e = x - mean and S_t = e_1 + ... + e_t: eta = sum S_t^2 / (n^2 s^2(l)), where
     s^2(l) = g_0 + 2 sum_(k=1..l) (1 - k / (l + 1)) g_k is the long-run variance over l lags, chosen
@@ -100,7 +100,7 @@ def kpss(values: Sequence[float] | Floats) -> Stationarity | str:
 
 
 def _bandwidth(e: Floats) -> int:
-    """Return how many lags the long-run variance takes in; e: deviations from the mean."""
+    """Return how many lags the long-run variance covers; e: deviations from the mean."""
     n = len(e)
     products = np.array([float(e[k:] @ e[: n - k]) for k in range(int(n ** (2 / 9)) + 1)]) * (2 / n)
     products[0] /= 2

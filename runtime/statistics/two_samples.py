@@ -1,6 +1,6 @@
 """Two independent samples: is one larger, and by how much?
 
-Source of each: its docstring. Both tests are two-sided.
+Each docstring names its source. Both tests are two-sided.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 # C(60, 30) subsets still fit into 64 bits.
 EXACT_VALUES = 60
 
-# Romano et al., Appropriate statistics for ordinal level data, 2006: |delta| below each is ...
+# Romano et al., Appropriate statistics for ordinal level data, 2006: a |delta| below each limit is ...
 _MAGNITUDES = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"))
 
 
@@ -36,8 +36,8 @@ class Welch:
 class MannWhitney:
     """The test of equal distributions against a shift.
 
-    u: pairs in which a is larger, ties by half. p: two-sided. least_p: the smallest p that samples
-    of these sizes and ties can have. exact: p is of the permutation distribution itself.
+    u: pairs in which a is larger, ties counting half. p: two-sided. least_p: the smallest p that samples
+    of these sizes and ties can have. exact: p comes from the permutation distribution itself.
     """
 
     u: float
@@ -47,11 +47,11 @@ class MannWhitney:
 
 
 def welch(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> Welch | str:
-    """Return Welch's t-test, or the reason why there is none.
+    """Return Welch's t-test, or why there is none.
 
     t = (mean_a - mean_b) / sqrt(v_a + v_b), v = s^2 / n, with the Welch-Satterthwaite degrees of
-    freedom (v_a + v_b)^2 / (v_a^2 / (n_a - 1) + v_b^2 / (n_b - 1)). It assumes normal means: values
-    that are normal, or many. Source: Welch, The generalization of Student's problem when several
+    freedom (v_a + v_b)^2 / (v_a^2 / (n_a - 1) + v_b^2 / (n_b - 1)). It assumes normal means: normal
+    values, or many of them. Source: Welch, The generalization of Student's problem when several
     different population variances are involved, Biometrika 34, 1947.
     """
     if min(len(a), len(b)) < 2:
@@ -138,10 +138,10 @@ def magnitude(delta: float) -> str:
 
 
 def hedges_g(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Return the difference of means in pooled standard deviations, without the bias of few values.
+    """Return the difference of means in pooled standard deviations, corrected for the bias of few values.
 
     g = J (mean_a - mean_b) / s,  J = Gamma(df/2) / (sqrt(df/2) Gamma((df - 1)/2)),  df = n + m - 2.
-    None below 3 values in all, and where nothing varies.
+    None below 4 values in all, without a value in one sample, and where nothing varies.
     Source: Hedges, Distribution theory for Glass's estimator of effect size, Journal of Educational
     Statistics 6, 1981, equation 6e.
     """
@@ -158,7 +158,7 @@ def hedges_g(a: Sequence[float], b: Sequence[float]) -> float | None:
 
 def subset_sums(numbers: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     """Return how many subsets of n of the numbers have each sum, from 0; numbers: above 0."""
-    # ways[k, s]: subsets of k numbers with sum s, of those that were looked at so far.
+    # ways[k, s]: subsets of k of the numbers so far with sum s.
     ways = np.zeros((n + 1, int(numbers.sum()) + 1), np.int64)
     ways[0, 0] = 1
     for number in numbers.tolist():

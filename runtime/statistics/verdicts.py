@@ -19,18 +19,18 @@ Kind = Literal["identical", "same", "different", "undecided"]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What is known of two samples.
+    """What is known about two samples.
 
     kind: identical: the same numbers in the same order. different: the test rejects, or neither
     sample varies and they are not equal. undecided: too few values for any outcome to be
-    significant, or significant by itself and not among all that were compared. same: none of these,
+    significant, or significant by itself but not among all comparisons. same: none of these,
     so no difference was found, which is no proof of equality.
-    p: of the Mann-Whitney test, or of the signed-rank test of pairs; p_holm: among all comparisons that
-    were made together; None without a test. delta, g: effect sizes of independent samples (Cliff, Hedges),
+    p: of the Mann-Whitney test, or of the signed-rank test of pairs; p_holm: adjusted over all comparisons
+    made together; None without a test. delta, g: effect sizes of independent samples (Cliff, Hedges),
     positive where the first is larger. welch: Welch's t-test, or why there is none.
-    pairs: how many values were compared pair by pair; None: the samples are independent. shift: by how much
-    the second of a pair is larger, with its interval; correlation: of the pairs, None where it is not defined.
-    text: all of that for people.
+    pairs: how many values were compared pair by pair; None if the samples are independent. shift: by how
+    much the second of a pair is larger, with its interval; correlation: of the pairs, None where undefined.
+    text: all of that in words.
     """
 
     kind: Kind
@@ -53,8 +53,8 @@ def compare(
 ) -> list[Comparison]:
     """Compare the two samples of each pair; p-values are adjusted over all pairs together.
 
-    Matched samples are compared value by value, others as independent ones. Every sample has a value at
-    least.
+    Matched samples are compared value by value, others as independent ones. Every sample has at least
+    one value.
     """
     comparisons = [_matched(p) if isinstance(p, Matched) else _compare(*p) for p in pairs]
     tested = [i for i, (_, test) in enumerate(comparisons) if test is not None]
@@ -169,7 +169,7 @@ def _equals(p: float) -> str:
 
 
 def _medians(comparison: Comparison) -> str:
-    """Say whether the medians differ: their 95 % intervals do not intersect."""
+    """Return, in words, whether the medians differ, that is, their 95 % intervals do not intersect."""
     first, second = comparison.first, comparison.second
     if first.low is None or first.high is None or second.low is None or second.high is None:
         return ""

@@ -1,8 +1,8 @@
 """The verdict on a cell: does the set-up that ran match the plan? It never judges the outcome.
 
 A check is a function of a measurement that yields findings; the gravest one decides. The
-rules are those of measurement.md, named in each check. A check of something new goes into the
-module of its subject, and into CHECKS:
+rules are those of measurement.md, named in each check. A new check goes into the module of its
+subject and into CHECKS:
 
 service     the bottleneck's rate while packets wait; shaper and changes on time
 delay       base RTT, jitter
@@ -13,12 +13,12 @@ captures    complete, consistent; no super-packets
 counters    a cell without captures: what its verdict rests on
 endpoints   CCA, exit of the programs, limits of the hosts
 options     ECN, SACK, initial window, parameters of the CCA
-loads       page loads: protocol and client that were really used, every load reported
-peps        proxies: their connections, and that they split all that they should
+loads       page loads: protocol and client actually used, every load reported
+peps        proxies: their connections, and whether they split all that they should
 policing    policers: every packet recomputed
-processing  what hosts take for a packet
+processing  the time that hosts take per packet
 schedule    programs on time
-guest       CPU load, notes of the script
+guest       CPU load, the script's notes
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 def judge(measurement: Measurement) -> tuple[Verdict, tuple[str, ...]]:
-    """Return the verdict on a cell, and every reason against it, the gravest first."""
+    """Return the verdict on a cell and every reason against it, gravest first."""
     findings = [finding for check in CHECKS for finding in check(measurement)]
     findings.sort(key=lambda finding: finding.verdict != "invalid")
     verdict: Verdict = findings[0].verdict if findings else "valid"

@@ -14,9 +14,9 @@ from .finding import Finding
 
 
 def _in_policer(measurement: Measurement, queue: QueueRecord) -> int:
-    """Return how many packets at most were in the policer in front of a queue when it was full.
+    """Return the most packets that may have been in the policer in front of a queue.
 
-    They are captured before it, so they seem to wait with the others.
+    They are captured before the policer, so they seem to wait in the queue.
     """
     late_s = max(
         (p.total.late_s for p in measurement.policers if p.place == queue.place and p.total),
@@ -30,9 +30,9 @@ def _in_policer(measurement: Measurement, queue: QueueRecord) -> int:
 
 
 ORDER_S = 20e-6
-"""Packets that are captured so close to each other may be queued in another order, where computing takes time.
+"""Packets captured this close together may be queued in a different order, where computing takes time.
 
-Seen on `vm`: of three packets within 5 us the first was dropped, after the two that were captured behind it.
+Seen on `vm`: of three packets within 5 us the first was dropped, after the two captured behind it.
 """
 
 
@@ -51,7 +51,7 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
     """Rules 1, 20: the queue holds its limit and no more; a fifo drops only what does not fit.
 
     A packet is captured before it is queued and after it has been sent, so one full frame more or
-    less can be seen to wait. An AQM may drop whenever it likes.
+    less can appear to wait. An AQM may drop at any time.
     """
     for queue in measurement.seen_queues:
         planned = queue.interface.queue

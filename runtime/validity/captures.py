@@ -45,10 +45,7 @@ def captures(measurement: Measurement) -> Iterator[Finding]:
 
 
 def of_flows(measurement: Measurement, queue: QueueRecord, packets: Packets) -> Bools:
-    """Return which packets are data of the flows that have this queue as their bottleneck.
-
-    And of middle connections of proxies, whosoever they are.
-    """
+    """Return which packets belong to flows with this queue as bottleneck, or to any proxy's middle connections."""
     found = np.zeros(len(packets), np.bool_)
     for flow in measurement.flows:
         if flow.queue is queue:
@@ -59,7 +56,7 @@ def of_flows(measurement: Measurement, queue: QueueRecord, packets: Packets) -> 
 
 
 def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 4: neither super-packets nor fragments meet the queue; nothing is too large for its path."""
+    """Rule 4: neither super-packets nor fragments reach the queue; nothing is too large for its path."""
     for queue in measurement.queues:
         largest = int(queue.entered.frame_bytes.max(initial=0))
         pieces = int((queue.entered.fragment > 0).sum())

@@ -1,8 +1,8 @@
 """A cell without captures: what its verdict rests on, and what the counters of its queues can show.
 
-Nothing is known of single packets: neither the rate while packets wait, nor delay, order and losses behind
-the queue. What is left: the queues' own counters (bytes, drops, here and in `loss`), the pings before the
-epoch, TCP_INFO, the endpoints' reports and the processor's load.
+Nothing is known about individual packets: neither the rate while packets wait, nor delay, order and losses
+behind the queue. What is left: the queues' own counters (bytes here, drops in `loss`), the pings before the
+epoch, TCP_INFO, the endpoints' reports and the CPU load.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DRAINING_S = 1.0
 
 
 def counters(measurement: Measurement) -> Iterator[Finding]:
-    """Rules 14, 20 without captures: say so, and that no bottleneck carried more than its rate allows."""
+    """Rules 14, 20: without captures, say so; no bottleneck carried more than its rate allows."""
     if measurement.captured:
         return
     yield Finding(

@@ -25,7 +25,7 @@ MIN_PACKETS = 200
 
 
 def base_rtt(measurement: Measurement) -> Iterator[Finding]:
-    """Rules 1, 20: the idle path has the plan's base RTT, within 0.5 ms or 1 %, and chance."""
+    """Rules 1, 20: the idle path has the plan's base RTT, within 0.5 ms or 1 %, plus chance."""
     for flow in measurement.flows:
         pings, impairments = flow.pings, _on_path(measurement, flow)
         if pings is None or not len(pings.rtts_s):
@@ -56,7 +56,7 @@ def base_rtt(measurement: Measurement) -> Iterator[Finding]:
             )
 
 
-# Whether pings may skip a delay, and whether delays vary -> what stands for all of them.
+# Whether pings may skip a delay, and whether delays vary -> the statistic that represents them.
 _TYPICAL: Mapping[tuple[bool, bool], Callable[[Floats], np.floating[Any]]] = {
     (False, False): np.median,
     (False, True): np.mean,
@@ -72,7 +72,7 @@ def _on_path(measurement: Measurement, flow: FlowRecord) -> list[Impairment]:
 
 
 def _of_hosts(measurement: Measurement, flow: FlowRecord) -> list[Impairment]:
-    """Return what the two hosts of a flow do to the packets of a ping, which each of them sends."""
+    """Return how the two hosts of a flow delay the packets of a ping; each host sends one."""
     ways = (measurement.paths.of(flow.plan), measurement.paths.back(flow.plan))
     found = (measurement.processing.delay_of(*way[0]) for way in ways if way)
     return [impairment for impairment in found if impairment]
@@ -81,10 +81,10 @@ def _of_hosts(measurement: Measurement, flow: FlowRecord) -> list[Impairment]:
 def _expected_rtt(
     flow: FlowRecord, impairments: list[Impairment], hosts: list[Impairment], pings: int
 ) -> tuple[float, float]:
-    """Return the mean round trip that the plan has, and how far chance may move it, s.
+    """Return the mean RTT that the plan implies, and how far chance may move it, s.
 
-    In order, a ping may be held back by the one before it, by less than a deviation on average. What
-    hosts take is no part of the planned propagation.
+    Where order is kept, a ping may be held back by the one before it, by less than a deviation on
+    average. The hosts' processing is not part of the planned propagation delay.
     """
     moments = [delays.moments(i) for i in (*impairments, *hosts) if i.jitter_ns]
     nominal_s = sum(i.delay_ns for i in impairments if i.jitter_ns) * 1e-9
@@ -108,7 +108,7 @@ def random_delay(measurement: Measurement) -> Iterator[Finding]:
         for number, planned in history.impairments():
             if planned is None:
                 continue
-            # What skipped the delay is counted elsewhere.
+            # Packets that skipped the delay are counted elsewhere.
             slow = arrived_s - sent_s > (BASE_RTT_TOLERANCE_S if planned.reorder else -1.0)
             ours = slow & settled & (stage == number)
             if int(ours.sum()) < MIN_PACKETS:
@@ -126,6 +126,6 @@ def random_delay(measurement: Measurement) -> Iterator[Finding]:
 
 
 def _varies(history: History) -> bool:
-    """Whether a hop's delay is random, or changes."""
+    """Return whether a hop's delay is random or changes."""
     found = [planned for _, planned in history.impairments() if planned]
     return any(i.jitter_ns for i in found) or len({i.delay_ns for i in found}) > 1

@@ -1,4 +1,4 @@
-"""Random delays: what a correct netem may show, packet by packet, also where packets stay in order."""
+"""Random delays: what a correct netem may show per packet, including where packets stay in order."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fairc.compiler.plan import Impairment
 Floats = NDArray[np.float64]
 
 QUANTILES = 4096
-# A normal number is beyond this many standard deviations in 1 of 10,000 cases.
+# A normal variate lies beyond this many standard deviations in 1 of 10,000 cases.
 DEVIATIONS = 3.9
-# A spread may be off by this share (the tables' own rounding), and by what timers of the kernel vary.
+# A spread may be off by this share (the tables' own rounding), plus the jitter of kernel timers.
 SPREAD_TOLERANCE = 0.1
 TIMER_S = 0.1e-3
 
@@ -33,7 +33,7 @@ def _normal(u: Floats) -> Floats:
 
 
 def _pareto(u: Floats) -> Floats:
-    """A Pareto number of shape 3, moved and scaled as netem's table has it, cut at 4."""
+    """Return quantiles of a Pareto distribution of shape 3, shifted and scaled as in netem's table, cut at 4."""
     return np.minimum(((1 - u) ** (-1 / 3) - 1.5) * 4 / 3, 4.0)
 
 
@@ -53,31 +53,31 @@ _TABLES: Mapping[str, Callable[[Floats], Floats]] = {
 def table(distribution: str) -> Floats:
     """Return the quantiles of a jitter of 1, increasing, shape (QUANTILES,).
 
-    Those of iproute2's tables (normal.c, pareto.c and paretonormal.c in its source), with mean
-    and deviation as of the tables that it installs within 1 %.
+    They follow iproute2's sources (normal.c, pareto.c and paretonormal.c); mean and deviation are
+    within 1 % of those of the tables that it installs.
     """
     return _TABLES[distribution]((np.arange(QUANTILES) + 0.5) / QUANTILES)
 
 
 def quantiles(impairment: Impairment) -> Floats:
-    """Return the quantiles of a packet's own delay, s; netem sends at once what would be earlier."""
+    """Return the quantiles of a packet's own delay, s; netem sends at once where it would be negative."""
     unit = table(impairment.jitter_distribution)
     return np.maximum(impairment.delay_ns + impairment.jitter_ns * unit, 0.0) * 1e-9
 
 
 def moments(impairment: Impairment) -> tuple[float, float]:
-    """Return mean and variance of a packet's own delay, s and s^2."""
+    """Return the mean and variance of a packet's own delay, s and s^2."""
     delays = quantiles(impairment)
     return float(delays.mean()), float(delays.var())
 
 
 @dataclass(frozen=True, slots=True)
 class DelayTest:
-    """Delays that were measured against those that the plan explains; s.
+    """Measured delays compared with those that the plan explains; s.
 
-    mean_s: of the measured delays. expected_s: what their mean should be, given when packets came
-    and what came before each. slack_s: how far a correct emulator may be off by chance.
-    spread, expected_spread, spread_slack: the same for the mean square of what is random, s^2.
+    mean_s: of the measured delays. expected_s: what their mean should be, given when each packet was
+    sent and what arrived before it. slack_s: how far a correct emulator may be off by chance.
+    spread, expected_spread, spread_slack: the same for the mean squared deviation, s^2.
     """
 
     packets: int
@@ -89,7 +89,7 @@ class DelayTest:
     spread_slack: float
 
     def plausible(self, tolerance_s: float) -> bool:
-        """Whether mean and spread are as planned; tolerance_s: of the mean, in addition to chance."""
+        """Return whether mean and spread are as planned; tolerance_s: of the mean, in addition to chance."""
         off_s = abs(self.mean_s - self.expected_s)
         deviation_s = float(np.sqrt(self.expected_spread))
         allowed = self.spread_slack + SPREAD_TOLERANCE * self.expected_spread
@@ -104,16 +104,16 @@ def compare(
 ) -> DelayTest:
     """Compare measured delays with a plan's; at least one packet, in the order of sending.
 
-    before_s: when the last packet arrived that was sent before these.
+    before_s: when the last packet sent before these arrived.
 
-    A packet's own delay d is drawn anew. In order, it arrives no earlier than the one before it:
-    at the latest of sending and d, and the arrival before it. So given what came before, its delay
-    is max(d, h), h = the arrival before it less its own sending, with
+    Each packet draws its own delay d. Where order is kept, it arrives no earlier than its predecessor:
+    at its own sending plus d or at the predecessor's arrival, whichever is later. So, given the past, its
+    delay is max(d, h), where h is the predecessor's arrival less its own sending, with
 
         E = F(h) h + integral_h^inf x dF(x),  V = F(h) h^2 + integral_h^inf x^2 dF(x) - E^2
 
-    and the sum of (delay - E) over the packets is a martingale, whatever the traffic is: its variance is
-    the sum of V, and the sum of (delay - E)^2 - V is one, too.
+    and the sum of (delay - E) over the packets is a martingale, whatever the traffic: its variance is
+    the sum of V, and the sum of (delay - E)^2 - V is a martingale too.
     """
     delays = quantiles(impairment)
     measured = arrived_s - sent_s
@@ -123,7 +123,7 @@ def compare(
         held = ahead_s - sent_s
     below = np.searchsorted(delays, held)
     share = below / len(delays)
-    # What is summed beyond h: sums over the quantiles from `below` on.
+    # The integrals beyond h: sums over the quantiles from `below` on.
     first = np.append(np.cumsum(delays[::-1])[::-1], 0.0)[below] / len(delays)
     second = np.append(np.cumsum(delays[::-1] ** 2)[::-1], 0.0)[below] / len(delays)
     waits = np.where(share > 0, held, 0.0)

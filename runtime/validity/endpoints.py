@@ -1,4 +1,4 @@
-"""The programs ran as planned: the CCA of the plan, to their end, not limited by their host."""
+"""The programs ran as planned: with the planned CCA, to their end, not limited by their hosts."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _RECEIVERS: Mapping[str, str] = {
 }
 
 
-# What an endpoint reports of a buffer, over what was set: Linux doubles those of sockets.
+# Buffer size that an endpoint reports, over the size set: Linux doubles those of sockets.
 _REPORTED: Mapping[str, int] = {"tcp": 2, "quic": 1, "udp": 2, "web": 2}
 
 
 def congestion_control(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 20: every socket really used the CCA of the plan."""
+    """Rule 20: every socket actually used the planned CCA."""
     for flow in measurement.flows:
         used, planned = flow.endpoints.ccas, flow.plan.cca
         if used != ({planned} if planned else set()):
@@ -46,7 +46,7 @@ def congestion_control(measurement: Measurement) -> Iterator[Finding]:
 
 
 def processes(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 20: every process ended well."""
+    """Rule 20: every process ended without an error."""
     tests = {f"{f.name}.{side}" for f in measurement.flows if f.runs_iperf3 for side in SIDES}
     for name, status in sorted(measurement.ending.processes.items()):
         # An iperf3 that was stopped has status 1: its output decides.
@@ -83,7 +83,7 @@ def unfinished_tests(measurement: Measurement) -> Iterator[Finding]:
 
 
 def host_buffers(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 7: connections have the buffers of the plan."""
+    """Rule 7: connections have the planned buffers."""
     for flow in measurement.flows:
         reports, reported = flow.endpoints.reports, _REPORTED[flow.plan.transport]
         for event, key, name, planned in (
@@ -134,7 +134,7 @@ def _limits_of_plan(flow: Flow) -> frozenset[str]:
 
 
 def host_limits(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 7: the hosts' buffers limit no connection for over 1 % of its time, unless they are to."""
+    """Rule 7: the hosts' buffers limit no connection for over 1 % of its time, unless meant to."""
     for flow in measurement.flows:
         meant = _limits_of_plan(flow.plan)
         if measurement.split(
@@ -164,8 +164,8 @@ def host_limits(measurement: Measurement) -> Iterator[Finding]:
 def _hosts_s(samples: Samples, ours: NDArray[np.int64]) -> float:
     """Return how long the hosts of one connection left congestion control nothing to send, s.
 
-    ours: the connection's samples. A server has nothing to send before the request comes, nor while
-    its last packets are on their way, for a round trip or two: neither is a limit.
+    ours: the connection's samples. A server has nothing to send before the request arrives, nor while
+    its last packets are in flight, for an RTT or two: neither is a limit.
     """
     ending_s = samples.t_s[ours[-1]] - 2 * samples.rtt_s[ours].max()
     within = ours[samples.t_s[ours] <= ending_s]

@@ -1,4 +1,4 @@
-"""The machine had time to spare, and its script had nothing to say."""
+"""The machine had CPU time to spare, and its script noted nothing."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def machine_load(measurement: Measurement) -> Iterator[Finding]:
     """Rule 21: the machine's CPU has time to spare in every slot of the cell.
 
     A browser keeps it busy by nature: its cells are judged by the schedules of shaper and endpoints.
-    So does iperf3, which waits for the results of its other end by looking all the time: where it
-    runs, the slots in which no flow does are left out.
+    So does iperf3, which busy-waits for the results of its other end: where it runs, slots in which
+    no flow runs are left out.
     """
     busy = measurement.busy
     counted = (busy.t_s > 0) & (busy.t_s <= measurement.ended_s + SLOT_S)
@@ -39,7 +39,7 @@ def machine_load(measurement: Measurement) -> Iterator[Finding]:
 
 
 def _flowing(measurement: Measurement, t_s: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return the slots, by their ends, in which any flow is between its start and its end."""
+    """Return in which slots, given by their ends, any flow is between its start and its end."""
     found = np.zeros(len(t_s), np.bool_)
     for flow in measurement.flows:
         found |= (t_s > flow.start_s) & (t_s - SLOT_S < flow.end_s)
@@ -52,6 +52,6 @@ def _has_browser(measurement: Measurement) -> bool:
 
 
 def notes(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 12 and others: what the cell's script itself found worth saying (an unseeded loss)."""
+    """Rule 12 and others: what the cell's script itself noted (such as an unseeded loss)."""
     for note in measurement.ending.notes:
         yield Finding("flagged", note)

@@ -11,11 +11,10 @@ from .finding import Finding
 
 
 def page_loads(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 20: every load was made, by the client of the plan, over the HTTP version that it asks for.
+    """Rule 20: every load was made by the planned client, over the HTTP version that the plan asks for.
 
-    A load that fails for another reason is an outcome (a network can be too bad for a page), and never
-    makes a cell invalid; where all of them do, or the deadline came first, the cell is flagged, so that
-    somebody looks.
+    A load that fails for another reason is an outcome (a network can be too bad for a page) and never
+    makes a cell invalid; if all loads fail, or the deadline came first, the cell is flagged for inspection.
     """
     for flow in measurement.flows:
         workload, loads = flow.plan.workload, flow.endpoints.loads

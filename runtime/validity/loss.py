@@ -15,12 +15,12 @@ from .losses import LossCount, pooled
 
 
 def loss_counts(measurement: Measurement) -> tuple[LossCount, ...]:
-    """Count the flows' packets behind each bottleneck queue, by the loss that the plan has there."""
+    """Count the flows' packets behind each bottleneck queue, by the loss that is planned there."""
     return pooled(count for queue in measurement.queues for count in _counts(measurement, queue))
 
 
 def _counts(measurement: Measurement, queue: QueueRecord) -> Iterator[LossCount]:
-    """Yield a count for each stage of the link; packets that met a change of it are left out."""
+    """Yield a count for each stage of the link; packets that met a change are left out."""
     counted = of_flows(measurement, queue, queue.left) & ~queue.behind.pending
     place = measurement.paths.delivery(queue.place)
     if place is None:
@@ -33,7 +33,7 @@ def _counts(measurement: Measurement, queue: QueueRecord) -> Iterator[LossCount]
         ours = counted & (stage == number)
         if number and not ours.any():
             continue
-        # A packet that is copied is lost when both are; netem then keeps one of them.
+        # A copied packet would be lost only with its copy, and netem then keeps one of the two.
         probability = planned.loss * (1 - planned.duplicate) if planned else 0.0
         lost = int((ours & queue.behind.lost).sum())
         bursts = planned.bursts if planned else None
@@ -52,7 +52,7 @@ def random_loss(measurement: Measurement) -> Iterator[Finding]:
 
 
 def other_drops(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 2: nothing is dropped anywhere but at a bottleneck, and by the planned random loss."""
+    """Rule 2: nothing is dropped except at a bottleneck or by planned random loss."""
     bottlenecks = {queue.place for queue in measurement.queues}
     for place, after in sorted(measurement.qdiscs_after.items()):
         if place in bottlenecks:
@@ -86,9 +86,9 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
 def _dropped(impairment: Impairment) -> float:
     """Return the share of drops among all that netem drops and sends, copies included.
 
-    Of a packet that is copied with probability d, netem drops nothing when its loss event says so,
-    but keeps the copy; else the copy has a loss event of its own. So per packet it drops
-    (1 - d) l + d (1 - l) l, and drops or sends 1 + d (1 - l), l being the loss.
+    A packet is copied with probability d. If a copied packet has a loss event, netem drops nothing but
+    keeps one of the two; otherwise the copy has a loss event of its own. So per packet netem drops
+    (1 - d) l + d (1 - l) l, and drops or sends 1 + d (1 - l), where l is the loss.
     """
     loss, copied = impairment.loss, impairment.duplicate
     return loss * (1 - copied * loss) / (1 + copied * (1 - loss))

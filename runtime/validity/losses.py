@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from fairc.compiler.plan import GilbertElliott
 
 LOSS_TEST_LEVEL = 0.9999
-# Beyond this many packets the number of losses of a chain is normal for every purpose here.
+# Beyond this many packets a chain's number of losses is normal for every purpose here.
 EXACT_PACKETS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class LossCount:
-    """Packets that met a random loss of probability `expected`, and those that were lost.
+    """Packets exposed to a random loss of probability `expected`, and how many of them were lost.
 
-    bursts: the chain that loses them, `expected` being its stationary loss; None: each packet is
-    lost independently.
+    bursts: the chain that loses them, whose stationary loss is `expected`; None: each packet is lost
+    independently.
     """
 
     expected: float
@@ -30,7 +30,7 @@ class LossCount:
 
     @property
     def plausible(self) -> bool:
-        """Whether a correct emulator loses this many, at a level that it passes 99.99 % of the time.
+        """Whether a correct emulator may lose this many; one passes 99.99 % of the time.
 
         Exact test with equal tails: of the binomial distribution (Clopper and Pearson, Biometrika
         26, 1934), or of the number of losses of the chain (`tails`).
@@ -52,7 +52,7 @@ class LossCount:
 
 
 def pooled(counts: Iterable[LossCount]) -> tuple[LossCount, ...]:
-    """Add up the counts of many cells (rule 20), one for each model of loss, by its probability."""
+    """Add up the counts of many cells (rule 20), one per loss model, ordered by probability."""
     sums: dict[tuple[float, GilbertElliott | None], tuple[int, int]] = {}
     for count in counts:
         model = (count.expected, count.bursts)
@@ -65,7 +65,7 @@ def pooled(counts: Iterable[LossCount]) -> tuple[LossCount, ...]:
 
 
 def tails(chain: GilbertElliott, sent: int, lost: int) -> tuple[float, float]:
-    """Return P(N <= lost) and P(N >= lost), N the losses among `sent` packets of a chain.
+    """Return P(N <= lost) and P(N >= lost), where N is the number of losses among `sent` packets of a chain.
 
     The chain begins in its stationary distribution. Packets of other flows between ours only make
     ours less correlated, so for p + r < 1 the tails are not too small.
@@ -83,11 +83,11 @@ def tails(chain: GilbertElliott, sent: int, lost: int) -> tuple[float, float]:
 
 
 def moments(chain: GilbertElliott, sent: int) -> tuple[float, float]:
-    """Return mean and standard deviation of the losses among `sent` packets of a chain.
+    """Return the mean and standard deviation of the losses among `sent` packets of a chain.
 
     With pi = p / (p + r) the share of the bad state, e = (1 - h) - (1 - k) the difference of the
-    states' losses, and L the stationary loss, the losses of two packets that are j apart have
-    the covariance e^2 pi (1 - pi) (1 - p - r)^j, j >= 1; hence
+    states' losses, and L the stationary loss, the losses of two packets j apart have the
+    covariance e^2 pi (1 - pi) (1 - p - r)^j, j >= 1; hence
 
         Var N = n L (1 - L) + 2 e^2 pi (1 - pi) sum_{j=1}^{n-1} (n - j) (1 - p - r)^j
     """
@@ -102,11 +102,11 @@ def moments(chain: GilbertElliott, sent: int) -> tuple[float, float]:
 
 
 def loss_distribution(chain: GilbertElliott, sent: int) -> NDArray[np.float64]:
-    """Return P(N = 0), ..., P(N = sent), N the losses among `sent` packets of a chain.
+    """Return P(N = 0), ..., P(N = sent), where N is the number of losses among `sent` packets of a chain.
 
-    Its generating function is E[z^N] = pi M(z)^n 1, with M(z) the transitions, each row times
-    what its state makes of a packet (z if lost): as in netem, a packet meets the state that it
-    finds, then the chain steps. Evaluated at the roots of unity and transformed back.
+    Its generating function is E[z^N] = pi M(z)^n 1, where M(z) is the transition matrix with each row
+    weighted by what its state does to a packet (z if lost): as in netem, a packet meets the current
+    state, then the chain steps. It is evaluated at the roots of unity and transformed back.
     """
     size = 1 << sent.bit_length()  # the least power of two above `sent`
     z = np.exp(-2j * np.pi * np.arange(size) / size)

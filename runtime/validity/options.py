@@ -14,10 +14,10 @@ from .finding import Finding
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """What an event reports of an option, and what the plan has; `event` is passed to `planned`.
+    """Where an event reports an option, and its planned value; `event` is passed to `planned`.
 
-    after_retry: what a handshake that was lost and repeated leaves, for which nobody is to blame:
-    Linux begins with one packet and without ECN then (RFC 5681, section 3.1; RFC 3168, 6.1.1.1).
+    after_retry: the value that a lost and repeated handshake leaves, which is no fault: Linux then
+    begins with one packet and without ECN (RFC 5681, section 3.1; RFC 3168, 6.1.1.1).
     """
 
     event: str
@@ -28,7 +28,7 @@ class _Option:
 
 
 def _accurate_ecn(flow: Flow, event: Mapping[str, Any]) -> bool | None:
-    """Return whether the plan has it; None where it has not, and an older kernel does not report it."""
+    """Return whether the plan has accurate ECN; None if it has not and an older kernel does not report it."""
     reported: bool | None = event["accurate_ecn"]
     return None if reported is None and not flow.options.accurate_ecn else flow.options.accurate_ecn
 
@@ -70,7 +70,7 @@ _OPTIONS: Mapping[str, tuple[_Option, ...]] = {
 def _options(flow: FlowRecord) -> Iterator[tuple[_Option, list[Mapping[str, Any]]]]:
     """Yield each option of a flow with the events that report it.
 
-    The connections of page loads are judged by what each of them ran over.
+    Each connection of a page load is judged by the transport that it ran over.
     """
     over = flow.endpoints.transports
     for transport in ("tcp", "quic") if flow.loads_pages else (flow.plan.transport,):
@@ -86,7 +86,7 @@ def _options(flow: FlowRecord) -> Iterator[tuple[_Option, list[Mapping[str, Any]
 
 
 def transport_options(measurement: Measurement) -> Iterator[Finding]:
-    """Rules 6, 20: connections have the options of the plan."""
+    """Rules 6, 20: connections have the planned options."""
     for flow in measurement.flows:
         for option, events in _options(flow):
             wrong = {

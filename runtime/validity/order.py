@@ -1,4 +1,4 @@
-"""Packets arrive once and in order, but for those that the plan copies or lets overtake others."""
+"""Packets arrive once and in order, except those that the plan copies or lets overtake others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .losses import LossCount
 def copies(measurement: Measurement) -> Iterator[Finding]:
     """Rules 12, 20: as many packets arrive twice as the plan's probability explains.
 
-    A copy is made before the losses, and each of the two can be lost.
+    A packet is copied before losses apply, and each of the two can be lost.
     """
     for queue in measurement.queues:
         twice = int((queue.behind.strangers & of_flows(measurement, queue, queue.delivered)).sum())

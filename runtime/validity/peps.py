@@ -1,4 +1,4 @@
-"""Proxies split the connections that they are to split, and begin them as the plan says."""
+"""Proxies split the connections that they should, and begin them as planned."""
 
 from __future__ import annotations
 

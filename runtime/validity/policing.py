@@ -1,4 +1,4 @@
-"""A policer did with every packet what the captures say that it must have done."""
+"""A policer treated every packet as the captures imply."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .finding import Finding
 from .schedule import LATE_S
 
 MOST_DIFFERENT = 1e-3
-"""Share of packets that may be decided otherwise before the cell is invalid. On a virtual clock none
-is; on a machine with several processors, packets that pass in the same microsecond can be seen in
-another order than they are stamped."""
+"""Share of packets that may be decided differently before the cell is invalid. On a virtual clock none
+is; on a machine with several processors, packets that pass in the same microsecond can be seen in a
+different order from their timestamps."""
 
 MOST_APART_S = 1e-3
-"""Each program that sees a packet has a time of its own for it, a few us apart. A level moves by the fill
-rate times this: by less than a fifth of a token at the highest one of the study."""
+"""Each program that sees a packet takes its own timestamp, a few us apart. A level moves by the fill
+rate times this: by less than a fifth of a token at the study's highest rate."""
 
 
 def policing(measurement: Measurement) -> Iterator[Finding]:
@@ -63,7 +63,7 @@ def policing(measurement: Measurement) -> Iterator[Finding]:
 
 
 def differences(policer: PolicerRecord) -> int:
-    """Count the packets that a policer treated in another way than computed, its level included."""
+    """Count the packets whose treatment by a policer, its level included, differs from the computed one."""
     decisions = policer.decisions
     logged = np.zeros(len(decisions), np.bool_)
     wrong = 0

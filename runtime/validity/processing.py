@@ -1,4 +1,4 @@
-"""Hosts take for a packet what the plan says, or what engines do where it says nothing."""
+"""Hosts take the planned time per packet, or the engines' default where the plan sets none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .finding import Finding
 def processing(measurement: Measurement) -> Iterator[Finding]:
     """Rules 12, 20: each host's delay is in force as planned: limit, order, the stream's seed.
 
-    `other_drops` reports what it drops. If a kernel knows no seed, the script has reported it.
+    `other_drops` reports its drops. If the kernel's netem takes no seed, the script has reported it.
     """
     found, planned_ns = measurement.processing, measurement.cell.processing_ns
     allowed = (0, DEFAULT_NS) if planned_ns is None else (planned_ns,)

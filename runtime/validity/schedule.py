@@ -1,4 +1,4 @@
-"""Programs do what they do when they should."""
+"""Programs act when they should."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from fairc.runtime.measurement.pcap import ACK, SYN, Packets
 from .finding import Finding
 
 LATE_S = 10e-3
-# A lost first packet is sent again after 1 s at the earliest, Linux's SYN (RFC 6298, section 2) as
-# well as QUIC's Initial (RFC 9002, section 6.2.2: three times an RTT that is taken to be 333 ms).
+# A lost first packet is retransmitted after 1 s at the earliest, both Linux's SYN (RFC 6298, section 2)
+# and QUIC's Initial (RFC 9002, section 6.2.2: three times an assumed RTT of 333 ms).
 RETRY_S = 1.0
-# What a QUIC client sends before its request, at most: its Initial and the datagram that ends its handshake, with
+# The most that a QUIC client sends before its request: its Initial and the datagram that ends its handshake, with
 # the headers of UDP, IP and Ethernet. Both are padded to 1200 bytes (RFC 9000, section 14.1).
 QUIC_HANDSHAKE_BITS = 8 * 2 * (1200 + 8 + 20 + 14)
 
 
 @dataclass(frozen=True, slots=True)
 class _Opening:
-    """How a flow begins: which packets can be its server's first, and whether a client asked for it."""
+    """How a flow begins: which packets can be its server's first, and whether a client asks for it."""
 
     first: Callable[[Packets], NDArray[np.bool_]]
     answers: bool
@@ -47,14 +47,14 @@ _OPENINGS: Mapping[str, _Opening] = {
     "quic": _Opening(_any, answers=True),
     "udp": _Opening(_any, answers=False),
 }
-# Page loads have no opening of their own here: a PEP's connections are there before the first load.
+# Page loads have no opening of their own here: a PEP's connections exist before the first load.
 
 
 def schedule(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 21: clients and samples keep their schedule to 10 ms."""
+    """Rule 21: clients and samples keep to their schedule within 10 ms."""
     for flow in measurement.flows:
         if flow.plan.image is not None:
-            continue  # which takes its time to start, and counts from what it sends first
+            continue  # an image takes time to start, and counts from its first packet
         shared = _shares_arrivals(flow)  # its start is drawn: see `late_s` of its streams
         late_s = 0.0 if shared else _late_begin(measurement, flow)
         if late_s > LATE_S:
@@ -62,7 +62,7 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
         late_s = float(flow.endpoints.requests.late_s.max(initial=0.0))
         if late_s > LATE_S:
             yield Finding("invalid", f"flow {flow.name} began a request {late_s * 1e3:.1f} ms late")
-        # Of iperf3: after its own handshake.
+        # iperf3 opens its connections after a handshake of its own.
         opened = {} if shared or flow.runs_iperf3 else flow.endpoints.opened_s
         for connection, opened_s in sorted(opened.items()):
             late_s = opened_s - flow.plan.starts_ns[connection] * NS
@@ -71,7 +71,7 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
                     "invalid",
                     f"flow {flow.name}, connection {connection}: opened {late_s * 1e3:.1f} ms late",
                 )
-        late_s = 0.0 if flow.runs_iperf3 else _late_ticks(flow)  # iperf3 counts from its own begin
+        late_s = 0.0 if flow.runs_iperf3 else _late_ticks(flow)  # iperf3 counts from its own start
         if late_s > LATE_S:
             yield Finding(
                 "invalid",
@@ -94,12 +94,12 @@ def _late_begin(measurement: Measurement, flow: FlowRecord) -> float:
 
 
 def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
-    """Return by how much the flow's first packet from its server came late, s.
+    """Return how late the flow's first packet from its server was, s.
 
-    It meets the entry of the bottleneck a part of the delay back after the server sent it, which is
-    one delay there after the start where it answers a client. Where what the client sends can be lost
-    at random, an answer that comes as late as a retry's or a later connection's says nothing. Each host on
-    the way may take its longest time for its packet, and handshakes of QUIC may be before it in each queue.
+    Where it answers a client, the server sends it one client-to-server delay after the start; it then
+    takes the delay from the server to the bottleneck. Where packets can be lost at random either way, an
+    answer as late as one to a retry or to a later connection proves nothing. Each host on the way may take
+    its longest time for its packet, and QUIC handshakes may be ahead of the client's packet in each queue.
     """
     queue, paths = flow.queue, measurement.paths
     opening = _OPENINGS[flow.plan.transport]
@@ -109,7 +109,7 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
     there = paths.back(flow.plan) if opening.answers else ()
     back = paths.before(queue.place, flow.plan)
     if any(paths.interfaces[place].changes for place in (*there, *back)):
-        return 0.0  # its way there may be another one by then
+        return 0.0  # the links may have changed by then
     hosts_s = (2 if opening.answers else 1) * measurement.processing.bound_ns * NS
     expected_s = flow.start_s + paths.delay_s(there) + paths.delay_s(back) + hosts_s
     expected_s += _handshakes_s(measurement, flow, there)
@@ -122,9 +122,10 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
 
 
 def _handshakes_s(measurement: Measurement, flow: FlowRecord, there: Sequence[Place]) -> float:
-    """Return how long what a client sends may wait for handshakes of QUIC, its own included, s.
+    """Return how long a client's packets may wait for QUIC handshakes, its own included, s.
 
-    Those of connections that began up to a retry before it; each link on the way serves them at its rate.
+    Handshakes of connections that began at most RETRY_S before the flow count; each link on the way serves
+    them at its rate.
     """
     begins = (
         flow.start_s - ns * NS
@@ -138,13 +139,13 @@ def _handshakes_s(measurement: Measurement, flow: FlowRecord, there: Sequence[Pl
 
 
 def _late_test(measurement: Measurement, flow: FlowRecord, workload: Iperf3Workload) -> float:
-    """Return by how much iperf3 asked for its control connection late, s.
+    """Return how late iperf3 asked for its control connection, s.
 
-    What follows takes the round trips that the network has, which is no fault of a host.
+    What follows depends on the network's RTT, not on a host.
     """
     queue, paths = flow.queue, measurement.paths
     packets = queue.entered
-    # Over UDP its control connection is none of the flow's packets.
+    # Over UDP the flow's packets do not include its control connection.
     plan = flow.plan.model_copy(update={"transport": "tcp"})
     mine = packets_of(measurement.cell, plan, packets) & ((packets.flags & SYN) > 0)
     if not mine.any():
@@ -161,7 +162,7 @@ def _late_test(measurement: Measurement, flow: FlowRecord, workload: Iperf3Workl
 
 
 def _late_load(flow: FlowRecord, workload: LoadWorkload) -> float:
-    """Return by how much a client without a browser began a load late, s.
+    """Return how late a client without a browser began a load at worst, s.
 
     A browser starts a load with a delay by nature; its loads count from connectStart.
     """
@@ -176,7 +177,7 @@ def _late_load(flow: FlowRecord, workload: LoadWorkload) -> float:
 
 
 def _late_ticks(flow: FlowRecord) -> float:
-    """Return by how much a sample came after its tick at worst, s; a tick left out counts, too."""
+    """Return how long after its tick a sample was taken at worst, s; a skipped tick counts too."""
     samples, worst, every_s = flow.endpoints.samples, 0.0, flow.plan.sample_every_ns * NS
     for connection in np.unique(samples.connection):
         t_s = samples.t_s[samples.connection == connection][:-1]  # the last one is off the ticks

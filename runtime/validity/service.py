@@ -37,12 +37,12 @@ def service_rate(measurement: Measurement) -> Iterator[Finding]:
 
 
 def backlogged_rate(queue: QueueRecord) -> tuple[int, float, float]:
-    """Return how many frames followed another one that they had waited behind, and their rate, bit/s.
+    """Return how many frames left after one that they had waited behind, and two bounds on their rate, bit/s.
 
-    A frame that came in before the one ahead of it left keeps the shaper busy from that moment to its
-    own. A busy period is known to within what the bucket holds beyond its first frame: tokens saved
-    before it, or a timer that was late for its last frame. So the rate lies between the two returned
-    numbers, which meet in long periods. NaN without such frames. Of a link that changes, the time that its
+    A frame that arrived before the one ahead of it left keeps the shaper busy from that departure to its
+    own. A busy period is known only to within what the bucket holds beyond the first frame: tokens saved
+    before it, or a timer that was late for its last frame. So the rate lies between the two bounds,
+    which converge in long periods; NaN without such frames. On a link that changes, the time that the
     frames should take is scaled to the plan's rate, and frames that left during a change are left out.
     """
     left, arrival, sizes = queue.left_s, queue.arrival_s, queue.left.frame_bytes
@@ -53,7 +53,7 @@ def backlogged_rate(queue: QueueRecord) -> tuple[int, float, float]:
         return 0, float("nan"), float("nan")
     time_s = float(np.diff(left)[waited].sum())
     first = np.flatnonzero(waited & ~np.concatenate(([False], waited[:-1])))
-    if queue.interface.changes:  # this shaper saves its slack alone, at most that of real time
+    if queue.interface.changes:  # this shaper saves only its slack, at most that of real time
         play_s = len(first) * (SHAPER_SLACK_NS + LATE_NS) * NS
     else:
         bucket_bytes = max(queue.bucket_bytes, queue.interface.shaper.burst_bytes)
@@ -68,7 +68,7 @@ def _off(value: float, target: float) -> float:
 
 
 def service_schedule(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 21: the shaper keeps its schedule to 10 ms."""
+    """Rule 21: the shaper keeps to its schedule within 10 ms."""
     for queue in measurement.seen_queues:
         idle_s = _late_service(queue)
         if idle_s > LATE_S:
@@ -79,11 +79,11 @@ def service_schedule(measurement: Measurement) -> Iterator[Finding]:
 
 
 def _late_service(queue: QueueRecord) -> float:
-    """Return the longest time that a frame waited at the head of the queue beyond its own, s."""
+    """Return the longest wait of a frame at the head of the queue beyond its own spacing, s."""
     left, arrival = queue.left_s, queue.arrival_s
     ready = np.fmax(left[:-1], arrival[1:])
     waited_s = left[1:] - ready - queue.spacing_s[1:]
-    # How long a frame takes that left during a change is not known.
+    # How long a frame should take is not known where the link was changing.
     return float(waited_s[queue.history.settled(left[:-1])].max(initial=0.0))
 
 
