@@ -104,7 +104,7 @@ def loss(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
 
 
 def buffer(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
-    """Read the largest backlog and the longest queueing delay: those of the limit, to one packet or two."""
+    """Read the largest backlog, the queue's limit to one packet, and the longest queueing delay, to two."""
     for cell in cells:
         (queue,) = cell.queues
         planned = queue.interface.queue

@@ -1,4 +1,4 @@
-"""Do two runs of one spec agree, metric by metric? For example, do two engines?"""
+"""Do two runs of one spec, for example on different engines, agree metric by metric?"""
 
 from __future__ import annotations
 

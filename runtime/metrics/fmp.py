@@ -72,7 +72,7 @@ OF_WORST_PAIR = (FAIRNESS, FAIRNESS_REL, K, K_REL)
 OF_ALL = (JAIN, PRODUCT, EPSILON)
 VALUES = (*OF_WORST_PAIR, K_PAIR, *OF_ALL)
 
-# Weight against the slots that are left, S to 1: positive and increasing, so the first slot weighs most.
+# Weights by the number of slots left, S to 1: positive and increasing, so the first slot weighs most.
 _SHAPES: Mapping[str, Callable[[Floats], Floats]] = {
     "linear": lambda left: left,
     "quadratic": lambda left: left**2,
