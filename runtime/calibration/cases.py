@@ -15,8 +15,8 @@ FOLDER = Path(__file__).parent / "suite"
 class Case:
     """An experiment of the suite (`suite/NAME.fexp`) and what is read from its cells.
 
-    exact: what is read instead where computing takes no time. fast: whether other engines are too slow
-    for it.
+    exact: what is read instead where computing takes no time. fast: whether all other engines are too
+    slow for it.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Case:
 
     @property
     def file(self) -> Path:
-        """The experiment."""
+        """The experiment's file."""
         return FOLDER / f"{self.name}.fexp"
 
 

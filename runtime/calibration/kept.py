@@ -13,7 +13,7 @@ from fairc.runtime.vm.recipe import cache_directory
 
 
 def keep(engine: str, identity: str, document: str) -> Path:
-    """Write a calibration, as JSON, where the locks of later runs on the same engine refer to it."""
+    """Write a calibration, as JSON, where the locks of later runs on the same engine find it; return the path."""
     path = _place(engine, identity)
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole(path) as part:
@@ -22,7 +22,7 @@ def keep(engine: str, identity: str, document: str) -> Path:
 
 
 def kept(engine: Engine) -> dict[str, Any] | None:
-    """Return what a lock says of the calibration of an engine as it is; None without one."""
+    """Return what a lock records of the calibration of an engine in its present state; None without one."""
     try:
         content = _place(engine.name, engine.identity).read_bytes()
         found = json.loads(content)

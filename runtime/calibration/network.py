@@ -15,7 +15,7 @@ from .reading import Reading, near
 
 RATE_SHARE = 0.01
 BASE_RTT_S = 0.5e-3
-# Where computing takes no time nothing but the plan decides: a rounding of clocks and of tokens.
+# Where computing takes no time, only the rounding of clocks and of tokens is left.
 EXACT_RATE_SHARE = 1e-4
 EXACT_RTT_S = 10e-6
 LOSS_CONFIDENCE = 0.99
@@ -24,7 +24,7 @@ LOSS_CONFIDENCE = 0.99
 def rate(
     setting: str, cells: Sequence[Measurement], share: float = RATE_SHARE
 ) -> Iterator[Reading]:
-    """Rate of the frames that leave the bottleneck while others wait; share: how far it may be off."""
+    """Read the rate at which frames leave the bottleneck while others wait. share: how far it may be off."""
     for cell in cells:
         (queue,) = cell.queues
         _, slowest_bps, fastest_bps = backlogged_rate(queue)
@@ -42,9 +42,9 @@ def rate(
 def delay(
     setting: str, cells: Sequence[Measurement], within_s: float = BASE_RTT_S
 ) -> Iterator[Reading]:
-    """Round trips of small packets on the idle path: their median, and how far they spread.
+    """Read the RTTs of small packets on the idle path: their median and their spread.
 
-    within_s: how far both may be off.
+    within_s: how far each may be off.
     """
     for cell in cells:
         (flow,) = cell.flows
@@ -72,15 +72,15 @@ def exact_rate(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
 
 
 def exact_delay(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
-    """Read round trips where computing takes no time."""
+    """Read the RTTs where computing takes no time."""
     return delay(setting, cells, EXACT_RTT_S)
 
 
 def loss(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
-    """Probability of a random loss, all packets of all repetitions pooled.
+    """Read the probability of random loss, over the pooled packets of all repetitions.
 
-    Accepted while its exact 99 % interval (Clopper and Pearson, Biometrika 26, 1934) contains the
-    planned probability; stated the other way round, as the range of the measured share.
+    Accepted if its exact 99 % interval (Clopper and Pearson, Biometrika 26, 1934) contains the
+    planned probability; stated the other way round, as a range for the measured share.
     """
     from scipy.stats import binom
 
@@ -104,7 +104,7 @@ def loss(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
 
 
 def buffer(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
-    """The most that ever waited, and how long: the limit, to one packet."""
+    """Read the largest backlog, the queue's limit to one packet, and the longest queueing delay, to two."""
     for cell in cells:
         (queue,) = cell.queues
         planned = queue.interface.queue
@@ -146,7 +146,7 @@ def buffer(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
 
 
 def trusted(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
-    """Whether a load at the edge of what the engine can do is valid or at least flagged."""
+    """Read the share of cells, at the edge of what the engine can do, that are valid or at least flagged."""
     from fairc.runtime.validity import judge
 
     judged = [judge(cell)[0] for cell in cells]

@@ -13,9 +13,9 @@ GOODPUT_SHARE = 0.01
 
 
 def iperf3(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
-    """Goodput of iperf3 over the same path, after a flow of the endpoints with the same CCA.
+    """Read the goodput of iperf3, against that of the endpoints on the same path.
 
-    Flows come in pairs of a name: `NAME_own` and `NAME_iperf3`.
+    Flows come in pairs: `NAME_own` and `NAME_iperf3`.
     """
     for cell in cells:
         flows = {flow.name: flow for flow in cell.flows}

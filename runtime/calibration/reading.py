@@ -12,9 +12,9 @@ from fairc.runtime.measurement import Measurement
 class Reading:
     """A measured number and the expected one.
 
-    quantity: what it is. setting: the values of the sweep that it holds for. expected: by theory or
-    by the plan. low, high: the accepted range. unit: SI symbol, `1` for a ratio. source: where the
-    expectation comes from. n: how many cells (or packets, where the reading says so) are behind it.
+    quantity: what it is. setting: the swept values that it holds for. expected: by theory or by the
+    plan. low, high: the accepted range. unit: SI symbol, `1` for a ratio. source: where the
+    expectation comes from. n: how many cells (or packets, where the reading says so) it comes from.
     """
 
     quantity: str
@@ -50,4 +50,4 @@ def near(
 
 
 Read = Callable[[str, Sequence[Measurement]], Iterable[Reading]]
-"""From a setting, as text, and its measured repetitions to readings."""
+"""Returns the readings of a setting, given as text, from its measured repetitions."""

@@ -45,9 +45,9 @@ class Calibration:
 
 
 class Bench:
-    """Runs experiments on prepared engines, each in a run directory of its own below `folder`.
+    """Runs experiments on prepared engines, each in its own run directory below `folder`.
 
-    progress: makes the display of one sweep. jobs: cells at once.
+    progress: makes the display of one sweep. jobs: how many cells run at once.
     """
 
     def __init__(self, folder: Path, progress: Callable[[], Progress], jobs: int) -> None:
@@ -59,7 +59,7 @@ class Bench:
     def run(self, file: Path, engine: Engine, name: str) -> Iterator[tuple[str, list[Measurement]]]:
         """Run an experiment; yield each configuration as text, with its measured repetitions.
 
-        Failed cells go to `failures`. Raises StoreError where results of another engine are.
+        Failed cells go to `failures`. Raises StoreError if the run directory holds another engine's results.
         """
         compilation = compiled(file, engine)
         with Store(self.folder / name) as store:
@@ -101,7 +101,7 @@ def compiled(file: Path, engine: Engine) -> compiler.Compilation:
 
 
 def obstacle(file: Path, engine: Engine) -> str:
-    """Say why an engine cannot run an experiment of the suite; nothing where it can."""
+    """Return why an engine cannot run an experiment of the suite; empty if it can."""
     try:
         _ = compiled(file, engine).choice
     except dsl.CompileError as error:
@@ -110,7 +110,7 @@ def obstacle(file: Path, engine: Engine) -> str:
 
 
 def label(cell: Cell) -> str:
-    """Return a cell's swept values as they are written."""
+    """Return a cell's swept values as text."""
     return ", ".join(f"{name} {value}" for name, value in cell.bindings.items())
 
 
@@ -121,9 +121,9 @@ def calibrate(
     cases: Iterable[Case],
     say: Callable[[str], None],
 ) -> Calibration:
-    """Run the suite on a prepared engine and return what it shows.
+    """Run the suite on a prepared engine and return the result.
 
-    slower: the same engine with half the guest's speed, prepared too, where there is such a thing.
+    slower: the same engine at half the guest's speed, also prepared; None if there is none.
     say: called with what is running.
     """
     readings: list[Reading] = []
@@ -150,7 +150,7 @@ def calibrate(
 def _half_speed(bench: Bench, engine: Engine, slower: Engine) -> Iterator[Reading]:
     """Compare the goodputs of the same cells at both speeds (measurement.md, rule 21).
 
-    Accepted while the 95 % intervals of the two medians overlap.
+    Accepted if the 95 % intervals of the two medians overlap.
     """
     full, half = (
         _goodputs(bench.run(SPEED, which, name))
@@ -191,7 +191,7 @@ def _goodputs(run: Iterable[tuple[str, list[Measurement]]]) -> dict[str, list[fl
 
 
 def slower_than(name: str, report: Callable[[str], None]) -> Engine | None:
-    """Return the engine with half the guest's speed of the engine with a name, if there is one."""
+    """Return the variant of a named engine at half the guest's speed, if there is one."""
     kinds = {kind.name: kind for kind in engines.ENGINES}
     slower = kinds[name].slower
     return kinds[slower].make(report) if slower else None

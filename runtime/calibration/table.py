@@ -15,7 +15,7 @@ from .suite import Calibration
 HEAD = ("quantity", "setting", "measured", "expected", "accepted", "n", "")
 FORMAT = "fairc-calibration"
 
-# Unit of a reading -> (factor, unit) in which people read it.
+# Unit of a reading -> (factor, unit) in which it is shown.
 SHOWN: dict[str, tuple[float, str]] = {
     "bit/s": (1e6, "Mbit/s"),
     "s": (1e-3, "ms"),
@@ -26,7 +26,7 @@ SHOWN: dict[str, tuple[float, str]] = {
 
 
 def rows(calibration: Calibration) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of the table, the head first."""
+    """Yield the rows of the table, header first."""
     yield HEAD
     for reading in calibration.readings:
         yield (
@@ -47,7 +47,7 @@ def _shown(reading: Reading, value: float, *, unit: bool = True) -> str:
 
 
 def _decimals(width: float, factor: float) -> int:
-    """Return the number of decimals that resolves a hundredth of the accepted range."""
+    """Return the number of decimals, at most 6, that resolves a twentieth of the accepted range."""
     if not width:
         return 0
     for decimals in range(7):

@@ -20,7 +20,7 @@ ROUNDS = 1.0
 
 
 def square_root(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
-    """Mean window of Reno at a loss probability p: sqrt(3 / (2 p)) packets.
+    """Read the mean window of Reno at a loss probability p: sqrt(3 / (2 p)) packets.
 
     Linux grows the window by what was acknowledged, so delayed acks do not slow it down (b = 1).
     Source: Mathis, Semke, Mahdavi, Ott, ACM CCR 27(3), 1997.
@@ -48,7 +48,7 @@ def _mean_window(cell: Measurement, flow: FlowRecord) -> float:
 
 
 def equal_flows(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
-    """Jain's index of the long-run goodputs of flows that differ in nothing."""
+    """Read Jain's index of the long-run goodputs of identical flows."""
     indices = [float(jain(np.array(_goodputs_bps(cell))[:, np.newaxis])[0]) for cell in cells]
     yield Reading(
         "Jain's index of equal flows",
@@ -64,10 +64,10 @@ def equal_flows(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]
 
 
 def unequal_rtts(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
-    """How two round trips T1 < T2 that lose packets with one probability share: x1 / x2 = T2 / T1.
+    """Read how flows with RTTs T1 < T2 and the same loss probability share: x1 / x2 = T2 / T1.
 
-    Both have the same mean window, so their rates go with 1 / T. At a drop-tail queue, where both
-    lose at once, the ratio is larger: Lakshman and Madhow, IEEE/ACM ToN 5(3), 1997.
+    Both have the same mean window, so their rates are proportional to 1 / T. At a drop-tail queue, where
+    both lose packets at the same time, the ratio is larger: Lakshman and Madhow, IEEE/ACM ToN 5(3), 1997.
     Source: Mathis, Semke, Mahdavi, Ott, ACM CCR 27(3), 1997, equation 3.
     """
     exponents = []
@@ -95,9 +95,9 @@ def _goodputs_bps(cell: Measurement) -> list[float]:
 
 
 def slow_start(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
-    """Round trips from the first data until the window holds the BDP: log2(BDP / IW).
+    """Read the round trips from the first data until the window reaches the BDP: log2(BDP / IW).
 
-    Read between two samples by the logarithm of the window, which grows by one per round trip.
+    Interpolated between two samples by the logarithm of the window, which grows by one per round trip.
     Source: RFC 5681, section 3.1 (doubling), RFC 6928 (initial window of 10).
     """
     for cell in cells:

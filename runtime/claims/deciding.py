@@ -1,11 +1,11 @@
 """Verdicts of all claims of a run: from simultaneous intervals, never from points.
 
-With m pairs of claim and configuration each interval is at 1 - 0.05/m (Bonferroni), so that with 95 % none of
-them misses what it estimates. A claim holds in a configuration where the whole interval is within its bounds, it
-fails where the whole interval is outside, and is undecided otherwise.
+With m pairs of claim and configuration, each interval is at 1 - 0.05/m (Bonferroni), so that with 95 % confidence
+none of them misses what it estimates. A claim holds in a configuration if the whole interval is within its bounds,
+fails if the whole interval is outside, and is undecided otherwise.
 
-In a range of repetitions each interval is valid at that level at all interim analyses at once (intervals.py), so the same
-applies to all pairs and all interim analyses together, wherever the range ends, even if these verdicts end it.
+In a range of repetitions each interval is valid at that level at all interim analyses simultaneously (intervals.py),
+so the same applies to all pairs and all interim analyses, wherever the range ends, even if these verdicts end it.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Unit:
     """One pair of claim and configuration.
 
     where: the swept names and values that identify it; empty: it is the only one, or the mean. low,
-    high: its bounds, SI unit. needed: how many repetitions would decide it; None if it is decided or the
-    number is unknown. reason: why there is no interval.
+    high: its bounds, in the SI unit. needed: how many repetitions would decide it; None if it is decided
+    or the number is unknown. reason: why there is no interval.
     """
 
     where: tuple[tuple[str, str], ...]
@@ -54,9 +54,9 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A claim with its verdict: fails where one unit fails, holds where all hold.
+    """A claim with its verdict: it fails if one unit fails, and holds if all hold.
 
-    kind: whether it was made before there were results. declared: when, and how many results existed then.
+    kind: whether it was made before there were results. declared: how many results existed then, and when it was.
     """
 
     claim: Claim
@@ -99,7 +99,7 @@ class Decision:
 
     @property
     def verdict(self) -> Verdict:
-        """`fails` where a claim fails, else `undecided` where one is, else `holds`."""
+        """`fails` if a claim fails, else `undecided` if one is, else `holds`."""
         return _all([decided.verdict for decided in self.claims])
 
 
@@ -126,9 +126,9 @@ def decide(measured: Measured, lock: Mapping[str, Any] | None = None) -> Decisio
 
 
 def undecided(plan: Plan, values: Known, claims: Iterable[Claim]) -> tuple[str, ...]:
-    """Return the texts of the claims that values leave undecided, by the intervals that `decide` uses.
+    """Return the texts of the claims that are undecided by these values, with the intervals that `decide` uses.
 
-    claims: of the plan, perhaps with fewer units each.
+    claims: the plan's, perhaps with fewer units each.
     """
     _, level = _level(plan)
     return tuple(
@@ -203,7 +203,7 @@ def _judged(
     high: float | None,
     level: float | None,
 ) -> Unit:
-    """Return a unit with its verdict. level: of the intervals, to estimate `needed`; None: leave it out."""
+    """Return a unit with its verdict. level: of the intervals, to estimate `needed`; None: do not estimate it."""
     estimate = found.estimate
     verdict = _verdict(claim.relation, estimate, low, high)
     open_ = needed(found, low, high, level) if verdict == "undecided" and level else None
@@ -211,7 +211,7 @@ def _judged(
 
 
 def _verdict(relation: str, estimate: Estimate, low: float | None, high: float | None) -> Verdict:
-    """Return the verdict from the place of an interval relative to its bounds."""
+    """Return the verdict from the position of an interval relative to its bounds."""
     if estimate.low is None or estimate.high is None:
         return "undecided"
     if low is not None:

@@ -1,4 +1,4 @@
-"""Claims and validity of a run as data: for a CI, a pull request, or a program."""
+"""Claims and validity of a run as data: for CI, a pull request, or a program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NONE = "\N{EN DASH}"
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """The numbers of cells by verdict; missing: cells of the plan without a result. reasons: of those not valid."""
+    """The numbers of cells by verdict. missing: cells of the plan without a result. reasons: of cells not valid."""
 
     counts: Counts
     missing: int
@@ -30,7 +30,7 @@ class Validity:
 
     @property
     def summary(self) -> str:
-        """Return the counts as a sentence."""
+        """The counts as a sentence."""
         return (
             f"{self.counts.text}{f', {self.missing} of the plan not run' if self.missing else ''}"
         )
@@ -67,7 +67,7 @@ class Answer:
 
 
 def as_text(answer: Answer) -> Iterator[str]:
-    """Yield for people."""
+    """Yield lines for people."""
     if not answer.decision.claims:
         yield f"the experiment `{answer.plan.experiment}` makes no claim"
     yield from lines(answer.decision)
@@ -97,7 +97,7 @@ def as_json(answer: Answer) -> Iterator[str]:
 
 
 def as_data(decided: Decided) -> dict[str, Any]:
-    """Return a claim as JSON has it; numbers in SI units."""
+    """Return a claim as JSON data; numbers in SI units."""
     needed = decided.needed
     return {
         "claim": decided.claim.text,
@@ -130,7 +130,7 @@ def as_data(decided: Decided) -> dict[str, Any]:
 
 
 def as_junit(answer: Answer) -> Iterator[str]:
-    """Yield JUnit's XML: a suite of claims, a case for each configuration, and one of cells that are not valid."""
+    """Yield JUnit XML: a suite of claims, with a case for each configuration, and one of the cells' validity."""
     root = ET.Element("testsuites", name=answer.plan.experiment)
     claims = ET.SubElement(root, "testsuite", name="claims")
     for decided in answer.decision.claims:

@@ -1,15 +1,16 @@
-"""The interval of one quantity of a claim at a given level, and the values that it is made of.
+"""The interval of one quantity of a claim at a given level, and the values that it is computed from.
 
     one sample                            order statistics (median, percentile), Student (mean)
-    two, repetition by repetition         the same of their differences, of a ratio of their log-ratios
-    two independent                       Hodges and Lehmann's, of a ratio on logarithms; means: Welch's
+    two, repetition by repetition         the same on their differences; for a ratio, on their log-ratios
+    two independent                       Hodges and Lehmann's; for a ratio, on logarithms; means: Welch's
     share of the repetitions              Clopper and Pearson's
     mean over configurations              of the quantity in each repetition; independent means: Welch-Satterthwaite
 
-If a range of repetitions stopped depending on its results (`repeat = 8..30`), all of these miss too often. Then medians, percentiles
-and shares have confidence sequences, independent samples are compared pair by pair, and means have no interval.
+If a range of repetitions stopped depending on its results (`repeat = 8..30`), all of these miss too often. Then
+medians, percentiles and shares have confidence sequences, independent samples are compared pair by pair, and means
+have no interval.
 
-Repetitions are independent of each other, so that a mean over configurations within each repetition is one
+Repetitions are independent of each other, so the means over configurations within each repetition are one
 sample, however the configurations depend on each other.
 """
 
@@ -42,8 +43,8 @@ ByRepetition = Mapping[int, float]
 class Found:
     """A quantity with its interval.
 
-    values: of each repetition, where the quantity has one there; else (independent samples) of the pairs that
-    repetitions of equal number make. share: the quantile that is estimated. method: of the interval.
+    values: one for each repetition, if the quantity has one there; else (independent samples) one for each pair of
+    repetitions with the same number. share: the quantile that is estimated. method: of the interval.
     """
 
     estimate: Estimate
@@ -69,7 +70,7 @@ def of_unit(
     """Return the quantity of a unit. values: of each of its terms; form: sum or ratio, as in the plan.
 
     common: whether the configurations of a repetition draw alike; terms of one configuration always do.
-    repeated: whether the number of repetitions was fixed.
+    repeated: a fixed number of repetitions, or a range.
     """
     first = unit.terms[0]
     if len(unit.terms) == 1:
@@ -134,7 +135,7 @@ def by_repetition(
 
 
 def clopper_pearson(hits: int, n: int, level: float) -> tuple[float, float]:
-    """Return the interval of a share of which `hits` of n were seen, 0 <= hits <= n, n >= 1.
+    """Return the interval of a share, given `hits` of n, 0 <= hits <= n, n >= 1.
 
     Source: Clopper and Pearson, The use of confidence or fiducial limits illustrated in the case of the
     binomial, Biometrika 26, 1934.
@@ -199,7 +200,7 @@ def _one(unit: ClaimUnit, values: tuple[float, ...], level: float, repeated: Rep
 
 
 def _ranks(repeated: Repeated) -> Method:
-    """Return what the interval of a median or a percentile is called."""
+    """Return the method of the interval of a median or a percentile."""
     return "confidence sequence" if repeated.is_range else "order statistics"
 
 
@@ -278,7 +279,7 @@ def _satterthwaite(
 
 
 def _without(found: Found) -> Found:
-    """Return a mean without the interval that it has only for a fixed number of repetitions."""
+    """Return a mean without its interval, which is valid only for a fixed number of repetitions."""
     estimate = Estimate(found.estimate.n, found.estimate.value, reason=OF_MEANS)
     return replace(found, estimate=estimate, method="none")
 
@@ -289,7 +290,7 @@ def replaced(unit: ClaimUnit) -> ClaimUnit:
 
 
 def _with_reason(estimate: Estimate) -> Estimate:
-    """Say what helps where values do not vary."""
+    """Return an estimate whose reason says what helps where values do not vary."""
     return (
         replace(estimate, reason=CONSTANT) if estimate.reason.startswith("all values") else estimate
     )

@@ -1,7 +1,7 @@
-"""The claims that an interim analysis ("look") leaves undecided: a range of repetitions may end with the claims.
+"""The claims that an interim analysis ("look") leaves undecided: a range of repetitions may end once there are none.
 
 The intervals are those of the final verdicts (deciding.py): at the end of a range both use the same
-values and agree.
+values, so they agree.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Row = tuple[str, ...]
 class Looks:
     """Decides the claims of a plan at each look.
 
-    bindings: configuration -> its swept values, of all that take part. Claims are examined in these alone; a claim about
-    none of them, or about a mean that includes others, ends nothing.
+    bindings: configuration -> its swept values, for all that take part. Claims are examined only in these; a claim
+    about none of them, or about a mean that includes others, is left out.
     """
 
     def __init__(self, plan: Plan, bindings: Mapping[str, Mapping[str, str]]) -> None:
@@ -42,7 +42,7 @@ class Looks:
 
 
 def _within(claims: Iterable[Claim], rows: set[Row]) -> Iterator[Claim]:
-    """Yield the claims with the units that are about these configurations."""
+    """Yield the claims, with only the units that are about these configurations."""
     for claim in claims:
         units = tuple(u for u in claim.units if all(term.cells in rows for term in u.terms))
         if len(units) == len(claim.units):
@@ -52,7 +52,7 @@ def _within(claims: Iterable[Claim], rows: set[Row]) -> Iterator[Claim]:
 
 
 class _Seen:
-    """The values of cells, as `Values` has those of tables."""
+    """Values of terms, read from cells as `Values` reads them from tables."""
 
     def __init__(self, rows: Mapping[str, Row], cells: Iterable[Done]) -> None:
         self._cells: dict[Row, list[Done]] = {}

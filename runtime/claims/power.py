@@ -1,8 +1,8 @@
 """How many repetitions would decide an undecided claim with a power of 80 %, as a range.
 
-The share of values beyond the bound determines how soon order statistics pass it: with p of them beyond
-it, n repetitions decide with P(Binomial(n, p) reaches the rank). p is estimated from the available repetitions
-by its 95 % interval (Clopper and Pearson), and each end of it gives an end of the range.
+The share p of values beyond the bound determines how soon order statistics pass it: n repetitions decide with
+probability P(Binomial(n, p) reaches the rank). p is estimated from the available repetitions by its 95 % interval
+(Clopper and Pearson), and each end of that interval gives an end of the range.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ POWER = 0.8
 KNOWN = 0.95
 """Level of the interval of the share of values beyond a bound."""
 EXACT = 400
-"""The binomial distribution is used up to this many repetitions, beyond that its normal approximation."""
+"""Up to this many repetitions the binomial distribution is used, beyond them its normal approximation."""
 MOST = 1_000_000
 
 Needed = tuple[int, int | None]
@@ -46,9 +46,9 @@ def needed(found: Found, low: float | None, high: float | None, level: float) ->
 
 
 def _open(found: Found, low: float | None, high: float | None) -> list[float]:
-    """Return the bounds that the interval has not passed: all where there is no interval.
+    """Return the bounds that the interval has not passed: all if there is no interval.
 
-    Outside a range the nearer bound is the one that matters.
+    For a value outside a range, only the nearer bound matters.
     """
     estimate, bounds = found.estimate, [b for b in (low, high) if b is not None]
     value = estimate.value
@@ -86,7 +86,7 @@ def _order_statistics(p: float, share: float, level: float) -> int | None:
     """Return the smallest n for which the interval of a quantile passes a bound with probability POWER.
 
     p: share of values beyond the bound. share: the quantile, seen from the side of the bound: the lower end of
-    its interval, of rank j, is beyond the bound when at most j - 1 of n values are not.
+    its interval, of rank j, is beyond the bound if at most j - 1 of n values are not. None: no n, or more than MOST.
     """
     from scipy.special import bdtr
 
@@ -101,7 +101,7 @@ def _order_statistics(p: float, share: float, level: float) -> int | None:
 
 
 def _rank_sum(p: float, level: float) -> int | None:
-    """Return the values that each of two samples needs. p: share of pairs in which one is larger by the bound.
+    """Return how many values each of two samples needs. p: share of pairs whose difference is beyond the bound.
 
     Source: Noether, Sample size determination for some common nonparametric tests, JASA 82, 1987.
     """
@@ -129,7 +129,7 @@ def _of_share(found: Found, bound: float, level: float) -> Needed | None:
 
 
 def _of_mean(found: Found, bound: float, level: float) -> Needed | None:
-    """Return the range for a mean: its own interval crosses the bound, so it has no end."""
+    """Return the range for a mean: the mean's own interval crosses the bound, so the range has no end."""
     estimate = found.estimate
     if estimate.low is None or estimate.high is None or estimate.value in (None, bound):
         return None
@@ -154,7 +154,7 @@ def _whole(n: float) -> int | None:
 
 
 def together(ranges: Sequence[Needed | None]) -> Needed | None:
-    """Return the range that decides everything: the largest of each end; None where one is unknown."""
+    """Return the range that decides everything: the largest of each end; None if one is unknown."""
     known = [r for r in ranges if r is not None]
     if not known or len(known) < len(ranges):
         return None

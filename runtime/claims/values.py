@@ -1,4 +1,4 @@
-"""The values of a claim's statistics: one number of each repetition that counts."""
+"""The values of a claim's statistics: one number for each repetition that counts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from fairc.runtime.repetitions.samples import FLOW, LOAD, Sample, samples
 
 T = TypeVar("T")
 Place = tuple[str | None, int | None]
-"""Of what in a configuration a value is: its flow, its page load."""
+"""What a value belongs to within a configuration: its flow, its page load."""
 
 
 def chosen(term: ClaimTerm, here: Mapping[Place, T]) -> T | str | None:
-    """Return what a term is about, out of what a configuration has of its metric; a text: why that is not clear."""
+    """Return what a term is about, among all that a configuration has of its metric.
+
+    None: there is no such thing. A text: why it is not clear.
+    """
     of_load = {flow: found for (flow, load), found in here.items() if load == (term.load or None)}
     if term.flow or (None in of_load):
         return of_load.get(term.flow or None)
@@ -34,7 +37,7 @@ class Known(Protocol):
 
 
 class Values:
-    """Values of terms, read from the tables of a run once for each metric."""
+    """Values of terms, read from the tables of a run once per metric."""
 
     def __init__(self, measured: Measured) -> None:
         self._measured = measured

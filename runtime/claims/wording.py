@@ -31,7 +31,7 @@ SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
 
 @dataclass(frozen=True, slots=True)
 class UnitText:
-    """A unit as text. interval: empty where there is none, then note has the reason. bound: `> 0.2`."""
+    """A unit as text. interval: empty if there is none; then note has the reason. bound: such as `> 0.2`."""
 
     where: str
     verdict: str
@@ -92,7 +92,7 @@ def _bound(decided: Decided, unit: Unit) -> str:
 
 
 def repetitions(needed: Needed) -> str:
-    """Say how many repetitions would decide, with 80 % power."""
+    """Return how many repetitions would decide, with 80 % power, as text."""
     least, most = needed
     if most is None:
         return f"at least {least} repetitions would decide (80 % power)"
@@ -127,7 +127,7 @@ def level_text(decision: Decision) -> str:
 
 
 def lines(decision: Decision, most: int = 8) -> Iterator[str]:
-    """Yield the verdicts for a terminal; of each claim the units that are open or fail first."""
+    """Yield the verdicts for a terminal; the units of each claim that fail or are undecided come first."""
     if not decision.claims:
         return
     yield f"{summed_up(decision)} ({level_text(decision)})"
@@ -146,6 +146,6 @@ def lines(decision: Decision, most: int = 8) -> Iterator[str]:
 
 
 def in_order(rows: tuple[UnitText, ...]) -> list[UnitText]:
-    """Return failing claims first, then undecided ones, then those that hold; each in the order of the grid."""
+    """Return failing units first, then undecided ones, then those that hold; each in the order of the grid."""
     order = ("fails", "undecided", "holds")
     return sorted(rows, key=lambda row: order.index(row.verdict))

@@ -1,4 +1,4 @@
-"""Do two runs of one spec agree, metric by metric: the engines that made them, for example."""
+"""Do two runs of one spec, for example on different engines, agree metric by metric?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Margin:
     relative: bool
 
     def of(self, typical: float) -> float:
-        """Return it in the metric's own unit."""
+        """Return the margin in the metric's own unit. typical: the first run's median."""
         return self.value * abs(typical) if self.relative else self.value
 
 

@@ -25,9 +25,9 @@ VERDICTS = (IDENTICAL, SAME, DIFFERENT, UNDECIDED, MISSING)
 class Compared(TypedDict):
     """The comparison of one value of a metric: medians in SI base units, of n_first and n_second values.
 
-    by: what identifies the value; of both sides where they differ. p, p_holm: of the Mann-Whitney
-    test, or of the signed-rank test of pairs, alone and among all that were compared, None without a test;
-    cliffs_delta, hedges_g: positive where the first is larger. pairs: how many values were compared pair by
+    by, by_second: what identifies the value on each side. p, p_holm: of the Mann-Whitney test, or of the
+    signed-rank test of pairs, by itself and after Holm's correction for all comparisons; None without a test.
+    cliffs_delta, hedges_g: positive if the first is larger. pairs: how many values were compared pair by
     pair; None: as independent samples. shift, shift_low, shift_high: by how much the second of a pair is
     larger, with its interval; correlation: of the pairs. What the verdicts mean: docs/statistics.md.
     """
@@ -69,7 +69,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The values of a metric for one group of one side; None: that side does not have it."""
+    """The values of a metric for one group, on both sides; None: that side does not have it."""
 
     first: Sample | None
     second: Sample | None
@@ -91,7 +91,7 @@ def compare_runs(first: Measured, second: Measured) -> tuple[Cells, list[Compare
 
 
 def sides(first: Measured, second: Measured) -> list[tuple[str, str, Side]]:
-    """Return metric, unit and both sides of all measurements of two runs; as `compare_runs`."""
+    """Return metric, unit and both sides of all measurements of two runs, in the order of `compare_runs`."""
     found: list[tuple[str, str, Side]] = []
     for metric, unit in (first.units | second.units).items():
         both = _groups(first, metric), _groups(second, metric)
@@ -106,9 +106,9 @@ def compare_groups(
     by: Sequence[str] | None = None,
     where: Where | None = None,
 ) -> list[Compared]:
-    """Compare every two groups of one run; arguments as of `repetitions.summaries.summarise`.
+    """Compare every two groups of one run; arguments as for `repetitions.summaries.summarise`.
 
-    Groups of the same cells (their flows, their loads) are compared pair by pair, and so are all where the
+    Groups of the same cells (their flows, their loads) are compared pair by pair, and so are all groups if the
     configurations of a repetition draw alike. Raises UnknownName, Mixture and TableError.
     """
     name, unit, groups = samples(measured, metric, by, where)
@@ -138,7 +138,7 @@ def _groups(measured: Measured, metric: str) -> dict[frozenset[tuple[str, str | 
 def _compared(
     found: Sequence[tuple[str, str, Side]], paired: Sequence[bool] = ()
 ) -> list[Compared]:
-    """Compare both sides of each; paired: whether pair by pair, by default none."""
+    """Compare both sides of each. paired: whether pair by pair; by default none is."""
     tested: dict[int, tuple[Sequence[float], Sequence[float]] | Matched] = {}
     for place, (_, _, side) in enumerate(found):
         if side.first and side.second and side.first.values and side.second.values:

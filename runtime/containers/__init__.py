@@ -2,5 +2,5 @@
 
 In order of control flow: `client` (the engine, and its errors as messages), `image` (what containers run
 in), `probe` (what the kernel offers them), `job` (a cell's networks and containers), `leftovers` (whose
-they are, and the end of those whose owner has gone), `janitor` (does that when a fairc is killed).
+they are; removes those whose owner has gone), `janitor` (does so when a fairc is killed).
 """

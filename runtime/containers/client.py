@@ -23,7 +23,7 @@ DEFAULT_HOST = "unix:///var/run/docker.sock"
 TIMEOUT_S = 60.0
 INSTEAD = "`--engine vm` needs no Docker"
 
-# What an engine's refusal has in it -> what that means, what to do.
+# Phrases in an engine's refusal -> what they mean, what to do.
 REFUSALS = (
     (
         ("pool overlaps", "address already in use", "conflicts with network"),
@@ -54,7 +54,7 @@ REFUSALS = (
 
 
 def address() -> str:
-    """Return where the engine is asked for. Raises EngineUnavailable for another machine's."""
+    """Return the engine's address. Raises EngineUnavailable for one on another machine."""
     host = os.environ.get(HOST) or DEFAULT_HOST
     if not host.startswith("unix://"):
         raise EngineUnavailable(
@@ -65,7 +65,7 @@ def address() -> str:
 
 
 def connect() -> Client:
-    """Return a client of the engine. Raises EngineUnavailable when there is none for this user."""
+    """Return a client of the engine. Raises EngineUnavailable if there is none for this user."""
     host = address()
     try:
         with socket.socket(
@@ -88,7 +88,7 @@ def translated() -> Iterator[None]:
 
 
 def explain(error: Exception) -> EngineUnavailable:
-    """Say what an error of the SDK means, and what helps."""
+    """Return what an error of the SDK means, and what helps."""
     if isinstance(error, errors.APIError):
         explanation = " ".join(str(error.explanation or error).split())
         for signs, meaning, remedy in REFUSALS:
@@ -116,7 +116,7 @@ def explain(error: Exception) -> EngineUnavailable:
 
 
 def _os_error(error: BaseException | None) -> OSError | None:
-    """Return the operating system's error below one of the SDK, which wraps it several times."""
+    """Return the operating system's error inside one of the SDK, which wraps it several times."""
     waiting: list[object] = [error]
     while waiting:
         found = waiting.pop()

@@ -39,7 +39,7 @@ class ThirdPartyImage:
 
 
 def require(client: Client, name: str) -> ThirdPartyImage:
-    """Return an image that is on this machine. Raises EngineUnavailable: it is never pulled."""
+    """Return an image on this machine. Raises EngineUnavailable if it is not there: it is never pulled."""
     with translated():
         try:
             return ThirdPartyImage(name, client.api.inspect_image(name)["Id"])
@@ -53,7 +53,7 @@ def require(client: Client, name: str) -> ThirdPartyImage:
 
 @dataclass(slots=True)
 class ThirdPartyContainer:
-    """A created third-party container. Files request its start and record its end."""
+    """A third-party container that has been created. Files request its start and record its end."""
 
     client: Client
     container: images.ImageContainer
@@ -75,7 +75,7 @@ class ThirdPartyContainer:
             self.thread.join()
 
     def _run(self) -> None:
-        """Run the container to its end, which is the cell's at the latest, and say how it ended."""
+        """Run the container to its end, which is the cell's at the latest, and record how it ended."""
         try:
             with translated():
                 self.client.api.start(self.id)
@@ -101,7 +101,7 @@ def make(
     found: Mapping[str, ThirdPartyImage],
     folder: Path,
 ) -> list[ThirdPartyContainer]:
-    """Make the containers of a cell's images; none is started.
+    """Create the containers of a cell's images; none is started.
 
     nodes: the identifiers of the nodes' containers. found: images by name.
     Raises EngineUnavailable.
@@ -157,7 +157,7 @@ def finish(running: Sequence[ThirdPartyContainer]) -> None:
 
 
 def tidy(cell: Cell, folder: Path) -> None:
-    """Remove what was made for third-party containers; keep what they logged."""
+    """Remove what was created for third-party containers; keep their logs."""
     for container in images.containers(cell.flows):
         for name in (container.begin, container.ended):
             (folder / name).unlink(missing_ok=True)

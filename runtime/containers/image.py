@@ -26,13 +26,13 @@ BASE = "localhost/fairc-base"
 RECIPE = "org.fairc.recipe"
 BUILD_COMMAND = "fairc image build --engine docker"
 COPY_CELL = f"COPY {runner.PACKAGE} /usr/lib/python3/dist-packages/{runner.PACKAGE}\n"
-# What only a machine of its own needs, and what the engine makes itself.
+# What only a virtual machine needs, and what the engine provides itself.
 LEFT_OUT = ("./boot/", "./usr/lib/modules/", "./lib/modules/", "./dev/", "./proc/", "./sys/")
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A built image. digest: SHA-256 over its layers but the last, which is `cell/`; size: bytes."""
+    """A built image. digest: SHA-256 over its layers except the last, which is `cell/`; size: bytes."""
 
     name: str
     digest: str
@@ -40,17 +40,17 @@ class Image:
 
 
 def recipe_hash() -> str:
-    """Return the hash of what the base image is built from: the virtual machine's, without browser."""
+    """Return the hash of what the base image is built from: that of the virtual machine without a browser."""
     return recipe.PLAIN.hash()
 
 
 def base_name() -> str:
-    """Return the name of the base image of the present recipe."""
+    """Return the name of the base image of the current recipe."""
     return f"{BASE}:{recipe_hash()}"
 
 
 def find(client: Client, name: str) -> Image | None:
-    """Return an image of the engine; None when it is not there. Raises EngineUnavailable."""
+    """Return an image of the engine; None if it is missing or of an earlier recipe. Raises EngineUnavailable."""
     with translated():
         try:
             found = client.api.inspect_image(name)
@@ -64,7 +64,7 @@ def find(client: Client, name: str) -> Image | None:
 
 
 def require(client: Client) -> Image:
-    """Return the image with the present endpoints, built from the base image if need be.
+    """Return the image with the current endpoints, built from the base image if need be.
 
     Raises EngineUnavailable with the command that builds the base image, EndpointsMissing.
     """
@@ -98,7 +98,7 @@ def require(client: Client) -> Image:
 
 
 def build(client: Client, progress: Callable[[str], None] = lambda _: None) -> Image:
-    """Build the base image unless it is there, then the one with the endpoints; return that.
+    """Build the base image unless it exists, then the one with the endpoints; return the latter.
 
     Raises EngineUnavailable when a tool is missing or the build fails, EndpointsMissing.
     """
@@ -140,7 +140,7 @@ def _context(files: dict[str, bytes]) -> IO[bytes]:
 
 
 def _without_kernel(tarball: Path, target: Path) -> None:
-    """Copy an archive but for what containers do not need."""
+    """Copy an archive without what containers do not need."""
     with tarfile.open(tarball) as given, tarfile.open(target, mode="w") as kept:
         for member in given:
             if not member.name.startswith(LEFT_OUT):

@@ -1,4 +1,4 @@
-"""A cell's networks and containers: created, watched, and their output."""
+"""A cell's networks and containers: how they are created and watched, and their output."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from .image import Image
 from .leftovers import AT_ONCE, label
 
 LOG_LINES = 50
-# How long two runs that want the same addresses wait at most before they look for others, s.
+# The longest that two runs that want the same addresses wait before they look for others, s.
 PATIENCES_S = (0.1, 0.3, 1.0, 3.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The containers of a cell, by the name of their node; the conductor has its own."""
+    """The identifiers of a cell's containers, by the name of their node; the conductor has its own."""
 
     containers: dict[str, str]
 
     @property
     def conductor(self) -> str:
-        """The identifier of the container that ends last."""
+        """The identifier of the conductor's container, which ends last."""
         return self.containers[target.CONDUCTOR]
 
 
 def free_range(client: Client, links: int) -> IPv4Address:
     """Return the first address of a range for `links` links that no network of the engine uses.
 
-    Raises EngineUnavailable when there are none.
+    Raises EngineUnavailable if there is none.
     """
     with translated():
         networks = client.api.networks()
@@ -63,10 +63,10 @@ def free_range(client: Client, links: int) -> IPv4Address:
 
 
 def start(client: Client, cell: Cell, image: Image, folder: Path) -> Started:
-    """Make the networks and containers of a cell, and start them; all carry this fairc's label.
+    """Create the networks and containers of a cell, and start them; all carry this fairc's label.
 
     folder: empty; receives the program and then the artefacts.
-    Raises EngineUnavailable; what has been made by then is for `leftovers.remove`.
+    Raises EngineUnavailable; what has been created by then is left to `leftovers.remove`.
     """
     folder.chmod(0o777)  # root in a container is not the root that owns it
     for container in images.containers(cell.flows):
@@ -81,7 +81,7 @@ def start(client: Client, cell: Cell, image: Image, folder: Path) -> Started:
 
 
 def _networked(making: _Making, cell: Cell, pool: ThreadPoolExecutor) -> target.Job:
-    """Make the networks of a cell in a range that is free; another run may take it meanwhile. Raises APIError."""
+    """Create the networks of a cell in a free range, or another if a run takes it meanwhile. Raises APIError."""
     for patience_s in (*PATIENCES_S, None):
         job = target.describe(cell, free_range(making.client, len(cell.cables)))
         made = [pool.submit(making.network, network) for network in job.networks]
@@ -94,12 +94,12 @@ def _networked(making: _Making, cell: Cell, pool: ThreadPoolExecutor) -> target.
         for network, future in zip(job.networks, made, strict=True):
             if future.exception() is None:
                 making.remove_network(network)
-        time.sleep(random.uniform(0, patience_s))  # or both would try the next one at once
+        time.sleep(random.uniform(0, patience_s))  # otherwise both would try the next one at once
     raise AssertionError
 
 
 def has_ended(client: Client, container: str) -> bool:
-    """Whether a container does not run any more. Raises EngineUnavailable."""
+    """Return whether a container no longer runs. Raises EngineUnavailable."""
     with translated():
         return not client.api.inspect_container(container)["State"]["Running"]
 
@@ -118,7 +118,7 @@ def last_lines(client: Client, started: Started) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Making:
-    """Makes the parts of one cell; prefix: of their names."""
+    """Creates the parts of one cell. prefix: of their names."""
 
     client: Client
     image: Image
@@ -126,7 +126,7 @@ class _Making:
     prefix: str
 
     def network(self, network: target.Network) -> None:
-        """Make the bridge of a link."""
+        """Create the bridge of a link."""
         self.client.api.create_network(
             f"{self.prefix}-{network.name}",
             driver="bridge",
@@ -140,7 +140,7 @@ class _Making:
         self.client.api.remove_network(f"{self.prefix}-{network.name}")
 
     def container(self, container: target.Container | None) -> str:
-        """Make and start a node's container, or (None) the conductor's; return its identifier."""
+        """Create and start a node's container, or (None) the conductor's; return its identifier."""
         api = self.client.api
         attachments = container.attachments if container else ()
         name = container.name if container else target.CONDUCTOR

@@ -1,4 +1,4 @@
-"""Whose a container or a network is, and the end of those whose owner has gone."""
+"""Whose a container or a network is, and how those whose owner has gone are removed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from fairc.runtime.host.supervisor import mark, namespace, owner_runs
 from .client import Client, connect, translated
 
 LABEL = "org.fairc.run"
-# What the engine answers while somebody else removes a thing, or the containers of a network.
+# What the engine answers while somebody else is removing the same thing, or the containers of a network.
 UNDER_WAY = ("already in progress", "has active endpoints")
 PATIENCE_S = 20.0
-AT_ONCE = 4  # of the work of making or removing a container half is waiting
+AT_ONCE = 4  # half the work of creating or removing a container is waiting
 
 
 def place() -> str:
@@ -29,17 +29,17 @@ def place() -> str:
 
 
 def label() -> dict[str, str]:
-    """Return the label of everything that this fairc makes."""
+    """Return the label of everything that this fairc creates."""
     return {LABEL: f"{mark()}@{place()}"}
 
 
 def is_left(value: str) -> bool:
-    """Whether the fairc that made something has gone; False if that cannot be determined here."""
+    """Return whether the fairc that created something has gone; False if that cannot be determined here."""
     owner, _, where = value.partition("@")
     if where == place():
         return not owner_runs(owner)
     here, there = place().partition("/")[0], where.partition("/")[0]
-    return bool(there) and there != here  # the machine was started anew
+    return bool(there) and there != here  # the machine was rebooted
 
 
 def remove(client: Client, doomed: Callable[[str], bool]) -> list[str]:
@@ -62,12 +62,12 @@ def remove(client: Client, doomed: Callable[[str], bool]) -> list[str]:
 
 
 def sweep(client: Client) -> list[str]:
-    """Remove what killed runs have left; return a description of each. Raises EngineUnavailable."""
+    """Remove what killed runs have left behind; return a description of each. Raises EngineUnavailable."""
     return remove(client, is_left)
 
 
 def sweep_if_there() -> Iterator[str]:
-    """Do the same if this user has a Docker engine; yield what was removed."""
+    """Remove what killed runs have left behind if this user has a Docker engine; yield a description of each."""
     try:
         client = connect()
     except EngineUnavailable:

@@ -1,4 +1,4 @@
-"""What the kernel offers a container: each thing is tried in one."""
+"""What the kernel offers a container: each feature is tried out in one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def probe(
 
     devices: kinds of network interfaces that are stacked on other interfaces.
 
-    Raises EngineUnavailable, also when the engine does not let containers do this at all.
+    Raises EngineUnavailable, also if the engine does not let containers do this at all.
     """
     wanted = json.dumps(
         [{kind: trial(kind) for kind in qdiscs}, list(ccas), list(devices), [ACCURATE_ECN]]

@@ -14,26 +14,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-# A machine that computes for so long while its clock stands still is caught in a loop: no cell's
+# A machine that computes for this long while its clock stands still is stuck in a loop: no cell's
 # programs compute for more than a fraction of a second at one instant.
 STANDSTILL_CPU_S = 120.0
 # The most CPU time of a cell, far above the most expensive known (1 Gbit/s on uml: 3 s of CPU per virtual
 # second; vm executes at most 10^9 instructions per virtual second, 10 s of CPU).
 CPU_S_FIXED, CPU_S_PER_VIRTUAL_S = 600.0, 60.0
-# A machine all of whose threads sleep waits for something that never comes.
+# A machine whose threads have all slept for this long waits for something that never comes.
 IDLE_S = 600.0
 # The wait is shorter where one of its processes is dead and the others have not noticed.
 KILLED_S = 20.0
 # Beyond any slowness of a host: ten times the CPU time, plus a day.
 WALL_S_FIXED, WALL_PER_CPU = 24 * 3600.0, 10.0
 CONSOLE_LIMIT = 16 << 20
-# A guest's programs may be processes of the host, which often has no more than 32768 numbers for all.
+# A guest's programs may be processes of the host, which often has no more than 32768 process IDs in all.
 MOST_PROCESSES = 12_000
 CHECK_EVERY_S = 1.0
 # States of proc_pid_stat(5) in which a thread computes, waits for a core or a disk, or has been stopped.
-# Not that of a traced one (t): a guest's programs wait so for their kernel.
+# Not that of a traced thread (t): that is how a guest's programs wait for their kernel.
 NOT_ASLEEP = frozenset("RDT")
-# Of one that has ended, and whose parent has not asked how.
+# The state of a zombie: it has ended, and its parent has not reaped it.
 DEAD = "Z"
 
 
@@ -53,7 +53,7 @@ class Limits:
 
     @property
     def wall_s(self) -> float:
-        """Wall time."""
+        """Wall time, s: the last resort."""
         return WALL_S_FIXED + WALL_PER_CPU * self.cpu_s
 
 
@@ -82,9 +82,9 @@ class Watch:
         return time.monotonic() >= self._checked + CHECK_EVERY_S
 
     def overrun(self, limits: Limits, virtual_ns: int | None) -> str:
-        """Return why the machine must be stopped, or nothing.
+        """Return why the machine must be stopped; empty if it need not be.
 
-        virtual_ns: its clock, ns after the boot; None while that is not known.
+        virtual_ns: its clock, ns after boot; None while that is not known.
         """
         now = self._checked = time.monotonic()
         members = family(self._pid)
@@ -123,8 +123,8 @@ def watched(
 ) -> Iterator[None]:
     """Kill a machine that exceeds its limits while its starter waits for it; `found` gets the reason.
 
-    Its clock is not checked. A host without time for the machine is not a reason: apart from the last resort, the limits
-    are in CPU time.
+    Its clock is not checked. A host too busy to run the machine is not a reason: a thread that waits for a core is
+    not asleep, and apart from the last resort the other limits are in CPU time.
     """
     over = threading.Event()
 
@@ -148,7 +148,7 @@ def watched(
 def family(root: int) -> dict[int, list[str]]:
     """Return a process and its descendants, each with its fields of proc_pid_stat(5) from the third on.
 
-    A guest's programs are processes of the host, which leave the session of the one that was started.
+    A guest's programs are processes of the host, and leave the session of the process that was started.
     """
     found: dict[int, list[str]] = {}
     for entry in Path("/proc").iterdir():
@@ -171,7 +171,7 @@ def processor_s(members: Mapping[int, Sequence[str]]) -> float:
 
 
 def _awake(members: Iterable[int]) -> bool:
-    """Whether any thread of some processes is not asleep: it works, or is prevented from working."""
+    """Return whether any thread of some processes is not asleep: it works, or is kept from working."""
     for pid in members:
         try:
             threads = list(Path(f"/proc/{pid}/task").iterdir())

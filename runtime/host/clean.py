@@ -15,7 +15,7 @@ from fairc.runtime.store.folder import CELLS, PARTIAL, PLAN, Store, StoreError
 
 from .supervisor import MARK, owner_runs
 
-# What `supervisor.temporary_prefix` begins.
+# Names that begin with `supervisor.temporary_prefix`.
 TEMPORARY = re.compile(r"fairc-[a-z]+-(\d+-\d+-\d+)-\w+")
 END_S = 2.0
 
@@ -46,9 +46,9 @@ def orphans() -> Iterator[int]:
 
 
 def end_orphans() -> list[str]:
-    """Kill them, wait until they are gone, and return a description of each.
+    """Kill the orphans, wait until they are gone, and return a description of each.
 
-    Mininet's hosts and namespaces hang on these processes: the kernel removes both with them.
+    Mininet's hosts and namespaces depend on these processes: the kernel removes both with them.
     """
     ended = []
     waiting = list(orphans())
@@ -85,7 +85,7 @@ def _command(pid: int) -> str:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs: it is there, and no zombie."""
+    """Return whether a process runs: it exists and is not a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -112,7 +112,7 @@ def remove_temporary(folder: Path | None = None) -> list[str]:
 
 
 def run_directories(parent: Path) -> list[Path]:
-    """Return the run directories in a folder, sorted; none when there is no such folder."""
+    """Return the run directories in a folder, sorted; none if there is no such folder."""
     if not parent.is_dir():
         return []
     return sorted(p for p in parent.iterdir() if (p / PLAN).is_file() and (p / CELLS).is_file())
@@ -121,7 +121,7 @@ def run_directories(parent: Path) -> list[Path]:
 def remove_partial(folder: Path) -> list[str]:
     """Remove the half-written cells of a run directory; return a description of each.
 
-    Raises StoreError when a run is writing there, or when it is no run directory.
+    Raises StoreError if a run is writing there, or if it is not a run directory.
     """
     if not (folder / PLAN).is_file():
         raise StoreError(f"{folder} is not a run directory: it has no {PLAN}")

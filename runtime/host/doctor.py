@@ -54,7 +54,7 @@ class Examined:
 
 
 def examine() -> list[Examined]:
-    """Check everything that an engine of this version needs."""
+    """Check everything that the engines of this version need."""
     return [
         Examined(kind.name, kind.summary, tuple(EXAMINATIONS[kind.name]()))
         for kind in ENGINES
@@ -139,7 +139,7 @@ def uml() -> Iterator[Finding]:
 
 
 def _image(variant: recipe.Variant) -> tuple[image.Image | None, str]:
-    """Return an image, or None and what is wrong with it; nothing when it has not been built."""
+    """Return an image, or None and what is wrong with it; empty if it has not been built."""
     try:
         found = image.find(variant)
         if found is not None:
@@ -182,7 +182,7 @@ def mininet() -> Iterator[Finding]:
 
 
 def docker() -> Iterator[Finding]:
-    """Yield what containers need; what the kernel offers them is tried in one."""
+    """Yield what containers need; what the kernel offers them is tried out in one."""
     try:
         from fairc.runtime.containers import client, probe
         from fairc.runtime.containers import image as images
@@ -208,7 +208,7 @@ def docker() -> Iterator[Finding]:
 
 
 def kernel(has_qdisc: Callable[[str], bool], has_cca: Callable[[str], bool]) -> Iterator[Finding]:
-    """Yield the queueing disciplines and CCAs that a kernel has."""
+    """Yield whether a kernel has each queueing discipline and CCA."""
     feature = partial(Finding, remedy=OTHER_KERNEL)
     for kind in host.QDISCS:
         name, needed = f"kernel: sch_{host.module(kind)} ({kind})", kind in ORDINARY_QDISCS

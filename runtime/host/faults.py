@@ -34,7 +34,7 @@ HELP = {
 # their artefacts.
 OPEN_FILES, WANTED_OPEN_FILES = 256, 4096
 ROOM_BYTES = 128 << 20
-# A failed cell is the disk's fault when it has left less than this.
+# A failed cell is the disk's fault if less than this is free.
 FULL_BYTES = 4 << 20
 MEMORY_BESIDE_BYTES = 256 << 20
 
@@ -44,13 +44,13 @@ class MachineFault(EngineUnavailable):
 
 
 def _unmapped(error: BaseException) -> bool:
-    """Whether a library could not be loaded for lack of memory, by the loader's messages (dlopen(3))."""
+    """Return whether a library could not be loaded for lack of memory, by the loader's messages (dlopen(3))."""
     messages = ("failed to map segment", "cannot allocate memory", "cannot create shared object")
     return isinstance(error, ImportError) and any(each in str(error) for each in messages)
 
 
 def of(error: BaseException) -> MachineFault | None:
-    """Return the fault of the environment that an exception stands for; None when it is none."""
+    """Return the fault of the environment that an exception stands for; None if it is not one."""
     if isinstance(error, MachineFault):
         return error
     if isinstance(error, MemoryError) or _unmapped(error):
@@ -78,13 +78,13 @@ def _of_duckdb(error: BaseException) -> int | None:
 
 
 def no_process() -> MachineFault:
-    """Return the fault that no process could be started, where it is not an exception that says so."""
+    """Return the fault that no process could be started, for callers that have no exception that says so."""
     message = "no more processes could be started on this machine"
     return MachineFault((message,), f"{HELP[errno.EAGAIN]}; {RESUMES}")
 
 
 def full(places: Iterable[Path]) -> MachineFault | None:
-    """Return the fault that a disk is full, if one is; places: where cells write, besides TMPDIR."""
+    """Return the fault of a full disk, if one is. places: where cells write, besides TMPDIR."""
     for place in (Path(tempfile.gettempdir()), *places):
         try:
             free = shutil.disk_usage(place).free
@@ -99,7 +99,7 @@ def full(places: Iterable[Path]) -> MachineFault | None:
 def require(largest_file_bytes: int, memory_bytes: int) -> None:
     """Check that limits and space suffice for cells in virtual time; raise the soft limit of open files.
 
-    largest_file_bytes: what a cell writes at most. memory_bytes: what one of its programs maps. Raises
+    largest_file_bytes: of any file that a cell writes. memory_bytes: what one of its programs maps. Raises
     MachineFault.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -28,7 +28,7 @@ Stream = int | IO[bytes] | None
 class Child(subprocess.Popen[bytes]):
     """A supervised command; `returncode` is the command's, 128 + n when signal n ended it.
 
-    `kill` and `terminate` end its whole process group at once, or after the grace that it was given.
+    `kill` and `terminate` end its whole process group, at once or after the grace period it was given.
     """
 
     def __init__(self, argv: Sequence[str], leash: int, **options: object) -> None:
@@ -47,13 +47,13 @@ class Child(subprocess.Popen[bytes]):
     terminate = kill
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the end. Raises subprocess.TimeoutExpired, and leaves the command running."""
+        """Wait for the end. Raises subprocess.TimeoutExpired, leaving the command running."""
         status = super().wait(timeout)
         self._release()
         return status
 
     def _release(self) -> None:
-        with self._once:  # another thread may end it, too
+        with self._once:  # another thread may end it too
             leash, self._leash = self._leash, -1
         if leash >= 0:
             os.close(leash)
@@ -76,11 +76,11 @@ def start(
 ) -> Child:
     """Start a command in a process group of its own.
 
-    argv: the command; its first word is looked for on PATH.
+    argv: the command; its first word is looked up in PATH.
     env: the whole environment (default: this process's); the mark is added.
-    deadline_s: wall seconds after which the group is killed, > 0.
-    grace_s: how long before it is killed it is asked to end (SIGTERM); for what has to clean up, such as mounts.
-    Raises FileNotFoundError when there is no such command.
+    deadline_s: wall seconds after which the group is ended, > 0.
+    grace_s: if > 0, it is asked to end (SIGTERM) and killed this much later; for commands that clean up (mounts).
+    Raises FileNotFoundError if there is no such command.
     """
     program = shutil.which(argv[0])
     if program is None:
@@ -119,7 +119,7 @@ class Group:
 
     @contextmanager
     def start(self, argv: Sequence[str], **options: Any) -> Iterator[Child]:
-        """Start a command as `start` does; it is ended, and waited for, when the block is left."""
+        """Start a command as `start` does; when the block is left, it is ended and waited for."""
         with start(argv, **options) as process:
             with self._lock:
                 self._running.add(process)
@@ -133,7 +133,7 @@ class Group:
                     self._running.discard(process)
 
     def end(self) -> None:
-        """End all that run, and all that will still be started, at once; does not wait."""
+        """End all that run, and all that are started later, at once; does not wait."""
         with self._lock:
             self._over = True
             for process in self._running:
@@ -142,22 +142,22 @@ class Group:
 
 @cache
 def mark() -> str:
-    """Return what this run writes into the environment of all it starts: `PID:START:NAMESPACE`.
+    """Return the mark that this run writes into the environment of all it starts: `PID:START:NAMESPACE`.
 
-    START is in clock ticks after boot (proc(5), field 22), so a reused process number does not
-    pass for its predecessor; NAMESPACE is the process namespace where the number holds, which is
-    another one in a container.
+    START is in clock ticks after boot (proc(5), field 22), so a reused PID is not mistaken for its
+    predecessor; NAMESPACE is the PID namespace in which the PID is valid, a different one in each
+    container.
     """
     return f"{os.getpid()}:{started(os.getpid())}:{namespace()}"
 
 
 def namespace() -> int:
-    """Return what identifies this process namespace."""
+    """Return what identifies this PID namespace."""
     return Path("/proc/self/ns/pid").stat().st_ino
 
 
 def temporary_prefix(kind: str) -> str:
-    """Return how the name of a temporary folder begins, so that `fairc clean` knows whose it is.
+    """Return the prefix of a temporary folder's name, which tells `fairc clean` whose it is.
 
     kind: lower-case letters.
     """
@@ -165,7 +165,7 @@ def temporary_prefix(kind: str) -> str:
 
 
 def owner_runs(mark: str) -> bool:
-    """Whether the process that a mark names still runs; True if that cannot be determined here."""
+    """Return whether the process that a mark names still runs; True if that cannot be determined here."""
     pid, _, rest = mark.partition(":")
     start, _, where = rest.partition(":")
     if not (pid.isdigit() and start.isdigit()) or where != str(namespace()):
@@ -174,7 +174,7 @@ def owner_runs(mark: str) -> bool:
 
 
 def started(pid: int) -> int | None:
-    """Return when a process was started, in clock ticks after boot; None when there is none."""
+    """Return when a process was started, in clock ticks after boot; None if there is none."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

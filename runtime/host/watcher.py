@@ -1,8 +1,8 @@
 """The program between fairc and a command: it ends the command when fairc goes or time is up.
 
 Run by `supervisor.start` as `python -I -S watcher.py LEASH SECONDS GRACE COMMAND...`; it imports next to
-nothing, because its start-up is paid for every cell. LEASH is the reading end of a pipe whose only
-other end fairc holds: the kernel closes that end however fairc dies.
+nothing, because every cell pays for its start-up. LEASH is the reading end of a pipe whose only other end
+is held by fairc: the kernel closes that end however fairc dies.
 """
 
 import os
@@ -16,12 +16,13 @@ GONE_MS = 500
 def main(leash: int, seconds: float, grace: float, command: list[str]) -> int:
     """Run a command in a process group of its own and return its exit status (128 + n: signal n).
 
-    The whole group is killed when the command ends, when the leash breaks, and after `seconds`; it is asked to
-    end `grace` seconds earlier, if that is more than 0.
-    In the last case this process ends itself with SIGALRM, which no exit status can imitate.
+    The whole group is killed when the command ends, when the leash breaks, and after `seconds` (< 0: never). If
+    `grace` is more than 0 and the command has not ended, the group is first asked to end (SIGTERM), and killed
+    `grace` seconds later at most. After `seconds` this process ends itself with SIGALRM, which no exit status can
+    imitate.
     """
     os.set_inheritable(leash, False)
-    # setpriv: should this process be killed itself, the command goes with it.
+    # setpriv: if this process itself is killed, the command dies with it.
     guarded = ["setpriv", "--pdeathsig", "KILL", "--", *command]
     child = os.posix_spawnp(guarded[0], guarded, os.environ, setpgroup=0)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -36,7 +37,7 @@ def main(leash: int, seconds: float, grace: float, command: list[str]) -> int:
         os.killpg(child, SIGTERM)
         poll.unregister(leash)
         poll.poll(grace * 1000)
-    os.killpg(child, SIGKILL)  # before the child is reaped, so the group cannot be another one
+    os.killpg(child, SIGKILL)  # before the child is reaped, so the group's ID cannot be reused
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     await_group(child)
     if not seen:
@@ -56,7 +57,7 @@ def await_group(group: int) -> None:
 def lives(group: int) -> bool:
     """Return whether a process group has a member that is more than an entry in the process table.
 
-    Some hosts' first process, whose children orphans become, collects them late.
+    On some hosts the first process, which inherits orphans, reaps them late.
     """
     try:
         os.killpg(group, 0)

@@ -1,4 +1,4 @@
-"""`fairc doctor --verify`: all files in the cache that cells need, read completely and compared with their hashes."""
+"""`fairc doctor --verify`: all files in the cache that cells need, read in full and compared with their hashes."""
 
 from __future__ import annotations
 

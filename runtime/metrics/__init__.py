@@ -1,6 +1,6 @@
-"""What is computed of a measured cell: one module a metric, its stem is its name in the language.
+"""What is computed from a measured cell: one module per metric, named as the metric is in the language.
 
-`base` says what a metric is; each other module ends with its METRIC, and METRICS lists them.
+`base` defines what a metric is; each metric's module ends with its METRIC, and METRICS lists them.
 """
 
 from .base import Metric, Value

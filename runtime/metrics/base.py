@@ -32,7 +32,10 @@ class Value:
         reason: str = "",
         load: int | None = None,
     ) -> MetricValue:
-        """Return this value of a cell, flow or page load; None (or NaN) needs a reason."""
+        """Return this value for a cell, flow or page load.
+
+        Raises ValueError for a number that is None or not finite, unless a reason is given.
+        """
         if number is None or not math.isfinite(number):
             if not reason:
                 raise ValueError(f"{self.name} without a value needs a reason")
@@ -52,8 +55,8 @@ class Metric:
     """A metric; its definition, formula and source are the docstring of its module.
 
     name: as in the language. values: what it gives; the first is what the bare name means.
-    compute: of a measurement and a request, all values of one cell.
-    traces: of the same, its series over time, if it has any. curves: its other curves.
+    compute: returns all values of one cell from its measurement and a request.
+    traces: returns the metric's time series, if it has any. curves: returns its other curves.
     """
 
     name: str
@@ -69,12 +72,12 @@ class Metric:
 
 
 def of_module(compute: Compute, function: Callable[..., object]) -> Compute:
-    """Return a `compute` as one of the module of another function, whose docstring defines the metric."""
+    """Return `compute`, attributed to the module of another function: its docstring defines the metric."""
     return update_wrapper(compute, function, ("__module__",), ())
 
 
 def per_flow(of_flow: Callable[[Measurement, FlowRecord], tuple[MetricValue, ...]]) -> Compute:
-    """Return what computes the values of each requested flow."""
+    """Return a `compute` that gives the values of each requested flow."""
 
     def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
         flows = measurement.sessions(request.sessions)
@@ -84,5 +87,5 @@ def per_flow(of_flow: Callable[[Measurement, FlowRecord], tuple[MetricValue, ...
 
 
 def window(measurement: Measurement, flow: FlowRecord) -> tuple[float, float]:
-    """Return when a flow is measured, s: from the later of its start and the warm-up, to its end."""
+    """Return when a flow is measured, s: from the later of its start and the end of the warm-up to its end."""
     return max(flow.start_s, measurement.warmup_s), flow.end_s

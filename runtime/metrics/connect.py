@@ -2,7 +2,7 @@
 
     connect = connectEnd - connectStart
 
-One value for each load of a cell; none for a load that failed (`plt`). It includes TLS.
+One value for each load of a cell; none for a load that failed (`plt`). The TLS handshake is included.
 
 Unit: s. Source: W3C Navigation Timing Level 2, section 3.
 """

@@ -4,17 +4,16 @@
     fair   : (1 - delta) / n <= s_k(t) <= (1 + delta) / n for every session k
 
     convergence_time         = t - begin, t the end of the first window that is fair
-    convergence_time.reached = 1 if there is one, else 0
+    convergence_time.reached = 1 if there is such a window, else 0
     convergence_time.held    = share of the windows from then on that are fair
 
-x is that of `fairness`; begin is the moment when the last session has its first data. delta (option
-`tolerance`) is 10 % and the window (option `over`) 1 s by default; windows move by one slot (option
-`slot`) and lie wholly inside the competition. The warm-up is included, because
-convergence happens in it.
+x is that of `fairness`; begin is the moment when the last session receives its first data. delta (option
+`tolerance`) is 10 % and the window (option `over`) 1 s by default; windows advance by one slot (option
+`slot`) and lie wholly inside the competition. The warm-up is included, because convergence happens in it.
 
 For two sessions this is the delta-fair convergence time: until their shares are between (1 - delta)/2
 and (1 + delta)/2. In the paper one flow starts with nearly all of the bandwidth; here the spec decides how
-flows start, so let one run alone before the other starts. A cell that does not converge has no value, and
+flows start, so let one run alone before the other starts. A cell that does not converge has no value, so
 a median over the other cells is too small: check `reached` as well.
 
 Unit: s (reached, held: 1). Source: Bansal, Balakrishnan, Floyd and Shenker, Dynamic behavior of slowly-
@@ -41,13 +40,13 @@ OVER_S = 1.0
 
 
 def fair_windows(x: Floats, length: int, tolerance: float) -> np.ndarray:
-    """Return which moving windows are fair. x: shape (n, S), S >= length >= 1; S - length + 1 come."""
+    """Return which moving windows are fair, shape (S - length + 1,). x: shape (n, S), S >= length >= 1."""
     sums = np.cumsum(np.pad(x, ((0, 0), (1, 0))), axis=1)
     window = sums[:, length:] - sums[:, :-length]
     total = window.sum(axis=0)
     shares = np.divide(window, total, out=np.zeros_like(window), where=total > 0)
     n = len(x)
-    # A window that is exactly at the limit is fair, however the sums were rounded.
+    # A window exactly at the limit is fair, however the sums are rounded.
     fair = np.abs(shares - 1 / n) <= tolerance / n + 1e-9
     return np.asarray(fair.all(axis=0) & (total > 0))
 

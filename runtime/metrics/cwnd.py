@@ -1,13 +1,13 @@
-"""Congestion window of a flow: the sum over its connections, sampled at equal times.
+"""Congestion window of a flow: the sum over its connections, sampled at equal intervals.
 
     cwnd(t) = sum over connections c of the last sample of c at or before t
 
 at the multiples t of `every` (100 ms by default) after the warm-up, while the flow has a live connection: a
 connection counts from its first sample to its last. Mean, extremes and percentiles are over these times. The
 endpoints sample TCP_INFO, or the QUIC controller, every 100 ms, or more often if a metric of the flow asks for
-it; each sample costs processor time and disk. A QUIC window in packets is its bytes divided by the packet size.
+it; each sample costs CPU time and disk space. A QUIC window in packets is its bytes divided by the packet size.
 
-Course over time: cwnd, of each flow.
+Time series: cwnd, one per flow.
 
 Unit: packets. Source: RFC 5681, section 2 (cwnd); measurement.md, rule 19.
 """
@@ -35,7 +35,7 @@ VALUES = (MEAN, *percentile_values("cwnd", "packets", "the congestion window"), 
 
 
 def sampled(measurement: Measurement, flow: FlowRecord, every_s: float) -> tuple[Floats, Floats]:
-    """Return times and windows of a flow, s and packets; empty for one without a window."""
+    """Return a flow's sampling times, s, and its windows, packets; both empty if it has no window."""
     samples = flow.endpoints.samples
     known = np.isfinite(samples.cwnd_packets)
     times, windows = samples.t_s[known], samples.cwnd_packets[known]
@@ -49,7 +49,7 @@ def sampled(measurement: Measurement, flow: FlowRecord, every_s: float) -> tuple
     for connection in np.unique(connections):
         ours = connections == connection
         t = times[ours]
-        # Samples are at multiples of the interval, except for the last digits of the clock.
+        # Samples fall on multiples of the interval, up to the last digits of the clock.
         place = np.searchsorted(t, at + 1e-6, side="right") - 1
         here = (place >= 0) & (at <= t[-1] + 1e-6)
         total += np.where(here, windows[ours][place], 0.0)

@@ -5,10 +5,10 @@
     datagrams.duplicates = arrived again / arrived
     datagrams.jitter     = mean over connections of J at their end
 
-arrived: distinct datagrams. missing: those below the highest number that arrived. All connections of
-the flow, from its start to its end, warm-up included: the client reports only totals. (iperf3 counts a
-duplicate as a late datagram, and as one loss less.) J: the interarrival jitter, with D the difference of
-the transit times of two datagrams that arrive one after the other,
+arrived: distinct datagrams. missing: those below the highest number that arrived. Both count all
+connections of the flow from its start to its end, warm-up included, because the client reports only
+totals. (iperf3 counts a duplicate as a late datagram, and as one loss less.) J: the interarrival jitter,
+with D the difference between the transit times of two consecutive arrivals,
 
     J := J + (|D| - J) / 16
 
@@ -54,7 +54,7 @@ def _of_flow(flow: FlowRecord) -> tuple[MetricValue, ...]:
 def _share(
     value: Value, flow: FlowRecord, counts: Sequence[int | None], arrived: int
 ) -> MetricValue:
-    """Return a share of the datagrams that arrived; a client may not report their number."""
+    """Return counts as a share of the datagrams that arrived; no value if a client does not report one."""
     known = [count for count in counts if count is not None]
     if len(known) < len(counts):
         return value.of(None, flow.name, "iperf3 does not count them")
@@ -62,7 +62,7 @@ def _share(
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return what each requested flow's client saw, or each flow's that is over UDP."""
+    """Return what the clients of the requested flows counted (default: all flows over UDP)."""
     flows = measurement.sessions(request.sessions)
     if not request.sessions:
         flows = tuple(flow for flow in flows if flow.plan.transport == "udp")

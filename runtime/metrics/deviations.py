@@ -1,23 +1,23 @@
-"""Large deviations of one connection's window, against the Markov chain of Reno.
+"""Large deviations of one connection's congestion window, compared with Reno's Markov chain.
 
-Rounds by the connection's own clock, t(i+1) = t(i) + srtt(t(i)), after the warm-up. In each round the
-window w and whether congestion control entered CWR, Recovery or Loss. p(w) is the share of rounds at w
-with an entry; windows never visited lie on the line between their neighbours; wmax is the largest visited.
-Where a share of 1 below wmax, or of 0 at wmax, would shut the chain in, p is the middle of Wilson's interval.
+Rounds follow the connection's own clock, t(i+1) = t(i) + srtt(t(i)), after the warm-up. Each has a
+window w, and congestion control may enter CWR, Recovery or Loss in it. p(w) is the share of rounds at w
+with such an entry, interpolated linearly for windows never visited; wmax is the largest window visited.
+Where a share of 1 below wmax, or of 0 at wmax, would trap the chain, p is the centre of Wilson's interval.
 The chain goes from w to max(floor(w/2), 1) with probability p(w), else to min(w+1, wmax).
 
     f(alpha)   = Lambda(q) - q alpha(q), Lambda(q) = ln(spectral radius of A(q)), A(q)_ij = exp(q j) P_ij
-    f_n(alpha) = ln(count / k_n) / n, less its maximum, k_n = floor(N / n) windows of n rounds (`scales`)
+    f_n(alpha) = ln(count / k_n) / n, minus its maximum, k_n = floor(N / n) windows of n rounds (`scales`)
 
 `inside` is 1 if the measured spectrum is inside the 95 % envelope of 1000 simulated chains of equal length,
-over all bins of all scales together, 0 if not. Three chains are simulated: with p(w) as counted, of
-independent packet losses, p(w) = 1 - (1 - p_packet)^w with p_packet fitted, and under Gaussian cross
+simultaneously over all bins of all scales, else 0. Three chains are simulated: with p(w) as counted; with
+independent packet losses, p(w) = 1 - (1 - p_packet)^w with p_packet fitted; and under Gaussian cross
 traffic as the plan describes it, p(w) = 1/2 (1 - erf((C - w S / RTT - mu) / (sigma sqrt 2))).
-A scale with fewer than 30 windows has no values and is left out of the verdict. The theory covers only Reno
-over TCP: other CCAs have no values of it.
+A scale with fewer than 30 windows has no values but their number, and is left out of the verdict. The theory
+covers only Reno over TCP: other flows have no values from it.
 
-Curves: the spectra, the ranges of alpha, and p(w), of which the figures `spectrum`, `ranges` and
-`loss_window` are made.
+Curves: the spectra, the ranges of alpha, and p(w), from which the figures `spectrum`, `ranges` and
+`loss_window` are drawn.
 
 Unit: packets for windows, 1 for the rest. Source: Loiseau et al., Performance Evaluation 67, 2010.
 """
@@ -75,13 +75,13 @@ VALUES = (*OF_MODELS, *OF_FLOW, *OF_SCALE)
 
 
 def scales_of(request: MetricRequest) -> tuple[int, ...]:
-    """Return the scales of a request, rounds."""
+    """Return the scales of a request, in rounds."""
     text = str(request.options.get(SCALES.name, SCALES.default))
     return tuple(int(part) for part in text.strip("[]").split(","))
 
 
 def studied(measurement: Measurement, flow: FlowRecord, scales: tuple[int, ...]) -> Study | str:
-    """Return the study of a flow, or why there is none; made once for each measurement."""
+    """Return the study of a flow, or why there is none; made only once per measurement."""
     key = ("deviations", flow.name, scales)
     if key not in measurement.memo:
         measurement.memo[key] = _study(measurement, flow, scales)

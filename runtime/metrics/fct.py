@@ -2,14 +2,14 @@
 
     fct = last byte at the client's application - connection opened
 
-over the transfers that began after the warm-up: of `requests` each request, of `file` each
-connection. It includes the handshake and its retries.
+over the transfers that began after the warm-up: with `requests` each request, with `file` each
+connection. The handshake and its retries are included.
 
 A transfer that had not ended when the flow was stopped or the cell ended counts as infinite in the
-percentiles, which interpolate linearly: a percentile that involves such a transfer is not
-defined, nor is one that fewer than 1 / (1 - p) transfers (1 / p below the median) cannot distinguish from an
-extreme. fct.mean is over the completed transfers; fct.unfinished counts the others. The unfinished ones are
-the slow ones: where there are many, the mean is too small.
+percentiles, which interpolate linearly: a percentile that involves such a transfer is not defined, nor is
+one of fewer than 1 / (1 - p) transfers (1 / p below the median), which cannot tell it from an extreme.
+fct.mean is over the completed transfers; fct.unfinished counts the others. The unfinished ones are the
+slow ones: where there are many, the mean is too small.
 
 fct.group_..., under the name of a group of users, is the same over the transfers of all its flows in a cell.
 Cells are independent, transfers are not: summaries and intervals are over cells, never over pooled
@@ -76,8 +76,8 @@ GROUP = _values("group_", " of all users of a group")
 def percentile(completed: NDArray[np.float64], unfinished: int, percent: int) -> float | None:
     """Return a percentile of completion times; None where it is infinite.
 
-    completed: of the transfers that were completed, s, ascending. unfinished: how many more there
-    were, each infinite; at least one transfer in all.
+    completed: times of the completed transfers, s, ascending. unfinished: the number of others, each
+    infinite; at least one transfer in all.
     """
     place = (len(completed) + unfinished - 1) * percent / 100
     below = math.floor(place)
@@ -91,7 +91,7 @@ def percentile(completed: NDArray[np.float64], unfinished: int, percent: int) ->
 def _of_transfers(
     values: _Values, completed: NDArray[np.float64], unfinished: int, name: str
 ) -> tuple[MetricValue, ...]:
-    """Return the values of some transfers: the times of those that were completed, s."""
+    """Return the values of some transfers. completed: times of those that were completed, s."""
     found, n = np.sort(completed), len(completed) + unfinished
     counts = (values.count.of(len(found), name), values.unfinished.of(unfinished, name))
     if not len(found):
@@ -109,7 +109,10 @@ def _of_transfers(
 
 
 def _counted(measurement: Measurement, flow: FlowRecord) -> tuple[NDArray[np.float64], int] | None:
-    """Return the times of a flow's transfers after the warm-up, and how many never ended."""
+    """Return the times, s, of a flow's transfers after the warm-up, and how many never ended.
+
+    None if its transfers have no end.
+    """
     transfers = flow.transfers
     if transfers is None:
         return None
@@ -118,7 +121,7 @@ def _counted(measurement: Measurement, flow: FlowRecord) -> tuple[NDArray[np.flo
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the completion times of each requested flow, or of each that has transfers."""
+    """Return the completion times of the requested flows (default: all that have transfers)."""
     flows = measurement.sessions(request.sessions)
     if not request.sessions:
         flows = tuple(flow for flow in flows if flow.transfers is not None)

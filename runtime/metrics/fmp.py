@@ -15,9 +15,9 @@ The sessions, their competition time, its slots, and x are those of `fairness`. 
               quadratic         alpha_i = (S + 1 - i)^2 / sum_j (S + 1 - j)^2
               harmonic          alpha_i = (1 / i) / sum_j (1 / j)
 
-The paper does not print its weights; linear ones fit its table. With three or more sessions, K is that of
-every pair, each over its own competition time, and the pair with the largest |K| is kept;
-`fmp.K_pair` has every pair, named after both sessions. The other values are of all sessions together:
+The paper does not print its weights; linear ones fit its table. With three or more sessions, K is computed
+for every pair over its own competition time, and the pair with the largest |K| is kept; `fmp.K_pair` has
+every pair, named after both sessions. The other values cover all sessions:
 
     fmp.jain             = mean over slots of Jain's index
     fmp.product          = prod_k x_k, over the whole competition time
@@ -26,8 +26,8 @@ every pair, each over its own competition time, and the pair with the largest |K
 Over many configurations, the 10th percentile of fmp.fairness is the fairness that nine in ten reach:
 1 - (90th percentile of |K|).
 
-Courses over time: fmp.K, the sum of its terms until the end of each slot, so that its last value is
-K; fmp.jain, the mean of Jain's index until then. Of the kept pair.
+Time series, of the kept pair: fmp.K, the sum of its terms up to the end of each slot, so that its last
+value is K; fmp.jain, the mean of Jain's index up to then.
 
 Unit: 1. Source: Corbel et al., Fairness Measurement Procedure for congestion control algorithms,
 2018; RFC 5166, section 2.3 (product measure, epsilon-fairness).
@@ -72,7 +72,7 @@ OF_WORST_PAIR = (FAIRNESS, FAIRNESS_REL, K, K_REL)
 OF_ALL = (JAIN, PRODUCT, EPSILON)
 VALUES = (*OF_WORST_PAIR, K_PAIR, *OF_ALL)
 
-# Of the numbers of the slots, S to 1: positive and increasing, so that the first slot weighs most.
+# Weights by the number of slots left, S to 1: positive and increasing, so the first slot weighs most.
 _SHAPES: Mapping[str, Callable[[Floats], Floats]] = {
     "linear": lambda left: left,
     "quadratic": lambda left: left**2,
@@ -95,7 +95,7 @@ def terms(x: Floats, kind: str) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two sessions: their names, x of each slot of their competition, the ends of these slots."""
+    """Two sessions: names, x in each slot of their competition, the ends of these slots, terms of K."""
 
     name: str
     x: Floats
@@ -133,12 +133,12 @@ def _pairs(measurement: Measurement, request: MetricRequest) -> list[_Pair] | st
 
 
 def _worst(pairs: list[_Pair]) -> _Pair:
-    """Return the pair with the largest |K|, of equals the first."""
+    """Return the pair with the largest |K|, the first of equals."""
     return max(pairs, key=lambda pair: abs(pair.k))
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return K and what goes with it, of the requested sessions (default: all flows)."""
+    """Return K and the values that go with it for the requested sessions (default: all flows)."""
     pairs = _pairs(measurement, request)
     if isinstance(pairs, str):
         found = [value.of(None, None, pairs) for value in (*OF_WORST_PAIR, K_PAIR)]

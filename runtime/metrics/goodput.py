@@ -2,8 +2,8 @@
 
     goodput = 8 * (B(end) - B(begin)) / (end - begin)
 
-B(t): bytes that the client's application has received until t, all connections of the flow.
-begin: the later of the flow's start and the warm-up. end: its last byte, or its stop.
+B(t): bytes that the client's application has received by t, over all connections of the flow.
+begin: the later of the flow's start and the end of the warm-up. end: its last byte, or its stop.
 A group of users has values under its name: goodput.group is the sum over its flows, goodput.user
 that sum divided by the number of users. Defined only where flows run on users.
 

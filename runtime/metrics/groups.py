@@ -21,7 +21,7 @@ class Group:
 
 
 def named(measurement: Measurement, name: str) -> Group:
-    """Return the group that a name means: users, or a flow; each client's host is a user."""
+    """Return the group that a name means, of users or of a flow; each client host is a user."""
     return _group(name, measurement.sessions((name,)))
 
 
@@ -44,9 +44,9 @@ def _group(name: str, flows: Iterable[FlowRecord]) -> Group:
 def rates(
     flows: Iterable[FlowRecord], each: Mapping[str, MetricValue], user: Value, whole: Value
 ) -> tuple[MetricValue, ...]:
-    """Return of each group of users the rate of one user, and of the whole; none without users.
+    """Return the rates of one user and of the whole of each group of users; empty without users.
 
-    each: the rate of each flow by its name. A user's rate is the sum over his flows.
+    each: the rate of each flow, by its name. The rate of one user is the whole over the number of users.
     """
     found: list[MetricValue] = []
     for group in of_users(flows):

@@ -7,13 +7,13 @@
                           over QUIC sum over connections of (A(end') - A(begin)) / T'
     limited             = the largest of those that are known
 
-T: the sum over connections of end - begin. begin: the first sample of the connection after the warm-up; end:
-its last one; T': the same to end', its last one that is at least two of its largest RTTs before the end, because a
-sender has nothing to send while its last packets are in flight. cap: the largest window that the CCA was given,
-packets; a window counts for the time to the next sample, and flows without a cap have 0. R, S: time for which the receive window, and the send
-buffer, kept data back; B: time with data to send or not acknowledged (TCP_INFO: tcpi_rwnd_limited,
+T: the sum over connections of end - begin. begin: the connection's first sample after the warm-up; end: its last
+one. T': the same up to end', the last sample at least two of the connection's largest RTTs before its end, because
+a sender has nothing to send while its last packets are in flight. cap: the largest window that the CCA was given,
+packets; a window counts until the next sample, and a flow without a cap has 0. R, S: time for which the receive
+window and the send buffer held data back; B: time with data unsent or unacknowledged (TCP_INFO: tcpi_rwnd_limited,
 tcpi_sndbuf_limited, tcpi_busy_time). A: time in which congestion control would have allowed more than there was
-to send: over QUIC this includes flow control, because the stack does not distinguish it from the application.
+to send; over QUIC this includes flow control, because the stack does not distinguish it from the application.
 
 Unit: 1. Source: Linux, net/ipv4/tcp.c, tcp_get_info_chrono_stats; RFC 4898, section 4.5 (tcpEStatsPerfSndLimTime);
 measurement.md, rule 7.
@@ -41,12 +41,12 @@ APPLICATION = Value("limited.application", "1", "share of time without anything 
 PARTS = (CAP, RECEIVER, SEND_BUFFER, APPLICATION)
 
 Rows = NDArray[np.int64]
-# A window is reported in whole packets, or in bytes that make them up.
+# A window is reported in whole packets, or in bytes that are converted to packets.
 NEARLY = 0.5
 
 
 def _cap(flow: FlowRecord, transport: str) -> float | None:
-    """Return the largest window that a flow's CCA was given over a transport, packets."""
+    """Return the largest window that a flow's CCA was given over a transport, packets; None without one."""
     workload = flow.plan.workload
     parameters = flow.plan.cca_parameters
     if isinstance(workload, LoadWorkload) and transport == "quic":
@@ -67,7 +67,7 @@ def _grown(column: NDArray[np.float64], ours: Rows) -> float:
 
 
 def shares(measurement: Measurement, flow: FlowRecord) -> Iterator[tuple[Value, float]]:
-    """Yield the shares that are known of a flow that has samples."""
+    """Yield the known shares of a flow; none without samples."""
     samples = flow.endpoints.samples
     over = flow.endpoints.transports
     spans: list[tuple[str, Rows]] = []
@@ -99,7 +99,7 @@ def shares(measurement: Measurement, flow: FlowRecord) -> Iterator[tuple[Value, 
 
 
 def _before_the_end(samples: Samples, ours: Rows) -> Rows:
-    """Return the samples of a connection without its last two round trips; at least the first one."""
+    """Return a connection's samples without those of its last two round trips; at least the first one."""
     last_s = samples.t_s[ours[-1]] - 2 * samples.rtt_s[ours].max()
     return ours[: max(1, int((samples.t_s[ours] <= last_s).sum()))]
 

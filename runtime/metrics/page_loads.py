@@ -17,10 +17,10 @@ Number = Callable[[Measurement, FlowRecord, PageLoad], float | None]
 def load_metric(
     value: Value, number: Number, lacking: str = "the client did not report it"
 ) -> Metric:
-    """Return the metric of a number of each load of each requested flow; a load that failed has none.
+    """Return a metric with a number for each load of each requested flow; a load that failed has none.
 
-    Flows that load no pages are left out unless they are named. lacking: why a load that did not fail
-    has no number, as text.
+    Flows that load no pages are left out unless they are named. lacking: the reason, where a load that
+    did not fail has no number.
     """
 
     def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:

@@ -3,14 +3,14 @@
     plt = loadEventEnd - connectStart
 
 One value for each load of a cell. Without a browser (`plain`), loadEventEnd is the end of the last
-object's body. A load that failed has no value: it used another protocol than requested, its status
-is not 200, an object is missing or has the wrong size, or it timed out.
+object's body. A load that failed has no value: it used a protocol other than the one requested, its
+status is not 200, an object is missing or has the wrong size, or it timed out.
 
-The report and the table `loads` also have the theory of slow start, end to end:
+The report and the table `loads` also give the theoretical duration of an end-to-end slow start:
 
     t = log2(BDP / IW) * RTT,  at least 0
 
-BDP: the bottleneck's rate times the base RTT; IW: the initial window in full frames of 1514 bytes. It is
+BDP: the bottleneck's rate times the base RTT; IW: the initial window in full frames of 1514 bytes. t is
 the time in which the congestion window grows from IW to the BDP: a page larger than IW but smaller than the
 BDP arrives earlier, and a page of many BDPs also needs its transmission time. Not given for connections that
 a PEP splits: they have no slow start over the whole RTT.

@@ -33,7 +33,7 @@ STEPS = 200
 
 
 def _delays(measurement: Measurement, flow: FlowRecord) -> Floats:
-    """Return the time in the queue of each packet of a flow that counts, s."""
+    """Return the queueing delay of each packet of a flow that counts, s."""
     queue = flow.queue
     delay = queue.delay_s[flow.left & (queue.left_s >= measurement.warmup_s)]
     return delay[np.isfinite(delay)]
@@ -49,7 +49,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
 
 
 def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...]:
-    """Return the distribution of each requested flow; none of one without packets."""
+    """Return the distribution of each requested flow; none for a flow without packets."""
     shares = np.arange(STEPS + 1) / STEPS
     nothing = np.full(STEPS + 1, np.nan)
     delays = ((f.name, _delays(measurement, f)) for f in measurement.sessions(request.sessions))

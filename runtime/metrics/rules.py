@@ -1,6 +1,6 @@
 """The rules of measurement that metrics and verdicts cite as `measurement.md, rule N`: what makes a number publishable.
 
-The report carries those that its metrics cite, `fairc show METRIC` prints them, docs/measurement.md has all.
+The report includes those that its metrics cite, `fairc show METRIC` prints them, docs/measurement.md has all.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
         "Trust": _TRUST,
     }
 )
-"""The rules by section, one a line."""
+"""The rules by section, one per line."""
 
 RULES: Mapping[int, str] = MappingProxyType(
     dict(enumerate((line for text in SECTIONS.values() for line in text.strip().splitlines()), 1))

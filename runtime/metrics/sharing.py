@@ -1,7 +1,7 @@
 """What the metrics of sharing a bottleneck have in common: who competes, when, and for what share.
 
 x, throughout: the throughput of a session over its max-min fair throughput, so that sessions behind
-different bottlenecks compare; IP bytes at the bottleneck's exit, by serialisation time.
+different bottlenecks can be compared; in IP bytes at the bottleneck's exit, apportioned by serialisation time.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def share(
     *,
     warm: bool = True,
 ) -> Sharing | str:
-    """Return how sessions share, or the reason why they do not; `what` is the metric that asks.
+    """Return how sessions share, or the reason why they do not.
 
-    warm: leave the warm-up out.
+    what: the metric that asks. warm: leave the warm-up out.
     """
     if len(sessions) < 2:
         return f"{what} needs two sessions"
@@ -85,12 +85,12 @@ def competition(
 
 
 def no_slot(slot_s: float) -> str:
-    """Say that the competition holds no whole slot."""
+    """Return the reason where the competition holds no whole slot."""
     return f"the sessions competed for less than one whole slot of {slot_s:g} s"
 
 
 def apart(measurement: Measurement, sessions: tuple[FlowRecord, ...]) -> str:
-    """Return a sentence on sessions that share no bottleneck with the rest; empty if all compete."""
+    """Return a sentence naming the sessions that share no bottleneck with the rest; empty if all compete."""
     bottlenecks = {flow.queue.place for flow in sessions}
     crossed = {f.name: bottlenecks & set(measurement.data_paths[f.name]) for f in sessions}
     together, reached = {sessions[0].name}, set(crossed[sessions[0].name])
@@ -128,7 +128,7 @@ def jain(x: Floats) -> Floats:
 
 
 def dominant(x: Floats) -> Floats:
-    """Return d of each slot: -1 where the first of two sessions has more, +1 the second, 0 a tie."""
+    """Return d of each slot: -1 where the first of two sessions has more, +1 the second, 0 for a tie."""
     side: Floats = np.sign(x[1] - x[0])
     return side
 

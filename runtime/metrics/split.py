@@ -21,7 +21,7 @@ AT_THE_BOTTLENECK = frozenset(
         "stationarity",
     }
 )
-"""Metrics that are made from the packets of each flow at its bottleneck."""
+"""Metrics that are computed from the packets of each flow at its bottleneck."""
 
 SHARED = (
     "other flows share its proxies, so its packets at the bottleneck cannot be distinguished from"
@@ -54,7 +54,7 @@ def known_values(
 def known_traces(
     measurement: Measurement, request: MetricRequest, traces: tuple[Trace, ...]
 ) -> Iterator[Trace]:
-    """Yield the courses of a metric, except those that proxies hide."""
+    """Yield the traces of a metric, except those that proxies hide."""
     unseen = {f.name for f in measurement.sessions(request.sessions) if measurement.unseen(f)}
     for trace in traces:
         hidden = request.name in AT_THE_BOTTLENECK and trace.flow in {None, *unseen}

@@ -3,7 +3,7 @@
     stalls.count = mean over the flow's videos of the number of `stalled`
     stalls.time  = mean over the flow's videos of the time from each `stalled` to the next `playing`
 
-A stall that is still on when its flow is stopped or the cell ends counts until then. The start-up delay is
+A stall still in progress when its flow is stopped or the cell ends counts up to then. The start-up delay is
 not a stall. Not defined where a video never started. The table `videos` has the values of each video.
 
 Unit: 1 (stalls.time: s). Source: Sanhaji et al., ConEx Performance Evaluation and Application to Video

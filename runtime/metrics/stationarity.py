@@ -1,7 +1,7 @@
 """Stationarity: does the throughput of a flow keep its level after the warm-up?
 
-The series is its IP bytes at the bottleneck's exit in each whole slot (option `slot`, 100 ms by default)
-from the later of its first data and the warm-up, to its end.
+The series is the flow's IP bytes at the bottleneck's exit in each whole slot (option `slot`, 100 ms by
+default) from the later of its first data and the end of the warm-up to its end.
 
     stationarity.statistic       = eta of the KPSS test: sum_t S_t^2 / (T^2 s^2(l)),
                                    S_t: sum of the first t deviations from the mean,
@@ -9,10 +9,10 @@ from the later of its first data and the warm-up, to its end.
     stationarity.p               = its p-value, between 0.01 and 0.10, where the published table ends
     stationarity.autocorrelation = correlation of the series with itself one slot later
 
-A small p (below 5 %) says that the level moves, as it does while flows converge: the warm-up is too short,
+A small p (below 5 %) means that the level moves, as it does while flows converge: the warm-up is too short,
 or the flow has no steady state, and a mean over the series depends on when it was taken. 0.10 means "0.10
-or more": nothing was found, which proves nothing. The autocorrelation says how far slots are from independent
-values; an interval must come from repetitions, not from slots.
+or more": nothing was found, which proves nothing. The autocorrelation tells how far slots are from being
+independent; an interval must come from repetitions, not from slots.
 
 Unit: 1. Source: Kwiatkowski, Phillips, Schmidt and Shin, Testing the null hypothesis of stationarity against
 the alternative of a unit root, Journal of Econometrics 54, 1992; lags after Hobijn, Franses and Ooms, 1998.

@@ -3,7 +3,7 @@
     ttr = responseStart - connectStart
 
 One value for each load of a cell; none for a load that failed (`plt`). It includes the handshakes (one
-round trip of TCP and one of TLS 1.3; over QUIC one in all) and one round trip of the request.
+round trip for TCP and one for TLS 1.3; over QUIC one in all) and one round trip for the request.
 
 Unit: s. Source: W3C Navigation Timing Level 2, section 3; Thomas et al., QUIC and SATCOM, 2018.
 """

@@ -16,10 +16,10 @@ Number = Callable[[Video], float | None]
 
 
 def video_metric(name: str, numbers: Mapping[Value, Number]) -> Metric:
-    """Return the metric of the mean of each number over the videos of each requested flow.
+    """Return a metric with the mean of each number over the videos of each requested flow.
 
     Flows that play none are left out unless they are named. Not defined where a video never started:
-    the mean of the others would be that of the lucky ones.
+    a mean over the others would cover only the lucky ones.
     """
 
     def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:

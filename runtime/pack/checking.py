@@ -1,7 +1,7 @@
 """Is a pack what it says? Without trusting it: hashes, the plan compiled again, cells run again.
 
 A pack is data. Its programs, binaries and images are compared with what this installation has, and never run; what
-is run is compiled here from the spec inside, on an engine in virtual time.
+is run is compiled here from the pack's spec, on an engine in virtual time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MARGIN = Margin(0.05, relative=True)
 
 
 def plan_again(folder: Path, checks: Checks) -> compiler.Compilation | None:
-    """Compile the spec of an unpacked pack and compare the plan; None where that cannot be done.
+    """Compile the spec of an unpacked pack and compare the plan; None if it does not compile.
 
     Raises StoreError.
     """
@@ -72,12 +72,12 @@ def plan_again(folder: Path, checks: Checks) -> compiler.Compilation | None:
 
 
 def _meaning(plan: Plan) -> dict[str, object]:
-    """Return what a header says that does not depend on the version of fairc."""
+    """Return the part of a header that does not depend on the version of fairc."""
     return plan.model_dump(exclude={"version", "engine_reasons"})
 
 
 def programs_again(folder: Path, checks: Checks) -> None:
-    """Compare the emitted programs and the endpoints with what this version would write: reported only."""
+    """Compare the emitted programs and the endpoints with this version's; differences decide nothing."""
     place = folder / PROGRAMS / "cells"
     cells = list(read_cells(folder))
     same = sum(_holds(place / f"{cell.id}.py", mininet.render(cell).encode()) for cell in cells)
@@ -98,12 +98,12 @@ def programs_again(folder: Path, checks: Checks) -> None:
 
 
 def _holds(path: Path, content: bytes) -> bool:
-    """Whether a file is there and has this content; a larger one is not read."""
+    """Return whether a file is there and has this content; one of another size is not read."""
     return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
 
 
 def chosen(cells: Iterable[Cell], number: int | None) -> list[Cell]:
-    """Return `number` cells, evenly spread over all, or all of them (None)."""
+    """Return `number` cells, evenly spread over all, or all of them if it is None."""
     every = list(cells)
     if number is None or number >= len(every):
         return every
@@ -124,8 +124,8 @@ def cells_again(
 ) -> None:
     """Run cells again, from the plan compiled here, and compare them with the pack's results.
 
-    Where engine and build are the pack's, cells must come out equal to the byte. Elsewhere all repetitions of
-    the chosen configurations are run, and every metric must agree within 5 %. what: the name of the row.
+    If engine and build are the pack's, the results must be equal to the byte. Otherwise all repetitions of the
+    chosen configurations are run, and every metric must agree within 5 %. what: the name of the row.
     """
     packed = Store(folder)
     ours = {cell.id: cell for cell in compilation.cells()}
@@ -212,7 +212,7 @@ def _agreement(packed: Store, store: Store, wanted: set[str], checks: Checks, wh
 
 
 def _why(store: Store, wanted: set[str]) -> str:
-    """Say why the first of the cells that failed did, if one did."""
+    """Return why the first of the failed cells failed, in brackets; empty if none did."""
     for cell, where in store.finished():
         result = store.result(where.name) if cell.id in wanted else None
         if result is not None and result.status != "ok":
@@ -221,7 +221,7 @@ def _why(store: Store, wanted: set[str]) -> str:
 
 
 def obstacle(plan: Plan) -> str:
-    """Say why the pack's engine runs no cell of a stranger here; empty: it does."""
+    """Return why the pack's engine runs no stranger's cells here; empty if it does."""
     try:
         kind = kind_of(plan.engine)
     except LookupError as error:

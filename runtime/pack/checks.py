@@ -11,7 +11,7 @@ Verdict = Literal["holds", "differs", "cannot tell", "not done"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A row of the answer: what was checked, the verdict, and what was found. decides: of the whole."""
+    """A row of the answer: what was checked, the verdict, what was found, and whether it decides the whole."""
 
     what: str
     verdict: Verdict
@@ -26,7 +26,7 @@ class Checks:
     rows: list[Check] = field(default_factory=list)
 
     def add(self, what: str, verdict: Verdict, found: str, decides: bool = True) -> None:
-        """Add a row; what was found becomes one line of limited length, for it quotes packs and guests."""
+        """Add a row; what was found becomes one line of limited length, because it quotes packs and guests."""
         line = " ".join(found.split())
         line = line if len(line) <= LONGEST else f"{line[:LONGEST]} ..."
         self.rows.append(Check(what, verdict, line, decides))

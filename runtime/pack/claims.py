@@ -1,7 +1,7 @@
-"""Claims in a pack: their verdicts as data, and whether they come out again.
+"""Claims in a pack: their verdicts as data, and whether they are reproduced.
 
-Nothing that a pack says of its verdicts is believed: they are decided from its cells' results, with the claims of
-the spec as it compiles here; and, as far as cells were run again, from what came out here.
+The verdicts that a pack states are not trusted: they are decided again from its cells' results, with the claims of
+the spec as it compiles here; and, as far as cells were run again, from the results obtained here.
 """
 
 from __future__ import annotations
@@ -80,14 +80,14 @@ def claims_again(
 
 
 def _decided(plan: Plan, store: Store, folder: Path) -> Decision:
-    """Decide from the results of a store's cells; its own tables are not looked at."""
+    """Decide from the results of a store's cells; its own tables are ignored."""
     folder.mkdir(parents=True)
     tables.write_of(store, folder, plan)
     return decide(measured(folder, plan))
 
 
 def _recorded(folder: Path) -> list[tuple[Any, Any]]:
-    """Return claim and verdict as the pack has them; empty where it has none that can be read."""
+    """Return the claims and verdicts recorded in a pack; empty if none can be read."""
     try:
         document = json.loads((folder / NAME).read_text(encoding="utf-8"))
         return [(row["claim"], row["verdict"]) for row in document["claims"]]

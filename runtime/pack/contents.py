@@ -24,8 +24,8 @@ OF_CELL = (RESULT, SERIES, hashes.FILES)
 def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict[str, Path | bytes]:
     """Return the files of a pack by name.
 
-    store: a run directory with a report. scratch: an empty folder for what is made for it. raw: with the raw
-    artefacts of every cell. image: a file of `fairc image save`, or None. Raises PackError, StoreError,
+    store: a run directory with a report. scratch: an empty folder for the files generated here. raw: include the
+    raw artefacts of every cell. image: a file of `fairc image save`, or None. Raises PackError, StoreError,
     EndpointsMissing.
     """
     run = store.path
@@ -73,13 +73,13 @@ def programs(store: Store, scratch: Path) -> dict[str, Path | bytes]:
 
 
 def raw_bytes(store: Store) -> int:
-    """Return how large the raw artefacts of all cells are."""
+    """Return the size of the raw artefacts of all cells, bytes."""
     places = (folder / RAW for _, folder in store.finished())
     return sum(place.stat().st_size for place in places if place.is_file())
 
 
 def _inside(root: Path, paths: Iterable[Path]) -> dict[str, Path | bytes]:
-    """Return those of the paths that are regular files, by name. Raises PackError for what leads out of the root.
+    """Return the paths that are regular files, by name. Raises PackError for links and what is outside the root.
 
     A run directory may be a stranger's: a link in it must not put a file of this machine into a pack.
     """

@@ -115,6 +115,6 @@ def _file(name: str) -> dict[str, Any]:
 
 
 def _time(document: dict[str, Any]) -> str:
-    """Return when the lock first named a metric; packs of one run have one time."""
+    """Return when the lock first named a metric, so that all packs of a run have the same time."""
     declared = document.get("declared") or [{}]
     return str(declared[0].get("at", "2020-01-01T00:00:00Z"))

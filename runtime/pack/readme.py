@@ -1,4 +1,4 @@
-"""README.md and CITATION.cff of a pack, made from its plan, its lock and its results."""
+"""README.md and CITATION.cff of a pack, generated from its plan, its lock and its results."""
 
 from __future__ import annotations
 
@@ -208,6 +208,6 @@ def citation(plan: Plan) -> bytes:
 
 
 def _yaml(text: str) -> str:
-    """Write a text as YAML 1.2 has it between double quotes: as JSON, but for characters beyond 16 bits."""
+    """Return a text as a double-quoted YAML 1.2 string: JSON, with unprintable characters as 32-bit escapes."""
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in quoted)

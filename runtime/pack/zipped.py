@@ -1,4 +1,4 @@
-"""Packs as zip files: equal content gives equal bytes; what is read is distrusted."""
+"""Packs as zip files: equal content gives equal bytes; what is read is not trusted."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from fairc.runtime.store.archive import new_file
 from fairc.runtime.store.writing import whole
 
 SUMS = "SHA256SUMS"
-EPOCH = (1980, 1, 1, 0, 0, 0)  # the first time that a zip file can have
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
 LEVEL = 9
-# What no honest pack exceeds: files, bytes of all of them, bytes unpacked for each one packed (of one file:
-# zlib's limit is 1032; of all, once they are more than a GiB), length of a path.
+# What no honest pack exceeds: number of files, their total bytes, compression ratio (of one file: zlib's limit is
+# 1032; of all, once they are more than a GiB), length of a path.
 MAX_FILES, MAX_BYTES, MAX_RATIO, MAX_PATH = 400_000, 64 << 30, 1100, 400
 MANY_BYTES, MAX_RATIO_OF_MANY = 1 << 30, 200
-# What `write` uses. Others allocate as much memory as a pack says (LZMA), or pack more tightly than zlib can.
+# Accepted methods. Others allocate as much memory as a pack demands (LZMA), or compress more than zlib can.
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _SUM_BYTES = 64 + 2 + 1  # of a line, without the name
@@ -33,9 +33,9 @@ class PackError(Exception):
 
 
 def write(path: Path, files: Mapping[str, Path | bytes]) -> None:
-    """Write files, by their names in the pack, and their hashes as SHA256SUMS; whole, or not at all.
+    """Write files, by their names in the pack, and their hashes as SHA256SUMS; completely or not at all.
 
-    Names are sorted, times and owners left out; programs (ELF, scripts with `#!`) stay executable.
+    Names are sorted, times and owners left out; programs (ELF, scripts with `#!`) are executable.
     """
     with (
         whole(path) as part,
@@ -77,8 +77,8 @@ def _blocks(content: Path | bytes) -> Iterator[bytes]:
 def unpack(path: Path, folder: Path) -> None:
     """Unpack a pack into an empty folder, and verify every file. Raises PackError, OSError.
 
-    Refused: paths that leave the folder, links and special files, names twice or in two cases, bombs, files
-    that SHA256SUMS does not name, or names with another hash. Nothing becomes executable.
+    Refused: paths that leave the folder, links and special files, repeated names (in any case), zip bombs, and
+    files that SHA256SUMS does not name or names with another hash. Nothing becomes executable.
     """
     try:
         with zipfile.ZipFile(path) as zipped:
@@ -100,7 +100,7 @@ def unpack(path: Path, folder: Path) -> None:
         ValueError,
         RuntimeError,
         OverflowError,
-    ) as error:  # of an encrypted or a nonsensical one
+    ) as error:  # it is encrypted or malformed
         raise PackError(f"{path} cannot be read: {error}") from None
     _verify(path, folder, set(members) - {SUMS})
 
@@ -142,7 +142,7 @@ def _checked(zipped: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
 
 
 def _fits(path: Path, folder: Path, members: Collection[zipfile.ZipInfo]) -> None:
-    """Raise PackError if the members share bytes, are a bomb together, or there is no room for them."""
+    """Raise PackError if the members share bytes, are a bomb together, or do not fit on the disk."""
     packed = sum(member.compress_size for member in members)
     if packed > path.stat().st_size:
         raise PackError(f"{path} is damaged: its files overlap")

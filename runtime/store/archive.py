@@ -13,18 +13,18 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Protocol
 
 LEVEL = 3
-# What a system says of names that no archive of ours has: too long, there already, below a file.
+# Errors for names that no archive of ours contains: too long, already there, below a file.
 BAD_NAMES = (
     *(errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR),
     *(errno.EISDIR, errno.EINVAL, errno.EILSEQ),
 )
-# What an archive may unpack to: far beyond what packs of captures and images reach (a tenth to a fiftieth), so
-# that a small file from a stranger does not fill a disk.
+# The most that an archive may unpack to: far more than captures and images do (they pack to between a tenth and
+# a fiftieth), so that a small file from a stranger cannot fill a disk.
 MOST_BYTES, MOST_TIMES, MOST_FILES = 2 << 30, 100, 100_000
 
 
 class Readable(Protocol):
-    """What bytes are read from."""
+    """A source of bytes."""
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes."""
@@ -32,15 +32,15 @@ class Readable(Protocol):
 
 
 def pack(folder: Path, archive: Path, left_out: Container[str] = ()) -> None:
-    """Write the regular files of a folder, sorted, without times and owners, to an archive.
+    """Write the regular files of a folder, sorted, without times or owners, to an archive.
 
-    left_out: names of files that are no part of it.
+    left_out: names of files to leave out.
     """
     pack_several({"": folder}, archive, left_out)
 
 
 def pack_several(folders: Mapping[str, Path], archive: Path, left_out: Container[str] = ()) -> None:
-    """Write several folders to one archive, each below the name that it is given."""
+    """Write several folders to one archive, each below its name in `folders`."""
     import zstandard
 
     with (
@@ -61,8 +61,8 @@ def pack_several(folders: Mapping[str, Path], archive: Path, left_out: Container
 def unpack(archive: Path, folder: Path) -> None:
     """Unpack what `pack` writes into an existing empty folder. Raises OSError, ValueError.
 
-    Takes regular files below the folder and nothing else, and not much more than `pack` ever packs. (Filters of tarfile came with Python 3.11.4;
-    Debian 12 has 3.11.2.)
+    Accepts only regular files below the folder, and not much more than `pack` ever packs. (The filters of tarfile
+    came with Python 3.11.4; Debian 12 has 3.11.2.)
     """
     import zstandard
 
@@ -89,7 +89,7 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 class _Bounded(io.RawIOBase):
-    """Reads an archive's unpacked stream as far as it may go. left: bytes."""
+    """An archive's unpacked stream, read up to its limit. left: bytes until then."""
 
     def __init__(self, stream: Readable, archive: Path) -> None:
         self._stream = stream
@@ -106,7 +106,7 @@ class _Bounded(io.RawIOBase):
 
 
 def new_file(target: Path, archive: Path) -> BinaryIO:
-    """Make a file and the folders above it. Raises ValueError for a name that cannot be one, OSError."""
+    """Create a file and the folders above it. Raises OSError, and ValueError for an impossible name."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         return target.open("xb")
@@ -117,7 +117,7 @@ def new_file(target: Path, archive: Path) -> BinaryIO:
 
 
 def digest(folder: Path) -> str:
-    """Return the SHA-256 over names and contents of the files of a folder."""
+    """Return the SHA-256 over the names and contents of the files in a folder."""
     total = hashlib.sha256()
     for path in sorted(p for p in folder.iterdir() if p.is_file()):
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""A compiled plan from somewhere else: copied whole, with the files it comes from, and only if it is genuine."""
+"""A compiled plan from elsewhere: copied whole, with the files it was compiled from, and only if it is genuine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .folder import CELLS, PLAN, StoreError, read_cells
 
 
 def copy_plan(source: Path, folder: Path) -> None:
-    """Copy a compiled plan that is whole, and none of whose cells has the name of another.
+    """Copy a compiled plan that is complete, and whose cells all have the ids of their content.
 
     Raises StoreError, OSError.
     """
@@ -26,12 +26,12 @@ def copy_plan(source: Path, folder: Path) -> None:
     try:
         for number, cell in enumerate(read_cells(folder), 1):
             require_genuine(folder, cell, number)
-    except StoreError as error:  # the copy is nothing that a user knows of
+    except StoreError as error:  # the user does not know of the copy
         raise StoreError(str(error).replace(str(folder), str(source))) from None
 
 
 def copy_spec(source: Path, folder: Path) -> None:
-    """Copy the files that a plan comes from, where it has them: regular files alone. Raises StoreError."""
+    """Copy the files that a plan was compiled from, if it has them: regular files only. Raises StoreError."""
     root = source / SPEC
     for path in sorted(root.rglob("*")) if root.is_dir() and not root.is_symlink() else ():
         if path.is_dir() and not path.is_symlink():
@@ -44,7 +44,7 @@ def copy_spec(source: Path, folder: Path) -> None:
 
 
 def require_genuine(folder: Path, cell: Cell, number: int) -> None:
-    """Raise StoreError for a cell that a stored result of another one would be taken for."""
+    """Raise StoreError for a changed cell, which would be given the stored result of another one."""
     if not genuine(cell):
         raise StoreError(
             f"{folder / CELLS}:{number}: the cell {cell.id} has been changed: that is not the"

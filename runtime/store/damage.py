@@ -1,4 +1,4 @@
-"""What of a stored cell is not as it was written, and what can be recomputed from it."""
+"""Damage to a stored cell: which files are not as they were written, and what is still known of its run."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .results import CellResult
 def of_cell(cell: Cell, folder: Path, thorough: bool = False) -> dict[str, str]:
     """Return the files of a cell that are not what was stored, and why: name -> reason.
 
-    Raw artefacts that `clean --raw` has removed are none. thorough: read the raw artefacts, too, and not
-    only their size. Of a result without hashes, of an earlier version, that which cannot be read.
+    Raw artefacts that `clean --raw` has removed are not reported. thorough: read the raw artefacts instead of
+    checking only their size. A result of an earlier version has no hashes: only unreadable files are reported.
     """
     if not (folder / hashes.FILES).exists():
         return _unreadable(cell, folder) if (folder / RESULT).exists() else {}
@@ -46,7 +46,7 @@ def _is_result(file: Path) -> bool:
 
 
 def ran(folder: Path) -> hashes.Ran | None:
-    """Return what is known of a cell's run; None if it did not finish, or that is unknown."""
+    """Return what is known of a cell's run; None if it did not finish or nothing is known."""
     known = hashes.recorded(folder)
     if known is not None:
         return known.ran

@@ -1,4 +1,4 @@
-"""The run directory: whole cells under their keys, whatever kills the process that writes them."""
+"""The run directory: complete cells under their keys, even if the process that writes them is killed."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from .results import CellResult
 
 PLAN, CELLS, LOCK = "plan.json", "cells.jsonl", "lock.json"
 EMITTED = "emitted.json"
-"""For each cell, the hash of what its engine emitted: part of the keys, so reading renders nothing."""
+"""For each cell, the hash of what its engine emitted: part of its key, stored so that reading renders nothing."""
 RESULT, SERIES, RAW, CONSOLE = "result.json", "series.npz", "raw.tar.zst", "console.txt"
-# Everything unfinished lives here; a process that holds the lock may remove what it finds.
+# Everything unfinished is here; a process that holds the lock may remove what it finds.
 PARTIAL = ".partial"
 
 
@@ -36,7 +36,7 @@ class StoreError(Exception):
 
 
 def key_of(cell: Cell, engine: str, identity: str, emitted: str = "") -> str:
-    """Return the name of a cell's result: a hash of the cell, the engine, what it runs on and was given."""
+    """Return the name of a cell's result: a hash of the cell, its engine, what that runs on and what it emitted."""
     text = f"{cell.id}\n{engine}\n{identity}\n" + (f"{emitted}\n" if emitted else "")
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -44,7 +44,7 @@ def key_of(cell: Cell, engine: str, identity: str, emitted: str = "") -> str:
 class Store:
     """A run directory. Reading needs nothing; writing needs the lock: `with store:`.
 
-    path: the directory; made when it is first locked.
+    path: the directory; created when it is first locked.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,7 +52,7 @@ class Store:
         self._lock: int | None = None
 
     def __enter__(self) -> Self:
-        """Take the directory's lock and remove what killed runs left. Raises StoreError."""
+        """Take the directory's lock and remove what killed runs left behind. Raises StoreError."""
         if occupant.holds(self.path / PARTIAL) and not (self.path / ".lock").is_file():
             raise StoreError(
                 f"{self.path} is not a run directory, and holds an unrelated folder {PARTIAL};"
@@ -92,7 +92,7 @@ class Store:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Give the lock back; the kernel does when the process dies."""
+        """Release the lock; the kernel does so if the process dies."""
         if self._lock is not None:
             os.close(self._lock)  # closing releases a flock
             self._lock = None
@@ -114,7 +114,7 @@ class Store:
         if (staged / SPEC).is_dir():
             self._discard(self.path / SPEC)
             (staged / SPEC).replace(self.path / SPEC)
-        (self.path / hashes.FILES).unlink(missing_ok=True)  # of other files from here on
+        (self.path / hashes.FILES).unlink(missing_ok=True)  # it is about the files replaced here
         for name in (CELLS, PLAN):  # the header last: without it there is no plan
             sync(staged / name)
             (staged / name).replace(self.path / name)
@@ -131,7 +131,7 @@ class Store:
         return read_cells(self.path)
 
     def write_json(self, name: str, document: object) -> None:
-        """Replace a small JSON file of the run directory at once."""
+        """Replace a small JSON file of the run directory atomically."""
         text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
         temporary = self.path / PARTIAL / name
         temporary.write_text(text, encoding="utf-8")
@@ -140,7 +140,7 @@ class Store:
 
     @property
     def lock(self) -> dict[str, Any]:
-        """What made the numbers (runtime/run/lock.py). Raises StoreError."""
+        """What produced the numbers (runtime/run/lock.py). Raises StoreError."""
         try:
             return machines.read(self.path / LOCK)
         except FileNotFoundError:
@@ -150,7 +150,7 @@ class Store:
 
     @property
     def emitted(self) -> dict[str, str]:
-        """Cell -> hash of what its engine emitted; none in runs of earlier versions. Raises StoreError."""
+        """Cell -> hash of what its engine emitted; empty for runs of earlier versions. Raises StoreError."""
         try:
             found = json.loads(content(self.path / EMITTED))
         except FileNotFoundError:
@@ -163,9 +163,9 @@ class Store:
 
     @property
     def engine(self) -> str | None:
-        """The engine whose results are here, by the lock; None where nothing has been run yet.
+        """The engine whose results are here, according to the lock; None if nothing has been run yet.
 
-        A lock that names none is of an earlier version: then the plan does. Raises StoreError.
+        A lock of an earlier version may name none; then it is the plan's. Raises StoreError.
         """
         if not (self.path / LOCK).exists():
             return None
@@ -174,7 +174,7 @@ class Store:
         return name if isinstance(name, str) else self.plan.engine
 
     def keep_engine(self, wanted: str) -> None:
-        """Raise StoreError if the results here are another engine's: an experiment has one."""
+        """Raise StoreError if the results here are another engine's: a run directory keeps its engine."""
         if self.engine not in (None, wanted):
             raise StoreError(
                 f"{self.path} holds results of the engine {self.engine}, and a run directory"
@@ -190,10 +190,10 @@ class Store:
             raise self._taken(experiment, *there)
 
     def _keep_file(self, staged: Path) -> None:
-        """Raise StoreError if a staged plan is of another experiment than the one that is here.
+        """Raise StoreError if a staged plan belongs to a different experiment from the one that is here.
 
-        A file may be edited, and it may be renamed: an experiment of the same name is another one where it
-        comes from a file of another name, and no cell is in both plans.
+        A file may be edited, and it may be renamed: an experiment of the same name is a different one if it
+        comes from a file of another name and no cell is in both plans.
         """
         there, new = occupant.named(self.path / PLAN), occupant.named(staged / PLAN)
         if there is None or new is None:
@@ -214,25 +214,25 @@ class Store:
     # Cells
 
     def scratch(self, name: str) -> Path:
-        """Return an empty folder for work in progress; it does not survive the next start."""
+        """Return an empty folder for work in progress; it is removed at the next start."""
         folder = self.path / PARTIAL / name
         self._discard(folder)
         folder.mkdir()
         return folder
 
     def folder(self, key: str) -> Path:
-        """Return where the cell with a key is, if it is."""
+        """Return the folder of the cell with a key, which need not exist."""
         return self.path / "cells" / key
 
     def result(self, key: str) -> CellResult | None:
-        """Return what is stored of a cell; None when there is none, or it cannot be read."""
+        """Return the stored result of a cell; None if there is none or it cannot be read."""
         try:
             return CellResult.model_validate_json(content(self.folder(key) / RESULT))
         except (FileNotFoundError, NotADirectoryError, IrregularError, ValidationError):
             return None  # an older version's result is as good as none: the cell runs again
 
     def finished(self) -> Iterator[tuple[Cell, Path]]:
-        """Yield the plan's cells that have been run, with their folders, in order; of ranges those up to the end.
+        """Yield the plan's cells that have been run, with their folders, in order; of a range, those up to its end.
 
         Raises StoreError.
         """
@@ -243,7 +243,7 @@ class Store:
         return up_to_the_end(self)
 
     def ran(self) -> Iterator[tuple[Cell, Path]]:
-        """Yield the plan's cells that the engine of the lock has run, with their folders, in order.
+        """Yield the plan's cells that the lock's engine has run, with their folders, in order.
 
         Raises StoreError.
         """
@@ -259,7 +259,7 @@ class Store:
     def places(self) -> Iterator[tuple[Cell, dict[str, Path]]]:
         """Yield the plan's cells, each with its folder for each machine of the lock's engine, by identity.
 
-        There are several where some cells need another machine than others; older locks name one. Raises StoreError.
+        There are several if cells need different machines; older locks name only one. Raises StoreError.
         """
         engine, emitted = self.lock.get("engine") or {}, self.emitted
         name = engine.get("name", "")
@@ -269,9 +269,9 @@ class Store:
             yield cell, {i: self.folder(key_of(cell, name, i, given)) for i in identities}
 
     def commit(self, key: str, folder: Path, result: CellResult) -> None:
-        """Make a scratch folder, with what belongs to the result in it, the cell with this key.
+        """Turn a scratch folder that holds the other files of a result into the cell with this key.
 
-        A cell that is there already is replaced; a kill leaves the old one, none, or the new one.
+        An existing cell is replaced; a kill leaves the old one, none, or the new one.
         """
         (folder / RESULT).write_text(result.model_dump_json(indent=1) + "\n", encoding="utf-8")
         whole = result.status == "ok"
@@ -295,22 +295,22 @@ class Store:
         sync(target.parent)
 
     def unpack(self, key: str, folder: Path) -> None:
-        """Unpack a cell's raw artefacts. Raises OSError and ValueError when they are damaged."""
+        """Unpack a cell's raw artefacts. Raises OSError, and ValueError if they are damaged."""
         archive.unpack(self.folder(key) / RAW, folder)
 
     def count_results(self) -> int:
-        """Count the cells that are here with a result, of any plan."""
+        """Return the number of cells, of any plan, that are here and did not fail."""
         found = (
             self.result(path.parent.name) for path in (self.path / "cells").glob(f"*/{RESULT}")
         )
         return sum(result is not None and result.status == "ok" for result in found)
 
     def has_raw(self, key: str) -> bool:
-        """Whether a cell's raw artefacts are still there."""
+        """Return whether a cell's raw artefacts are still there."""
         return (self.folder(key) / RAW).is_file()
 
     def remove_raw(self) -> int:
-        """Remove the raw artefacts of all cells; return the bytes that were freed."""
+        """Remove the raw artefacts of all cells; return the number of bytes freed."""
         freed = 0
         for path in sorted((self.path / "cells").glob(f"*/{RAW}")):
             freed += path.stat().st_size
@@ -384,7 +384,7 @@ def read_cell(folder: Path, plan: Plan, line: bytes, number: int) -> Cell:
 
 
 def _first(error: ValidationError) -> str:
-    """Return the first error in a document; the content of the document is not quoted."""
+    """Return the first error in a document, without quoting the document."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(str(part)[:80] for part in first["loc"]) or "the document"
     message = f"{where}: {first['msg'].removeprefix('Value error, ')}"[:400]
@@ -392,7 +392,7 @@ def _first(error: ValidationError) -> str:
 
 
 def sync(path: Path) -> None:
-    """Have a file, or a directory's entries, on the disk before what follows."""
+    """Flush a file, or a directory's entries, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

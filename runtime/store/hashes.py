@@ -1,9 +1,9 @@
-"""What was stored, by its hashes: `files.json` of a cell, and of a run directory.
+"""Hashes of what was stored: `files.json` of a cell, and of a run directory.
 
-    cells/KEY/files.json   every file of the cell, and next to them what is known of its run
-    RUN/files.json         plan, cells, lock, tables, figures and report; gone while they are written
+    cells/KEY/files.json   every file of the cell, and what is known of its run
+    RUN/files.json         plan, cells, lock, tables, figures and report; absent while they are written
 
-Only what a program here wrote has hashes; whoever edits a file together with its hash is believed.
+Only what fairc itself wrote has hashes; whoever edits a file together with its hash is not noticed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OF_RUN_BELOW = (
 )
 
 _OURS = r"((tables|figures)/)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}"
-# Names that the user gave: any, but none that leaves the folder.
+# Names given by the user: any that stay inside the folder.
 _OF_SPEC = r"spec(/[^/\x00-\x1f\x7f]*[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]*){1,20}"
 Name = Annotated[str, Field(pattern=f"^({_OURS}|{_OF_SPEC})$")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -48,7 +48,7 @@ class File(Model):
 
 
 class Ran(Model):
-    """What a cell's run left that its raw artefacts do not say: as of CellResult."""
+    """What the raw artefacts of a cell do not tell about its run; fields as in CellResult."""
 
     result_sha256: str
     virtual_s: float
@@ -56,7 +56,7 @@ class Ran(Model):
 
 
 class Recorded(Model):
-    """The files of a folder by their names below it. ran: of a cell that an engine ran to its end."""
+    """The files of a folder, by their names below it. ran: only of a cell that an engine ran to its end."""
 
     files: dict[Name, File]
     ran: Ran | None = None
@@ -71,7 +71,7 @@ def record(folder: Path, names: Iterable[str], ran: Ran | None = None) -> None:
 
 
 def recorded(folder: Path) -> Recorded | None:
-    """Return what is recorded of a folder; None where nothing is, or the record itself is damaged."""
+    """Return what is recorded of a folder; None if nothing is, or if the record itself is damaged."""
     try:
         return Recorded.model_validate_json(content(folder / FILES))
     except (FileNotFoundError, NotADirectoryError, IrregularError, ValidationError):
@@ -79,7 +79,7 @@ def recorded(folder: Path) -> Recorded | None:
 
 
 def differing(folder: Path, known: Recorded, unread: Container[str] = ()) -> dict[str, str]:
-    """Return what is not as it was recorded, and why: "missing", "truncated", ...
+    """Return the files that are not as recorded, and why: name -> "missing", "12 bytes instead of 34", ...
 
     unread: files of which only the size is checked.
     """
@@ -111,7 +111,7 @@ def _file(path: Path) -> File:
 
 @contextmanager
 def rewriting(run: Path) -> Iterator[None]:
-    """Have no record of a run directory while its files are written; record them when they are."""
+    """Remove the record of a run directory while its files are written, and record them afterwards."""
     (run / FILES).unlink(missing_ok=True)
     yield
     below = (path for pattern in OF_RUN_BELOW for path in run.glob(pattern) if path.is_file())

@@ -1,4 +1,4 @@
-"""Whose a folder is, before anything in it is replaced: the experiment that its plan names, of any version."""
+"""Whose a folder is, before anything in it is replaced: the experiment named by its plan, of any version."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ LARGEST_BYTES = 256 << 20
 
 
 class IrregularError(OSError):
-    """A pipe, a folder, a device or a file without end is where a document should be."""
+    """A pipe, a folder, a device or an endless file is where a document should be."""
 
 
 def named(plan: Path) -> tuple[str, str] | None:
-    """Return the experiment and the file that a plan names, of any version; None where nothing does."""
+    """Return the experiment and the file that a plan of any version names; None if they cannot be read."""
     try:
         header = json.loads(content(plan))
         experiment, file = header["experiment"], header["file"]
@@ -39,7 +39,7 @@ def _shown(text: str) -> str:
 
 
 def share_cells(first: Path, second: Path) -> bool:
-    """Whether a cell is in both of two `cells.jsonl`."""
+    """Return whether a cell is in both of two `cells.jsonl`."""
     try:
         with first.open("rb") as one, second.open("rb") as other:
             ids = {found[0] for line in one if (found := _ID.match(line))}
@@ -49,7 +49,7 @@ def share_cells(first: Path, second: Path) -> bool:
 
 
 def holds(folder: Path) -> bool:
-    """Whether something is there that is not an empty folder."""
+    """Return whether something other than an empty folder is there."""
     try:
         return any(folder.iterdir())
     except FileNotFoundError:
@@ -59,9 +59,9 @@ def holds(folder: Path) -> bool:
 
 
 def link(run: Path) -> Path | None:
-    """Return a symbolic link in a run directory where something would be written through it, or None.
+    """Return a symbolic link in a run directory that something would be written through, or None.
 
-    A run directory may be a stranger's: what is written into it must not land elsewhere.
+    A run directory may be a stranger's: what is written into it must not end up elsewhere.
     """
     for folder in (run, *(run / name for name in WRITTEN if not (run / name).is_symlink())):
         try:
@@ -75,7 +75,7 @@ def link(run: Path) -> Path | None:
 
 
 def is_utf8(path: Path) -> bool:
-    """Whether a path is text; names of files may be any bytes."""
+    """Return whether a path is UTF-8; file names may be any bytes."""
     try:
         os.fsencode(path).decode()
     except UnicodeDecodeError:
@@ -84,7 +84,7 @@ def is_utf8(path: Path) -> bool:
 
 
 def content(path: Path) -> bytes:
-    """Return the content of a document: of a regular file, which ends, and soon. Raises OSError."""
+    """Return the content of a document, which must be a regular file of limited size. Raises OSError."""
     if path.exists() and not path.is_file():
         raise IrregularError(errno.EINVAL, "it is not a regular file", str(path))
     with path.open("rb") as file:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Opened:
-    """The tables in a folder; they are opened by the first query. What reads them raises TableError."""
+    """The tables in a folder; the first query opens them. Its methods raise TableError."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -29,7 +29,7 @@ class Opened:
         return self._execute(sql, parameters).fetchall()
 
     def columns(self, sql: str, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
-        """Return a query's columns as arrays; a null number is NaN, a null text is None."""
+        """Return a query's columns as arrays; a null number is NaN, a null text None."""
         raw: dict[str, Any] = self._execute(sql, parameters).fetchnumpy()  # no enumerations
         return {name: _unmasked(column) for name, column in raw.items()}
 

@@ -1,4 +1,4 @@
-"""Where the ranges of repetitions of a run directory ended (runtime/statistics/ending.py), by what is stored."""
+"""Where the ranges of repetitions of a run directory ended (runtime/statistics/ending.py), from its results."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def endings(store: Store) -> list[Ending]:
 
 
 def up_to_the_end(store: Store) -> Iterator[tuple[Cell, Path]]:
-    """Yield the cells that have been run, but none beyond the end of its range. Raises StoreError.
+    """Yield the cells that have been run, except those beyond the end of their range. Raises StoreError.
 
-    What an earlier plan has run beyond it does not count: the numbers are those of a run of this plan alone.
+    Cells that an earlier plan ran beyond it do not count: the numbers are those of a run of this plan alone.
     """
     there = list(store.ran())
     last = {

@@ -13,7 +13,7 @@ from fairc.compiler.plan import Model
 class RawResult:
     """What one run of one cell left behind.
 
-    error: empty when the script came to its end, else why it did not, as text.
+    error: empty if the script ran to its end, else why it did not.
     artefacts: folder with the raw artefacts (docs/artefacts.md); may be incomplete on error.
     sha256: of the artefacts as the engine received them; empty on error.
     console: what the machine printed.
@@ -31,8 +31,8 @@ class RawResult:
 class MetricValue(Model):
     """One number of one metric of one cell, in SI base units; None where it is not defined.
 
-    reason: why it is not defined, as text; empty where it is. load: number of the page load that it
-    is of, from 1; None where it is of no single one.
+    reason: why it is not defined; empty where it is. load: number of its page load, from 1; None if it
+    does not belong to a single one.
     """
 
     metric: str
@@ -61,8 +61,8 @@ class FlowResult(Model):
 class FlowCondition(Model):
     """A condition of a flow that transports may differ in, as text (runtime/analysis/conditions.py).
 
-    transport: what it holds over; page loads have both. Empty only in results of versions that did not
-    say it: they are recomputed.
+    transport: the one it holds for; page loads have both. Empty only in results of versions that did not
+    record it; these are recomputed.
     """
 
     flow: str
@@ -80,13 +80,13 @@ class FlowLimit(Model):
 
 
 class CellResult(Model):
-    """Everything that is stored of a finished cell but its series and raw artefacts.
+    """Everything that is stored of a finished cell except its series and raw artefacts.
 
     verdict: judges the set-up, never the outcome; None when the cell failed.
     image: identity of what the engine ran it on. emitted: hash of what it gave the cell's conductor.
     reasons: why the verdict is not `valid`, as text. analysis: hash of what was measured and of the
-    code that did; another one is recomputed from the raw artefacts. So that older results can still be
-    read then, a field that is added has a default.
+    code that measured it; a result with a different one is recomputed from the raw artefacts. A field that
+    is added has a default, so that older results can still be read for this.
     """
 
     cell: str

@@ -44,7 +44,7 @@ class Column:
 class Table:
     """A table: its name, what one row is, its columns, and the rows that one cell adds.
 
-    fill: of a cell and the table itself, its rows.
+    fill: returns the rows of a cell, given the cell and the table itself.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Table:
     fill: Callable[[Stored, Table], Columns]
 
     def rows(self, stored: Stored) -> Columns:
-        """Return column name -> values, all of one length; None or NaN becomes null, for numbers NaN."""
+        """Return column name -> values, all of one length; None becomes null, and so does NaN in numbers."""
         return self.fill(stored, self)
 
 
@@ -66,13 +66,13 @@ CONNECTION = Column("connection", "INTEGER", "", "number of the connection, from
 LOAD = Column("load", "INTEGER", "", "number of the load within the cell, from 1")
 
 NULLABLE = frozenset({"protocol", "flow"})
-"""Texts that are null where they are empty; of the others, empty says something."""
+"""Texts that are null where they are empty; in the others, empty means something."""
 
 
 def of_result(stored: Stored, table: Table, **names: str) -> Columns:
     """Return a row for each entry that a result has under the table's name.
 
-    A column is the attribute of its name; names: of the columns for which it is another one.
+    A column is the attribute of the same name; names: column -> attribute, where they differ.
     """
     entries = getattr(stored.result, table.name)
     return {
@@ -85,9 +85,9 @@ def of_result(stored: Stored, table: Table, **names: str) -> Columns:
 
 
 def of_series(stored: Stored, table: Table, **names: str) -> Columns:
-    """Return rows from the arrays of a series: of `samples` and its column `t_s` that is `sample_t_s`.
+    """Return rows from the arrays of a series: for the column `t_s` of `samples` that is `sample_t_s`.
 
-    names: as of `of_result`.
+    names: as for `of_result`.
     """
     series = stored.series
     if series is None:
@@ -105,7 +105,7 @@ def of_series(stored: Stored, table: Table, **names: str) -> Columns:
 
 
 def of_records(stored: Stored, table: Table) -> Columns:
-    """Return the records that a series has under the table's name: its fields are the columns."""
+    """Return the records that a series has under the table's name: their fields are the columns."""
     series = stored.series
     if series is None or not len(records := getattr(series, table.name)):
         return {}

@@ -1,4 +1,4 @@
-"""CSV files that a spreadsheet may open: no cell of them is a formula."""
+"""CSV files that are safe to open in a spreadsheet: no cell is a formula."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _SIGNED = re.compile(r"[+-]?[0-9]+([.][0-9]*)?([eE][+-]?[0-9]+)?[A-Za-z%/]*")
 
 
 def no_formula(cell: str | None) -> str | None:
-    """Return a text for a CSV file so that no spreadsheet takes it for a formula: a quote before it."""
+    """Return a text for a CSV file, prefixed with a quote where a spreadsheet would take it for a formula."""
     if not cell or cell[0] not in "=+-@\t\r" or _SIGNED.fullmatch(cell):
         return cell
     return f"'{cell}"

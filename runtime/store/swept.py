@@ -20,7 +20,7 @@ PARTS: Mapping[Part, tuple[str, str]] = {
     "value": ("_value", "DOUBLE"),
     "unit": ("_unit", "VARCHAR"),
 }
-"""What a swept name adds to a table: ends of columns, and their types."""
+"""What a swept name adds to a table: suffixes of columns, and their types."""
 
 _QUANTITY = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)([A-Za-z%][A-Za-z/%]*|/s)?(?:/([1-9][0-9]*))?")
 
@@ -34,7 +34,7 @@ class Swept:
     part: Part
 
     def of(self, bindings: Mapping[str, str]) -> str | float | None:
-        """Return what stands in the column for a cell with these bindings; None where nothing does."""
+        """Return the column's value for a cell with these bindings; None for null."""
         text = bindings.get(self.axis)
         if text is None or self.part == "text":
             return text
@@ -46,7 +46,7 @@ def columns(axes: Sequence[str], taken: Iterable[str]) -> tuple[Swept, ...]:
     """Return the columns of swept names, each name's three together, in file order.
 
     taken: names that a table has already. Columns are compared without regard to case; a name that is
-    taken gets a `_` at its end, and names as they are come before those with an end of `PARTS`.
+    taken gets a trailing `_`, and names as they are come before those with a suffix of `PARTS`.
     """
     used = {name.casefold() for name in taken}
     names: dict[tuple[str, Part], str] = {}
@@ -68,8 +68,8 @@ def columns(axes: Sequence[str], taken: Iterable[str]) -> tuple[Swept, ...]:
 def quantity(text: str) -> tuple[float, str] | None:
     """Return a swept value as a number in base units and its unit; None for a word.
 
-    text: as a plan has it. Bytes for sizes; `1` is the unit of numbers and shares; what depends on
-    the path keeps its own unit (`bdp`, `pkt`).
+    text: as in a plan. Sizes are in bytes; `1` is the unit of numbers and shares; what depends on the
+    path keeps its own unit (`bdp`, `pkt`).
 
     >>> quantity("10Mbit/s"), quantity("0.5%"), quantity("0.25bdp"), quantity("1.5kB")
     ((10000000.0, 'bit/s'), (0.005, '1'), (0.25, 'bdp'), (1500.0, 'B'))

@@ -48,7 +48,7 @@ class TableError(Exception):
 def axis_columns(axes: Sequence[str]) -> dict[str, str]:
     """Return the column of `cells` that holds each swept name: the name itself where it is free.
 
-    Columns are compared without regard to case; one that is taken gets a `_` at its end.
+    Columns are compared without regard to case; a name that is taken gets a trailing `_`.
     """
     return {
         found.axis: found.column.name for found in _swept("cells", axes) if found.part == "text"
@@ -76,11 +76,11 @@ def read_stored(cell: Cell, folder: Path) -> Stored:
 class Filling:
     """The tables of a run while they are filled.
 
-    Some cells at a time are in memory; the rows of more wait in a temporary database. The same cells in the same
-    order give the same bytes, whenever they are added.
+    Only some cells at a time are in memory; the rows of the others wait in a temporary database. The same cells in
+    the same order give the same bytes, whenever they are added.
 
-    folder: its own; what is there is removed. axes: swept names in file order. keys: of the cells in it, in
-    order. Raises OSError and duckdb.Error, as its methods do.
+    folder: for its use alone; what is there is removed. axes: swept names in file order. keys: of the cells in it,
+    in order. Raises OSError and duckdb.Error, as its methods do.
     """
 
     def __init__(self, folder: Path, axes: Sequence[str]) -> None:
@@ -106,12 +106,12 @@ class Filling:
         """Write every table into a folder, replacing what is there."""
         rows = self._rows = self._rows or self._database(":memory:")
         self._insert(rows)
-        # A table is written by one thread, so its bytes are the same.
+        # Each table is written by one thread, so its bytes are always the same.
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as writers:
             for _ in writers.map(partial(self._copy, rows), TABLES):
                 pass
         folder.mkdir(parents=True, exist_ok=True)
-        # `cells` last: its age says how old the tables are, should this be interrupted.
+        # `cells` last: its age tells how old the tables are if this is interrupted.
         for name in sorted(TABLES, key="cells".__eq__):
             (self._folder / f"{name}.parquet").replace(folder / f"{name}.parquet")
 
@@ -149,8 +149,8 @@ def write(
 ) -> None:
     """Write every table into `folder`, replacing what is there; rows in the order of `cells`.
 
-    axes: swept names in file order. begun: tables that hold the cells before these; they are closed.
-    Raises TableError.
+    axes: swept names in file order. begun: tables that already hold the cells before these; they are
+    closed. Raises TableError.
     """
     import duckdb
 
@@ -169,9 +169,9 @@ def write(
 
 
 def write_of(store: Store, folder: Path, plan: Plan, begun: Filling | None = None) -> None:
-    """Write the tables of a store's finished cells, which are of a plan. Raises TableError, StoreError.
+    """Write the tables of a store's finished cells, which belong to a plan. Raises TableError, StoreError.
 
-    begun: tables that were filled with the first of them; they are closed, and not used where they hold others.
+    begun: tables already filled with the first of these cells; they are closed, and ignored if they hold others.
     """
     finished = store.finished()
     if begun is not None and begun.keys != [w.name for _, w in islice(finished, len(begun.keys))]:
@@ -184,7 +184,7 @@ def write_of(store: Store, folder: Path, plan: Plan, begun: Filling | None = Non
 def connect(folder: Path) -> duckdb.DuckDBPyConnection:
     """Return a connection with a view of each table; swept names are columns of `cells` alone.
 
-    Else a query that joins tables would have to say which one's it means. Raises TableError.
+    Otherwise a query that joins tables would have to qualify them. Raises TableError.
     """
     import duckdb
 
@@ -229,8 +229,8 @@ def _insert(
 ) -> None:
     """Add the rows of some cells to a table."""
     parts = [(number, rows) for number, s in enumerate(batch, 1) if (rows := table.rows(s))]
-    # DuckDB reads arrays by their name in this frame or a registration; names of columns are the
-    # user's, so the arrays are numbered.
+    # DuckDB finds arrays by their name in this frame or a registration; column names are the user's,
+    # so the arrays are numbered.
     arrays = {
         f"c{number}": np.concatenate([_array(rows[column.name], column) for _, rows in parts])
         for number, column in enumerate(table.columns)

@@ -16,7 +16,7 @@ class Judged(Protocol):
 
 
 def counts(cell: Judged) -> bool:
-    """Whether a cell enters summaries: it finished and its set-up is not invalid."""
+    """Return whether a cell enters summaries: it finished and its set-up is not invalid."""
     return cell.status == "ok" and cell.verdict != "invalid"
 
 
@@ -45,7 +45,7 @@ class Counts:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all cells."""
         return self.valid + self.flagged + self.invalid + self.failed
 
     @property

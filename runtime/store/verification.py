@@ -18,7 +18,7 @@ PHASE_CHECK = "phase-check"
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A file that is not what was written. file: its name below the run. repair: a command, or what to do."""
+    """A file that is not what was written. file: its path below the run. repair: a command, or what to do."""
 
     file: str
     why: str
@@ -27,7 +27,7 @@ class Damaged:
 
 @dataclass(slots=True)
 class Verified:
-    """What was checked. cells: whole or not; files: read and compared; unrecorded: notes as text."""
+    """What was checked. cells: how many, whole or not; files: how many were compared; notes: as text."""
 
     cells: int = 0
     files: int = 0
@@ -38,7 +38,7 @@ class Verified:
 def verify(run: Path) -> Verified:
     """Compare every file of a run directory, and of its phase check, with its recorded hash.
 
-    Nothing is written. Raises StoreError for what is no run directory.
+    Nothing is written. Raises StoreError if it is not a run directory.
     """
     if not (run / LOCK).exists():
         raise StoreError(f"{run} is not a run directory: it has no {LOCK}")
@@ -62,7 +62,7 @@ def verify(run: Path) -> Verified:
 
 
 def _again(run: Path, name: str) -> str:
-    """Return what rewrites plan, cells or lock."""
+    """Return the command that rewrites plan, cells or lock."""
     again = f"fairc run FILE -o {run}"
     if name != LOCK:
         return again
@@ -70,14 +70,14 @@ def _again(run: Path, name: str) -> str:
 
 
 def _read(run: Path) -> None:
-    """Read plan, cells and lock. Raises StoreError where they cannot be."""
+    """Read plan, cells and lock. Raises StoreError if one cannot be read."""
     for _ in read_cells(run):
         pass
     _ = Store(run).lock
 
 
 def _of_run(run: Path, found: Verified) -> Iterator[Damaged]:
-    """Yield plan, lock, tables, figures and report, as far as they are recorded."""
+    """Yield what is damaged of plan, lock, tables, figures and report, as far as they are recorded."""
     known = hashes.recorded(run)
     if known is None:
         if (run / hashes.FILES).exists():
@@ -129,7 +129,7 @@ def of_cells(run: Path, found: Verified) -> Iterator[Damaged]:
 
 
 def _stored(store: Store) -> Iterator[tuple[Cell, Path]]:
-    """Yield the cells of the plan that are there, also those whose result.json is not."""
+    """Yield the cells of the plan that are there, including those whose result.json is missing."""
     for cell, places in store.places():
         for folder in places.values():
             if (folder / RESULT).is_file() or (folder / hashes.FILES).is_file():
@@ -138,7 +138,7 @@ def _stored(store: Store) -> Iterator[tuple[Cell, Path]]:
 
 
 def _unpacked(store: Store, folder: Path) -> dict[str, str]:
-    """Compare raw artefacts without a hash of their archive with the hash in the result."""
+    """Compare raw artefacts whose archive has no recorded hash with the hash in the result."""
     ran = damage.ran(folder)
     if ran is None:
         return {}

@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Files that are complete or absent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Give the name under which a file is written; it takes the place of `path` at once, or never."""
+    """Yield the name under which a file is written; it replaces `path` atomically, or not at all."""
     part = path.with_name(f".{path.name}.part")
     try:
         yield part
