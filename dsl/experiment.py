@@ -64,7 +64,7 @@ class Experiment:
     def points(
         self, repetition: int
     ) -> Iterator[tuple[dict[str, str], Callable[[], model.Configuration]]]:
-        """Yield the same configurations as their bindings and a function that builds each: few need building twice.
+        """Yield the bindings of the same configurations, and a function that builds each, if it is not known yet.
 
         Raises CompileError like `configurations`.
         """

@@ -37,7 +37,7 @@ def changes(
     trace: model.Trace | None,
     impaired: Impaired,
 ) -> tuple[model.Change, ...]:
-    """Return the changes of a link by time. Raises CompileError."""
+    """Return the changes of a link in chronological order. Raises CompileError."""
     gather = Gather()
     found: list[_Timed] = []
     outages: list[tuple[int, int, Span]] = []

@@ -177,7 +177,7 @@ class ClaimChecker:
         return sum(1 if m.claim.over == "mean" else len(m.claim.units) for m in self._checked)
 
     def without_interval(self, is_end: bool) -> Iterator[Diagnostic]:
-        """Yield diagnostics of claims that no range of repetitions decides; is_end: whether claims end it."""
+        """Yield diagnostics for claims that no range of repetitions decides; is_end: whether claims end it."""
         for checked in self._checked:
             if any(kind == "mean" for kind, _ in checked.kinds):
                 yield Diagnostic(
@@ -193,7 +193,7 @@ class ClaimChecker:
                 )
 
     def warnings(self, is_range: bool) -> Iterator[Diagnostic]:
-        """Yield warnings of claims that the repetitions (at most, of a range) cannot decide, whatever the results."""
+        """Yield warnings for claims that the repetitions (of a range: the most) cannot decide, whatever the results."""
         pairs = self._pairs()
         for checked in self._checked:
             needed = max(
@@ -221,7 +221,7 @@ class ClaimChecker:
 
 
 def _needed(kind: str, share: float, pairs: int, is_range: bool = False) -> int:
-    """Return the least number of repetitions that make an interval at level 1 - 0.05/m finite, m = pairs.
+    """Return the least number of repetitions that makes an interval at level 1 - 0.05/m finite, m = pairs.
 
     Order statistics: minimum and maximum enclose a quantile q with probability 1 - q^n - (1 - q)^n; two
     independent samples: the least p of the Mann-Whitney test is 2 / C(2n, n). For a range the confidence sequence of

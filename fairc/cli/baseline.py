@@ -30,7 +30,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What changed: claims and metrics. cells: how many both runs have, and how many are identical. kept: claims as before."""
+    """What changed. claims: those with another verdict; kept: how many have the same; rows: every value compared."""
 
     baseline: Path
     run: Path
