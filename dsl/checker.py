@@ -1,4 +1,4 @@
-"""A syntax tree to a checked experiment: declarations, sweep, scenarios, results, warnings."""
+"""From a syntax tree to a checked experiment: declarations, sweep, scenarios, results, warnings."""
 
 from __future__ import annotations
 

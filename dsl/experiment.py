@@ -53,7 +53,7 @@ class Experiment:
     deviates: tuple[str, ...] = ()
 
     def configurations(self, repetition: int = 1) -> Iterator[model.Configuration]:
-        """Yield every configuration that keeps a repetition and is drawn, in the order of its runs.
+        """Yield every configuration that is drawn and keeps a repetition, in the order in which they run.
 
         repetition: with `order = shuffled` each has a different order; otherwise it is file order. Equal
         configurations are yielded once. Raises CompileError, also for what cannot run yet: nothing is ever
@@ -64,7 +64,7 @@ class Experiment:
     def points(
         self, repetition: int
     ) -> Iterator[tuple[dict[str, str], Callable[[], model.Configuration]]]:
-        """Yield the bindings of the same configurations, and a function that builds each, if it is not known yet.
+        """Yield the bindings of the same configurations, each with a function that builds it on demand.
 
         Raises CompileError like `configurations`.
         """

@@ -39,7 +39,7 @@ class _Loader:
         self.sources: list[Source] = []
 
     def follow(self, file: syntax.File, trail: tuple[Path, ...], gather: Gather) -> None:
-        """Read everything that a file imports; `trail` is the paths from the first file to this one."""
+        """Read everything that a file imports; trail: the paths from the first file to this one."""
         for statement in file.declarations:
             if isinstance(statement, syntax.Import):
                 with gather.attempt():

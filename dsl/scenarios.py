@@ -1,4 +1,4 @@
-"""One configuration to its scenario: the network, the flows and when the cell ends."""
+"""From one configuration to its scenario: the network, the flows and when the cell ends."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PAIRS = frozenset({"dumbbell"})
 """Presets in which each flow has hosts of its own."""
 
 Timing = tuple[int | None, int, int | None, Literal["first", "all"], Literal["full", "none"]]
-"""Duration, warm-up and deadline in ns, which flows' end is the cell's, and its captures."""
+"""Duration, warm-up and deadline in ns, which flows' end ends the cell, and its captures."""
 
 
 @dataclass(frozen=True)

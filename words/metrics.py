@@ -85,7 +85,7 @@ class MetricEntry(Entry):
 
     need: what it applies to; None: anything. per_load: whether each load of a page has a value, distinguished by
     `load` and `protocol`. over_time: whether `line` can show it with `x: time`; else it is one number per cell or
-    flow. has_curves: whether it has curves, which special figures show. every: its parameter for the time
+    flow. has_curves: whether it has curves, which have figures of their own. every: its parameter for the time
     between samples of connections, if it is computed from them. of_cell: whether it is of all flows of a cell
     together. units: SI units of sub-values whose unit differs from the first one's. module: where it is computed,
     if not in the module of its name in runtime/metrics. signed: the values, by their names in `measure`, that may be

@@ -71,7 +71,7 @@ E_co = TypeVar("E_co", bound=Entry, covariant=True)
 
 @dataclass(frozen=True)
 class Use(Generic[E_co]):
-    """An entry with checked arguments: the last one of a repeated parameter, and all in `repeated`.
+    """An entry with checked arguments; `repeated` has all values of a repeated parameter, `typed` the last.
 
     use[PARAMETER] is its value, or its default; use.given(PARAMETER) is None if it is not given.
     places: where each argument is given, at its name if it has one.

@@ -31,7 +31,7 @@ class Plugin:
 
 
 class Modular(Protocol):
-    """An entry with a module of its own; module: its full name, empty for one of fairc."""
+    """An entry with a module of its own; module: its full name, empty for an entry of fairc."""
 
     @property
     def name(self) -> str: ...

@@ -1,4 +1,4 @@
-"""Expressions to values: names, exact arithmetic with dimensions, conditions."""
+"""From expressions to values: names, exact arithmetic with dimensions, conditions."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def unused(
     users: Iterable[syntax.Users],
     lets: Mapping[str, syntax.Expr],
 ) -> Iterator[Diagnostic]:
-    """Yield warnings about swept names that nothing uses, and groups of users without a flow.
+    """Yield warnings about swept names that nothing uses, and about groups of users without a flow.
 
     nodes: everything that may use a swept name, except other bindings.
     """

@@ -1,4 +1,4 @@
-"""Draws the `sample` of a grid, and checks its `exclude`s: those without effect, values without cells."""
+"""Draws the `sample` of a grid, and checks its `exclude`s for conditions without effect and values without cells."""
 
 from __future__ import annotations
 

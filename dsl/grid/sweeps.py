@@ -23,7 +23,7 @@ from fairc.dsl.text import syntax
 from .sampling import Bindings, Point, Sample, shuffled
 
 CELL_LIMIT = 10_000_000
-"""More cells than this are a slip: a cell takes seconds, and this many of them a year."""
+"""More cells than this are a slip: a cell takes seconds, and this many take a year."""
 
 AXIS_LIMIT = 50
 

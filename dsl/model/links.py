@@ -56,7 +56,7 @@ class Jitter:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """New values from a time on, ns after the start of the cell; None: unchanged.
+    """New values of a link from `at_ns` on, ns after the start of the cell; None: unchanged.
 
     rate_bps: 0: packets wait. is_up: whether packets get across; if not, they are lost.
     """

@@ -1,4 +1,4 @@
-"""`at` and `down` of a link: which values apply from what time on."""
+"""`at` and `down` of a link: which values apply when."""
 
 from __future__ import annotations
 

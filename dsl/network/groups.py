@@ -1,4 +1,4 @@
-"""Groups of users to plain nodes, links and flows: each user is a copy of the client's side.
+"""From groups of users to plain nodes, links and flows: each user is a copy of the client's side.
 
 A user of the group `heavy` is a copy of the node `client` (`heavy-1`, `heavy-2`, ...), with
 copies of its links, and a copy of the node `server` (`heavy-1-server`) as its peer. No name in
@@ -138,7 +138,7 @@ def pair_up(
 def flows_of(flow: model.Flow, group: Group) -> list[model.Flow]:
     """Return the flow of each user: `heavy-1`, `heavy-2`, ... of the flow `heavy`.
 
-    A share of the arrivals is the group's, and its users have equal parts of it.
+    A share of the arrivals belongs to the group, and its users split it equally.
     """
     copies = []
     workload = flow.workload

@@ -1,4 +1,4 @@
-"""A topology with its arguments to a network: nodes, and links with both directions."""
+"""From a topology and its arguments to a network: nodes, and links with both directions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NODE_LIMIT = 250
 """More nodes than this are more than one machine emulates well."""
 
 MOST_FOUND = 200
-"""After this many errors in one topology no more are looked for."""
+"""The search for errors in one topology stops after this many."""
 
 
 @dataclass

@@ -26,7 +26,7 @@ SHAPES = "a claim compares one statistic, or the sum, difference or ratio of two
 
 @dataclass(frozen=True)
 class Sum:
-    """A sum of statistics, each by its place and with a factor, and a constant; all of one dimension."""
+    """A sum of statistics (place -> factor) and a constant; all of one dimension."""
 
     parts: Mapping[int, Fraction]
     shift: Fraction

@@ -86,7 +86,7 @@ class FigureChecker:
             use = match(entry, tuple(given), figure.span)
         if use is not None:
             self._check_names(entry, use.arguments, gather)
-        if not any(p.name == "metric" for p in entry.parameters):  # it shows the metric of its own name
+        if not any(p.name == "metric" for p in entry.parameters):  # it shows its namesake metric
             with gather.attempt():
                 self._refuse_load(f"`{entry.name}`", head.span)
                 self._check_measured(Symbol(entry.name, head.span))

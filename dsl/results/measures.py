@@ -33,7 +33,7 @@ DIMENSIONS: Mapping[str, Dimension] = {
 def build_measures(
     value: syntax.Expr, flows: Collection[str], lets: Mapping[str, syntax.Expr]
 ) -> tuple[model.MetricRequest, ...]:
-    """Return the metrics that are asked for; they are the same for every cell.
+    """Return the requested metrics; they are the same for every cell.
 
     Raises CompileError with everything wrong, `not-yet` included.
     """

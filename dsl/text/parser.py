@@ -1,4 +1,4 @@
-"""Text to syntax tree: runs the grammar, then builds the nodes with one plain method per rule."""
+"""From text to syntax tree: runs the grammar, then builds the nodes with one plain method per rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files to sources: everything that can be wrong with a file before its first word is read."""
+"""From files to sources: everything that can be wrong with a file before its first word is read."""
 
 from __future__ import annotations
 

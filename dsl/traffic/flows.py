@@ -1,4 +1,4 @@
-"""A flow block to a flow: every key evaluated, checked, and refused where it cannot run yet."""
+"""From a flow block to a flow: every key is evaluated and checked, and refused if it cannot run yet."""
 
 from __future__ import annotations
 

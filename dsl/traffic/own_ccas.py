@@ -14,7 +14,7 @@ from fairc.dsl.core.values import Text
 from fairc.words.ccas import TCP_CCAS
 
 LIMIT_BYTES = 256 << 10
-EM_BPF = 247  # of the field e_machine (elf.h)
+EM_BPF = 247  # a value of e_machine (elf.h)
 NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")  # the kernel keeps 16 bytes, with the last one zero
 
 

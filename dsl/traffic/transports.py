@@ -49,7 +49,7 @@ class Control:
 
     @property
     def paces(self) -> bool:
-        """Whether its CCA is one of the kernel's that always paces."""
+        """Whether it uses a CCA of the kernel that always paces."""
         name = self.cca or ""
         return self.transport in ("tcp", "web") and name in TCP_CCAS and TCP_CCAS[name].paces
 

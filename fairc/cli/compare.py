@@ -184,7 +184,7 @@ PAIR_FORMS: dict[str, Callable[[Rows], Iterator[str]]] = {
 
 
 def of(by: Mapping[str, str | None]) -> str:
-    """Write what a value is of, to follow its name."""
+    """Write the group of a value, to follow its name."""
     return "".join(f", {key} = {value}" for key, value in by.items() if value is not None)
 
 
@@ -217,7 +217,7 @@ def medians_of(row: Compared) -> tuple[str, str]:
 
 
 def _shift(row: Compared, factor: float, decimals: int, unit: str) -> str:
-    """Write by how much the second of a pair is larger, if that was computed."""
+    """Write by how much the second of a pair is larger; empty if samples are not compared in pairs."""
     from fairc.runtime.report.formatting import number
 
     if row["shift"] is None:

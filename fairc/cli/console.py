@@ -43,7 +43,7 @@ def prepare() -> None:
 
 
 class ReaderGoneError(Exception):
-    """The reader of standard output has closed it (click would turn a BrokenPipeError into status 1)."""
+    """The reader of standard output is gone (click would turn a BrokenPipeError into status 1)."""
 
 
 def result(text: str) -> None:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 Writers = Mapping[str, Callable[[str], str]]
-"""Word of a mark -> the function that writes its part, given the text after the colon or an empty one."""
+"""Word of a mark -> the function that writes its part, given the text after the colon, if any."""
 
 _PART = re.compile(
     r"<!-- (?P<kind>\w+)(?P<asked>:(?:(?!-->).)*)? -->\n(?:(?!<!-- ).)*?<!-- end -->", re.DOTALL

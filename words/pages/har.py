@@ -266,7 +266,7 @@ class _Reader:
 
 
 def _asked_by(initiator: object) -> list[str]:
-    """Return the URLs that Chromium's `_initiator` names: of the call, or of the document."""
+    """Return the URLs that Chromium's `_initiator` names: those of its call stack, then its own."""
     found: list[str] = []
     if not isinstance(initiator, dict):
         return found

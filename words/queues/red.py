@@ -42,7 +42,7 @@ def _lower(given: Given) -> plan.Red:
 
 
 def _burst(least: int, most: int, packet: int) -> int:
-    """Return the burst that the average ignores, in packets: that of tc-red(8), or the longest that fits the kernel.
+    """Return the burst that the average ignores, in packets: that of tc-red(8), or the longest the kernel can hold.
 
     least, most, packet: bytes.
     """
