@@ -110,7 +110,7 @@ class Block:
             self.settings, self.problems = error.partial, error.diagnostics
 
     def checked(self) -> None:
-        """Raise CompileError if keys are unknown, repeated or missing."""
+        """Raise CompileError if keys are wrong or missing."""
         gather = Gather()
         gather.found.extend(self.problems)
         for key in self.keys:
